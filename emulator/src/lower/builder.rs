@@ -1,0 +1,385 @@
+//! What a kernel's lowering gathers: code, constant pools, register numbers, storage.
+//!
+//! A name means whatever the innermost scope says. Every PTX register gets a slot of the file of its width; every
+//! distinct constant gets one slot of the constant part of its file.
+
+use super::inst::{Guard, Inst, Op, Slot};
+use super::program::{Const32, Const64, LaneMask, SourcePosition, Special, WarpInit};
+use crate::ptx::PtxError;
+use crate::ptx::ast::{AddressBase, Instruction, Loc, Module, Operand, Type};
+use std::collections::HashMap;
+
+/// Addresses of the module's global and constant variables.
+pub type Symbols = HashMap<String, u64>;
+
+/// A register file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum File {
+    /// Predicates.
+    Pred,
+    /// Anything up to 32 bits.
+    R32,
+    /// 64 bits.
+    R64,
+}
+
+/// The file that holds a type.
+pub fn file_of(ty: Type) -> File {
+    match ty.bytes() {
+        0 => File::Pred,
+        8 => File::R64,
+        _ => File::R32,
+    }
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum Binding {
+    /// A register.
+    Register(File, Slot),
+    /// A launch parameter at a byte offset.
+    LaunchParam(u32, u32),
+    /// A call parameter in 32-bit registers: first slot and size in bytes.
+    Words(Slot, u32),
+    /// A variable: generic address or, for shared and local, an offset in that space.
+    Variable(u64),
+}
+
+/// Names of one `{ … }`.
+#[derive(Debug, Default)]
+pub struct Scope<'a> {
+    names: HashMap<&'a str, Binding>,
+    /// `.reg .b32 %r<5>`: prefix, file, first private index, count.
+    families: Vec<(&'a str, File, usize, u32)>,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn bind(&mut self, name: &'a str, binding: Binding) {
+        self.names.insert(name, binding);
+    }
+
+    fn find(&self, name: &str) -> Option<Binding> {
+        if let Some(binding) = self.names.get(name) {
+            return Some(*binding);
+        }
+        self.families.iter().find_map(|&(prefix, file, first, count)| {
+            let digits = name.strip_prefix(prefix)?;
+            let index: u32 = digits.parse().ok().filter(|_| digits == "0" || !digits.starts_with('0'))?;
+            (index < count).then(|| Binding::Register(file, Slot::private(first + index as usize)))
+        })
+    }
+}
+
+/// The lowering of one kernel and of the device functions it reaches.
+pub struct Builder<'m, 'a> {
+    pub(super) module: &'m Module<'a>,
+    pub(super) symbols: &'m Symbols,
+    pub(super) code: Vec<Inst>,
+    pub(super) positions: Vec<SourcePosition>,
+    pub(super) tables: Vec<Vec<u32>>,
+    pub(super) copies: Vec<Vec<(Slot, Slot)>>,
+    pub(super) const32: Vec<Const32>,
+    pub(super) const64: Vec<Const64>,
+    known32: HashMap<Const32, Slot>,
+    known64: HashMap<Const64, Slot>,
+    pub(super) warp_init: Vec<(usize, WarpInit)>,
+    /// Registers handed out in each file: predicates, 32-bit, 64-bit.
+    pub(super) used: [usize; 3],
+    pub(super) scopes: Vec<Scope<'a>>,
+    pub(super) shared: HashMap<&'a str, u32>,
+    pub(super) shared_bytes: u32,
+    pub(super) dynamic_align: u32,
+    pub(super) local_bytes: u32,
+    pub(super) loc: Option<Loc>,
+    pub(super) carry: Option<Slot>,
+}
+
+/// The result of lowering one thing.
+pub type Lowered<T> = Result<T, PtxError>;
+
+impl<'m, 'a> Builder<'m, 'a> {
+    pub(super) fn new(module: &'m Module<'a>, symbols: &'m Symbols) -> Self {
+        Self {
+            module,
+            symbols,
+            code: Vec::new(),
+            positions: Vec::new(),
+            tables: Vec::new(),
+            copies: Vec::new(),
+            const32: Vec::new(),
+            const64: Vec::new(),
+            known32: HashMap::new(),
+            known64: HashMap::new(),
+            warp_init: Vec::new(),
+            // Slot 0 of every file takes what nobody wants.
+            used: [1; 3],
+            scopes: vec![Scope::default()],
+            shared: HashMap::new(),
+            shared_bytes: 0,
+            dynamic_align: 1,
+            local_bytes: 0,
+            loc: None,
+            carry: None,
+        }
+    }
+
+    /// The slot that takes what nobody wants.
+    pub(super) fn sink(&self) -> Slot {
+        Slot::private(0)
+    }
+
+    /// Hands out `count` consecutive registers.
+    pub(super) fn registers(&mut self, file: File, count: u32, line: u32) -> Lowered<usize> {
+        let used = &mut self.used[file as usize];
+        let first = *used;
+        *used += count as usize;
+        if *used > 0x7fff {
+            return Err(PtxError::unsupported(line, "unsupported PTX: more than 32767 registers of one width"));
+        }
+        Ok(first)
+    }
+
+    pub(super) fn declare_registers(&mut self, ty: Type, names: &[(&'a str, Option<u32>)], line: u32) -> Lowered<()> {
+        let file = file_of(ty);
+        for &(name, count) in names {
+            let first = self.registers(file, count.unwrap_or(1), line)?;
+            let scope = self.scopes.last_mut().expect("a function has a scope");
+            match count {
+                Some(count) => scope.families.push((name, file, first, count)),
+                None => scope.bind(name, Binding::Register(file, Slot::private(first))),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn bind(&mut self, name: &'a str, binding: Binding) {
+        self.scopes.last_mut().expect("a function has a scope").bind(name, binding);
+    }
+
+    /// Changes what a name means in the scope that declared it.
+    pub(super) fn rebind(&mut self, name: &'a str, binding: Binding) {
+        if let Some(scope) = self.scopes.iter_mut().rev().find(|scope| scope.names.contains_key(name)) {
+            scope.bind(name, binding);
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Binding> {
+        self.scopes.iter().rev().find_map(|scope| scope.find(name)).or_else(|| {
+            let shared = self.shared.get(name).map(|offset| u64::from(*offset));
+            shared.or_else(|| self.symbols.get(name).copied()).map(Binding::Variable)
+        })
+    }
+
+    pub(super) fn emit(&mut self, guard: Guard, op: Op, line: u32) {
+        self.code.push(Inst { guard, op });
+        self.positions.push(SourcePosition { ptx_line: line, loc: self.loc });
+    }
+
+    pub(super) fn constant32(&mut self, value: Const32) -> Slot {
+        let next = self.const32.len();
+        let slot = *self.known32.entry(value).or_insert(Slot(next as u16));
+        if usize::from(slot.0) == next {
+            self.const32.push(value);
+        }
+        slot
+    }
+
+    pub(super) fn constant64(&mut self, value: Const64) -> Slot {
+        let next = self.const64.len();
+        let slot = *self.known64.entry(value).or_insert(Slot(next as u16));
+        if usize::from(slot.0) == next {
+            self.const64.push(value);
+        }
+        slot
+    }
+
+    pub(super) fn bits32(&mut self, bits: u32) -> Slot {
+        self.constant32(Const32::Bits(bits))
+    }
+
+    fn wrong_width(&self, name: &str, wanted: &str, line: u32) -> PtxError {
+        PtxError::invalid(line, format!("operand '{name}' is not {wanted}"))
+    }
+
+    /// A 32-bit (or narrower) source.
+    pub(super) fn source32(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<Slot> {
+        match operand {
+            Operand::Name(name) => match self.find(name) {
+                Some(Binding::Register(File::R32, slot)) => Ok(slot),
+                Some(Binding::Variable(address)) => Ok(self.bits32(address as u32)),
+                Some(_) => Err(self.wrong_width(name, "a register of 32 bits", line)),
+                None => self.special32(name, "", line),
+            },
+            Operand::Component(name, component) => self.special32(name, component, line),
+            Operand::Offset(name, offset) => match self.find(name) {
+                Some(Binding::Variable(address)) => Ok(self.bits32(address.wrapping_add_signed(*offset) as u32)),
+                _ => Err(self.unknown(name, line)),
+            },
+            Operand::Integer(value) if ty == Type::Float(4) => Ok(self.bits32((*value as f32).to_bits())),
+            Operand::Integer(value) => Ok(self.bits32(*value as u32)),
+            Operand::Float32(bits) => Ok(self.bits32(*bits)),
+            Operand::Float64(bits) => Ok(self.bits32((f64::from_bits(*bits) as f32).to_bits())),
+            _ => Err(PtxError::invalid(line, "operand is not a 32-bit value")),
+        }
+    }
+
+    /// A 64-bit source.
+    pub(super) fn source64(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<Slot> {
+        let bits = match operand {
+            Operand::Name(name) => match self.find(name) {
+                Some(Binding::Register(File::R64, slot)) => return Ok(slot),
+                Some(Binding::Variable(address)) => address,
+                Some(_) => return Err(self.wrong_width(name, "a register of 64 bits", line)),
+                None => return Err(self.unknown(name, line)),
+            },
+            Operand::Offset(name, offset) => match self.find(name) {
+                Some(Binding::Variable(address)) => address.wrapping_add_signed(*offset),
+                _ => return Err(self.unknown(name, line)),
+            },
+            Operand::Integer(value) if ty == Type::Float(8) => (*value as f64).to_bits(),
+            Operand::Integer(value) => *value as u64,
+            Operand::Float64(bits) => *bits,
+            Operand::Float32(bits) => f64::from(f32::from_bits(*bits)).to_bits(),
+            _ => return Err(PtxError::invalid(line, "operand is not a 64-bit value")),
+        };
+        Ok(self.constant64(Const64::Bits(bits)))
+    }
+
+    /// A source of the file that holds `ty`.
+    pub(super) fn source(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<Slot> {
+        match file_of(ty) {
+            File::Pred => self.predicate(operand, line).map(|(slot, _)| slot),
+            File::R32 => self.source32(operand, ty, line),
+            File::R64 => self.source64(operand, ty, line),
+        }
+    }
+
+    /// A source register of either width (loads, stores and conversions accept wider ones), or a constant as `ty`.
+    pub(super) fn source_any(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<(Slot, bool)> {
+        if let Operand::Name(name) = operand
+            && let Some(Binding::Register(file, slot)) = self.find(name)
+            && file != File::Pred
+        {
+            return Ok((slot, file == File::R64));
+        }
+        Ok((self.source(operand, ty, line)?, file_of(ty) == File::R64))
+    }
+
+    /// A predicate source and whether it was negated.
+    pub(super) fn predicate(&mut self, operand: &Operand<'a>, line: u32) -> Lowered<(Slot, bool)> {
+        let (name, negated) = match operand {
+            Operand::Name(name) => (name, false),
+            Operand::Not(name) => (name, true),
+            _ => return Err(PtxError::invalid(line, "operand is not a predicate")),
+        };
+        match self.find(name) {
+            Some(Binding::Register(File::Pred, slot)) => Ok((slot, negated)),
+            Some(_) => Err(self.wrong_width(name, "a predicate", line)),
+            None => Err(self.unknown(name, line)),
+        }
+    }
+
+    pub(super) fn guard(&mut self, instruction: &Instruction<'a>) -> Lowered<Guard> {
+        let Some((name, negated)) = instruction.guard else { return Ok(Guard::Always) };
+        let (slot, _) = self.predicate(&Operand::Name(name), instruction.line)?;
+        Ok(if negated { Guard::Unless(slot) } else { Guard::If(slot) })
+    }
+
+    /// A destination of one file; `_` is the sink.
+    pub(super) fn destination(&mut self, operand: &Operand<'a>, file: File, line: u32) -> Lowered<Slot> {
+        let (slot, found) = self.destination_any(operand, file, line)?;
+        if found != file {
+            let wanted = match file {
+                File::Pred => "a predicate",
+                File::R32 => "a register of 32 bits",
+                File::R64 => "a register of 64 bits",
+            };
+            return Err(PtxError::invalid(line, format!("destination is not {wanted}")));
+        }
+        Ok(slot)
+    }
+
+    /// A destination register and its file; `_` is the sink of `default`.
+    pub(super) fn destination_any(&mut self, operand: &Operand<'a>, default: File, line: u32) -> Lowered<(Slot, File)> {
+        match operand {
+            Operand::Sink => Ok((self.sink(), default)),
+            Operand::Name(name) => match self.find(name) {
+                Some(Binding::Register(file, slot)) => Ok((slot, file)),
+                _ => Err(self.unknown(name, line)),
+            },
+            _ => Err(PtxError::invalid(line, "destination is not a register")),
+        }
+    }
+
+    pub(super) fn unknown(&self, name: &str, line: u32) -> PtxError {
+        if name.starts_with('%') && self.module.functions.iter().all(|function| function.name != name) {
+            return PtxError::unsupported(line, format!("unsupported or undeclared register '{name}'"));
+        }
+        PtxError::invalid(line, format!("unknown name '{name}'"))
+    }
+
+    /// The base of `[base+offset]`: slot, whether it is 64 bits wide, and the offset left over.
+    pub(super) fn address(&mut self, operand: &Operand<'a>, line: u32) -> Lowered<(Slot, bool, i32)> {
+        let Operand::Address(base, offset) = operand else {
+            return Err(PtxError::invalid(line, "operand is not an address"));
+        };
+        let fixed = match base {
+            AddressBase::Absolute => *offset as u64,
+            AddressBase::Name(name) => match self.find(name) {
+                Some(Binding::Register(file @ (File::R32 | File::R64), slot)) => {
+                    let offset = i32::try_from(*offset)
+                        .map_err(|_| PtxError::unsupported(line, "unsupported address offset beyond 32 bits"))?;
+                    return Ok((slot, file == File::R64, offset));
+                }
+                Some(Binding::Variable(address)) => address.wrapping_add_signed(*offset),
+                _ => return Err(self.unknown(name, line)),
+            },
+        };
+        Ok((self.constant64(Const64::Bits(fixed)), true, 0))
+    }
+
+    fn warp_register(&mut self, what: WarpInit, line: u32) -> Lowered<Slot> {
+        if let Some((index, _)) = self.warp_init.iter().find(|(_, known)| *known == what) {
+            return Ok(Slot::private(*index));
+        }
+        let index = self.registers(File::R32, 1, line)?;
+        self.warp_init.push((index, what));
+        Ok(Slot::private(index))
+    }
+
+    /// A special register of 32 bits.
+    fn special32(&mut self, name: &str, component: &str, line: u32) -> Lowered<Slot> {
+        let axis = match component {
+            "x" | "" => 0,
+            "y" => 1,
+            "z" => 2,
+            _ => return Err(self.unknown(name, line)),
+        };
+        let value = match (name, component) {
+            ("%tid", "x" | "y" | "z") => return self.warp_register(WarpInit::ThreadIndex(axis), line),
+            ("%warpid", "") => return self.warp_register(WarpInit::WarpIndex, line),
+            ("%ntid", "x" | "y" | "z") => Const32::Special(Special::BlockDim(axis)),
+            ("%ctaid", "x" | "y" | "z") => Const32::Special(Special::BlockIndex(axis)),
+            ("%nctaid", "x" | "y" | "z") => Const32::Special(Special::GridDim(axis)),
+            ("%laneid", "") => Const32::Lane,
+            ("%lanemask_eq", "") => Const32::LaneMask(LaneMask::Eq),
+            ("%lanemask_le", "") => Const32::LaneMask(LaneMask::Le),
+            ("%lanemask_lt", "") => Const32::LaneMask(LaneMask::Lt),
+            ("%lanemask_ge", "") => Const32::LaneMask(LaneMask::Ge),
+            ("%lanemask_gt", "") => Const32::LaneMask(LaneMask::Gt),
+            ("%nwarpid", "") => Const32::Special(Special::WarpCount),
+            ("%smid", "") => Const32::Special(Special::SmId),
+            ("%nsmid", "") => Const32::Special(Special::SmCount),
+            ("%gridid", "") => Const32::Special(Special::GridId),
+            ("%dynamic_smem_size", "") => Const32::Special(Special::DynamicShared),
+            ("%total_smem_size", "") => Const32::Special(Special::TotalShared),
+            ("WARP_SZ", "") => Const32::Bits(32),
+            _ if name.starts_with('%') => {
+                let dot = if component.is_empty() { "" } else { "." };
+                return Err(PtxError::unsupported(line, format!("unsupported or undeclared register '{name}{dot}{component}'")));
+            }
+            _ => return Err(self.unknown(name, line)),
+        };
+        Ok(self.constant32(value))
+    }
+}

@@ -1,0 +1,223 @@
+//! Function bodies: instructions, labels, declarations and their operands.
+
+use super::PtxError;
+use super::ast::{AddressBase, Instruction, Loc, Operand, Position, Statement, Type};
+use super::lexer::Token;
+use super::parser::Parser;
+
+impl<'a> Parser<'a> {
+    /// `{ … }`
+    pub(super) fn body(&mut self) -> Result<Vec<Statement<'a>>, PtxError> {
+        let open = self.line();
+        self.expect(b'{')?;
+        let mut body = Vec::new();
+        loop {
+            match self.peek() {
+                Token::Punct(b'}') => {
+                    self.bump();
+                    return Ok(body);
+                }
+                Token::End => return Err(PtxError::invalid(open, "body is never closed")),
+                Token::Punct(b';') => {
+                    self.bump();
+                }
+                Token::Punct(b'{') => body.push(Statement::Block(self.body()?)),
+                Token::Dot(word) => self.local_directive(word, &mut body)?,
+                Token::Word(name) if self.peek_second() == Token::Punct(b':') => {
+                    let line = self.line();
+                    self.bump();
+                    self.bump();
+                    body.push(self.labelled(name, line)?);
+                }
+                _ => body.push(Statement::Instruction(self.instruction()?)),
+            }
+        }
+    }
+
+    fn labelled(&mut self, name: &'a str, line: u32) -> Result<Statement<'a>, PtxError> {
+        if self.eat_dot("branchtargets") {
+            let mut targets = vec![self.word()?];
+            while self.eat(b',') {
+                targets.push(self.word()?);
+            }
+            self.expect(b';')?;
+            return Ok(Statement::BranchTargets(name, targets));
+        }
+        if matches!(self.peek(), Token::Dot("callprototype" | "calltargets")) {
+            self.skip_to_semicolon()?;
+            return Ok(Statement::CallPrototype(name));
+        }
+        Ok(Statement::Label(name, line))
+    }
+
+    fn local_directive(&mut self, word: &'a str, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
+        match word {
+            "reg" => {
+                self.bump();
+                body.push(self.registers()?);
+            }
+            "loc" => {
+                self.bump();
+                body.push(Statement::Loc(self.loc()?));
+            }
+            "pragma" => self.skip_to_semicolon()?,
+            "shared" | "local" | "param" | "global" | "const" => {
+                body.extend(self.variables(false)?.into_iter().map(Statement::Variable));
+            }
+            _ => return Err(PtxError::unsupported(self.line(), format!("unsupported PTX directive '.{word}'"))),
+        }
+        Ok(())
+    }
+
+    fn registers(&mut self) -> Result<Statement<'a>, PtxError> {
+        let Token::Dot(word) = self.peek() else { return Err(self.unexpected("a register type")) };
+        let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 8) else {
+            return Err(PtxError::unsupported(self.line(), format!("unsupported register type '.{word}'")));
+        };
+        self.bump();
+        let mut names = Vec::new();
+        loop {
+            let name = self.word()?;
+            let mut count = None;
+            if self.eat(b'<') {
+                count = Some(self.unsigned()?);
+                self.expect(b'>')?;
+            }
+            names.push((name, count));
+            if self.eat(b';') {
+                return Ok(Statement::Registers(ty, names));
+            }
+            self.expect(b',')?;
+        }
+    }
+
+    fn position(&mut self) -> Result<Position, PtxError> {
+        Ok(Position { file: self.unsigned()?, line: self.unsigned()?, column: self.unsigned()? })
+    }
+
+    /// After `.loc`: `1 23 4, function_name label+4, inlined_at 1 12 3`. It has no `;`.
+    fn loc(&mut self) -> Result<Loc, PtxError> {
+        let mut loc = Loc { position: self.position()?, inlined_at: None };
+        while self.eat(b',') {
+            match self.word()? {
+                "function_name" => {
+                    self.word()?;
+                    if self.eat(b'+') {
+                        self.integer()?;
+                    }
+                }
+                "inlined_at" => loc.inlined_at = Some(self.position()?),
+                _ => return Err(PtxError::invalid(self.line(), "malformed '.loc'")),
+            }
+        }
+        Ok(loc)
+    }
+
+    fn instruction(&mut self) -> Result<Instruction<'a>, PtxError> {
+        let mut guard = None;
+        if self.eat(b'@') {
+            let negated = self.eat(b'!');
+            guard = Some((self.word()?, negated));
+        }
+        let line = self.line();
+        let opcode = self.word()?;
+        let mut modifiers = Vec::new();
+        while let Token::Dot(word) = self.peek() {
+            self.bump();
+            modifiers.push(word);
+        }
+        let mut operands = Vec::new();
+        while !self.eat(b';') {
+            operands.push(self.operand()?);
+            if !self.eat(b',') && self.peek() != Token::Punct(b';') {
+                return Err(self.unexpected("';'"));
+            }
+        }
+        Ok(Instruction { guard, opcode, modifiers, operands, line })
+    }
+
+    fn list(&mut self, close: u8) -> Result<Vec<Operand<'a>>, PtxError> {
+        let mut items = Vec::new();
+        while !self.eat(close) {
+            items.push(self.operand()?);
+            if !self.eat(b',') && self.peek() != Token::Punct(close) {
+                return Err(self.unexpected(&format!("'{}'", char::from(close))));
+            }
+        }
+        Ok(items)
+    }
+
+    fn operand(&mut self) -> Result<Operand<'a>, PtxError> {
+        let operand = match self.peek() {
+            Token::Punct(b'{') => {
+                self.bump();
+                Operand::Vector(self.list(b'}')?)
+            }
+            Token::Punct(b'(') => {
+                self.bump();
+                Operand::Tuple(self.list(b')')?)
+            }
+            Token::Punct(b'[') => {
+                self.bump();
+                self.address()?
+            }
+            Token::Punct(b'!') => {
+                self.bump();
+                Operand::Not(self.word()?)
+            }
+            Token::Punct(b'-') | Token::Integer(_) | Token::Float32(_) | Token::Float64(_) => self.number()?,
+            Token::Word("_") => {
+                self.bump();
+                Operand::Sink
+            }
+            Token::Word(name) => {
+                self.bump();
+                match self.peek() {
+                    Token::Dot(component) => {
+                        self.bump();
+                        Operand::Component(name, component)
+                    }
+                    Token::Punct(b'+') => {
+                        self.bump();
+                        Operand::Offset(name, self.integer()?)
+                    }
+                    _ => Operand::Name(name),
+                }
+            }
+            _ => return Err(self.unexpected("an operand")),
+        };
+        if self.eat(b'|') {
+            return Ok(Operand::Pair(Box::new(operand), Box::new(self.operand()?)));
+        }
+        Ok(operand)
+    }
+
+    fn number(&mut self) -> Result<Operand<'a>, PtxError> {
+        let negative = self.eat(b'-');
+        Ok(match self.bump() {
+            Token::Integer(value) if negative => Operand::Integer((value as i64).wrapping_neg()),
+            Token::Integer(value) => Operand::Integer(value as i64),
+            Token::Float32(bits) => Operand::Float32(bits ^ (u32::from(negative) << 31)),
+            Token::Float64(bits) => Operand::Float64(bits ^ (u64::from(negative) << 63)),
+            _ => return Err(self.unexpected("a number")),
+        })
+    }
+
+    /// After `[`.
+    fn address(&mut self) -> Result<Operand<'a>, PtxError> {
+        let (base, mut offset) = match self.peek() {
+            Token::Word(name) => {
+                self.bump();
+                (AddressBase::Name(name), 0)
+            }
+            _ => (AddressBase::Absolute, self.integer()?),
+        };
+        if self.eat(b'+') {
+            offset += self.integer()?;
+        } else if self.peek() == Token::Punct(b'-') {
+            offset += self.integer()?;
+        }
+        self.expect(b']')?;
+        Ok(Operand::Address(base, offset))
+    }
+}

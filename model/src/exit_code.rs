@@ -1,0 +1,139 @@
+//! The exit codes of `cargo gpuprof`, a public contract.
+//!
+//! Comes in: everything that happened in a run. Goes out: one code; where several apply, the one
+//! that must not hide behind another wins: 101 > 105 > 100 > 106 > 4.
+
+use serde::{Deserialize, Serialize};
+
+/// Why `cargo gpuprof` ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
+pub enum ExitCode {
+    /// Every threshold was evaluated and met.
+    Success,
+    /// The command line could not be understood.
+    Usage,
+    /// No series was registered or matched.
+    NoSeries,
+    /// The configuration file is wrong.
+    Configuration,
+    /// At least one threshold failed.
+    ThresholdFailed,
+    /// The kernels or the harness did not build.
+    BuildFailed,
+    /// `cargo metadata` failed.
+    MetadataFailed,
+    /// An archive could not be made, opened or trusted.
+    Archive,
+    /// A harness could not be asked what it holds.
+    DiscoveryFailed,
+    /// A profiled process failed, timed out, or its replay diverged.
+    ProcessFailed,
+    /// Something could not be judged, under `--strict`.
+    NotJudged,
+    /// Profiling is not possible on this machine.
+    NotPossible,
+    /// Output could not be written.
+    OutputFailed,
+}
+
+impl ExitCode {
+    /// Every code with its meaning, as `--help` and the book show them.
+    pub const TABLE: [(Self, &'static str); 13] = [
+        (Self::Success, "all thresholds met"),
+        (Self::Usage, "command line not understood"),
+        (Self::NoSeries, "no series matched"),
+        (Self::Configuration, "configuration file error"),
+        (Self::ThresholdFailed, "a threshold failed"),
+        (Self::BuildFailed, "build failed"),
+        (Self::MetadataFailed, "cargo metadata failed"),
+        (Self::Archive, "archive could not be made or opened"),
+        (Self::DiscoveryFailed, "harness discovery failed"),
+        (Self::ProcessFailed, "a profiled process failed or timed out"),
+        (Self::NotJudged, "something could not be judged, under --strict"),
+        (Self::NotPossible, "profiling is not possible here"),
+        (Self::OutputFailed, "output could not be written"),
+    ];
+
+    /// The number the process exits with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Usage => 2,
+            Self::NoSeries => 4,
+            Self::Configuration => 96,
+            Self::ThresholdFailed => 100,
+            Self::BuildFailed => 101,
+            Self::MetadataFailed => 102,
+            Self::Archive => 103,
+            Self::DiscoveryFailed => 104,
+            Self::ProcessFailed => 105,
+            Self::NotJudged => 106,
+            Self::NotPossible => 107,
+            Self::OutputFailed => 110,
+        }
+    }
+
+    /// The one of two codes that must not be hidden by the other.
+    #[must_use]
+    pub fn or_worse(self, other: Self) -> Self {
+        if other.precedence() > self.precedence() { other } else { self }
+    }
+
+    fn precedence(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::NoSeries => 1,
+            Self::NotJudged => 2,
+            Self::ThresholdFailed => 3,
+            Self::ProcessFailed => 4,
+            Self::OutputFailed => 5,
+            Self::NotPossible => 6,
+            Self::DiscoveryFailed => 7,
+            Self::MetadataFailed => 8,
+            Self::Archive => 9,
+            Self::BuildFailed => 10,
+            Self::Configuration => 11,
+            Self::Usage => 12,
+        }
+    }
+}
+
+impl From<ExitCode> for u8 {
+    fn from(code: ExitCode) -> Self {
+        code.code()
+    }
+}
+
+impl TryFrom<u8> for ExitCode {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        Self::TABLE
+            .iter()
+            .map(|&(code, _)| code)
+            .find(|code| code.code() == number)
+            .ok_or_else(|| format!("{number} is no exit code of gpuprof"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ExitCode::*;
+
+    #[test]
+    fn a_crash_never_hides_as_a_regression_nor_a_regression_as_doubt() {
+        assert_eq!(ThresholdFailed.or_worse(ProcessFailed), ProcessFailed);
+        assert_eq!(BuildFailed.or_worse(ProcessFailed), BuildFailed);
+        assert_eq!(NotJudged.or_worse(ThresholdFailed), ThresholdFailed);
+        assert_eq!(NoSeries.or_worse(NotJudged), NotJudged);
+        assert_eq!(Success.or_worse(NoSeries), NoSeries);
+    }
+
+    #[test]
+    fn every_code_is_in_the_table_once() {
+        let mut codes: Vec<u8> = super::ExitCode::TABLE.iter().map(|(c, _)| c.code()).collect();
+        codes.dedup();
+        assert_eq!(codes, [0, 2, 4, 96, 100, 101, 102, 103, 104, 105, 106, 107, 110]);
+    }
+}

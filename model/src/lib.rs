@@ -1,0 +1,31 @@
+//! The nouns of gpuprof and their text grammars.
+//!
+//! Comes in: text a user wrote (in an attribute, on the command line, in `gpuprof.toml`) and JSON
+//! another part of gpuprof wrote. Goes out: typed values, or a [`ParseError`] that knows its place.
+//! What must stay true: no input or output, no clock, no CUDA, so that the attribute macro, the
+//! harness and the subcommand all read one grammar and agree on every name.
+
+#![forbid(unsafe_code)]
+
+pub mod axis;
+pub mod configuration;
+pub mod exit_code;
+pub mod measurement;
+pub mod metric;
+pub mod protocol;
+pub mod quantity;
+pub mod run;
+pub mod series;
+pub mod suggest;
+pub mod text;
+pub mod threshold;
+pub mod verdict;
+
+pub use axis::{Axis, AxisKind, AxisValue};
+pub use configuration::Configuration;
+pub use exit_code::ExitCode;
+pub use quantity::{Quantity, Unit};
+pub use series::SeriesId;
+pub use text::ParseError;
+pub use threshold::Threshold;
+pub use verdict::Verdict;

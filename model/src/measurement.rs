@@ -1,0 +1,174 @@
+//! Measurements: what one pass found.
+//!
+//! Comes in: launches, counters, samples and launch facts from a collector. Goes out: plain data
+//! that travels from the harness process to the runner. Every value says its source.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a value came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A GPU or its driver.
+    Measured,
+    /// The emulated driver.
+    Emulated,
+    /// The annotation.
+    Declared,
+    /// A formula over other values.
+    Derived,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Measured => "measured",
+            Self::Emulated => "emulated",
+            Self::Declared => "declared",
+            Self::Derived => "derived",
+        })
+    }
+}
+
+/// One kernel launch, as far as the replay discipline compares it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LaunchRecord {
+    /// The kernel's name in its module.
+    pub kernel: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads a block in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, in bytes.
+    pub shared_bytes: u32,
+}
+
+/// Pass 0 on a GPU: un-profiled samples by CUDA events.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Timing {
+    /// Every sample, in nanoseconds, in the order taken.
+    pub samples_ns: Vec<f64>,
+    /// The SM clock around each sample, in hertz; `None` where both ends fell on different SMs.
+    pub sm_clock_hz: Vec<Option<f64>>,
+    /// Launches before the first sample.
+    pub warmup_launches: u32,
+    /// How long the warm-up took, in nanoseconds.
+    pub warmup_ns: f64,
+    /// Whether duration and clock had become steady when the warm-up ended.
+    pub warmup_steady: bool,
+    /// Whether the relative standard error of the median fell under its target.
+    pub converged: bool,
+    /// Bytes written before each sample to empty the L2 cache; 0 with `--cache-control none`.
+    pub flush_bytes: u64,
+}
+
+/// What limits how many blocks fit on a multiprocessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OccupancyLimiter {
+    /// The multiprocessor's warps (or threads).
+    Warps,
+    /// The multiprocessor's block slots.
+    Blocks,
+    /// Registers.
+    Registers,
+    /// Shared memory.
+    SharedMemory,
+}
+
+impl fmt::Display for OccupancyLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warps => "warps",
+            Self::Blocks => "blocks",
+            Self::Registers => "registers",
+            Self::SharedMemory => "shared memory",
+        })
+    }
+}
+
+/// What the driver says about a launch without a profiler.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LaunchFacts {
+    /// Registers a thread; unknown where nothing has assigned them (the emulator).
+    pub registers: Option<u32>,
+    /// Static shared memory a block, in bytes.
+    pub static_shared_bytes: u32,
+    /// Dynamic shared memory a block, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// Local memory a thread, in bytes.
+    pub local_bytes: u32,
+    /// Resident blocks a multiprocessor, by the driver's occupancy calculator.
+    pub blocks_per_sm: Option<u32>,
+    /// Resident warps over the most a multiprocessor holds, in percent.
+    pub theoretical_occupancy: Option<f64>,
+    /// What stops one more block from fitting.
+    pub limiter: Option<OccupancyLimiter>,
+    /// Blocks of the grid over the blocks resident on the whole device.
+    pub waves: Option<f64>,
+}
+
+/// The device a pass ran on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// The name the driver gives.
+    pub name: String,
+    /// The UUID as `GPU-…`; empty for the emulator.
+    pub uuid: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub sm_count: u32,
+    /// L2 cache, in bytes.
+    pub l2_bytes: u64,
+    /// Peak DRAM bandwidth from memory clock and bus width, in bytes a second, where they are known.
+    pub dram_peak_bytes_per_second: Option<f64>,
+    /// What the driver reports as its version, such as 13000.
+    pub driver_version: u32,
+    /// Whether this is the emulated driver.
+    pub emulated: bool,
+}
+
+/// Everything a pass that ran to its end found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PassResult {
+    /// The device.
+    pub device: DeviceRecord,
+    /// The launches inside the measured range, in order.
+    pub launches: Vec<LaunchRecord>,
+    /// Exact counters by name, summed over the launches.
+    pub counters: BTreeMap<String, u64>,
+    /// Samples, on a GPU.
+    pub timing: Option<Timing>,
+    /// Launch facts, where the launched function is known.
+    pub facts: Option<LaunchFacts>,
+    /// Bytes the annotation says the kernel must move.
+    pub declared_bytes: Option<u64>,
+    /// Floating-point operations the annotation says the kernel must do.
+    pub declared_flops: Option<u64>,
+    /// Copy bandwidth measured in this process, read plus written bytes a second.
+    pub copy_bandwidth: Option<f64>,
+    /// Whether `verify` ran and agreed.
+    pub verified: bool,
+}
+
+/// How one pass ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PassOutcome {
+    /// It ran to its end.
+    Finished(Box<PassResult>),
+    /// The launch cannot exist on this device.
+    Invalid {
+        /// Why the launch was refused.
+        reason: String,
+    },
+    /// It ran and went wrong.
+    Failed {
+        /// What went wrong, in full.
+        reason: String,
+    },
+}

@@ -1,0 +1,169 @@
+//! Formulas of derived metrics: `+ - * /`, parentheses, numbers and metric names.
+//!
+//! Comes in: text such as `bytes / duration * 1e9` and a look-up of values. Goes out: a number, or
+//! which operand is not there, or that a division by zero leaves it undefined.
+
+use crate::quantity::parse_number;
+use crate::text::{Cursor, ParseError};
+
+/// A parsed formula.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formula(Node);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Number(f64),
+    Metric(String),
+    Binary(char, Box<Node>, Box<Node>),
+}
+
+/// Why a formula has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undefined {
+    /// This operand has no value.
+    Operand(String),
+    /// A divisor is zero.
+    DivisionByZero,
+}
+
+impl Formula {
+    /// Parses a formula.
+    ///
+    /// # Errors
+    /// The place that does not follow the grammar.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut cursor = Cursor::new(text);
+        let node = sum(&mut cursor, 0)?;
+        if cursor.at_end() {
+            return Ok(Self(node));
+        }
+        Err(ParseError::new("expected an operator (+ - * /)", cursor.next_span()))
+    }
+
+    /// The metrics it is made of, in order of appearance.
+    pub fn names(&self) -> Vec<&str> {
+        fn walk<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
+            match node {
+                Node::Number(_) => {}
+                Node::Metric(name) => out.push(name),
+                Node::Binary(_, a, b) => {
+                    walk(a, out);
+                    walk(b, out);
+                }
+            }
+        }
+        let mut out = Vec::new();
+        walk(&self.0, &mut out);
+        out
+    }
+
+    /// Evaluates it; `value` looks a metric up.
+    ///
+    /// # Errors
+    /// An operand without a value, or a division by zero.
+    pub fn evaluate(&self, value: impl Fn(&str) -> Option<f64>) -> Result<f64, Undefined> {
+        fn walk(node: &Node, value: &dyn Fn(&str) -> Option<f64>) -> Result<f64, Undefined> {
+            Ok(match node {
+                Node::Number(n) => *n,
+                Node::Metric(name) => {
+                    value(name).ok_or_else(|| Undefined::Operand(name.clone()))?
+                }
+                Node::Binary(op, a, b) => {
+                    let (a, b) = (walk(a, value)?, walk(b, value)?);
+                    match op {
+                        '+' => a + b,
+                        '-' => a - b,
+                        '*' => a * b,
+                        _ if b == 0.0 => return Err(Undefined::DivisionByZero),
+                        _ => a / b,
+                    }
+                }
+            })
+        }
+        walk(&self.0, &value)
+    }
+}
+
+const MAX_DEPTH: usize = 64;
+
+fn sum(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
+    let mut left = product(cursor, depth)?;
+    loop {
+        let op = if cursor.eat("+") {
+            '+'
+        } else if cursor.eat("-") {
+            '-'
+        } else {
+            return Ok(left);
+        };
+        left = Node::Binary(op, Box::new(left), Box::new(product(cursor, depth)?));
+    }
+}
+
+fn product(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
+    let mut left = atom(cursor, depth)?;
+    loop {
+        let op = if cursor.eat("*") {
+            '*'
+        } else if cursor.eat("/") {
+            '/'
+        } else {
+            return Ok(left);
+        };
+        left = Node::Binary(op, Box::new(left), Box::new(atom(cursor, depth)?));
+    }
+}
+
+fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
+    if depth > MAX_DEPTH {
+        return Err(ParseError::new("parentheses are nested too deeply", cursor.next_span()));
+    }
+    if cursor.eat("(") {
+        let inner = sum(cursor, depth + 1)?;
+        if cursor.eat(")") {
+            return Ok(inner);
+        }
+        return Err(ParseError::new("expected `)`", cursor.next_span()));
+    }
+    let (word, span) = cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+    match word.chars().next() {
+        None => Err(ParseError::new("expected a number or a metric", cursor.next_span())),
+        Some(c) if c.is_ascii_digit() => parse_number(word, span).map(Node::Number),
+        Some(_) => Ok(Node::Metric(word.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(name: &str) -> Option<f64> {
+        match name {
+            "a.sum" => Some(6.0),
+            "b" => Some(0.0),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn products_bind_tighter_than_sums_and_operators_group_left() {
+        let eval = |text: &str| Formula::parse(text).unwrap().evaluate(value).unwrap();
+        assert_eq!(eval("1 + 2 * a.sum"), 13.0);
+        assert_eq!(eval("10 - 4 - 3"), 3.0);
+        assert_eq!(eval("100 * a.sum / (4 * 3)"), 50.0);
+    }
+
+    #[test]
+    fn what_has_no_value_says_why() {
+        let eval = |text: &str| Formula::parse(text).unwrap().evaluate(value).unwrap_err();
+        assert_eq!(eval("a.sum / b"), Undefined::DivisionByZero);
+        assert_eq!(eval("a.sum / gone"), Undefined::Operand("gone".into()));
+    }
+
+    #[test]
+    fn malformed_formulas_are_refused() {
+        for bad in ["", "a +", "(a", "a b", "a ** b", &"(".repeat(100)] {
+            assert!(Formula::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The versioned protocol between the runner and a harness process.
+//!
+//! A request is a JSON file whose path is in [`REQUEST_ENV`]; the reply is a JSON file at the path
+//! the request names. Standard output belongs to the user's code. Both sides read [`Header`] first,
+//! so a harness and a runner of different versions can always tell each other which they speak.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::axis::Axis;
+use crate::configuration::Configuration;
+use crate::measurement::{DeviceRecord, PassOutcome};
+use crate::series::SeriesId;
+
+/// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
+pub const VERSION: u32 = 1;
+
+/// The environment variable that holds the path of the request.
+pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
+
+/// Bytes in every harness executable that [`crate::protocol`] can talk to, so that the runner need
+/// not start foreign executables to find out.
+pub const MARKER: &str = "gpuprof harness protocol follows:";
+
+/// What both sides can read of each other's files, whatever their versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The protocol the writer speaks.
+    pub protocol: u32,
+    /// The version of the package that wrote the file.
+    pub version: String,
+}
+
+/// What the runner asks of a harness process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The runner's protocol and version.
+    pub header: Header,
+    /// Where to write the reply.
+    pub reply_path: PathBuf,
+    /// What to do.
+    pub body: RequestBody,
+}
+
+/// The kinds of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestBody {
+    /// Say which series are registered.
+    Describe,
+    /// Say whether a driver and a device answer.
+    Probe,
+    /// Run one configuration once.
+    Measure(Box<MeasureRequest>),
+}
+
+/// One configuration and one pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasureRequest {
+    /// The kernel of the series, as the harness describes it.
+    pub kernel: String,
+    /// The point of the series.
+    pub configuration: Configuration,
+    /// PTX files by the name of the package whose library they were built from.
+    pub modules: BTreeMap<String, PathBuf>,
+    /// Whether the emulated driver must be the one that answers.
+    pub emulated: bool,
+    /// Which repetition of pass 0 this is, from 0.
+    pub repeat: u32,
+    /// Whether to run `verify`.
+    pub verify: bool,
+    /// How to take samples.
+    pub sampling: Sampling,
+}
+
+/// How pass 0 takes its samples on a GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Whether the L2 cache is emptied before each sample.
+    pub cold_cache: bool,
+    /// Stop when the relative standard error of the median is under this (0.005 is 0.5 %).
+    pub relative_standard_error: f64,
+    /// Take at least this many samples.
+    pub min_samples: u32,
+    /// Take at most this many samples.
+    pub max_samples: u32,
+    /// Sample for at most this long, in nanoseconds.
+    pub max_time_ns: f64,
+    /// Warm up for at least this long, in nanoseconds.
+    pub min_warmup_ns: f64,
+    /// Warm up for at most this long, in nanoseconds.
+    pub max_warmup_ns: f64,
+    /// Measure the device's copy bandwidth in the same process.
+    pub copy_bandwidth: bool,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            cold_cache: true,
+            relative_standard_error: 0.005,
+            min_samples: 20,
+            max_samples: 2000,
+            max_time_ns: 2e9,
+            min_warmup_ns: 5e7,
+            max_warmup_ns: 1e9,
+            copy_bandwidth: true,
+        }
+    }
+}
+
+/// What a harness answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The harness' protocol and version.
+    pub header: Header,
+    /// The answer; absent when the request's protocol is not spoken here.
+    pub body: Option<ReplyBody>,
+}
+
+/// The kinds of answer, one for each kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplyBody {
+    /// The registered series, or why they cannot be told.
+    Described(Result<Vec<SeriesDescription>, String>),
+    /// Whether a driver and a device answer.
+    Probed(DriverProbe),
+    /// What the pass found.
+    Measured(PassOutcome),
+}
+
+/// One registered series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesDescription {
+    /// What it is called.
+    pub id: SeriesId,
+    /// The package whose source holds the annotation.
+    pub source_package: String,
+    /// That package's folder at build time.
+    pub source_folder: PathBuf,
+    /// The annotated function's file, relative to the workspace root as rustc saw it.
+    pub file: String,
+    /// The annotated function's line.
+    pub line: u32,
+    /// The kernel's doc comment, one line a line.
+    pub docs: String,
+    /// Its axes with their annotated values.
+    pub axes: Vec<Axis>,
+    /// Its thresholds as written.
+    pub thresholds: Vec<String>,
+    /// The metrics the annotation asks for.
+    pub metrics: Vec<String>,
+    /// Whether the kernel is a Rust device function, built to PTX by the runner.
+    pub device_function: bool,
+}
+
+/// Whether a GPU driver answers, asked in a harness process so that a crash is a diagnosis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverProbe {
+    /// No driver library is installed.
+    Absent,
+    /// A driver is installed and says that there is no device.
+    NoDevice,
+    /// A driver answers for these devices.
+    Devices(Vec<DeviceRecord>),
+    /// A driver is there and does not work.
+    Broken {
+        /// The call that failed.
+        call: String,
+        /// The driver's error code.
+        code: u32,
+        /// The driver's name for it, such as `CUDA_ERROR_SYSTEM_DRIVER_MISMATCH`.
+        name: String,
+    },
+}

@@ -1,0 +1,230 @@
+//! Quantities: numbers with units, their text and their scaling for people.
+//!
+//! Comes in: `100 us`, `1.5 TB/s`, `60 %`, `32`. Goes out: a [`Quantity`] in the base unit of its
+//! dimension (nanoseconds, bytes, bytes a second, …). NaN and infinities never get in.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::suggest::did_you_mean;
+use crate::text::ParseError;
+
+/// The base unit of a dimension; every [`Quantity`] is kept in one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Unit {
+    /// A count of things.
+    #[serde(rename = "count")]
+    Count,
+    /// A quotient of two like things.
+    #[serde(rename = "ratio")]
+    Ratio,
+    /// Hundredths.
+    #[serde(rename = "%")]
+    Percent,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    /// Bytes.
+    #[serde(rename = "B")]
+    Bytes,
+    /// Bytes a second.
+    #[serde(rename = "B/s")]
+    BytesPerSecond,
+    /// Floating-point operations a second.
+    #[serde(rename = "FLOP/s")]
+    FlopPerSecond,
+    /// Cycles a second.
+    #[serde(rename = "Hz")]
+    Hertz,
+}
+
+/// Unit symbols, the unit each belongs to, and how many base units one of it is.
+const SYMBOLS: &[(&str, Unit, f64)] = &[
+    ("ns", Unit::Nanoseconds, 1.0),
+    ("us", Unit::Nanoseconds, 1e3),
+    ("µs", Unit::Nanoseconds, 1e3),
+    ("ms", Unit::Nanoseconds, 1e6),
+    ("s", Unit::Nanoseconds, 1e9),
+    ("B", Unit::Bytes, 1.0),
+    ("KiB", Unit::Bytes, 1024.0),
+    ("MiB", Unit::Bytes, 1_048_576.0),
+    ("GiB", Unit::Bytes, 1_073_741_824.0),
+    ("kB", Unit::Bytes, 1e3),
+    ("MB", Unit::Bytes, 1e6),
+    ("GB", Unit::Bytes, 1e9),
+    ("B/s", Unit::BytesPerSecond, 1.0),
+    ("kB/s", Unit::BytesPerSecond, 1e3),
+    ("MB/s", Unit::BytesPerSecond, 1e6),
+    ("GB/s", Unit::BytesPerSecond, 1e9),
+    ("TB/s", Unit::BytesPerSecond, 1e12),
+    ("FLOP/s", Unit::FlopPerSecond, 1.0),
+    ("MFLOP/s", Unit::FlopPerSecond, 1e6),
+    ("GFLOP/s", Unit::FlopPerSecond, 1e9),
+    ("TFLOP/s", Unit::FlopPerSecond, 1e12),
+    ("Hz", Unit::Hertz, 1.0),
+    ("MHz", Unit::Hertz, 1e6),
+    ("GHz", Unit::Hertz, 1e9),
+    ("%", Unit::Percent, 1.0),
+];
+
+impl Unit {
+    /// The symbol of the base unit; empty for counts and ratios.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Count | Self::Ratio => "",
+            Self::Percent => "%",
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+            Self::FlopPerSecond => "FLOP/s",
+            Self::Hertz => "Hz",
+        }
+    }
+
+    /// The scale in which `magnitude` base units read best: its symbol and its size in base units.
+    pub fn scale_for(self, magnitude: f64) -> (&'static str, f64) {
+        let preferred: &[&str] = match self {
+            Self::Nanoseconds => &["s", "ms", "µs", "ns"],
+            Self::Bytes => &["GiB", "MiB", "KiB", "B"],
+            Self::BytesPerSecond => &["TB/s", "GB/s", "MB/s", "kB/s", "B/s"],
+            Self::FlopPerSecond => &["TFLOP/s", "GFLOP/s", "MFLOP/s", "FLOP/s"],
+            Self::Hertz => &["GHz", "MHz", "Hz"],
+            Self::Percent => &["%"],
+            Self::Count | Self::Ratio => return ("", 1.0),
+        };
+        let sized =
+            |symbol: &&str| SYMBOLS.iter().find(|(s, unit, _)| s == symbol && *unit == self);
+        preferred
+            .iter()
+            .filter_map(|s| sized(s))
+            .find(|(_, _, size)| magnitude.abs() >= *size)
+            .or_else(|| preferred.last().and_then(sized))
+            .map_or(("", 1.0), |&(symbol, _, size)| (symbol, size))
+    }
+}
+
+/// A number in the base unit of its dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// How many base units.
+    pub value: f64,
+    /// The base unit.
+    pub unit: Unit,
+}
+
+impl Quantity {
+    /// `value` base units of `unit`.
+    pub fn new(value: f64, unit: Unit) -> Self {
+        Self { value, unit }
+    }
+
+    /// Reads a number and its unit symbol; without a symbol the quantity is a count.
+    ///
+    /// `number` and `symbol` are parts of one text whose ranges in it are given for errors.
+    ///
+    /// # Errors
+    /// A number that is not finite or not decimal; a symbol that no dimension has.
+    pub fn from_parts(
+        number: (&str, Range<usize>),
+        symbol: (&str, Range<usize>),
+    ) -> Result<Self, ParseError> {
+        let value = parse_number(number.0, number.1)?;
+        if symbol.0.is_empty() {
+            return Ok(Self::new(value, Unit::Count));
+        }
+        let Some(&(_, unit, size)) = SYMBOLS.iter().find(|(s, _, _)| *s == symbol.0) else {
+            let help = did_you_mean(symbol.0, SYMBOLS.iter().map(|(s, _, _)| *s)).unwrap_or_else(
+                || {
+                    "units are ns us ms s, B KiB MiB GiB, GB/s TB/s, GFLOP/s TFLOP/s, MHz GHz, %"
+                        .into()
+                },
+            );
+            return Err(ParseError::new(format!("no unit is called `{}`", symbol.0), symbol.1)
+                .with_help(help));
+        };
+        Ok(Self::new(value * size, unit))
+    }
+}
+
+/// Reads a decimal number; NaN and infinities are refused.
+pub(crate) fn parse_number(text: &str, span: Range<usize>) -> Result<f64, ParseError> {
+    let plain: String = text.chars().filter(|&c| c != '_').collect();
+    match plain.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err(ParseError::new(format!("`{text}` is not a finite number"), span)),
+        Err(_) => Err(ParseError::new(format!("`{text}` is not a number"), span)),
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (symbol, size) = self.unit.scale_for(self.value);
+        let number = format_number(self.value / size);
+        match symbol {
+            "" => f.write_str(&number),
+            "%" => write!(f, "{number}%"),
+            _ => write!(f, "{number} {symbol}"),
+        }
+    }
+}
+
+/// A number for people: whole numbers with thousands separators, others with four digits.
+pub fn format_number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        let digits = format!("{:.0}", value.abs());
+        let mut out = String::new();
+        for (position, digit) in digits.chars().enumerate() {
+            if position > 0 && (digits.len() - position).is_multiple_of(3) {
+                out.push(',');
+            }
+            out.push(digit);
+        }
+        return if value < 0.0 { format!("-{out}") } else { out };
+    }
+    let before_point = value.abs().log10().floor().max(0.0);
+    let decimals = (3.0 - before_point).clamp(0.0, 3.0);
+    format!("{value:.*}", decimals as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(number: &str, symbol: &str) -> Result<Quantity, ParseError> {
+        Quantity::from_parts((number, 0..number.len()), (symbol, 0..symbol.len()))
+    }
+
+    #[test]
+    fn quantities_are_kept_in_base_units() {
+        assert_eq!(parse("100", "us").unwrap(), Quantity::new(1e5, Unit::Nanoseconds));
+        assert_eq!(parse("1.5", "TB/s").unwrap(), Quantity::new(1.5e12, Unit::BytesPerSecond));
+        assert_eq!(parse("1_000", "").unwrap(), Quantity::new(1000.0, Unit::Count));
+    }
+
+    #[test]
+    fn what_is_not_a_finite_number_is_refused() {
+        for bad in ["nan", "NaN", "inf", "-inf", "1e999", "five", ""] {
+            assert!(parse(bad, "us").is_err(), "{bad}");
+        }
+        assert_eq!(
+            parse("1", "uss").unwrap_err().help.unwrap(),
+            "did you mean `us`, `ns` or `µs`?"
+        );
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        for (value, unit, text) in [
+            (72_345.0, Unit::Nanoseconds, "72.34 µs"),
+            (4.26e12, Unit::BytesPerSecond, "4.260 TB/s"),
+            (1_048_576.0, Unit::Count, "1,048,576"),
+            (58.25, Unit::Percent, "58.25%"),
+            (0.5, Unit::Nanoseconds, "0.500 ns"),
+            (2.0 / 3.0, Unit::Ratio, "0.667"),
+        ] {
+            assert_eq!(Quantity::new(value, unit).to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A run: every configuration of every series with its metrics, and where they came from.
+//!
+//! Comes in: pass results. Goes out: the document that is stored, compared and reported. Values are
+//! joined by name. The document carries [`SCHEMA_VERSION`], so that a reader can refuse what it does
+//! not know.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::axis::Axis;
+use crate::configuration::Configuration;
+use crate::measurement::{DeviceRecord, LaunchRecord, OccupancyLimiter, Source, Timing};
+use crate::metric::{Class, Direction};
+use crate::quantity::Unit;
+use crate::series::SeriesId;
+use crate::verdict::Judgement;
+
+/// The version of the run document.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// The name of the run's folder.
+    pub id: String,
+    /// What produced it.
+    pub provenance: Provenance,
+    /// Its series, in the order planned.
+    pub series: Vec<SeriesResult>,
+}
+
+/// What must be known to repeat a run or to compare it with another.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The version of `cargo-gpuprof`.
+    pub tool_version: String,
+    /// When the run started, RFC 3339, UTC.
+    pub started: String,
+    /// The backend: `cuda` or `emulator`.
+    pub backend: String,
+    /// The device of the first finished pass.
+    pub device: Option<DeviceRecord>,
+    /// `all` or `none`, as `--cache-control` has it.
+    pub cache_control: String,
+    /// `none`: clocks are measured and never changed.
+    pub clock_control: String,
+    /// SHA-256 of the PTX of each kernel package.
+    pub ptx_sha256: BTreeMap<String, String>,
+    /// The toolchain that built the kernels, as `rustc --version` says it.
+    pub kernel_toolchain: Option<String>,
+    /// The git revision of the workspace, with `-dirty` where it has changes.
+    pub git_revision: Option<String>,
+}
+
+/// One series of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesResult {
+    /// What it is called.
+    pub id: SeriesId,
+    /// The annotated function's file.
+    pub file: String,
+    /// The annotated function's line.
+    pub line: u32,
+    /// The axes that were swept.
+    pub axes: Vec<Axis>,
+    /// The metrics to show, in order.
+    pub columns: Vec<String>,
+    /// Its configurations, in series order.
+    pub configurations: Vec<ConfigurationResult>,
+    /// Its judged thresholds.
+    pub judgements: Vec<Judgement>,
+}
+
+/// How a configuration ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "status")]
+pub enum Status {
+    /// Every pass ran to its end.
+    Finished,
+    /// The launch was refused.
+    Invalid {
+        /// Why.
+        reason: String,
+    },
+    /// A pass went wrong.
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
+    /// A pass ran out of time and was killed.
+    Timeout {
+        /// The limit it ran into.
+        reason: String,
+    },
+    /// The run was interrupted before this configuration.
+    Skipped {
+        /// By what.
+        reason: String,
+    },
+}
+
+impl Status {
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Invalid { .. } => "invalid",
+            Self::Failed { .. } => "failed",
+            Self::Timeout { .. } => "timeout",
+            Self::Skipped { .. } => "skipped",
+        }
+    }
+
+    /// Why it did not finish.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Finished => None,
+            Self::Invalid { reason }
+            | Self::Failed { reason }
+            | Self::Timeout { reason }
+            | Self::Skipped { reason } => Some(reason),
+        }
+    }
+}
+
+/// One configuration of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConfigurationResult {
+    /// The point of the series.
+    pub configuration: Configuration,
+    /// How it ended.
+    pub status: Status,
+    /// Its metrics by name.
+    pub metrics: BTreeMap<String, MetricResult>,
+    /// The samples of each process that timed it.
+    pub timings: Vec<Timing>,
+    /// What limits its theoretical occupancy.
+    pub occupancy_limiter: Option<OccupancyLimiter>,
+    /// The launches of its measured range.
+    pub launches: Vec<LaunchRecord>,
+    /// Whether `verify` ran and agreed.
+    pub verified: bool,
+}
+
+/// One metric of one configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricResult {
+    /// The value (the median, where there are samples), or why there is none.
+    pub value: Result<f64, String>,
+    /// The base unit of the value and of the statistics.
+    pub unit: Unit,
+    /// Whether lower or higher is better.
+    pub direction: Direction,
+    /// Whether it is a deterministic count.
+    pub class: Class,
+    /// Where it came from.
+    pub source: Source,
+    /// Over the samples, where there are any.
+    pub statistics: Option<Statistics>,
+}
+
+/// Descriptive statistics over all samples of all processes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// How many samples.
+    pub count: usize,
+    /// How many processes they come from.
+    pub processes: usize,
+    /// The middle sample.
+    pub median: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The 95th percentile (nearest rank).
+    pub p95: f64,
+    /// The smallest sample.
+    pub min: f64,
+    /// The largest sample.
+    pub max: f64,
+    /// The sample standard deviation; 0 for one sample.
+    pub standard_deviation: f64,
+    /// (largest − smallest median of a process) / median of those medians, in percent; `None` for one process.
+    pub process_spread_percent: Option<f64>,
+}

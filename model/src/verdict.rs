@@ -1,0 +1,80 @@
+//! Verdicts: what became of a threshold.
+//!
+//! Comes in: a threshold and the values it was held against. Goes out: one verdict with the value
+//! and configuration that decided it. What was not there is never a silent pass.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::exit_code::ExitCode;
+use crate::measurement::Source;
+use crate::quantity::Quantity;
+
+/// The outcome of one threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The condition holds.
+    Pass,
+    /// The condition is violated.
+    Fail,
+    /// Better than the baseline by more than the threshold asks.
+    Improved,
+    /// The noise is too large to tell.
+    Inconclusive,
+    /// A series, configuration, metric or baseline that should be there is not.
+    Missing,
+    /// The two sides were measured under conditions that differ.
+    Incomparable,
+    /// The metric cannot be had on this machine.
+    Unavailable,
+}
+
+impl Verdict {
+    /// What this verdict contributes to the exit code.
+    pub fn exit_code(self, strict: bool) -> ExitCode {
+        match self {
+            Self::Pass | Self::Improved => ExitCode::Success,
+            Self::Fail => ExitCode::ThresholdFailed,
+            Self::Inconclusive | Self::Missing | Self::Incomparable | Self::Unavailable => {
+                if strict { ExitCode::NotJudged } else { ExitCode::Success }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Improved => "improved",
+            Self::Inconclusive => "inconclusive",
+            Self::Missing => "missing",
+            Self::Incomparable => "incomparable",
+            Self::Unavailable => "unavailable",
+        })
+    }
+}
+
+/// A judged threshold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The threshold as written.
+    pub threshold: String,
+    /// Where it was written: `attribute`, `gpuprof.toml` or `--threshold`.
+    pub origin: String,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The value that decided, where there was one.
+    pub value: Option<Quantity>,
+    /// What it was compared with, in the same unit.
+    pub limit: Option<Quantity>,
+    /// Where the deciding value came from.
+    pub source: Option<Source>,
+    /// The configuration that decided.
+    pub configuration: Option<String>,
+    /// Why, where the value alone does not say it.
+    pub reason: Option<String>,
+}
