@@ -98,7 +98,7 @@ impl Unit {
             |symbol: &&str| SYMBOLS.iter().find(|(s, unit, _)| s == symbol && *unit == self);
         preferred
             .iter()
-            .filter_map(|s| sized(s))
+            .filter_map(sized)
             .find(|(_, _, size)| magnitude.abs() >= *size)
             .or_else(|| preferred.last().and_then(sized))
             .map_or(("", 1.0), |&(symbol, _, size)| (symbol, size))
@@ -135,12 +135,11 @@ impl Quantity {
             return Ok(Self::new(value, Unit::Count));
         }
         let Some(&(_, unit, size)) = SYMBOLS.iter().find(|(s, _, _)| *s == symbol.0) else {
-            let help = did_you_mean(symbol.0, SYMBOLS.iter().map(|(s, _, _)| *s)).unwrap_or_else(
-                || {
+            let help =
+                did_you_mean(symbol.0, SYMBOLS.iter().map(|(s, _, _)| *s)).unwrap_or_else(|| {
                     "units are ns us ms s, B KiB MiB GiB, GB/s TB/s, GFLOP/s TFLOP/s, MHz GHz, %"
                         .into()
-                },
-            );
+                });
             return Err(ParseError::new(format!("no unit is called `{}`", symbol.0), symbol.1)
                 .with_help(help));
         };

@@ -146,7 +146,10 @@ pub struct ConfigurationResult {
 }
 
 /// One metric of one configuration.
+///
+/// Its serde form has either `"value": NUMBER` or `"unavailable": REASON`, never both and never neither.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "MetricDocument", try_from = "MetricDocument")]
 pub struct MetricResult {
     /// The value (the median, where there are samples), or why there is none.
     pub value: Result<f64, String>,
@@ -160,6 +163,47 @@ pub struct MetricResult {
     pub source: Source,
     /// Over the samples, where there are any.
     pub statistics: Option<Statistics>,
+}
+
+/// The serde form of [`MetricResult`].
+#[derive(Serialize, Deserialize)]
+struct MetricDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unavailable: Option<String>,
+    unit: Unit,
+    direction: Direction,
+    class: Class,
+    source: Source,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    statistics: Option<Statistics>,
+}
+
+impl From<MetricResult> for MetricDocument {
+    fn from(metric: MetricResult) -> Self {
+        let MetricResult { value, unit, direction, class, source, statistics } = metric;
+        let (value, unavailable) = match value {
+            Ok(value) => (Some(value), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        Self { value, unavailable, unit, direction, class, source, statistics }
+    }
+}
+
+impl TryFrom<MetricDocument> for MetricResult {
+    type Error = &'static str;
+
+    fn try_from(document: MetricDocument) -> Result<Self, Self::Error> {
+        let MetricDocument { value, unavailable, unit, direction, class, source, statistics } =
+            document;
+        let value = match (value, unavailable) {
+            (Some(value), None) => Ok(value),
+            (None, Some(reason)) => Err(reason),
+            _ => return Err("a metric needs either a `value` or the reason it is `unavailable`"),
+        };
+        Ok(Self { value, unit, direction, class, source, statistics })
+    }
 }
 
 /// Descriptive statistics over all samples of all processes.
@@ -183,4 +227,37 @@ pub struct Statistics {
     pub standard_deviation: f64,
     /// (largest − smallest median of a process) / median of those medians, in percent; `None` for one process.
     pub process_spread_percent: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(value: Result<f64, String>) -> MetricResult {
+        MetricResult {
+            value,
+            unit: Unit::Bytes,
+            direction: Direction::Lower,
+            class: Class::Exact,
+            source: Source::Declared,
+            statistics: None,
+        }
+    }
+
+    #[test]
+    fn a_metric_is_written_with_its_value_or_its_reason() {
+        let written = |m: &MetricResult| serde_json::to_string(m).unwrap();
+        let rest = r#""unit":"B","direction":"lower","class":"exact","source":"declared"}"#;
+        for (metric, head) in [
+            (metric(Ok(12.0)), r#"{"value":12.0,"#),
+            (metric(Err("not here".into())), r#"{"unavailable":"not here","#),
+        ] {
+            assert_eq!(written(&metric), format!("{head}{rest}"));
+            assert_eq!(serde_json::from_str::<MetricResult>(&written(&metric)).unwrap(), metric);
+        }
+        for bad in [r#"{"value":null,"#, r#"{"value":1.0,"unavailable":"both","#, "{"] {
+            let error = serde_json::from_str::<MetricResult>(&format!("{bad}{rest}")).unwrap_err();
+            assert!(error.to_string().contains("either a `value`"), "{error}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
-use crate::metric::Metric;
+use crate::metric::{Class, Metric};
 use crate::quantity::{Quantity, Unit, parse_number};
 use crate::text::{Cursor, ParseError, is_name_char};
 
@@ -146,11 +146,18 @@ impl Threshold {
         })
     }
 
-    /// Checks that the limit is in a unit the metric has, and `== ` is not asked of a noisy metric.
+    /// Checks that the limit is in a unit the metric has, and that `==` is asked of exact metrics only.
     ///
     /// # Errors
     /// The limit's place with the units that fit.
     pub fn check(&self, metric: &Metric) -> Result<(), ParseError> {
+        if self.comparison == Comparison::Equal && metric.class == Class::Noisy {
+            return Err(ParseError::new(
+                format!("`{}` is noisy and never exactly equal to a limit", metric.name),
+                self.metric_span.clone(),
+            )
+            .with_help("use <= or >="));
+        }
         let Limit::Absolute(quantity) = self.limit else {
             return if metric.unit == Unit::BytesPerSecond {
                 Ok(())
@@ -410,6 +417,7 @@ mod tests {
             check("registers <= 32 us").unwrap_err().message,
             "`registers` needs a plain number, and this is a limit in ns"
         );
+        assert!(check("duration == 5 us").unwrap_err().message.contains("is noisy"));
         assert!(check("registers <= 60% of peak").unwrap_err().message.contains("no peak"));
     }
 

@@ -87,11 +87,15 @@ pub struct Builder<'m, 'a> {
     pub(super) used: [usize; 3],
     pub(super) scopes: Vec<Scope<'a>>,
     pub(super) shared: HashMap<&'a str, u32>,
+    /// Shared variables declared inside functions, by line and name.
+    pub(super) shared_inside: HashMap<(u32, &'a str), u32>,
     pub(super) shared_bytes: u32,
     pub(super) dynamic_align: u32,
     pub(super) local_bytes: u32,
     pub(super) loc: Option<Loc>,
     pub(super) carry: Option<Slot>,
+    /// Whether anything orders memory between blocks.
+    pub(super) ordered: bool,
 }
 
 /// The result of lowering one thing.
@@ -111,21 +115,28 @@ impl<'m, 'a> Builder<'m, 'a> {
             known32: HashMap::new(),
             known64: HashMap::new(),
             warp_init: Vec::new(),
-            // Slot 0 of every file takes what nobody wants.
-            used: [1; 3],
+            // Slot 0 of every file takes what nobody wants; predicate 1 is never set.
+            used: [2, 1, 1],
             scopes: vec![Scope::default()],
             shared: HashMap::new(),
+            shared_inside: HashMap::new(),
             shared_bytes: 0,
             dynamic_align: 1,
             local_bytes: 0,
             loc: None,
             carry: None,
+            ordered: false,
         }
     }
 
     /// The slot that takes what nobody wants.
     pub(super) fn sink(&self) -> Slot {
         Slot::private(0)
+    }
+
+    /// A predicate that is never set.
+    pub(super) fn never(&self) -> Slot {
+        Slot::private(1)
     }
 
     /// Hands out `count` consecutive registers.

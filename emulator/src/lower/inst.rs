@@ -83,6 +83,7 @@ pub enum Unary {
     Not,
     Neg,
     Abs,
+    Abs16,
     Cnot,
     Brev,
     /// Sign- or zero-extensions from a narrower field of the same slot.
@@ -475,6 +476,11 @@ pub enum Op {
     /// Shared, local or parameter address to generic and back: adds `window` (or its negative).
     Window { d: Slot, a: Slot, wide: bool, window: i64 },
     IsSpace { space: Space, d: Slot, a: Slot },
+    /// Vector reads of kernel parameters.
+    Gather { wide: bool, count: u8, d: [Slot; 4], a: [Slot; 4] },
+    /// Call parameters: elements taken from or put into consecutive 32-bit registers, `byte` bytes after `word`.
+    ReadWords { element: Element, d: [Slot; 4], word: Slot, byte: u8 },
+    WriteWords { element: Element, a: [Slot; 4], word: Slot, byte: u8 },
     Load { element: Element, address: Address, d: [Slot; 4] },
     Store { element: Element, address: Address, a: [Slot; 4] },
     Atomic(Atomic),
@@ -488,7 +494,8 @@ pub enum Op {
     Barrier { kind: BarrierKind, id: Slot, threads: Option<Slot>, d: Slot, p: Slot, negate: bool },
     Branch { target: u32, reconverge: u32 },
     BranchIndexed { index: Slot, table: u32, reconverge: u32 },
-    Call { target: u32 },
+    /// `copies` names a table of argument words to move into the callee's parameters first.
+    Call { target: u32, copies: u32 },
     Return,
     Exit,
     Trap { assert: bool },

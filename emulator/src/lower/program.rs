@@ -1,6 +1,6 @@
 //! A lowered kernel: code, constants, storage sizes and source positions.
 
-use super::inst::Inst;
+use super::inst::{Inst, Slot};
 use crate::ptx::ast::{Bounds, Loc};
 use std::sync::Arc;
 
@@ -77,6 +77,8 @@ pub struct Program {
     pub positions: Vec<SourcePosition>,
     /// Branch tables of `brx.idx`.
     pub tables: Vec<Vec<u32>>,
+    /// Argument moves of calls: from, to.
+    pub copies: Vec<Vec<(Slot, Slot)>>,
     /// Fillings of the 32-bit constant slots.
     pub const32: Vec<Const32>,
     /// Fillings of the 64-bit constant slots.

@@ -22,8 +22,8 @@ enum Node {
 pub enum Undefined {
     /// This operand has no value.
     Operand(String),
-    /// A divisor is zero.
-    DivisionByZero,
+    /// A divisor made of these metrics is zero.
+    DivisionByZero(Vec<String>),
 }
 
 impl Formula {
@@ -42,18 +42,8 @@ impl Formula {
 
     /// The metrics it is made of, in order of appearance.
     pub fn names(&self) -> Vec<&str> {
-        fn walk<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
-            match node {
-                Node::Number(_) => {}
-                Node::Metric(name) => out.push(name),
-                Node::Binary(_, a, b) => {
-                    walk(a, out);
-                    walk(b, out);
-                }
-            }
-        }
         let mut out = Vec::new();
-        walk(&self.0, &mut out);
+        names_in(&self.0, &mut out);
         out
     }
 
@@ -69,18 +59,34 @@ impl Formula {
                     value(name).ok_or_else(|| Undefined::Operand(name.clone()))?
                 }
                 Node::Binary(op, a, b) => {
-                    let (a, b) = (walk(a, value)?, walk(b, value)?);
+                    let (left, right) = (walk(a, value)?, walk(b, value)?);
                     match op {
-                        '+' => a + b,
-                        '-' => a - b,
-                        '*' => a * b,
-                        _ if b == 0.0 => return Err(Undefined::DivisionByZero),
-                        _ => a / b,
+                        '+' => left + right,
+                        '-' => left - right,
+                        '*' => left * right,
+                        _ if right == 0.0 => {
+                            let mut names = Vec::new();
+                            names_in(b, &mut names);
+                            let names = names.into_iter().map(str::to_owned).collect();
+                            return Err(Undefined::DivisionByZero(names));
+                        }
+                        _ => left / right,
                     }
                 }
             })
         }
         walk(&self.0, &value)
+    }
+}
+
+fn names_in<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
+    match node {
+        Node::Number(_) => {}
+        Node::Metric(name) => out.push(name),
+        Node::Binary(_, a, b) => {
+            names_in(a, out);
+            names_in(b, out);
+        }
     }
 }
 
@@ -156,7 +162,7 @@ mod tests {
     #[test]
     fn what_has_no_value_says_why() {
         let eval = |text: &str| Formula::parse(text).unwrap().evaluate(value).unwrap_err();
-        assert_eq!(eval("a.sum / b"), Undefined::DivisionByZero);
+        assert_eq!(eval("a.sum / b"), Undefined::DivisionByZero(vec!["b".into()]));
         assert_eq!(eval("a.sum / gone"), Undefined::Operand("gone".into()));
     }
 

@@ -1,0 +1,36 @@
+//! Builds the emulated driver, so that the installed subcommand carries it.
+//!
+//! The emulator has no dependencies: one call of rustc makes the shared object. Its SONAME is what
+//! CUDA programs look for, and optimisation is always on, since it is an interpreter.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    let source = Path::new(gpuprof_emulator::SOURCE_DIR);
+    println!("cargo::rerun-if-changed={}", source.join("src").display());
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libcuda.so");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        // Compiles everywhere; `cargo gpuprof` itself refuses to run elsewhere.
+        std::fs::write(&out, []).expect("OUT_DIR is writable");
+        return;
+    }
+    let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
+    let target = env::var("TARGET").expect("cargo sets TARGET");
+    let mut command = Command::new(rustc);
+    command
+        .args(["--edition", "2024", "--crate-name", "cuda", "--crate-type", "cdylib"])
+        .args(["--cfg", "feature=\"interpreter\"", "--cap-lints", "allow", "--target", &target])
+        .args(["-C", "opt-level=3", "-C", "codegen-units=2", "-C", "panic=unwind"])
+        .args(["-C", "link-arg=-Wl,-soname,libcuda.so", "-C", "strip=debuginfo"])
+        .arg("-o")
+        .arg(&out)
+        .arg(source.join("src/lib.rs"));
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        command.arg("-C").arg(format!("linker={}", linker.to_string_lossy()));
+    }
+    let status = command.status().expect("rustc can be started");
+    assert!(status.success(), "the emulated driver did not build: {status}");
+}

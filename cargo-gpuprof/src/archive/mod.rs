@@ -1,0 +1,60 @@
+//! Archives: built here, run on a machine that has neither cargo nor the source.
+//!
+//! A `.tar.zst` (nextest's model) whose first entry, [`MANIFEST`], lists every other file with its
+//! hash. Reading trusts nothing: what is not listed, not a plain file, outside the folder, of another
+//! architecture or another content is refused by name.
+
+mod pack;
+mod unpack;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use pack::{Contents, pack};
+pub use unpack::{Unpacked, unpack};
+
+/// The first entry of an archive.
+pub const MANIFEST: &str = "gpuprof-archive.json";
+
+/// The version of the format.
+pub const FORMAT: u32 = 1;
+
+/// What an archive says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// The version of the tool that wrote it.
+    pub tool_version: String,
+    /// The platform of its executables, such as `x86_64-linux`.
+    pub platform: String,
+    /// Its harnesses.
+    pub harnesses: Vec<PackedHarness>,
+    /// PTX files by package.
+    pub modules: BTreeMap<String, String>,
+    /// The workspace's `gpuprof.toml`, as text.
+    pub config: Option<String>,
+    /// The toolchain of the kernels.
+    pub kernel_toolchain: Option<String>,
+    /// The git revision of the workspace.
+    pub git_revision: Option<String>,
+    /// SHA-256 of every other file by its path in the archive.
+    pub files: BTreeMap<String, String>,
+}
+
+/// A harness in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackedHarness {
+    /// Its package.
+    pub package: String,
+    /// Its target.
+    pub target: String,
+    /// Its path in the archive.
+    pub file: String,
+}
+
+/// The platform of this tool.
+pub fn platform() -> String {
+    format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
+}

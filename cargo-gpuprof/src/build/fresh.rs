@@ -1,0 +1,94 @@
+//! Whether a kernel build has nothing to do, told without starting cargo.
+//!
+//! Comes in: the stamp of the last build and the dep-info files rustc wrote then. Goes out: yes only
+//! where the command was the same and no source, manifest or lock file is newer than the PTX. When
+//! in doubt the answer is no, and cargo decides.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The stamp of a build: what it was asked for.
+pub(super) struct Stamp<'a> {
+    /// Where the stamp is kept.
+    pub path: &'a Path,
+    /// Everything that decides the build beside the sources.
+    pub text: &'a str,
+}
+
+/// Whether `ptx` is what the build would make again. Relative sources are below `root`.
+pub(super) fn is_fresh(
+    ptx: &Path,
+    stamp: &Stamp<'_>,
+    dep_info_folder: &Path,
+    root: &Path,
+    manifests: &[PathBuf],
+) -> bool {
+    let Some(built) = modified(ptx) else { return false };
+    if fs::read_to_string(stamp.path).ok().as_deref() != Some(stamp.text) {
+        return false;
+    }
+    let Ok(entries) = fs::read_dir(dep_info_folder) else { return false };
+    let mut sources: Vec<PathBuf> = manifests.to_vec();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "d") {
+            let Ok(text) = fs::read_to_string(&path) else { return false };
+            sources.extend(dependencies(&text).into_iter().map(|path| root.join(path)));
+        }
+    }
+    sources.sort();
+    sources.dedup();
+    sources.iter().all(|source| modified(source).is_some_and(|time| time <= built))
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|m| m.modified()).ok()
+}
+
+/// The sources of a dep-info file: after the first colon of its first rule, spaces escaped by `\`.
+fn dependencies(text: &str) -> Vec<PathBuf> {
+    let Some((_, list)) = text.lines().next().and_then(|line| line.split_once(": ")) else {
+        return Vec::new();
+    };
+    list.replace("\\ ", "\0")
+        .split_whitespace()
+        .map(|path| PathBuf::from(path.replace('\0', " ")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn spaces_in_paths_survive() {
+        assert_eq!(
+            dependencies("out.d: src/lib.rs my\\ dir/mod.rs\n\nsrc/lib.rs:\n"),
+            [PathBuf::from("src/lib.rs"), PathBuf::from("my dir/mod.rs")]
+        );
+    }
+
+    #[test]
+    fn a_newer_source_a_missing_one_and_another_command_are_not_fresh() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let write = |name: &str, text: &str| fs::write(at(name), text).unwrap();
+        write("lib.rs", "");
+        write("Cargo.toml", "");
+        write("crate.d", &format!("x: {}\n", at("lib.rs").display()));
+        write("stamp", "flags");
+        write("out.ptx", "");
+        let manifests = [at("Cargo.toml")];
+        let path = at("stamp");
+        let fresh = |text| is_fresh(&at("out.ptx"), &Stamp { path: &path, text }, folder.path(), Path::new("/"), &manifests);
+        assert!(fresh("flags"));
+        assert!(!fresh("other flags"));
+        let file = fs::File::options().write(true).open(at("lib.rs")).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(5)).unwrap();
+        assert!(!fresh("flags"));
+        fs::remove_file(at("lib.rs")).unwrap();
+        assert!(!fresh("flags"));
+    }
+}

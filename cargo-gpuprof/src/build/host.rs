@@ -1,0 +1,188 @@
+//! Builds the harness targets and says which executables hold series.
+//!
+//! Comes in: cargo's own options. Goes out: executables from cargo's messages, never from the target
+//! folder. Targets are chosen here, so that libtest benches of the same packages are not built.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::BufReader;
+use std::process::{Command, Stdio};
+
+use camino::Utf8PathBuf;
+use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
+use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::{ExitCode, protocol};
+
+use super::cargo;
+use crate::cli::CargoOptions;
+use crate::error::{Failure, Result};
+
+/// A built harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Harness {
+    /// Its package.
+    pub package: String,
+    /// Its target.
+    pub target: String,
+    /// The executable.
+    pub executable: Utf8PathBuf,
+    /// The folder it runs in, its package's.
+    pub folder: Utf8PathBuf,
+    /// Folders with libraries that build scripts made, for the dynamic linker.
+    pub library_folders: Vec<Utf8PathBuf>,
+}
+
+/// What `cargo metadata` says of the workspace.
+///
+/// # Errors
+/// `cargo metadata` failed (exit code 102).
+pub fn metadata(options: &CargoOptions) -> Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    command.cargo_path(cargo());
+    let mut other = vec!["--no-deps".to_owned()];
+    other.extend(options.manifest_args());
+    command.other_options(other);
+    command
+        .exec()
+        .map_err(|e| Failure::new(ExitCode::MetadataFailed, format!("cargo metadata failed: {e}")))
+}
+
+/// The folder of everything gpuprof writes.
+pub fn target_directory(metadata: &Metadata, options: &CargoOptions) -> Utf8PathBuf {
+    options.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone())
+}
+
+/// Builds the bench targets of the selected packages that depend on gpuprof.
+///
+/// # Errors
+/// Names that match nothing, no harness at all (exit code 4), a failed build (exit code 101).
+pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>> {
+    let packages = selected(metadata, options)?;
+    let wanted = |name: &str| options.bench.is_empty() || options.bench.iter().any(|b| b == name);
+    let mut targets: Vec<(&Package, &str)> = Vec::new();
+    for package in packages.iter().filter(|p| p.dependencies.iter().any(|d| d.name == "gpuprof")) {
+        let benches = package.targets.iter().filter(|t| t.is_bench() && wanted(&t.name));
+        targets.extend(benches.map(|t| (*package, t.name.as_str())));
+    }
+    for bench in &options.bench {
+        if targets.iter().all(|(_, name)| name != bench) {
+            let names = packages.iter().flat_map(|p| &p.targets).filter(|t| t.is_bench());
+            let near = did_you_mean(bench, names.map(|t| t.name.as_str())).unwrap_or_default();
+            return Err(Failure::usage(format!("no bench target is called `{bench}`. {near}").trim_end()));
+        }
+    }
+    if targets.is_empty() {
+        let looked: Vec<&str> = packages.iter().map(|p| p.name.as_str()).collect();
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            format!(
+                "no harness found in {}: a harness is a bench target (harness = false) of a package that \
+                 depends on gpuprof, and holds gpuprof::main!(…)",
+                looked.join(", ")
+            ),
+        ));
+    }
+    compile(&targets, options)
+}
+
+fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'m Package>> {
+    let members = metadata.workspace_packages();
+    let find = |spec: &String| {
+        let bare = spec.split(['@', '#']).next().unwrap_or(spec);
+        members.iter().copied().find(|p| p.name.as_str() == bare).ok_or_else(|| {
+            let near = did_you_mean(bare, members.iter().map(|p| p.name.as_str())).unwrap_or_default();
+            Failure::usage(format!("no package of the workspace is called `{bare}`. {near}").trim_end())
+        })
+    };
+    if !options.package.is_empty() {
+        return options.package.iter().map(find).collect();
+    }
+    let excluded = options.exclude.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let all = || members.iter().copied().filter(|p| excluded.iter().all(|e| e.id != p.id)).collect();
+    if options.workspace {
+        return Ok(all());
+    }
+    let here = options
+        .manifest_path
+        .as_deref()
+        .and_then(|path| path.canonicalize_utf8().ok())
+        .or_else(|| Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?.join("Cargo.toml")).ok());
+    match members.iter().find(|p| Some(&p.manifest_path) == here.as_ref()) {
+        Some(package) => Ok(vec![package]),
+        None => Ok(all()),
+    }
+}
+
+fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<Harness>> {
+    let mut command = Command::new(cargo());
+    command.args(["build", "--message-format=json-render-diagnostics", "--profile", &options.profile]);
+    let packages: BTreeSet<&str> = targets.iter().map(|(p, _)| p.name.as_str()).collect();
+    let benches: BTreeSet<&str> = targets.iter().map(|&(_, name)| name).collect();
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
+    command.args(benches.iter().flat_map(|bench| ["--bench", bench]));
+    command.args(options.manifest_args()).args(options.feature_args());
+    if let Some(folder) = &options.target_dir {
+        command.args(["--target-dir", folder.as_str()]);
+    }
+    if let Some(jobs) = &options.jobs {
+        command.args(["--jobs", jobs]);
+    }
+    let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed(format!("cannot start cargo: {e}")))?;
+    let stdout = child.stdout.take().expect("standard output is piped");
+    let mut finished = false;
+    let mut linked: BTreeMap<String, Vec<Utf8PathBuf>> = BTreeMap::new();
+    let mut harnesses = Vec::new();
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        match message.map_err(|e| failed(format!("cannot read cargo's messages: {e}")))? {
+            Message::BuildFinished(end) => finished = end.success,
+            Message::BuildScriptExecuted(script) => {
+                linked.entry(String::new()).or_default().extend(script.linked_paths);
+            }
+            Message::CompilerArtifact(artifact) if artifact.target.is_bench() => {
+                let package = targets.iter().find(|(p, _)| p.id == artifact.package_id);
+                if let (Some((package, _)), Some(executable)) = (package, artifact.executable) {
+                    harnesses.push(Harness {
+                        package: package.name.to_string(),
+                        target: artifact.target.name.clone(),
+                        executable,
+                        folder: package.manifest_path.parent().map(Into::into).unwrap_or_default(),
+                        library_folders: Vec::new(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    let status = child.wait().map_err(|e| failed(format!("cannot wait for cargo: {e}")))?;
+    if !status.success() || !finished {
+        return Err(failed("the harness did not build; cargo's errors are above".to_owned()));
+    }
+    let folders: Vec<Utf8PathBuf> = linked
+        .into_values()
+        .flatten()
+        .map(|path| path.as_str().split_once('=').map_or(path.clone(), |(_, p)| p.into()))
+        .collect();
+    harnesses.retain(|h| is_harness(h));
+    harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
+    harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+    if harnesses.is_empty() {
+        let names: Vec<&str> = benches.into_iter().collect();
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            format!("none of the bench targets ({}) holds gpuprof::main!(…)", names.join(", ")),
+        ));
+    }
+    Ok(harnesses)
+}
+
+/// Whether the executable can be asked: it holds the protocol's marker. Other benches are not started.
+fn is_harness(harness: &Harness) -> bool {
+    let marker = protocol::MARKER.as_bytes();
+    fs::read(&harness.executable)
+        .is_ok_and(|bytes| memchr::memmem::find(&bytes, marker).is_some())
+}

@@ -1,0 +1,13 @@
+//! Building: harnesses with the user's cargo, kernels with the toolchain that can.
+
+mod fresh;
+pub mod host;
+pub mod kernels;
+pub mod toolchain;
+
+use std::ffi::OsString;
+
+/// The cargo that started us, or the one on the path.
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}

@@ -1,0 +1,82 @@
+//! Options that cargo users know, passed on to cargo.
+
+use camino::Utf8PathBuf;
+use clap::Args;
+
+/// Which packages and targets to build, and how.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CargoOptions {
+    /// Package with harnesses to build
+    #[arg(short, long, value_name = "SPEC", help_heading = "Package selection")]
+    pub package: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long, help_heading = "Package selection")]
+    pub workspace: bool,
+    /// Package to leave out
+    #[arg(long, value_name = "SPEC", requires = "workspace", help_heading = "Package selection")]
+    pub exclude: Vec<String>,
+    /// Only this bench target
+    #[arg(long, value_name = "NAME", help_heading = "Target selection")]
+    pub bench: Vec<String>,
+    /// Features to activate, separated by spaces or commas
+    #[arg(short = 'F', long, value_name = "FEATURES", help_heading = "Feature selection")]
+    pub features: Vec<String>,
+    /// Activate all features
+    #[arg(long, help_heading = "Feature selection")]
+    pub all_features: bool,
+    /// Do not activate the default features
+    #[arg(long, help_heading = "Feature selection")]
+    pub no_default_features: bool,
+    /// Cargo profile of the harness
+    #[arg(long, value_name = "NAME", default_value = "bench", help_heading = "Compilation")]
+    pub profile: String,
+    /// Number of parallel build jobs
+    #[arg(short, long, value_name = "N", help_heading = "Compilation")]
+    pub jobs: Option<String>,
+    /// Directory for all generated files
+    #[arg(long, value_name = "DIR", help_heading = "Compilation")]
+    pub target_dir: Option<Utf8PathBuf>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH", help_heading = "Manifest")]
+    pub manifest_path: Option<Utf8PathBuf>,
+    /// Assert that Cargo.lock remains unchanged
+    #[arg(long, help_heading = "Manifest")]
+    pub locked: bool,
+    /// Run without accessing the network
+    #[arg(long, help_heading = "Manifest")]
+    pub offline: bool,
+    /// Equivalent to --locked and --offline
+    #[arg(long, help_heading = "Manifest")]
+    pub frozen: bool,
+}
+
+impl CargoOptions {
+    /// The options of manifest and lock file, for every cargo command.
+    pub fn manifest_args(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        for (set, flag) in [(self.locked, "--locked"), (self.offline, "--offline"), (self.frozen, "--frozen")] {
+            if set {
+                args.push(flag.to_owned());
+            }
+        }
+        if let Some(path) = &self.manifest_path {
+            args.extend(["--manifest-path".to_owned(), path.to_string()]);
+        }
+        args
+    }
+
+    /// The options of features.
+    pub fn feature_args(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        for features in &self.features {
+            args.extend(["--features".to_owned(), features.clone()]);
+        }
+        if self.all_features {
+            args.push("--all-features".to_owned());
+        }
+        if self.no_default_features {
+            args.push("--no-default-features".to_owned());
+        }
+        args
+    }
+}

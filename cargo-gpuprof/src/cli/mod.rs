@@ -1,0 +1,165 @@
+//! The command line: clap structures only, one per subcommand.
+
+mod cargo;
+mod output;
+mod run;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gpuprof_model::ExitCode;
+
+pub use cargo::CargoOptions;
+pub use output::{MessageFormat, OutputOptions};
+pub use run::{Backend, CacheControl, KernelOptions, RunOptions, SelectionOptions};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// The word cargo passes before our own arguments.
+#[derive(Debug, Parser)]
+#[command(name = "cargo", bin_name = "cargo", styles = STYLES, max_term_width = 100)]
+pub enum Cargo {
+    /// Profile Rust CUDA kernels over launch-parameter series and gate on the result.
+    #[command(version, after_help = exit_codes(), display_name = "cargo-gpuprof")]
+    Gpuprof(Gpuprof),
+}
+
+/// `cargo gpuprof`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Gpuprof {
+    /// What to do; without it, `run`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The options of `run`.
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Build, profile and judge series (the default).
+    #[command(visible_alias = "r", after_help = exit_codes())]
+    Run(Box<RunOptions>),
+    /// List kernels, axes and configuration counts.
+    List(Box<ListOptions>),
+    /// List and search the metrics that thresholds and --metrics may name.
+    Metrics(MetricsOptions),
+    /// Pack harnesses, PTX and metadata for a machine without cargo and source.
+    Archive(Box<ArchiveOptions>),
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub struct ListOptions {
+    /// What to list.
+    #[command(flatten)]
+    pub selection: SelectionOptions,
+    /// How to build it.
+    #[command(flatten)]
+    pub cargo: CargoOptions,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    pub message_format: MessageFormat,
+    /// When to colour.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
+    pub color: Color,
+}
+
+/// Options of `metrics`.
+#[derive(Debug, Args)]
+pub struct MetricsOptions {
+    /// Show only metrics whose name or description holds this text.
+    #[arg(value_name = "TEXT")]
+    pub search: Option<String>,
+}
+
+/// Options of `archive`.
+#[derive(Debug, Args)]
+pub struct ArchiveOptions {
+    /// The archive to write, a .tar.zst file.
+    #[arg(long, value_name = "FILE")]
+    pub archive_file: camino::Utf8PathBuf,
+    /// How to build it.
+    #[command(flatten)]
+    pub cargo: CargoOptions,
+    /// How to build the kernels.
+    #[command(flatten)]
+    pub kernels: KernelOptions,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// Where the terminal shows colour.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+fn exit_codes() -> String {
+    let mut text = String::from("Exit codes:\n");
+    for (code, meaning) in ExitCode::TABLE {
+        text.push_str(&format!("  {:<4} {meaning}\n", code.code()));
+    }
+    text.push_str("  128+n  ended by signal n, with what was measured kept");
+    text
+}
+
+/// Puts the word `gpuprof` in where the executable is started without cargo.
+pub fn with_subcommand_word(args: impl IntoIterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+    let mut args: Vec<_> = args.into_iter().collect();
+    if args.get(1).is_none_or(|word| word != "gpuprof") {
+        args.insert(1.min(args.len()), "gpuprof".into());
+    }
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Gpuprof {
+        let Cargo::Gpuprof(parsed) =
+            Cargo::try_parse_from(with_subcommand_word(line.split(' ').map(Into::into)))
+                .unwrap_or_else(|e| panic!("{line}: {e}"));
+        parsed
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cargo::command().debug_assert();
+    }
+
+    #[test]
+    fn run_is_the_default_with_or_without_cargo() {
+        let direct = parse("cargo-gpuprof --series block=64..1024");
+        assert!(direct.command.is_none());
+        assert_eq!(direct.run.selection.series, ["block=64..1024"]);
+        let by_cargo = parse("cargo-gpuprof gpuprof run -p saxpy");
+        assert!(matches!(by_cargo.command, Some(Command::Run(run)) if run.cargo.package == ["saxpy"]));
+    }
+
+    #[test]
+    fn help_strings_start_with_a_capital_and_end_without_a_stop() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments() {
+                if let Some(help) = argument.get_help() {
+                    let help = help.to_string();
+                    assert!(help.starts_with(|c: char| !c.is_lowercase()), "{help}");
+                    assert!(!help.ends_with('.'), "{help}");
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cargo::command());
+    }
+}

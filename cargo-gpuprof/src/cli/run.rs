@@ -1,0 +1,114 @@
+//! Options of `run`.
+
+use std::num::NonZeroU32;
+
+use camino::Utf8PathBuf;
+use clap::{Args, ValueEnum};
+
+use super::{CargoOptions, OutputOptions};
+
+/// Which driver runs the kernels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// A GPU where a driver and a device answer, the emulated driver where none is installed.
+    #[default]
+    Auto,
+    /// A GPU.
+    Cuda,
+    /// The emulated driver: exact counters, no times.
+    Emulator,
+}
+
+/// What happens to the L2 cache before each sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum CacheControl {
+    /// It is flushed.
+    #[default]
+    All,
+    /// Nothing.
+    None,
+}
+
+/// Which series to take.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SelectionOptions {
+    /// Take series and configurations whose key holds this text
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Take only keys that equal a filter
+    #[arg(long, requires = "filters", help_heading = "Series")]
+    pub exact: bool,
+    /// Values of an axis instead of the annotated ones, such as block=64..1024
+    #[arg(long, value_name = "AXIS=VALUES", help_heading = "Series")]
+    pub series: Vec<String>,
+}
+
+/// How kernels are built.
+#[derive(Debug, Clone, Args)]
+pub struct KernelOptions {
+    /// Toolchain for the kernels: a rustup toolchain's name, or the path of a rustc with its library source
+    #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC", help_heading = "Kernels")]
+    pub kernel_toolchain: Option<String>,
+    /// GPU architecture the kernels are compiled for
+    #[arg(long, value_name = "ARCH", default_value = "sm_80", help_heading = "Kernels")]
+    pub kernel_arch: String,
+}
+
+/// Options of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunOptions {
+    /// Which series.
+    #[command(flatten)]
+    pub selection: SelectionOptions,
+    /// How to build.
+    #[command(flatten)]
+    pub cargo: CargoOptions,
+    /// How to build the kernels.
+    #[command(flatten)]
+    pub kernels: KernelOptions,
+    /// Which driver runs the kernels
+    #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
+    pub backend: Backend,
+    /// Processes that time each configuration on a GPU [default: 3]
+    #[arg(long, value_name = "N", env = "GPUPROF_REPEAT", help_heading = "Run")]
+    pub repeat: Option<NonZeroU32>,
+    /// Seconds a process may take before it is killed [default: 120]
+    #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
+    pub timeout: Option<NonZeroU32>,
+    /// L2 cache before each sample
+    #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
+    pub cache_control: Option<CacheControl>,
+    /// Do not compare outputs with the host reference
+    #[arg(long, help_heading = "Run")]
+    pub no_verify: bool,
+    /// Metrics to show, separated by commas, instead of the annotated ones
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "Run")]
+    pub metrics: Vec<String>,
+    /// Print configurations and passes, and start nothing
+    #[arg(long, help_heading = "Run")]
+    pub dry_run: bool,
+    /// Condition that every selected series must meet, such as 'best throughput >= 1 TB/s'
+    #[arg(long, value_name = "CONDITION", help_heading = "Gate")]
+    pub threshold: Vec<String>,
+    /// Exit with 106 when a threshold cannot be judged
+    #[arg(long, overrides_with = "no_strict", env = "GPUPROF_STRICT", help_heading = "Gate")]
+    pub strict: bool,
+    /// Do not exit with 106 when a threshold cannot be judged (the default)
+    #[arg(long, overrides_with = "strict", help_heading = "Gate")]
+    pub no_strict: bool,
+    /// Run an archive made by `cargo gpuprof archive` instead of building
+    #[arg(long, value_name = "FILE", help_heading = "Archive")]
+    pub archive_file: Option<Utf8PathBuf>,
+    /// Folder to unpack the archive to, instead of a temporary one
+    #[arg(long, value_name = "DIR", requires = "archive_file", help_heading = "Archive")]
+    pub extract_to: Option<Utf8PathBuf>,
+    /// Configuration file instead of .config/gpuprof.toml
+    #[arg(long, value_name = "FILE", help_heading = "Configuration")]
+    pub config_file: Option<Utf8PathBuf>,
+    /// Read no configuration file
+    #[arg(long, conflicts_with = "config_file", help_heading = "Configuration")]
+    pub no_config: bool,
+    /// What is printed and written.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}

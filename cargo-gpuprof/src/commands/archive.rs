@@ -1,0 +1,53 @@
+//! `cargo gpuprof archive`: packs what another machine needs to run.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::Source;
+use super::list::DISCOVERY_TIMEOUT;
+use crate::archive::{Contents, pack};
+use crate::cli::ArchiveOptions;
+use crate::config::{Config, DEFAULT_PATH};
+use crate::discover;
+use crate::error::{Failure, Result};
+use crate::execute::{HarnessProcess, Interrupt};
+
+/// Builds and packs; returns the sentence that says what was written.
+///
+/// # Errors
+/// Build, discovery, files.
+pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String> {
+    let mut config_text = None;
+    let source = Source::workspace(&options.cargo, |root| {
+        config_text = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
+        Config::load(root, None)
+    })?;
+    let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
+    let process =
+        HarnessProcess { folder, emulator_folder: None, timeout: DISCOVERY_TIMEOUT, interrupt };
+    let described = discover::series(&process, &source.harnesses)?;
+    let packages: BTreeSet<String> = described
+        .values()
+        .flatten()
+        .filter(|series| series.device_function)
+        .map(|series| series.source_package.clone())
+        .collect();
+    let kernels = source.kernels(&packages, &options.kernels)?;
+    let series: usize = described.values().map(Vec::len).sum();
+    let contents = Contents {
+        modules: kernels.modules,
+        config: config_text,
+        kernel_toolchain: kernels.toolchain,
+        git_revision: source.git_revision(),
+        harnesses: &source.harnesses,
+    };
+    let bytes = pack(&options.archive_file, &contents)?;
+    Ok(format!(
+        "{}: {series} series in {} harnesses, {} PTX modules, {:.1} MiB",
+        options.archive_file,
+        source.harnesses.len(),
+        contents.modules.len(),
+        bytes as f64 / 1_048_576.0
+    ))
+}

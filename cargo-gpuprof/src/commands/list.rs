@@ -1,0 +1,77 @@
+//! `cargo gpuprof list`: kernels, axes, configuration counts.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use gpuprof_model::Axis;
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::series::configuration_count;
+
+use super::Source;
+use crate::cli::{ListOptions, MessageFormat};
+use crate::discover;
+use crate::error::{Failure, Result};
+use crate::execute::{HarnessProcess, Interrupt};
+use crate::plan::{self, PlannedSeries, Selection};
+
+/// How long a harness may take to say what it holds.
+pub const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Lists the selected series.
+///
+/// # Errors
+/// Build, discovery, selection; standard output.
+pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
+    let source = Source::workspace(&options.cargo, |_| Ok(crate::config::Config::default()))?;
+    let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
+    let process =
+        HarnessProcess { folder, emulator_folder: None, timeout: DISCOVERY_TIMEOUT, interrupt };
+    let described = discover::series(&process, &source.harnesses)?;
+    let selection = Selection {
+        overrides: options.selection.series.clone(),
+        filters: options.selection.filters.clone(),
+        exact: options.selection.exact,
+    };
+    let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
+    let planned = plan::plan(flat, &selection)?;
+    let written = match options.message_format {
+        MessageFormat::Human => planned.iter().try_for_each(|series| human(series, out)),
+        MessageFormat::Json => planned.iter().try_for_each(|series| json(series, out)),
+    };
+    written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
+}
+
+fn human(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
+    let SeriesDescription { id, file, line, docs, axes, thresholds, .. } = &planned.series;
+    writeln!(out, "{id}  {file}:{line}")?;
+    if let Some(first) = docs.lines().find(|line| !line.trim().is_empty()) {
+        writeln!(out, "    {}", first.trim())?;
+    }
+    for axis in axes {
+        writeln!(out, "    {} = {}", axis.name, values(axis))?;
+    }
+    for threshold in thresholds {
+        writeln!(out, "    threshold: {threshold}")?;
+    }
+    let (taken, all) = (planned.configurations.len(), configuration_count(axes).unwrap_or(0));
+    let of_all = if taken == all { String::new() } else { format!(" of {all}") };
+    writeln!(out, "    {taken}{of_all} configuration{}", if taken == 1 { "" } else { "s" })
+}
+
+fn values(axis: &Axis) -> String {
+    let texts: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+    match texts.len() {
+        0..=12 => texts.join(", "),
+        count => format!("{}, …, {} ({count} values)", texts[..6].join(", "), texts[count - 1]),
+    }
+}
+
+fn json(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
+    let line = serde_json::json!({
+        "reason": "series",
+        "series": planned.series,
+        "configurations": planned.configurations.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    writeln!(out, "{line}")
+}

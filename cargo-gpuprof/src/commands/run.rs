@@ -1,0 +1,224 @@
+//! `cargo gpuprof run`: builds, plans, executes, judges, reports, stores.
+
+mod backend;
+mod exports;
+mod progress;
+mod sweep;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use gpuprof_model::ExitCode;
+use gpuprof_model::protocol::Sampling;
+use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION};
+
+use super::Source;
+use super::list::DISCOVERY_TIMEOUT;
+use super::source::Kernels;
+use super::thresholds::{self, Placed};
+use crate::cli::{CacheControl, MessageFormat, RunOptions};
+use crate::config::Config;
+use crate::discover;
+use crate::error::{Failure, Result};
+use crate::execute::{Execution, HarnessProcess, Interrupt};
+use crate::plan::{self, PlannedSeries, Selection};
+use crate::report::json_lines::Event;
+use crate::report::{Report, Table};
+use crate::store::{self, RunFolder};
+use exports::Exports;
+use sweep::Sweep;
+
+/// Processes that time each configuration on a GPU, where nothing says otherwise.
+const DEFAULT_REPEAT: u32 = 3;
+
+/// Seconds a process may take, where nothing says otherwise.
+const DEFAULT_TIMEOUT: u32 = 120;
+
+/// How standard output is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    /// Whether to colour.
+    pub colour: bool,
+    /// Columns of the terminal, where it is one.
+    pub width: Option<u16>,
+}
+
+/// A planned series with its thresholds and columns.
+#[derive(Debug)]
+struct Checked {
+    planned: PlannedSeries,
+    thresholds: Vec<Placed>,
+    columns: Vec<String>,
+}
+
+/// Runs; the code says how it ended.
+///
+/// # Errors
+/// Whatever keeps the run from starting or its results from being written.
+pub fn run(
+    options: &RunOptions,
+    screen: Screen,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
+    let exports = Exports::open(&options.output)?;
+    let unpack_folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    let source = open_source(options, Utf8Path::from_path(unpack_folder.path()).expect("temporary paths are UTF-8"))?;
+    let folder = RunFolder::create(&source.target_directory)?;
+    let passes = folder.passes();
+    let process = |emulator_folder, timeout| HarnessProcess {
+        folder: &passes,
+        emulator_folder,
+        timeout,
+        interrupt,
+    };
+    let described = discover::series(&process(None, DISCOVERY_TIMEOUT), &source.harnesses)?;
+    let selection = Selection {
+        overrides: options.selection.series.clone(),
+        filters: options.selection.filters.clone(),
+        exact: options.selection.exact,
+    };
+    let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
+    let checked = plan::plan(flat, &selection)?
+        .into_iter()
+        .map(|planned| check(planned, &source.config, options))
+        .collect::<Result<Vec<_>>>()?;
+    let probe = process(None, DISCOVERY_TIMEOUT);
+    let emulated = backend::is_emulated(options.backend, || discover::probe(&probe, &source.harnesses[0]))?;
+    let repeat = options.repeat.map(Into::into).or(source.config.repeat).unwrap_or(DEFAULT_REPEAT);
+    let repeat = if emulated { 1 } else { repeat };
+    if options.dry_run {
+        return dry_run(&checked, repeat, emulated, out);
+    }
+    let packages: BTreeSet<String> = checked
+        .iter()
+        .filter(|c| c.planned.series.device_function)
+        .map(|c| c.planned.series.source_package.clone())
+        .collect();
+    let kernels = source.kernels(&packages, &options.kernels)?;
+    let emulator = if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
+    let timeout = options.timeout.map(Into::into).or(source.config.timeout).unwrap_or(DEFAULT_TIMEOUT);
+    let execution = Execution {
+        process: process(emulator.as_deref(), Duration::from_secs(timeout.into())),
+        modules: &kernels.modules,
+        emulated,
+        repeat,
+        verify: !options.no_verify,
+        sampling: Sampling {
+            cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
+            ..Sampling::default()
+        },
+    };
+    let mut run = Run {
+        schema_version: SCHEMA_VERSION,
+        id: folder.id.clone(),
+        provenance: provenance(&source, &kernels, emulated, options),
+        series: Vec::new(),
+    };
+    let strict = options.strict || (!options.no_strict && source.config.strict.unwrap_or(false));
+    let json = options.output.message_format == MessageFormat::Json;
+    let mut sweep = Sweep { execution: &execution, harnesses: &source.harnesses, json, quiet: options.output.quiet };
+    let swept = sweep.run(&checked, &mut run, out);
+    let code = exit_code(&run, strict);
+    let shown = show(&run, code, json, screen, out);
+    exports.write(&run, out)?;
+    folder.save(&run, code)?;
+    swept?;
+    shown.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    Ok(code)
+}
+
+fn open_source(options: &RunOptions, unpack_folder: &Utf8Path) -> Result<Source> {
+    let load = |root: &Utf8Path| match options.no_config {
+        true => Ok(Config::default()),
+        false => Config::load(root, options.config_file.as_deref()),
+    };
+    match &options.archive_file {
+        None => Source::workspace(&options.cargo, load),
+        Some(file) => {
+            let explicit = options.no_config || options.config_file.is_some();
+            let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
+            Source::archive(file, options.extract_to.as_deref().unwrap_or(unpack_folder), config)
+        }
+    }
+}
+
+fn check(planned: PlannedSeries, config: &Config, options: &RunOptions) -> Result<Checked> {
+    let thresholds = thresholds::of(&planned.series, config, &options.threshold)?;
+    let columns = thresholds::columns(&planned.series, config, &options.metrics)?;
+    Ok(Checked { planned, thresholds, columns })
+}
+
+fn dry_run(checked: &[Checked], repeat: u32, emulated: bool, out: &mut impl Write) -> Result<ExitCode> {
+    let mut text = String::new();
+    let mut processes = 0;
+    for Checked { planned, .. } in checked {
+        let count = planned.configurations.len();
+        processes += count * repeat as usize;
+        text.push_str(&format!("{}: {count} configurations × {repeat} passes\n", planned.series.id));
+        for point in &planned.configurations {
+            text.push_str(&format!("    {point}\n"));
+        }
+    }
+    let backend = if emulated { "the emulated driver" } else { "a GPU" };
+    text.push_str(&format!("{processes} processes on {backend}; nothing was started (--dry-run)\n"));
+    out.write_all(text.as_bytes()).map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    Ok(ExitCode::Success)
+}
+
+fn provenance(source: &Source, kernels: &Kernels, emulated: bool, options: &RunOptions) -> Provenance {
+    let hashes: BTreeMap<String, String> = kernels
+        .modules
+        .iter()
+        .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
+        .collect();
+    Provenance {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: jiff::Timestamp::now().to_string(),
+        backend: if emulated { "emulator" } else { "cuda" }.to_owned(),
+        device: None,
+        cache_control: match options.cache_control.unwrap_or_default() {
+            CacheControl::All => "all",
+            CacheControl::None => "none",
+        }
+        .to_owned(),
+        clock_control: "none".to_owned(),
+        ptx_sha256: hashes,
+        kernel_toolchain: kernels.toolchain.clone(),
+        git_revision: source.git_revision(),
+    }
+}
+
+/// What the run's results come to.
+fn exit_code(run: &Run, strict: bool) -> ExitCode {
+    use gpuprof_model::run::Status;
+    let mut code = ExitCode::Success;
+    for series in &run.series {
+        for configuration in &series.configurations {
+            code = code.or_worse(match configuration.status {
+                Status::Failed { .. } | Status::Timeout { .. } => ExitCode::ProcessFailed,
+                Status::Finished | Status::Invalid { .. } | Status::Skipped { .. } => ExitCode::Success,
+            });
+        }
+        for judgement in &series.judgements {
+            code = code.or_worse(judgement.verdict.exit_code(strict));
+        }
+    }
+    code
+}
+
+fn show(
+    run: &Run,
+    code: ExitCode,
+    json: bool,
+    screen: Screen,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    if json {
+        return Event::run_finished(run, Some(code)).write(out);
+    }
+    Table { colour: screen.colour, width: screen.width }.write(run, out)
+}

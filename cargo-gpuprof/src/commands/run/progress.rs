@@ -1,0 +1,56 @@
+//! Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use gpuprof_model::run::ConfigurationResult;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How far the sweep is.
+pub(super) struct Progress {
+    bar: Option<ProgressBar>,
+    plain: bool,
+    total: usize,
+    done: usize,
+    started: Instant,
+}
+
+impl Progress {
+    pub(super) fn new(total: usize, quiet: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = (terminal && !quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {eta} left  {msg}");
+            bar.set_style(style.expect("the template is valid"));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self { bar, plain: !terminal && !quiet, total, done: 0, started: Instant::now() }
+    }
+
+    pub(super) fn start(&mut self, key: &str) {
+        self.started = Instant::now();
+        if let Some(bar) = &self.bar {
+            bar.set_message(key.to_owned());
+        }
+    }
+
+    pub(super) fn end(&mut self, key: &str, result: &ConfigurationResult) {
+        self.done += 1;
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        if self.plain {
+            let (word, seconds) = (result.status.word(), self.started.elapsed().as_secs_f64());
+            eprintln!("[{}/{}] {key}  {word} in {seconds:.2} s", self.done, self.total);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

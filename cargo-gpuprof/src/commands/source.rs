@@ -1,0 +1,146 @@
+//! Where harnesses and kernels come from: a workspace that is built, or an archive that is unpacked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::Metadata;
+use gpuprof_model::ExitCode;
+
+use crate::archive::{self, Unpacked};
+use crate::build::host::{self, Harness};
+use crate::build::kernels::KernelBuild;
+use crate::build::toolchain::{self, Candidates, Toolchain};
+use crate::cli::{CargoOptions, KernelOptions};
+use crate::config::Config;
+use crate::error::{Failure, Result};
+
+/// Harnesses, and what it takes to get their kernels.
+#[derive(Debug)]
+pub struct Source {
+    /// The harnesses.
+    pub harnesses: Vec<Harness>,
+    /// The folder of everything gpuprof writes.
+    pub target_directory: Utf8PathBuf,
+    /// The settings.
+    pub config: Config,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+enum Origin {
+    Workspace { metadata: Box<Metadata>, cargo: Box<CargoOptions> },
+    Archive(Box<Unpacked>),
+}
+
+/// Built kernels.
+#[derive(Debug, Default)]
+pub struct Kernels {
+    /// PTX by package.
+    pub modules: BTreeMap<String, Utf8PathBuf>,
+    /// The toolchain that built them.
+    pub toolchain: Option<String>,
+}
+
+impl Source {
+    /// Builds the harnesses of a workspace.
+    ///
+    /// # Errors
+    /// Metadata, configuration file or build.
+    pub fn workspace(cargo: &CargoOptions, config: impl FnOnce(&Utf8Path) -> Result<Config>) -> Result<Self> {
+        let metadata = host::metadata(cargo)?;
+        let config = config(&metadata.workspace_root)?;
+        let harnesses = host::build(&metadata, cargo)?;
+        Ok(Self {
+            harnesses,
+            target_directory: host::target_directory(&metadata, cargo),
+            config,
+            origin: Origin::Workspace { metadata: Box::new(metadata), cargo: Box::new(cargo.clone()) },
+        })
+    }
+
+    /// Unpacks an archive into `folder`; runs are kept below the present folder.
+    ///
+    /// # Errors
+    /// An archive that is not what it says, or its configuration file.
+    pub fn archive(path: &Utf8Path, folder: &Utf8Path, config: Option<Config>) -> Result<Self> {
+        let unpacked = archive::unpack(path, folder)?;
+        let config = match (config, &unpacked.manifest.config) {
+            (Some(config), _) => config,
+            (None, Some(text)) => Config::parse(text, crate::config::DEFAULT_PATH.into())?,
+            (None, None) => Config::default(),
+        };
+        Ok(Self {
+            harnesses: unpacked.harnesses(),
+            target_directory: "target".into(),
+            config,
+            origin: Origin::Archive(Box::new(unpacked)),
+        })
+    }
+
+    /// The PTX of `packages`, built where there is something to build.
+    ///
+    /// # Errors
+    /// No toolchain, a failed build, or an archive without the package.
+    pub fn kernels(&self, packages: &BTreeSet<String>, options: &KernelOptions) -> Result<Kernels> {
+        if packages.is_empty() {
+            return Ok(Kernels::default());
+        }
+        match &self.origin {
+            Origin::Workspace { metadata, cargo } => {
+                let toolchain =
+                    toolchain::find(options.kernel_toolchain.as_deref(), &Candidates::default())?;
+                self.build(packages, metadata, cargo, options, &toolchain)
+            }
+            Origin::Archive(unpacked) => {
+                let mut modules = BTreeMap::new();
+                for package in packages {
+                    let file = unpacked.manifest.modules.get(package).ok_or_else(|| {
+                        Failure::new(ExitCode::Archive, format!("the archive has no kernels of package `{package}`"))
+                    })?;
+                    modules.insert(package.clone(), unpacked.folder.join(file));
+                }
+                Ok(Kernels { modules, toolchain: unpacked.manifest.kernel_toolchain.clone() })
+            }
+        }
+    }
+
+    fn build(
+        &self,
+        packages: &BTreeSet<String>,
+        metadata: &Metadata,
+        cargo: &CargoOptions,
+        options: &KernelOptions,
+        toolchain: &Toolchain,
+    ) -> Result<Kernels> {
+        let build = KernelBuild {
+            metadata,
+            target_directory: &self.target_directory,
+            cargo,
+            arch: &options.kernel_arch,
+            toolchain,
+        };
+        let modules = packages.iter().map(|p| Ok((p.clone(), build.build(p)?))).collect::<Result<_>>()?;
+        Ok(Kernels { modules, toolchain: Some(toolchain.version.clone()) })
+    }
+
+    /// The git revision of the source, with `-dirty` where it has changes.
+    pub fn git_revision(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Workspace { metadata, .. } => git_revision(&metadata.workspace_root),
+            Origin::Archive(unpacked) => unpacked.manifest.git_revision.clone(),
+        }
+    }
+}
+
+fn git_revision(root: &Utf8Path) -> Option<String> {
+    let output = Command::new("git")
+        .args(["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"])
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}

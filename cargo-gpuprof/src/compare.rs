@@ -1,0 +1,18 @@
+//! Comparison: from pass results to metrics, and from metrics to verdicts.
+//!
+//! Comes in: what the passes of one configuration found, and the thresholds of its series. Goes out:
+//! every metric of the catalogue with its value or the reason there is none, the best configuration,
+//! and one judgement a threshold. Everything here is pure: no clock, no files, no environment. What
+//! must stay true: a value that is not there never becomes a pass, and never a number.
+
+pub mod best;
+pub mod collect;
+pub mod columns;
+mod derive;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod foreign;
+pub mod judge;
+mod leaf;
+pub mod replay;
+pub mod statistics;

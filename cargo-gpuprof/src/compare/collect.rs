@@ -1,0 +1,100 @@
+//! Collection: the result of one configuration from its passes.
+//!
+//! Comes in: what each process of pass 0 found (on the emulator there is one). Goes out: a
+//! [`ConfigurationResult`] with an entry for every metric of the catalogue, each with its value or
+//! the reason there is none. Exact values must be the same in every process; where they are not, the
+//! configuration has failed and none of its values is shown.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::measurement::{PassResult, Timing};
+use gpuprof_model::metric::{CATALOGUE, Metric, Origin};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
+
+use super::foreign::printable;
+use super::replay::{self, Divergence};
+use super::{derive, leaf, statistics};
+
+/// The result of a configuration whose processes all ran to their end.
+///
+/// Without a pass, or where the passes diverge, it is a failed configuration; its samples are kept.
+pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
+    let failed = |reason| unfinished(configuration.clone(), Status::Failed { reason });
+    let Some(first) = passes.first() else {
+        return failed("no pass ran to its end".to_owned());
+    };
+    let timings: Vec<Timing> = passes.iter().filter_map(|pass| pass.timing.clone()).collect();
+    match metrics(passes) {
+        Err(divergence) => ConfigurationResult { timings, ..failed(divergence.to_string()) },
+        Ok(metrics) => ConfigurationResult {
+            status: Status::Finished,
+            metrics,
+            timings,
+            occupancy_limiter: first.facts.as_ref().and_then(|facts| facts.limiter),
+            launches: first.launches.clone(),
+            verified: passes.iter().any(|pass| pass.verified),
+            configuration,
+        },
+    }
+}
+
+/// The result of a configuration that did not finish: it has no metrics.
+///
+/// Control characters and terminal sequences are taken out of the reason in `status`.
+pub fn unfinished(configuration: Configuration, mut status: Status) -> ConfigurationResult {
+    match &mut status {
+        Status::Finished => {}
+        Status::Invalid { reason }
+        | Status::Failed { reason }
+        | Status::Timeout { reason }
+        | Status::Skipped { reason } => *reason = printable(reason),
+    }
+    ConfigurationResult {
+        configuration,
+        status,
+        metrics: BTreeMap::new(),
+        timings: Vec::new(),
+        occupancy_limiter: None,
+        launches: Vec::new(),
+        verified: false,
+    }
+}
+
+/// Every metric of the catalogue over `passes`, repetitions of one pass.
+///
+/// # Errors
+/// The first exact value, launch or device in which two passes differ.
+pub fn metrics(passes: &[PassResult]) -> Result<BTreeMap<String, MetricResult>, Divergence> {
+    replay::agree(passes)?;
+    Ok(CATALOGUE.iter().map(|metric| (metric.name.to_owned(), result(metric, passes))).collect())
+}
+
+fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
+    let emulated = passes.first().is_some_and(|pass| pass.device.emulated);
+    let (value, statistics) = match metric.origin {
+        Origin::Derived(_) => derive::value(metric, passes),
+        _ => {
+            let value = leaf::value(metric, passes).and_then(finite);
+            let samples = || statistics::over(&leaf::samples(metric.name, passes));
+            let statistics = value.is_ok().then(samples).flatten();
+            (value, statistics)
+        }
+    };
+    MetricResult {
+        value,
+        unit: metric.unit,
+        direction: metric.direction,
+        class: metric.class,
+        source: leaf::source(metric, emulated),
+        statistics,
+    }
+}
+
+fn finite(value: f64) -> Result<f64, String> {
+    if value.is_finite() { Ok(value) } else { Err("the value is not a finite number".to_owned()) }
+}
+
+#[cfg(test)]
+#[path = "collect_tests.rs"]
+mod tests;

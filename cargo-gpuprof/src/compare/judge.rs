@@ -1,0 +1,247 @@
+//! Judging: one verdict for one threshold over the configurations of a series.
+//!
+//! Comes in: a threshold, the configurations it may speak of, and the device. Goes out: a
+//! [`Judgement`] with the value and configuration that decided. What must stay true: a pass needs
+//! every value it speaks of. The rules:
+//!
+//! * `best` takes the best value, by the metric's direction, among finished configurations. One that
+//!   is not there could only have been better, so it stands in the way of a pass only where better
+//!   values could violate the limit (`best duration >= …`, `==`).
+//! * `every` and `where` are decided by the worst offender: the violating value farthest from the
+//!   limit. Without one, a configuration that did not finish makes the verdict `missing`, a value that
+//!   cannot be had here makes it `unavailable`; else it is a pass, with the value closest to the limit.
+//! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of the
+//!   others, since it is the machine that cannot give the metric.
+//! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where that
+//!   leaves nothing, the verdict is `missing`.
+
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::metric::{self, Direction, Metric};
+use gpuprof_model::quantity::{Quantity, Unit};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
+use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
+use gpuprof_model::verdict::{Judgement, Verdict};
+
+/// Judges `threshold`, written in `origin`, over the `configurations` of one series.
+///
+/// `device` gives the peak that a limit in percent of peak refers to.
+pub fn judge(
+    threshold: &Threshold,
+    origin: &str,
+    configurations: &[ConfigurationResult],
+    device: Option<&DeviceRecord>,
+) -> Judgement {
+    let decision = decide(threshold, configurations, device);
+    let Decision { verdict, decider, limit, reason } =
+        decision.unwrap_or_else(|undecided| undecided);
+    Judgement {
+        threshold: threshold.text.clone(),
+        origin: origin.to_owned(),
+        verdict,
+        value: decider.map(|d| Quantity::new(d.value, d.result.unit)),
+        limit,
+        source: decider.map(|d| d.result.source),
+        configuration: decider.map(|d| d.configuration.configuration.to_string()),
+        reason,
+    }
+}
+
+struct Decision<'r> {
+    verdict: Verdict,
+    decider: Option<Candidate<'r>>,
+    limit: Option<Quantity>,
+    reason: Option<String>,
+}
+
+impl Decision<'_> {
+    fn without_value(verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self { verdict, decider: None, limit: None, reason: Some(reason.into()) }
+    }
+}
+
+/// A selected configuration with a value.
+#[derive(Clone, Copy)]
+struct Candidate<'r> {
+    configuration: &'r ConfigurationResult,
+    result: &'r MetricResult,
+    value: f64,
+}
+
+/// What a threshold's selector finds.
+#[derive(Default)]
+struct Selection<'r> {
+    candidates: Vec<Candidate<'r>>,
+    unfinished: Vec<&'r ConfigurationResult>,
+    unavailable: Vec<(&'r ConfigurationResult, &'r str)>,
+    invalid: Vec<&'r ConfigurationResult>,
+}
+
+fn decide<'r>(
+    threshold: &Threshold,
+    configurations: &'r [ConfigurationResult],
+    device: Option<&DeviceRecord>,
+) -> Result<Decision<'r>, Decision<'r>> {
+    let undecided = |verdict, reason| Decision::without_value(verdict, reason);
+    let metric = metric::find(&threshold.metric)
+        .ok_or_else(|| undecided(Verdict::Missing, metric::unknown(&threshold.metric)))?;
+    threshold.check(metric).map_err(|error| undecided(Verdict::Incomparable, error.message))?;
+    let selection = select(threshold, configurations);
+    if selection.candidates.is_empty() {
+        return Err(nothing_to_judge(threshold, &selection));
+    }
+    let limit = limit(threshold, metric, device)
+        .map_err(|reason| undecided(Verdict::Unavailable, reason))?;
+    let holds = |value: f64| threshold.comparison.holds(value, limit.value);
+    let mut decision = match threshold.selector {
+        Selector::Best => best(threshold.comparison, metric.direction, &selection, holds),
+        Selector::Every | Selector::Where(_) => worst_offender(&selection, limit.value, holds),
+    };
+    decision.limit = Some(limit);
+    Ok(decision)
+}
+
+fn select<'r>(threshold: &Threshold, configurations: &'r [ConfigurationResult]) -> Selection<'r> {
+    let mut selection = Selection::default();
+    let matching = |c: &&ConfigurationResult| threshold.selector.matches(&c.configuration);
+    for configuration in configurations.iter().filter(matching) {
+        match (&configuration.status, configuration.metrics.get(&threshold.metric)) {
+            (Status::Invalid { .. }, _) => selection.invalid.push(configuration),
+            (Status::Finished, Some(result)) => match number(result, threshold.statistic) {
+                Ok(value) => selection.candidates.push(Candidate { configuration, result, value }),
+                Err(reason) => selection.unavailable.push((configuration, reason)),
+            },
+            (Status::Finished, None) => {
+                selection.unavailable.push((configuration, "the run does not hold it"));
+            }
+            _ => selection.unfinished.push(configuration),
+        }
+    }
+    selection
+}
+
+/// The number that `statistic` names; the value itself where there are no samples.
+fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> {
+    let value = *result.value.as_ref().map_err(String::as_str)?;
+    let number = match (statistic, &result.statistics) {
+        (Statistic::P95, Some(samples)) => samples.p95,
+        (Statistic::Min, Some(samples)) => samples.min,
+        (Statistic::Mean, Some(samples)) => samples.mean,
+        _ => value,
+    };
+    if number.is_finite() { Ok(number) } else { Err("the value is not a finite number") }
+}
+
+fn limit(
+    threshold: &Threshold,
+    metric: &Metric,
+    device: Option<&DeviceRecord>,
+) -> Result<Quantity, String> {
+    let percent = match threshold.limit {
+        Limit::Absolute(quantity) => return Ok(Quantity::new(quantity.value, metric.unit)),
+        Limit::PercentOfPeak(percent) => percent,
+    };
+    let peak = device.and_then(|device| device.dram_peak_bytes_per_second);
+    match peak.filter(|peak| peak.is_finite() && *peak > 0.0) {
+        Some(peak) => Ok(Quantity::new(peak * percent / 100.0, Unit::BytesPerSecond)),
+        None => Err("the peak DRAM bandwidth of this device is not known".to_owned()),
+    }
+}
+
+fn best<'r>(
+    comparison: Comparison,
+    direction: Direction,
+    selection: &Selection<'r>,
+    holds: impl Fn(f64) -> bool,
+) -> Decision<'r> {
+    let better = |a: Candidate<'r>, b: Candidate<'r>| {
+        if direction.better(b.value, a.value) { b } else { a }
+    };
+    let best = selection.candidates.iter().copied().reduce(better);
+    let better_is_safe = matches!(
+        (comparison, direction),
+        (Comparison::AtLeast | Comparison::Above, Direction::Higher)
+            | (Comparison::AtMost | Comparison::Below, Direction::Lower)
+    );
+    match best {
+        Some(best) if !holds(best.value) => decided(Verdict::Fail, best),
+        Some(best) if better_is_safe => decided(Verdict::Pass, best),
+        Some(best) => incomplete(selection).unwrap_or_else(|| decided(Verdict::Pass, best)),
+        None => Decision::without_value(Verdict::Missing, "no configuration has a value"),
+    }
+}
+
+fn worst_offender<'r>(
+    selection: &Selection<'r>,
+    limit: f64,
+    holds: impl Fn(f64) -> bool,
+) -> Decision<'r> {
+    let distance = |candidate: &Candidate<'r>| (candidate.value - limit).abs();
+    let all = selection.candidates.iter().copied();
+    let farthest = |a: Candidate<'r>, b| if distance(&b) > distance(&a) { b } else { a };
+    if let Some(worst) = all.clone().filter(|c| !holds(c.value)).reduce(farthest) {
+        return decided(Verdict::Fail, worst);
+    }
+    let closest = |a: Candidate<'r>, b| if distance(&b) < distance(&a) { b } else { a };
+    match (incomplete(selection), all.reduce(closest)) {
+        (Some(incomplete), _) => incomplete,
+        (None, Some(closest)) => decided(Verdict::Pass, closest),
+        (None, None) => Decision::without_value(Verdict::Missing, "no configuration has a value"),
+    }
+}
+
+fn decided(verdict: Verdict, decider: Candidate<'_>) -> Decision<'_> {
+    Decision { verdict, decider: Some(decider), limit: None, reason: None }
+}
+
+/// What stands in the way of a pass: configurations without a value that the threshold speaks of.
+fn incomplete<'r>(selection: &Selection<'r>) -> Option<Decision<'r>> {
+    if let Some(first) = selection.unfinished.first() {
+        let reason = match selection.unfinished.len() {
+            1 => format!("{} {}", key(first), first.status.word()),
+            n => {
+                format!("{} {}, and {} more did not finish", key(first), first.status.word(), n - 1)
+            }
+        };
+        return Some(Decision::without_value(Verdict::Missing, reason));
+    }
+    let (first, why) = selection.unavailable.first()?;
+    Some(Decision::without_value(Verdict::Unavailable, format!("{}: {why}", key(first))))
+}
+
+fn nothing_to_judge<'r>(threshold: &Threshold, selection: &Selection<'r>) -> Decision<'r> {
+    if let Some((first, why)) = selection.unavailable.first() {
+        let alike = selection.unavailable.iter().all(|(_, other)| other == why);
+        let reason = if alike { (*why).to_owned() } else { format!("{}: {why}", key(first)) };
+        return Decision::without_value(Verdict::Unavailable, reason);
+    }
+    if let Some(unfinished) = incomplete(selection) {
+        return unfinished;
+    }
+    let reason = match (selection.invalid.as_slice(), &threshold.selector) {
+        ([one], _) => format!("{} is invalid{}", key(one), why(one)),
+        ([first, ..], _) => {
+            format!("every configuration is invalid, such as {}{}", key(first), why(first))
+        }
+        ([], Selector::Where(pairs)) => {
+            let pairs: Vec<String> = pairs.iter().map(|(a, v)| format!("{a}={v}")).collect();
+            format!("no configuration has {}", pairs.join(" and "))
+        }
+        ([], _) => "the series has no configuration".to_owned(),
+    };
+    Decision::without_value(Verdict::Missing, reason)
+}
+
+fn key(result: &ConfigurationResult) -> String {
+    match result.configuration.0.as_slice() {
+        [] => "the configuration".to_owned(),
+        _ => result.configuration.to_string(),
+    }
+}
+
+fn why(result: &ConfigurationResult) -> String {
+    result.status.reason().map(|reason| format!(": {reason}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! Replay: whether the repetitions of a pass did the same thing.
+//!
+//! Comes in: the results of several processes that ran the same configuration. Goes out: nothing, or
+//! the first thing in which two of them differ. Exact values are counts of a deterministic program;
+//! where they differ the processes did not run the same program, and no number of them can be trusted.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
+
+use gpuprof_model::measurement::{LaunchFacts, LaunchRecord, PassResult};
+use gpuprof_model::quantity::format_number;
+
+/// Two processes of one configuration disagree about something that must repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Divergence {
+    /// What differs: a metric in backquotes, `the device`, `launch 2`, …
+    pub what: String,
+    /// What the first process found.
+    pub first: String,
+    /// What the other process found.
+    pub other: String,
+    /// The number of the other process, from 1.
+    pub process: usize,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, first, other, process } = self;
+        write!(
+            f,
+            "replay diverged: {what} is {first} in process 1 and {other} in process {process}; \
+             a kernel that is profiled must do the same in every process"
+        )
+    }
+}
+
+impl std::error::Error for Divergence {}
+
+/// Checks that all `passes`, repetitions of one pass, agree in everything that must repeat.
+///
+/// # Errors
+/// The first thing in which a process differs from the first one.
+pub fn agree(passes: &[PassResult]) -> Result<(), Divergence> {
+    let Some((first, others)) = passes.split_first() else { return Ok(()) };
+    for (position, other) in others.iter().enumerate() {
+        if let Some((what, first, other)) = difference(first, other) {
+            return Err(Divergence { what, first, other, process: position + 2 });
+        }
+    }
+    Ok(())
+}
+
+type Difference = (String, String, String);
+
+fn difference(a: &PassResult, b: &PassResult) -> Option<Difference> {
+    device(a, b)
+        .or_else(|| launches(&a.launches, &b.launches))
+        .or_else(|| counters(a, b))
+        .or_else(|| optional("`bytes`", a.declared_bytes, b.declared_bytes))
+        .or_else(|| optional("`flops`", a.declared_flops, b.declared_flops))
+        .or_else(|| facts(a.facts.as_ref(), b.facts.as_ref()))
+}
+
+fn device(a: &PassResult, b: &PassResult) -> Option<Difference> {
+    let name = |pass: &PassResult| match pass.device.uuid.as_str() {
+        "" => pass.device.name.clone(),
+        uuid => format!("{} ({uuid})", pass.device.name),
+    };
+    (name(a) != name(b)).then(|| ("the device".to_owned(), name(a), name(b)))
+}
+
+fn launches(a: &[LaunchRecord], b: &[LaunchRecord]) -> Option<Difference> {
+    let text =
+        |launch: Option<&LaunchRecord>| launch.map_or_else(|| "absent".to_owned(), launch_text);
+    (0..a.len().max(b.len()))
+        .find(|&index| a.get(index) != b.get(index))
+        .map(|index| (format!("launch {}", index + 1), text(a.get(index)), text(b.get(index))))
+}
+
+fn launch_text(launch: &LaunchRecord) -> String {
+    let LaunchRecord { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes } = launch;
+    format!("`{kernel}` grid {gx}x{gy}x{gz} block {bx}x{by}x{bz} shared {shared_bytes}")
+}
+
+fn counters(a: &PassResult, b: &PassResult) -> Option<Difference> {
+    let names: BTreeSet<&String> = a.counters.keys().chain(b.counters.keys()).collect();
+    names.into_iter().find_map(|name| {
+        let of = |pass: &PassResult| pass.counters.get(name).copied();
+        optional(&format!("`{name}`"), of(a), of(b))
+    })
+}
+
+fn facts(a: Option<&LaunchFacts>, b: Option<&LaunchFacts>) -> Option<Difference> {
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (None, None) => return None,
+        (a, _) => {
+            let known = |known: bool| if known { "known" } else { "unknown" }.to_owned();
+            return Some(("the launched function".into(), known(a.is_some()), known(a.is_none())));
+        }
+    };
+    let whole = |name: &str, a: u32, b: u32| optional(name, Some(a.into()), Some(b.into()));
+    let wide = |value: Option<u32>| value.map(u64::from);
+    optional("`registers`", wide(a.registers), wide(b.registers))
+        .or_else(|| whole("`static_shared`", a.static_shared_bytes, b.static_shared_bytes))
+        .or_else(|| whole("`dynamic_shared`", a.dynamic_shared_bytes, b.dynamic_shared_bytes))
+        .or_else(|| whole("`local_memory`", a.local_bytes, b.local_bytes))
+        .or_else(|| {
+            optional("the blocks an SM holds", wide(a.blocks_per_sm), wide(b.blocks_per_sm))
+        })
+        .or_else(|| {
+            unequal(
+                "`theoretical_occupancy`",
+                a.theoretical_occupancy,
+                b.theoretical_occupancy,
+                |v| v.to_string(),
+            )
+        })
+        .or_else(|| unequal("`waves`", a.waves, b.waves, |v| v.to_string()))
+        .or_else(|| unequal("the occupancy limiter", a.limiter, b.limiter, |v| v.to_string()))
+}
+
+fn optional(what: &str, a: Option<u64>, b: Option<u64>) -> Option<Difference> {
+    #[expect(clippy::cast_precision_loss, reason = "text for people")]
+    let text = |value: u64| match value {
+        0..=999_999_999_999_999 => format_number(value as f64),
+        _ => value.to_string(),
+    };
+    unequal(what, a, b, text)
+}
+
+fn unequal<T: PartialEq + Copy + Display>(
+    what: &str,
+    a: Option<T>,
+    b: Option<T>,
+    text: impl Fn(T) -> String,
+) -> Option<Difference> {
+    let text = |value: Option<T>| value.map_or_else(|| "absent".to_owned(), &text);
+    (a != b).then(|| (what.to_owned(), text(a), text(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(instructions: u64) -> PassResult {
+        let launch = LaunchRecord {
+            kernel: "saxpy".into(),
+            grid: [4, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+        };
+        PassResult {
+            launches: vec![launch],
+            counters: [("ptx__inst_executed.sum".to_owned(), instructions)].into(),
+            ..PassResult::default()
+        }
+    }
+
+    #[test]
+    fn equal_processes_agree() {
+        assert_eq!(agree(&[]), Ok(()));
+        assert_eq!(agree(&[pass(5), pass(5), pass(5)]), Ok(()));
+    }
+
+    #[test]
+    fn a_differing_counter_is_named_with_both_values() {
+        let error = agree(&[pass(1024), pass(1024), pass(1025)]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "replay diverged: `ptx__inst_executed.sum` is 1,024 in process 1 and 1,025 in process 3; \
+             a kernel that is profiled must do the same in every process"
+        );
+        let mut without = pass(7);
+        without.counters.clear();
+        assert_eq!(agree(&[pass(7), without]).unwrap_err().other, "absent");
+    }
+
+    #[test]
+    fn the_first_launch_that_differs_is_named() {
+        let mut longer = pass(7);
+        longer.launches.push(LaunchRecord { grid: [1, 1, 1], ..longer.launches[0].clone() });
+        let error = agree(&[pass(7), longer]).unwrap_err();
+        assert_eq!((error.what.as_str(), error.first.as_str()), ("launch 2", "absent"));
+        assert_eq!(error.other, "`saxpy` grid 1x1x1 block 256x1x1 shared 0");
+    }
+
+    #[test]
+    fn a_difference_in_declared_work_or_device_is_a_divergence() {
+        let other = PassResult { declared_bytes: Some(12), ..pass(7) };
+        assert_eq!(agree(&[pass(7), other]).unwrap_err().what, "`bytes`");
+        let mut other = pass(7);
+        other.device.uuid = "GPU-2".into();
+        assert_eq!(agree(&[pass(7), other]).unwrap_err().what, "the device");
+    }
+}

@@ -1,0 +1,142 @@
+//! `.config/gpuprof.toml` at the workspace root.
+//!
+//! Comes in: the file's text. Goes out: typed settings, or an error with the file, the line and what
+//! is wrong there. Unknown keys are errors, so that a misspelt threshold cannot pass unseen.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::{ExitCode, Threshold};
+use serde::Deserialize;
+
+use crate::error::{Failure, Result};
+
+/// Where the file is, below the workspace root.
+pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
+
+/// Settings of a workspace. Command-line options win over them.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Config {
+    /// Thresholds for every series.
+    pub thresholds: Vec<String>,
+    /// Metrics to show, instead of the annotated ones.
+    pub metrics: Vec<String>,
+    /// Processes that time each configuration on a GPU.
+    pub repeat: Option<u32>,
+    /// Seconds a process may take.
+    pub timeout: Option<u32>,
+    /// Whether what cannot be judged ends with exit code 106.
+    pub strict: Option<bool>,
+    /// Settings of the series whose key holds the table's name.
+    pub series: BTreeMap<String, SeriesConfig>,
+}
+
+/// Settings of some series.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct SeriesConfig {
+    /// Thresholds for these series.
+    pub thresholds: Vec<String>,
+    /// Metrics to show for these series.
+    pub metrics: Vec<String>,
+}
+
+const KEYS: [&str; 6] = ["thresholds", "metrics", "repeat", "timeout", "strict", "series"];
+
+impl Config {
+    /// Reads the file at `explicit`, or the default one of `root` if it is there.
+    ///
+    /// # Errors
+    /// A file that was named and is not there, or one that is wrong (exit code 96).
+    pub fn load(root: &Utf8Path, explicit: Option<&Utf8Path>) -> Result<Self> {
+        let path = explicit.map_or_else(|| root.join(DEFAULT_PATH), Utf8PathBuf::from);
+        match fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text, path.strip_prefix(root).unwrap_or(&path)),
+            Err(error) if error.kind() == ErrorKind::NotFound && explicit.is_none() => {
+                Ok(Self::default())
+            }
+            Err(error) => {
+                Err(Failure::new(ExitCode::Configuration, format!("cannot read {path}: {error}")))
+            }
+        }
+    }
+
+    /// Parses the file's text; `path` names it in errors.
+    ///
+    /// # Errors
+    /// Anything wrong in it (exit code 96).
+    pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {
+        let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let mut message = format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
+            if let Some(key) = error.message().split('`').nth(1)
+                && error.message().starts_with("unknown field")
+                && let Some(near) = did_you_mean(key, KEYS)
+            {
+                message.push_str(&format!("\nhelp: {near}"));
+            }
+            wrong(message)
+        })?;
+        let all = config.series.values().flat_map(|s| &s.thresholds).chain(&config.thresholds);
+        for threshold in all {
+            Threshold::parse(threshold).map_err(|e| wrong(e.render(path.as_str(), threshold)))?;
+        }
+        for (key, value) in [("repeat", config.repeat), ("timeout", config.timeout)] {
+            if value == Some(0) {
+                return Err(wrong(format!("{path}: `{key}` must be at least 1")));
+            }
+        }
+        Ok(config)
+    }
+
+    /// The settings of the series tables whose name `key` holds.
+    pub fn for_series<'c>(&'c self, key: &'c str) -> impl Iterator<Item = &'c SeriesConfig> {
+        self.series.iter().filter(move |(name, _)| key.contains(name.as_str())).map(|(_, s)| s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let failure = Config::parse(text, DEFAULT_PATH.into()).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Configuration);
+        failure.message
+    }
+
+    #[test]
+    fn a_whole_file_is_read() {
+        let config = Config::parse(
+            "thresholds = [\"bank_conflicts == 0\"]\nrepeat = 5\n[series.\"saxpy::\"]\nmetrics = [\"duration\"]\n",
+            DEFAULT_PATH.into(),
+        )
+        .unwrap();
+        assert_eq!(config.repeat, Some(5));
+        assert_eq!(config.for_series("saxpy::kernels::saxpy").count(), 1);
+        assert_eq!(config.for_series("reduce::kernels::reduce").count(), 0);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_at_its_line_with_the_nearest_key() {
+        let text = error("repeat = 3\nthreshold = [\"duration < 5 us\"]\n");
+        assert!(text.starts_with(".config/gpuprof.toml is not a valid configuration\n"), "{text}");
+        assert!(text.contains("line 2") && text.contains("threshold = ["), "{text}");
+        assert!(text.ends_with("help: did you mean `thresholds`?"), "{text}");
+    }
+
+    #[test]
+    fn a_malformed_threshold_has_its_caret() {
+        let text = error("thresholds = [\"duration < 5 uss\"]");
+        assert!(text.contains("--> .config/gpuprof.toml\n   |\n   | duration < 5 uss\n   |              ^^^"), "{text}");
+    }
+
+    #[test]
+    fn zero_is_refused() {
+        assert_eq!(error("repeat = 0"), ".config/gpuprof.toml: `repeat` must be at least 1");
+    }
+}

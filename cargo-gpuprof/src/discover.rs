@@ -1,0 +1,98 @@
+//! Asks harnesses what they hold, and the first of them whether a GPU answers.
+//!
+//! Comes in: harness executables. Goes out: the series of each. A harness of another protocol version
+//! is told apart from one that is broken.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::protocol::{DriverProbe, Header, ReplyBody, RequestBody, SeriesDescription, VERSION};
+use serde::Deserialize;
+
+use crate::build::host::Harness;
+use crate::error::{Failure, Result};
+use crate::execute::{Ended, HarnessProcess};
+
+/// Reads a reply's bytes.
+///
+/// # Errors
+/// A harness of another protocol, with what to do; bytes that are no reply.
+pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody, String> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        header: Header,
+    }
+    let place = format!("harness `{}` of package `{}`", harness.target, harness.package);
+    let envelope: Envelope = serde_json::from_slice(bytes)
+        .map_err(|e| format!("the reply of {place} is not understood: {e}"))?;
+    if envelope.header.protocol != VERSION {
+        let (theirs, ours) = (&envelope.header.version, env!("CARGO_PKG_VERSION"));
+        let newer = envelope.header.protocol > VERSION;
+        let remedy = if newer {
+            format!("install a newer tool: cargo install cargo-gpuprof --version {theirs}")
+        } else {
+            format!("set gpuprof = \"{ours}\" in the package's Cargo.toml")
+        };
+        return Err(format!(
+            "{place} was built with gpuprof {theirs}, which speaks protocol {}; this is cargo-gpuprof {ours} with \
+             protocol {VERSION}. To go on, {remedy}",
+            envelope.header.protocol
+        ));
+    }
+    let reply: gpuprof_model::protocol::Reply = serde_json::from_slice(bytes)
+        .map_err(|e| format!("the reply of {place} is not understood: {e}"))?;
+    reply.body.ok_or_else(|| format!("{place} does not understand protocol {VERSION}"))
+}
+
+fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Result<ReplyBody> {
+    let failed = |message: String| Failure::new(ExitCode::DiscoveryFailed, message);
+    let place = format!("harness `{}` of package `{}`", harness.target, harness.package);
+    match process.ask(harness, body)? {
+        Ended::Replied(bytes) => read_reply(&bytes, harness).map_err(failed),
+        Ended::Without { how, stderr } => {
+            Err(failed(format!("{place} did not say what it holds: it {how}{}", stderr.tail())))
+        }
+        Ended::TimedOut { seconds, stderr } => Err(failed(format!(
+            "{place} did not say what it holds within {seconds} s{}",
+            stderr.tail()
+        ))),
+        Ended::Interrupted => Err(failed(format!("interrupted while asking {place}"))),
+    }
+}
+
+/// The series of every harness, by its position.
+///
+/// # Errors
+/// A harness that cannot be asked (exit code 104).
+pub fn series(process: &HarnessProcess<'_>, harnesses: &[Harness]) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
+    let mut all = BTreeMap::new();
+    for (position, harness) in harnesses.iter().enumerate() {
+        let described = match ask(process, harness, RequestBody::Describe)? {
+            ReplyBody::Described(Ok(series)) => series,
+            ReplyBody::Described(Err(problem)) => {
+                return Err(Failure::new(ExitCode::DiscoveryFailed, problem));
+            }
+            other => return Err(unexpected(harness, &other)),
+        };
+        all.insert(position, described);
+    }
+    Ok(all)
+}
+
+/// Whether a GPU answers, asked in a process of `harness`.
+///
+/// # Errors
+/// A harness that cannot be asked (exit code 104).
+pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverProbe> {
+    match ask(process, harness, RequestBody::Probe)? {
+        ReplyBody::Probed(probe) => Ok(probe),
+        other => Err(unexpected(harness, &other)),
+    }
+}
+
+fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
+    Failure::new(
+        ExitCode::DiscoveryFailed,
+        format!("harness `{}` answered another question: {reply:?}", harness.target),
+    )
+}

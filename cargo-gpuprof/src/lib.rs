@@ -1,0 +1,20 @@
+//! `cargo gpuprof`: profiles Rust CUDA kernels over series of launch parameters.
+//!
+//! Data flows one way: annotation → registry → plan → pass request → measurement → run → comparison →
+//! report. [`build`] and [`discover`] find series, [`plan`] chooses configurations, [`execute`] alone
+//! starts profiled processes, [`store`] keeps what they found, [`compare`] judges it, [`report`] shows it.
+
+#![forbid(unsafe_code)]
+
+pub mod archive;
+pub mod build;
+pub mod cli;
+pub mod commands;
+pub mod compare;
+pub mod config;
+pub mod discover;
+pub mod error;
+pub mod execute;
+pub mod plan;
+pub mod report;
+pub mod store;

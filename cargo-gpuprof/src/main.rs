@@ -1,0 +1,58 @@
+//! `cargo gpuprof`: reads the command line, runs it, and maps the outcome to an exit code.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use cargo_gpuprof::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
+use cargo_gpuprof::commands::{archive, list, metrics, run};
+use cargo_gpuprof::error::{Failure, Result};
+use cargo_gpuprof::execute::Interrupt;
+use clap::Parser;
+use gpuprof_model::ExitCode as Code;
+
+fn main() -> ExitCode {
+    let Cargo::Gpuprof(parsed) = Cargo::parse_from(with_subcommand_word(std::env::args_os()));
+    let interrupt = match Interrupt::listen() {
+        Ok(interrupt) => interrupt,
+        Err(error) => return end(&Err(Failure::usage(format!("cannot listen for signals: {error}")))),
+    };
+    let outcome = dispatch(parsed, &interrupt);
+    match interrupt.signal() {
+        Some(signal) => ExitCode::from(128 + signal),
+        None => end(&outcome),
+    }
+}
+
+fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
+    let mut out = std::io::stdout().lock();
+    match parsed.command {
+        None => profile(&parsed.run, interrupt, &mut out),
+        Some(Command::Run(options)) => profile(&options, interrupt, &mut out),
+        Some(Command::List(options)) => list::list(&options, interrupt, &mut out).map(|()| Code::Success),
+        Some(Command::Metrics(options)) => metrics::metrics(&options, &mut out)
+            .map(|()| Code::Success)
+            .map_err(|e| Failure::output(std::path::Path::new("standard output"), &e)),
+        Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
+            eprintln!("gpuprof: wrote {sentence}");
+            Code::Success
+        }),
+    }
+}
+
+fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<Code> {
+    let terminal = std::io::stdout().is_terminal();
+    let colour = match options.output.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never,
+    };
+    let width = terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
+    run::run(options, run::Screen { colour, width }, interrupt, out)
+}
+
+fn end(outcome: &Result<Code>) -> ExitCode {
+    if let Err(failure) = outcome {
+        eprintln!("error: {failure}");
+    }
+    ExitCode::from(outcome.as_ref().map_or_else(|failure| failure.code, |&code| code).code())
+}

@@ -1,0 +1,57 @@
+//! Reports: a run as a person, a spreadsheet or a program reads it.
+//!
+//! Comes in: a [`Run`]. Goes out: one format a file of this folder, behind the trait [`Report`]. What
+//! must stay true: a report invents nothing. Where a value is not there it says why, and nothing here
+//! looks at the environment: colour and width are told, not found out.
+
+mod csv;
+mod json;
+pub mod json_lines;
+mod markdown;
+mod notes;
+mod number;
+mod paint;
+mod sheet;
+mod summary;
+mod table;
+
+use std::io::{self, Write};
+
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::run::Run;
+
+pub use self::csv::Csv;
+pub use self::json::Json;
+pub use json_lines::JsonLines;
+pub use markdown::Markdown;
+pub use summary::Summary;
+pub use table::Table;
+
+/// A format that a run can be written in.
+pub trait Report {
+    /// Writes all of `run` to `out`.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// One line that says what happened in `run`: configurations by status, thresholds by verdict.
+pub fn summary_line(run: &Run) -> String {
+    Summary::of(run).to_string()
+}
+
+/// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only".
+fn device_phrase(device: Option<&DeviceRecord>) -> String {
+    let Some(device) = device else { return "on no device: no pass ran to its end".to_owned() };
+    if !device.emulated {
+        return format!("on {}", device.name);
+    }
+    let name = device.name.trim_start_matches("Emulated ").trim_start_matches("emulated ");
+    let (major, minor) = device.compute_capability;
+    format!("on the emulated {name} (sm_{major}{minor}), counters only")
+}
+
+#[cfg(test)]
+#[path = "report/tests.rs"]
+mod tests;

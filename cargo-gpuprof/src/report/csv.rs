@@ -1,0 +1,138 @@
+//! CSV: tidy data, one row per configuration and metric.
+//!
+//! Comes in: a run. Goes out: a header and rows of
+//! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason`,
+//! followed by `axis:NAME` for every axis that any series of the run has, in order of appearance.
+//!
+//! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
+//!   ratios), in full precision with `.`; the statistics are in the same unit and empty without samples.
+//! * A metric has a row where it has a value, or where it is a column of its series: then `value` is
+//!   empty and `reason` says why. Other metrics that are not to be had have no row.
+//! * A configuration that did not finish has a row for each column, with its `status` and `reason`; one
+//!   row with an empty `metric` where the series has no columns.
+
+use std::io::{self, Write};
+
+use gpuprof_model::metric::{self, Class};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
+
+use super::Report;
+use crate::compare::best;
+
+/// The columns before the axes.
+const COLUMNS: [&str; 18] = [
+    "package",
+    "target",
+    "kernel",
+    "configuration",
+    "status",
+    "metric",
+    "value",
+    "unit",
+    "source",
+    "class",
+    "median",
+    "mean",
+    "p95",
+    "min",
+    "max",
+    "stddev",
+    "samples",
+    "reason",
+];
+
+/// Tidy CSV with a header.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Csv;
+
+impl Report for Csv {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let axes = all_axes(run);
+        let mut writer = csv::Writer::from_writer(out);
+        let titles = axes.iter().map(|axis| format!("axis:{axis}"));
+        writer.write_record(COLUMNS.iter().map(|&title| title.to_owned()).chain(titles))?;
+        for series in &run.series {
+            for row in &series.configurations {
+                let place = |axis: &&str| row.configuration.get(axis).map(ToString::to_string);
+                let point: Vec<String> =
+                    axes.iter().map(|axis| place(axis).unwrap_or_default()).collect();
+                for (name, metric) in metrics(series, row) {
+                    let cells = cells(series, row, name, metric);
+                    writer.write_record(cells.iter().chain(&point))?;
+                }
+            }
+        }
+        writer.flush()
+    }
+}
+
+fn all_axes(run: &Run) -> Vec<&str> {
+    let mut axes: Vec<&str> = Vec::new();
+    for axis in run.series.iter().flat_map(|series| &series.axes) {
+        if !axes.contains(&axis.name.as_str()) {
+            axes.push(&axis.name);
+        }
+    }
+    axes
+}
+
+/// The metrics that `row` has a line for: the columns in their order, then what else has a value.
+fn metrics<'r>(
+    series: &'r SeriesResult,
+    row: &'r ConfigurationResult,
+) -> Vec<(&'r str, Option<&'r MetricResult>)> {
+    let columns = series.columns.iter().map(|name| (name.as_str(), row.metrics.get(name)));
+    let others = row
+        .metrics
+        .iter()
+        .filter(|(name, metric)| metric.value.is_ok() && !series.columns.contains(name))
+        .map(|(name, metric)| (name.as_str(), Some(metric)));
+    let mut all: Vec<_> = columns.chain(others).collect();
+    if all.is_empty() {
+        all.push(("", None));
+    }
+    all
+}
+
+fn cells(
+    series: &SeriesResult,
+    row: &ConfigurationResult,
+    name: &str,
+    metric: Option<&MetricResult>,
+) -> [String; COLUMNS.len()] {
+    let reason = row.status.reason().or_else(|| best::no_value_reason(row, name));
+    let value = best::value(row, name);
+    let samples = metric.and_then(|m| m.statistics.as_ref());
+    let known = metric::find(name);
+    let unit = metric.map(|m| m.unit).or(known.map(|m| m.unit));
+    let repeats = metric.map(|m| m.class).or(known.map(|m| m.class));
+    let text = |text: Option<String>| text.unwrap_or_default();
+    let number = |number: Option<f64>| number.map(|n| n.to_string()).unwrap_or_default();
+    [
+        series.id.package.clone(),
+        series.id.target.clone(),
+        series.id.kernel.clone(),
+        row.configuration.to_string(),
+        row.status.word().to_owned(),
+        name.to_owned(),
+        number(value),
+        text(unit.map(|unit| unit.symbol().to_owned())),
+        text(metric.filter(|_| value.is_some()).map(|m| m.source.to_string())),
+        text(repeats.map(|repeats| class(repeats).to_owned())),
+        number(samples.map(|s| s.median)),
+        number(samples.map(|s| s.mean)),
+        number(samples.map(|s| s.p95)),
+        number(samples.map(|s| s.min)),
+        number(samples.map(|s| s.max)),
+        number(samples.map(|s| s.standard_deviation)),
+        text(samples.map(|s| s.count.to_string())),
+        text(reason.map(str::to_owned)),
+    ]
+}
+
+fn class(class: Class) -> &'static str {
+    match class {
+        Class::Exact => "exact",
+        Class::Noisy => "noisy",
+    }
+}

@@ -1,0 +1,21 @@
+//! JSON: the whole run document, as it is stored.
+//!
+//! Comes in: a run. Goes out: its serde form, indented, with every sample and a newline at the end;
+//! `schema_version` says how to read it.
+
+use std::io::{self, Write};
+
+use gpuprof_model::run::Run;
+
+use super::Report;
+
+/// The run document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Json;
+
+impl Report for Json {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, run)?;
+        writeln!(out)
+    }
+}

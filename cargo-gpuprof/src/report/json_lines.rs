@@ -1,0 +1,210 @@
+//! JSON lines: one object a line with a `"reason"`, as cargo's own `--message-format json` has it.
+//!
+//! Comes in: events as they happen, or a whole run. Goes out: for each event one line, written at
+//! once, so that readers of a pipe never see half of one. The order is `run-started`, then for each
+//! series its `configuration-finished`, `threshold-judged` and `series-finished`, then `run-finished`.
+//! Readers must ignore reasons and fields that they do not know.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::exit_code::ExitCode;
+use gpuprof_model::measurement::OccupancyLimiter;
+use gpuprof_model::run::{
+    ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult,
+};
+use gpuprof_model::series::SeriesId;
+use gpuprof_model::verdict::Judgement;
+use serde::{Serialize, Serializer};
+
+use super::{Report, Summary};
+use crate::compare::{best, columns};
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Event<'r> {
+    /// Before the first pass.
+    RunStarted(RunStarted<'r>),
+    /// A configuration ended, well or not.
+    ConfigurationFinished(ConfigurationFinished<'r>),
+    /// A threshold was judged.
+    ThresholdJudged(ThresholdJudged<'r>),
+    /// Every configuration of a series ended and its thresholds are judged.
+    SeriesFinished(SeriesFinished<'r>),
+    /// The last line.
+    RunFinished(RunFinished<'r>),
+}
+
+/// What is known before the first pass.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunStarted<'r> {
+    /// The version of the run document, whose types the lines share.
+    pub schema_version: u32,
+    /// The name of the run's folder.
+    pub id: &'r str,
+    /// What produces it; the device may not be known yet.
+    pub provenance: &'r Provenance,
+    /// How many series are planned.
+    pub series: usize,
+    /// How many configurations are planned.
+    pub configurations: usize,
+}
+
+/// One configuration: how it ended and its metrics. Samples are in the run document only.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConfigurationFinished<'r> {
+    /// The series it belongs to: package, target and kernel.
+    pub series: &'r SeriesId,
+    /// Its canonical text, `block=64,n=1048576`.
+    pub configuration: String,
+    /// Its axis values by axis name, as text.
+    #[serde(serialize_with = "axes")]
+    pub axes: &'r Configuration,
+    /// `finished`, `invalid`, `failed`, `timeout` or `skipped`.
+    pub status: &'static str,
+    /// Why it did not finish.
+    pub status_reason: Option<&'r str>,
+    /// Every metric by name: its `value` or why it is `unavailable`.
+    pub metrics: &'r BTreeMap<String, MetricResult>,
+    /// What limits its theoretical occupancy.
+    pub occupancy_limiter: Option<OccupancyLimiter>,
+    /// Whether `verify` ran and agreed.
+    pub verified: bool,
+}
+
+/// One judged threshold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThresholdJudged<'r> {
+    /// The series it was held against.
+    pub series: &'r SeriesId,
+    /// The verdict with the value that decided.
+    pub judgement: &'r Judgement,
+}
+
+/// The end of a series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesFinished<'r> {
+    /// The series.
+    pub series: &'r SeriesId,
+    /// The annotated function's file.
+    pub file: &'r str,
+    /// The annotated function's line.
+    pub line: u32,
+    /// How many configurations it has.
+    pub configurations: usize,
+    /// The metric on which its configurations are compared with the best one, where there is one.
+    pub headline: Option<&'r str>,
+    /// The best configuration by that metric.
+    pub best: Option<String>,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunFinished<'r> {
+    /// The name of the run's folder.
+    pub id: &'r str,
+    /// What produced it, with the device.
+    pub provenance: &'r Provenance,
+    /// Configurations by status and thresholds by verdict.
+    pub summary: Summary,
+    /// What the process will exit with, where it is known.
+    pub exit_code: Option<ExitCode>,
+}
+
+impl<'r> Event<'r> {
+    /// The run `id` starts with so many series and configurations planned.
+    pub fn run_started(
+        id: &'r str,
+        provenance: &'r Provenance,
+        series: usize,
+        configurations: usize,
+    ) -> Self {
+        let schema_version = SCHEMA_VERSION;
+        Self::RunStarted(RunStarted { schema_version, id, provenance, series, configurations })
+    }
+
+    /// A configuration of `series` ended.
+    pub fn configuration_finished(series: &'r SeriesId, result: &'r ConfigurationResult) -> Self {
+        Self::ConfigurationFinished(ConfigurationFinished {
+            series,
+            configuration: result.configuration.to_string(),
+            axes: &result.configuration,
+            status: result.status.word(),
+            status_reason: result.status.reason(),
+            metrics: &result.metrics,
+            occupancy_limiter: result.occupancy_limiter,
+            verified: result.verified,
+        })
+    }
+
+    /// A threshold of `series` was judged.
+    pub fn threshold_judged(series: &'r SeriesId, judgement: &'r Judgement) -> Self {
+        Self::ThresholdJudged(ThresholdJudged { series, judgement })
+    }
+
+    /// A series ended.
+    pub fn series_finished(series: &'r SeriesResult) -> Self {
+        let headline = columns::headline(series);
+        let best = headline.and_then(|metric| best::best(&series.configurations, metric));
+        Self::SeriesFinished(SeriesFinished {
+            series: &series.id,
+            file: &series.file,
+            line: series.line,
+            configurations: series.configurations.len(),
+            headline,
+            best: best.map(|index| series.configurations[index].configuration.to_string()),
+        })
+    }
+
+    /// The run ended.
+    pub fn run_finished(run: &'r Run, exit_code: Option<ExitCode>) -> Self {
+        Self::RunFinished(RunFinished {
+            id: &run.id,
+            provenance: &run.provenance,
+            summary: Summary::of(run),
+            exit_code,
+        })
+    }
+
+    /// Writes the event as one line and flushes it.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        out.write_all(&line)?;
+        out.flush()
+    }
+}
+
+fn axes<S: Serializer>(configuration: &Configuration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(configuration.0.iter().map(|(axis, value)| (axis, value)))
+}
+
+/// All events of a run that has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JsonLines {
+    /// What the last line says of the exit code.
+    pub exit_code: Option<ExitCode>,
+}
+
+impl Report for JsonLines {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let configurations = run.series.iter().map(|series| series.configurations.len()).sum();
+        Event::run_started(&run.id, &run.provenance, run.series.len(), configurations)
+            .write(out)?;
+        for series in &run.series {
+            for result in &series.configurations {
+                Event::configuration_finished(&series.id, result).write(out)?;
+            }
+            for judgement in &series.judgements {
+                Event::threshold_judged(&series.id, judgement).write(out)?;
+            }
+            Event::series_finished(series).write(out)?;
+        }
+        Event::run_finished(run, self.exit_code).write(out)
+    }
+}

@@ -1,0 +1,121 @@
+//! Markdown: a run as a page, such as the summary of a GitHub job.
+//!
+//! Comes in: a run. Goes out: for each series a heading, a table with the best values in bold, notes
+//! and a table of thresholds; then the summary. All text that is not ours is escaped: a pipe in a
+//! threshold or a tag in the tail of a process' stderr cannot change the page.
+
+use std::io::{self, Write};
+
+use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::verdict::{Judgement, Verdict};
+
+use super::sheet::{Cell, NO_VALUE, Sheet};
+use super::table::evidence;
+use super::{Report, Summary, device_phrase, notes};
+
+/// GitHub-flavoured Markdown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Markdown;
+
+impl Report for Markdown {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for series in &run.series {
+            writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;
+            let place = escaped(&format!("{}:{}", series.file, series.line));
+            writeln!(out, "{place} {}\n", escaped(&device_phrase(run.provenance.device.as_ref())))?;
+            write_table(series, out)?;
+            write_notes(series, out)?;
+            write_judgements(&series.judgements, out)?;
+        }
+        writeln!(out, "**{}**", Summary::of(run))
+    }
+}
+
+fn write_table(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
+    if series.configurations.is_empty() {
+        return writeln!(out, "no configuration\n");
+    }
+    let Sheet { axes, metrics } = Sheet::of(series);
+    let columns: Vec<_> = axes.iter().chain(&metrics).collect();
+    write_row(columns.iter().map(|column| escaped(&column.title)), out)?;
+    write_row(columns.iter().map(|c| if c.numeric { "---:" } else { ":---" }.to_owned()), out)?;
+    for row in 0..series.configurations.len() {
+        let text = |cell: &Cell| match cell.best {
+            true => format!("**{}**", escaped(&cell.text)),
+            false => escaped(&cell.text),
+        };
+        write_row(columns.iter().map(|column| text(&column.cells[row])), out)?;
+    }
+    writeln!(out)
+}
+
+fn write_notes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
+    let notes = notes::of(series);
+    for note in &notes {
+        // A dash at the start of a list item would begin a list of its own.
+        let label = if note.label == NO_VALUE { "\\-" } else { note.label };
+        writeln!(out, "* {label} {}: {}", escaped(&note.subject), escaped(&note.text))?;
+    }
+    if notes.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result<()> {
+    if judgements.is_empty() {
+        return Ok(());
+    }
+    write_row(["verdict", "threshold", "decided by", "written in"].map(str::to_owned), out)?;
+    write_row([":---"; 4].map(str::to_owned), out)?;
+    for judgement in judgements {
+        let cells = [
+            format!("{} {}", sign(judgement.verdict), judgement.verdict),
+            escaped(&judgement.threshold),
+            escaped(&evidence(judgement)),
+            escaped(&judgement.origin),
+        ];
+        write_row(cells, out)?;
+    }
+    writeln!(out)
+}
+
+fn write_row(cells: impl IntoIterator<Item = String>, out: &mut dyn Write) -> io::Result<()> {
+    let cells: Vec<String> = cells.into_iter().collect();
+    writeln!(out, "| {} |", cells.join(" | "))
+}
+
+fn sign(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::Pass | Verdict::Improved => '✅',
+        Verdict::Fail => '❌',
+        _ => '⚠',
+    }
+}
+
+/// `text` so that it means itself inside a table cell or list item, on one line.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.trim_end().chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\n' => out.push_str("<br>"),
+            '\r' => {}
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn foreign_text_means_itself() {
+        assert_eq!(escaped("a|b\n<script>`x`*_"), "a\\|b<br>&lt;script&gt;\\`x\\`\\*\\_");
+    }
+}

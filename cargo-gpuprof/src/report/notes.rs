@@ -1,0 +1,121 @@
+//! Notes under a series: why a row did not finish, why a value is `-`, and what was only declared.
+//!
+//! Comes in: a series. Goes out: notes in the order of the rows and columns they explain; what has
+//! the same reason shares a note.
+
+use gpuprof_model::measurement::Source;
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+
+use super::sheet::NO_VALUE;
+use crate::compare::best;
+
+/// How many configurations a note names before it counts the rest.
+const NAMED: usize = 4;
+
+/// One note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    /// The word or sign it explains: `failed`, `-`, `declared`.
+    pub label: &'static str,
+    /// What it speaks of: configurations or metrics.
+    pub subject: String,
+    /// The reason; may have several lines.
+    pub text: String,
+}
+
+/// The notes of `series`.
+pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
+    let mut notes = unfinished(&series.configurations);
+    notes.extend(unavailable(series));
+    notes.extend(unexpected_sources(series));
+    notes
+}
+
+/// What a configuration is called in a note.
+pub(super) fn key(result: &ConfigurationResult) -> String {
+    match result.configuration.0.as_slice() {
+        [] => "the only configuration".to_owned(),
+        _ => result.configuration.to_string(),
+    }
+}
+
+fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut groups: Vec<(&Status, Vec<&ConfigurationResult>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.status != Status::Finished) {
+        match groups.iter_mut().find(|(status, _)| **status == row.status) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((&row.status, vec![row])),
+        }
+    }
+    let note = |(status, group): (&Status, Vec<&ConfigurationResult>)| Note {
+        label: status_label(status),
+        subject: keys(&group),
+        text: status.reason().unwrap_or_default().trim_end().to_owned(),
+    };
+    groups.into_iter().map(note).collect()
+}
+
+fn status_label(status: &Status) -> &'static str {
+    match status {
+        Status::Finished => "finished",
+        Status::Invalid { .. } => "invalid",
+        Status::Failed { .. } => "failed",
+        Status::Timeout { .. } => "timeout",
+        Status::Skipped { .. } => "skipped",
+    }
+}
+
+fn unavailable(series: &SeriesResult) -> Vec<Note> {
+    let finished: Vec<_> =
+        series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for name in &series.columns {
+        let mut reasons: Vec<(&str, Vec<&ConfigurationResult>)> = Vec::new();
+        for &row in &finished {
+            let Some(reason) = best::no_value_reason(row, name) else { continue };
+            match reasons.iter_mut().find(|(other, _)| *other == reason) {
+                Some((_, rows)) => rows.push(row),
+                None => reasons.push((reason, vec![row])),
+            }
+        }
+        for (reason, rows) in reasons {
+            let subject = if rows.len() == finished.len() {
+                name.clone()
+            } else {
+                format!("{name} at {}", keys(&rows))
+            };
+            match groups.iter_mut().find(|(other, _)| other == reason) {
+                Some((_, subjects)) => subjects.push(subject),
+                None => groups.push((reason.to_owned(), vec![subject])),
+            }
+        }
+    }
+    let note = |(text, subjects): (String, Vec<String>)| Note {
+        label: NO_VALUE,
+        subject: subjects.join(", "),
+        text,
+    };
+    groups.into_iter().map(note).collect()
+}
+
+/// Columns whose values came from somewhere else than the device in the heading.
+fn unexpected_sources(series: &SeriesResult) -> Option<Note> {
+    let declared = |name: &&String| {
+        let of = |row| best::result(row, name).filter(|result| result.value.is_ok());
+        series.configurations.iter().filter_map(of).any(|result| result.source == Source::Declared)
+    };
+    let names: Vec<&str> = series.columns.iter().filter(declared).map(String::as_str).collect();
+    (!names.is_empty()).then(|| Note {
+        label: "declared",
+        subject: names.join(", "),
+        text: "by the annotation, not measured".to_owned(),
+    })
+}
+
+fn keys(rows: &[&ConfigurationResult]) -> String {
+    let named: Vec<String> = rows.iter().take(NAMED).map(|row| key(row)).collect();
+    match rows.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}

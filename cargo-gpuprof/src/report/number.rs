@@ -1,0 +1,95 @@
+//! Numbers of one column: one scale and one number of decimals, so that digits line up.
+//!
+//! Comes in: values in the base unit of their dimension. Goes out: the unit symbol for the header and
+//! a text for each value, the smallest of them with about four significant digits.
+
+use gpuprof_model::quantity::Unit;
+
+/// The scale of a column.
+pub(super) struct Scale {
+    /// The unit's symbol; empty for counts and ratios.
+    pub symbol: &'static str,
+    size: f64,
+    decimals: usize,
+}
+
+impl Scale {
+    /// The scale in which all `values` read well.
+    pub fn of(unit: Unit, values: &[f64]) -> Self {
+        let nonzero = values.iter().map(|v| v.abs()).filter(|v| *v > 0.0);
+        let smallest = nonzero.fold(f64::INFINITY, f64::min);
+        let (symbol, size) = unit.scale_for(if smallest.is_finite() { smallest } else { 0.0 });
+        let whole = values.iter().all(|v| (v / size).fract() == 0.0);
+        let decimals = if whole || !smallest.is_finite() { 0 } else { decimals(smallest / size) };
+        Self { symbol, size, decimals }
+    }
+
+    /// The text of one value.
+    pub fn text(&self, value: f64) -> String {
+        grouped(value / self.size, self.decimals)
+    }
+}
+
+/// Decimals that leave `magnitude` with four significant digits, or three below 1.
+fn decimals(magnitude: f64) -> usize {
+    let exponent = magnitude.log10().floor();
+    let decimals = if exponent >= 0.0 { 3.0 - exponent } else { 2.0 - exponent };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let decimals = decimals.clamp(0.0, 9.0) as usize;
+    decimals
+}
+
+/// `value` with `decimals` decimals and thousands separators.
+pub(super) fn grouped(value: f64, decimals: usize) -> String {
+    let plain = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    let mut out = String::new();
+    if value < 0.0 && plain.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
+        out.push('-');
+    }
+    for (position, digit) in whole.chars().enumerate() {
+        if position > 0 && (whole.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(unit: Unit, values: &[f64]) -> (&'static str, Vec<String>) {
+        let scale = Scale::of(unit, values);
+        (scale.symbol, values.iter().map(|&v| scale.text(v)).collect())
+    }
+
+    #[test]
+    fn a_column_has_one_scale_and_lines_up() {
+        let (symbol, texts) = texts(Unit::Nanoseconds, &[72_345.6, 9_100.0, 1_234_567.8]);
+        assert_eq!(
+            (symbol, texts),
+            ("µs", vec!["72.346".into(), "9.100".into(), "1,234.568".into()])
+        );
+    }
+
+    #[test]
+    fn counts_stay_whole_and_are_grouped() {
+        let (symbol, texts) = texts(Unit::Count, &[0.0, 1_048_576.0, 32.0]);
+        assert_eq!((symbol, texts), ("", vec!["0".into(), "1,048,576".into(), "32".into()]));
+        assert_eq!(super::grouped(-0.001, 2), "0.00");
+        assert_eq!(super::grouped(-1234.5, 1), "-1,234.5");
+    }
+
+    #[test]
+    fn a_small_value_is_never_shown_as_zero() {
+        assert_eq!(texts(Unit::Percent, &[0.00021, 12.5]).1, ["0.000210", "12.500000"]);
+        assert_eq!(texts(Unit::Ratio, &[4.0, 4.25]).1, ["4.000", "4.250"]);
+        assert_eq!(texts(Unit::Nanoseconds, &[]).0, "ns");
+    }
+}

@@ -1,0 +1,50 @@
+//! Colour: the few styles that the table uses, or none at all.
+
+use std::fmt::Display;
+
+use anstyle::{AnsiColor, Style};
+use gpuprof_model::verdict::Verdict;
+
+/// Whether text gets a style.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Paint(pub bool);
+
+impl Paint {
+    /// Headings.
+    pub fn bold(self, text: impl Display) -> String {
+        self.with(Style::new().bold(), text)
+    }
+
+    /// Places and origins.
+    pub fn faint(self, text: impl Display) -> String {
+        self.with(Style::new().dimmed(), text)
+    }
+
+    /// What is best or passed.
+    pub fn good(self, text: impl Display) -> String {
+        self.with(AnsiColor::Green.on_default().bold(), text)
+    }
+
+    /// What failed.
+    pub fn bad(self, text: impl Display) -> String {
+        self.with(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    /// What could not be told.
+    pub fn doubtful(self, text: impl Display) -> String {
+        self.with(AnsiColor::Yellow.on_default().bold(), text)
+    }
+
+    /// A text in the colour of `verdict`.
+    pub fn verdict(self, verdict: Verdict, text: impl Display) -> String {
+        match verdict {
+            Verdict::Pass | Verdict::Improved => self.good(text),
+            Verdict::Fail => self.bad(text),
+            _ => self.doubtful(text),
+        }
+    }
+
+    fn with(self, style: Style, text: impl Display) -> String {
+        if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
+    }
+}

@@ -1,0 +1,132 @@
+//! The cells of a series as text, before any layout: what the table and the Markdown page share.
+//!
+//! Comes in: a series. Goes out: a column for each axis, then a column for each metric with its unit
+//! in the title, the best values marked, and the ratio to the best beside the headline metric. A row
+//! that did not finish has the word for it in its first metric column; a value that is not there is
+//! `-`, and [`super::notes`] says why.
+
+use gpuprof_model::axis::{Axis, AxisKind};
+use gpuprof_model::metric;
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+
+use super::number::{Scale, grouped};
+use crate::compare::{best, columns};
+
+/// The text for a value that is not there.
+pub(super) const NO_VALUE: &str = "-";
+
+/// A series as text.
+pub(super) struct Sheet {
+    /// One column an axis.
+    pub axes: Vec<Column>,
+    /// The metrics and what is derived from them; never empty.
+    pub metrics: Vec<Column>,
+}
+
+/// One column.
+pub(super) struct Column {
+    /// The title, with the unit in brackets where there is one.
+    pub title: String,
+    /// Whether its cells are numbers and stand to the right.
+    pub numeric: bool,
+    /// One cell a configuration, in series order.
+    pub cells: Vec<Cell>,
+}
+
+/// One cell.
+#[derive(Clone)]
+pub(super) struct Cell {
+    /// The text, without a mark.
+    pub text: String,
+    /// Whether this is the best value of its column.
+    pub best: bool,
+}
+
+impl Cell {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), best: false }
+    }
+}
+
+impl Sheet {
+    /// The sheet of `series`.
+    pub fn of(series: &SeriesResult) -> Self {
+        let rows = &series.configurations;
+        let headline = columns::headline(series);
+        let mut metrics = Vec::new();
+        for name in &series.columns {
+            metrics.push(metric_column(name, rows));
+            if Some(name.as_str()) == headline {
+                metrics.push(ratio_column(name, rows));
+            }
+            if name == "theoretical_occupancy" && rows.iter().any(|r| r.occupancy_limiter.is_some())
+            {
+                metrics.push(limiter_column(rows));
+            }
+        }
+        if metrics.is_empty() {
+            let cells = rows.iter().map(|row| Cell::plain(row.status.word())).collect();
+            metrics.push(Column { title: "status".into(), numeric: false, cells });
+        } else {
+            for (row, cell) in rows.iter().zip(&mut metrics[0].cells) {
+                if row.status != Status::Finished {
+                    *cell = Cell::plain(row.status.word());
+                }
+            }
+        }
+        Self { axes: series.axes.iter().map(|axis| axis_column(axis, rows)).collect(), metrics }
+    }
+}
+
+fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
+    let text = |row: &ConfigurationResult| {
+        row.configuration.get(&axis.name).map_or_else(|| NO_VALUE.to_owned(), ToString::to_string)
+    };
+    Column {
+        title: axis.name.clone(),
+        numeric: axis.kind() != AxisKind::Word,
+        cells: rows.iter().map(|row| Cell::plain(text(row))).collect(),
+    }
+}
+
+fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
+    let unit = rows.iter().find_map(|row| best::result(row, name)).map(|result| result.unit);
+    let unit = unit.or_else(|| metric::find(name).map(|metric| metric.unit)).unwrap_or(Unit::Count);
+    let values: Vec<Option<f64>> = rows.iter().map(|row| best::value(row, name)).collect();
+    let scale = Scale::of(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
+    let text = |value: Option<f64>| value.map_or_else(|| NO_VALUE.to_owned(), |v| scale.text(v));
+    let cells =
+        rows.iter().zip(values).zip(columns::marks(name, rows)).map(|((row, value), best)| {
+            if row.status == Status::Finished {
+                Cell { text: text(value), best }
+            } else {
+                Cell::plain("")
+            }
+        });
+    let title = match scale.symbol {
+        "" => name.to_owned(),
+        symbol => format!("{name} [{symbol}]"),
+    };
+    Column { title, numeric: true, cells: cells.collect() }
+}
+
+fn ratio_column(name: &str, rows: &[ConfigurationResult]) -> Column {
+    let text = |(row, ratio): (&ConfigurationResult, Option<f64>)| match (ratio, &row.status) {
+        (Some(ratio), _) => format!("{}x", grouped(ratio, 2)),
+        (None, Status::Finished) => NO_VALUE.to_owned(),
+        (None, _) => String::new(),
+    };
+    let cells = rows.iter().zip(best::ratios(rows, name)).map(text).map(Cell::plain).collect();
+    Column { title: "vs best".into(), numeric: true, cells }
+}
+
+fn limiter_column(rows: &[ConfigurationResult]) -> Column {
+    let text = |row: &ConfigurationResult| match (row.occupancy_limiter, &row.status) {
+        (Some(limiter), _) => limiter.to_string(),
+        (None, Status::Finished) => NO_VALUE.to_owned(),
+        (None, _) => String::new(),
+    };
+    let cells = rows.iter().map(text).map(Cell::plain).collect();
+    Column { title: "limited by".into(), numeric: false, cells }
+}

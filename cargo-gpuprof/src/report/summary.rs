@@ -1,0 +1,140 @@
+//! The summary: how many configurations and thresholds ended how.
+//!
+//! Comes in: a run. Goes out: counts, for programs, and one line of text, for people.
+
+use std::fmt;
+
+use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::verdict::Verdict;
+use serde::Serialize;
+
+/// Counts over a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Summary {
+    /// Series.
+    pub series: usize,
+    /// Configurations by how they ended.
+    pub configurations: StatusCounts,
+    /// Thresholds by what became of them.
+    pub thresholds: VerdictCounts,
+}
+
+/// Configurations by how they ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct StatusCounts {
+    /// All of them.
+    pub total: usize,
+    /// Every pass ran to its end.
+    pub finished: usize,
+    /// The launch was refused.
+    pub invalid: usize,
+    /// A pass went wrong.
+    pub failed: usize,
+    /// A pass ran out of time.
+    pub timeout: usize,
+    /// The run was interrupted before.
+    pub skipped: usize,
+}
+
+/// Thresholds by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct VerdictCounts {
+    /// All of them.
+    pub total: usize,
+    /// The condition holds.
+    pub pass: usize,
+    /// The condition is violated.
+    pub fail: usize,
+    /// Better than the baseline.
+    pub improved: usize,
+    /// Too much noise to tell.
+    pub inconclusive: usize,
+    /// Something that should be there is not.
+    pub missing: usize,
+    /// The two sides differ in their conditions.
+    pub incomparable: usize,
+    /// The metric cannot be had on this machine.
+    pub unavailable: usize,
+}
+
+impl Summary {
+    /// The counts of `run`.
+    pub fn of(run: &Run) -> Self {
+        let mut summary = Self { series: run.series.len(), ..Self::default() };
+        run.series.iter().for_each(|series| summary.add(series));
+        summary
+    }
+
+    fn add(&mut self, series: &SeriesResult) {
+        let by_status = &mut self.configurations;
+        for configuration in &series.configurations {
+            by_status.total += 1;
+            *match configuration.status {
+                Status::Finished => &mut by_status.finished,
+                Status::Invalid { .. } => &mut by_status.invalid,
+                Status::Failed { .. } => &mut by_status.failed,
+                Status::Timeout { .. } => &mut by_status.timeout,
+                Status::Skipped { .. } => &mut by_status.skipped,
+            } += 1;
+        }
+        let by_verdict = &mut self.thresholds;
+        for judgement in &series.judgements {
+            by_verdict.total += 1;
+            *match judgement.verdict {
+                Verdict::Pass => &mut by_verdict.pass,
+                Verdict::Fail => &mut by_verdict.fail,
+                Verdict::Improved => &mut by_verdict.improved,
+                Verdict::Inconclusive => &mut by_verdict.inconclusive,
+                Verdict::Missing => &mut by_verdict.missing,
+                Verdict::Incomparable => &mut by_verdict.incomparable,
+                Verdict::Unavailable => &mut by_verdict.unavailable,
+            } += 1;
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let c = &self.configurations;
+        let plural = if c.total == 1 { "" } else { "s" };
+        write!(f, "{} configuration{plural} of {} series", c.total, self.series)?;
+        counts(
+            f,
+            ": ",
+            &[
+                (c.finished, "finished"),
+                (c.invalid, "invalid"),
+                (c.failed, "failed"),
+                (c.timeout, "timed out"),
+                (c.skipped, "skipped"),
+            ],
+        )?;
+        let t = &self.thresholds;
+        if t.total == 0 {
+            return f.write_str("; no thresholds");
+        }
+        counts(
+            f,
+            if t.total == 1 { "; threshold: " } else { "; thresholds: " },
+            &[
+                (t.pass, "passed"),
+                (t.fail, "failed"),
+                (t.improved, "improved"),
+                (t.inconclusive, "inconclusive"),
+                (t.missing, "missing"),
+                (t.incomparable, "incomparable"),
+                (t.unavailable, "unavailable"),
+            ],
+        )
+    }
+}
+
+/// The counts that are not zero, joined by commas behind `lead`; nothing where all are zero.
+fn counts(f: &mut fmt::Formatter<'_>, lead: &str, counts: &[(usize, &str)]) -> fmt::Result {
+    let mut separator = lead;
+    for (count, word) in counts.iter().filter(|(count, _)| *count > 0) {
+        write!(f, "{separator}{count} {word}")?;
+        separator = ", ";
+    }
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! The table: a run as a person reads it, on a terminal or in the log of a CI job.
+//!
+//! Comes in: a run, whether to colour, and how wide a line may be. Goes out: for each series a
+//! heading, a table, notes and judged thresholds; then the summary. Tables that are too wide are cut
+//! into several, each with the axes in front, since broken numbers cannot be compared. The best value
+//! of a column has a `*` in front, so that nothing depends on colour.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::verdict::{Judgement, Verdict};
+
+use super::notes::{self, Note};
+use super::paint::Paint;
+use super::sheet::{Column, Sheet};
+use super::{Report, Summary, device_phrase};
+
+/// Nothing but a rule under the header.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+
+/// What stands in front of the best value of a column.
+const MARK: &str = "* ";
+
+/// Blanks around a column's content, one on either side.
+const PADDING: u16 = 2;
+
+/// The report for people.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Whether to colour.
+    pub colour: bool,
+    /// The most columns of text a line may have; `None` where lines may be as long as they like.
+    pub width: Option<u16>,
+}
+
+impl Report for Table {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for series in &run.series {
+            self.series(series, run.provenance.device.as_ref(), out)?;
+            writeln!(out)?;
+        }
+        self.summary(&Summary::of(run), out)
+    }
+}
+
+impl Table {
+    /// Writes one series: heading, table, notes, thresholds. `device` is what it ran on.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn series(
+        &self,
+        series: &SeriesResult,
+        device: Option<&DeviceRecord>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let paint = Paint(self.colour);
+        let place = paint.faint(format_args!("{}:{}", series.file, series.line));
+        writeln!(out, "{}  {place}  {}", paint.bold(&series.id), device_phrase(device))?;
+        if series.configurations.is_empty() {
+            writeln!(out, "no configuration")?;
+        } else {
+            let sheet = Sheet::of(series);
+            for metrics in self.fitting(&sheet) {
+                writeln!(out)?;
+                for line in self.layout(&sheet.axes, metrics).lines() {
+                    writeln!(out, "{}", highlighted(line.trim_end(), paint))?;
+                }
+            }
+        }
+        write_notes(&notes::of(series), paint, out)?;
+        write_judgements(&series.judgements, paint, out)
+    }
+
+    /// Writes the line that ends a run.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn summary(&self, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+        let paint = Paint(self.colour);
+        let (configurations, thresholds) = (&summary.configurations, &summary.thresholds);
+        let line = if configurations.failed + configurations.timeout + thresholds.fail > 0 {
+            paint.bad(summary)
+        } else if configurations.skipped > 0
+            || thresholds.total > thresholds.pass + thresholds.improved
+        {
+            paint.doubtful(summary)
+        } else {
+            paint.bold(summary)
+        };
+        writeln!(out, "{line}")
+    }
+
+    /// Cuts the metric columns into runs that fit the width beside the axes, at least one in each.
+    fn fitting<'s>(&self, sheet: &'s Sheet) -> Vec<&'s [Column]> {
+        let Some(limit) = self.width else { return vec![&sheet.metrics] };
+        let widths = |columns: &[Column]| -> Vec<usize> {
+            let widths = self.layout(&[], columns).column_max_content_widths();
+            widths.into_iter().map(|width| usize::from(width + PADDING)).collect()
+        };
+        let axes: usize = widths(&sheet.axes).iter().sum();
+        let room = usize::from(limit).saturating_sub(axes);
+        let (mut cuts, mut used) = (vec![0], 0);
+        for (index, width) in widths(&sheet.metrics).into_iter().enumerate() {
+            if used > 0 && used + width > room {
+                cuts.push(index);
+                used = 0;
+            }
+            used += width;
+        }
+        cuts.push(sheet.metrics.len());
+        cuts.windows(2).map(|cut| &sheet.metrics[cut[0]..cut[1]]).collect()
+    }
+
+    fn layout(&self, axes: &[Column], metrics: &[Column]) -> comfy_table::Table {
+        let columns: Vec<&Column> = axes.iter().chain(metrics).collect();
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE).set_header(columns.iter().map(|column| column.title.as_str()));
+        let rows = columns.first().map_or(0, |column| column.cells.len());
+        for row in 0..rows {
+            let text = |column: &&Column| {
+                let cell = &column.cells[row];
+                if cell.best { format!("{MARK}{}", cell.text) } else { cell.text.clone() }
+            };
+            table.add_row(columns.iter().map(text));
+        }
+        for (laid_out, column) in table.column_iter_mut().zip(&columns) {
+            if column.numeric {
+                laid_out.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        if let Some(width) = self.width {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        }
+        table
+    }
+}
+
+/// Colours the marked values of a line; a mark is the only asterisk a table holds.
+fn highlighted(line: &str, paint: Paint) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find(MARK) {
+        let value = &rest[start + MARK.len()..];
+        let end = start + MARK.len() + value.find(' ').unwrap_or(value.len());
+        out.push_str(&rest[..start]);
+        out.push_str(&paint.good(&rest[start..end]));
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+fn write_notes(notes: &[Note], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    if notes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let width = notes.iter().map(|note| note.label.len()).max().unwrap_or(0);
+    for note in notes {
+        let label = format!("{:width$}", note.label);
+        let label = match note.label {
+            "failed" | "timeout" => paint.bad(label),
+            "invalid" | "skipped" => paint.doubtful(label),
+            _ => paint.faint(label),
+        };
+        let indented = note.text.replace('\n', &format!("\n{:1$}", "", width + 2 + 2));
+        writeln!(out, " {label}  {}: {indented}", note.subject)?;
+    }
+    Ok(())
+}
+
+fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    if judgements.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let word = |verdict: Verdict| verdict.to_string().to_uppercase();
+    let words = judgements.iter().map(|j| word(j.verdict).len()).max().unwrap_or(0);
+    let texts = judgements.iter().map(|j| j.threshold.chars().count()).max().unwrap_or(0);
+    for judgement in judgements {
+        writeln!(
+            out,
+            " {}  {:texts$}  {}  {}",
+            paint.verdict(judgement.verdict, format_args!("{:words$}", word(judgement.verdict))),
+            judgement.threshold,
+            evidence(judgement),
+            paint.faint(format_args!("[{}]", judgement.origin)),
+        )?;
+    }
+    Ok(())
+}
+
+/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason where there is no value.
+pub(super) fn evidence(judgement: &Judgement) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(value) = judgement.value {
+        let place = match judgement.configuration.as_deref() {
+            None | Some("") => String::new(),
+            Some(key) => format!(" at {key}"),
+        };
+        let limit = judgement.limit.map(|limit| format!(" (limit {limit})")).unwrap_or_default();
+        parts.push(format!("{value}{place}{limit}"));
+    }
+    parts.extend(judgement.reason.clone());
+    parts.join(": ")
+}

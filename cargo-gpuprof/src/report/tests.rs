@@ -1,0 +1,291 @@
+//! Every format against a snapshot, for runs built by hand.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::axis::AxisValue;
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::exit_code::ExitCode;
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::run::{
+    ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
+};
+use gpuprof_model::threshold::Threshold;
+
+use super::*;
+use crate::compare::collect::{finished, unfinished};
+use crate::compare::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
+use crate::compare::judge::judge;
+
+fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
+    Run {
+        schema_version: SCHEMA_VERSION,
+        id: "2025-11-21T02-40-00Z".into(),
+        provenance: Provenance {
+            tool_version: "0.1.0".into(),
+            started: "2025-11-21T02:40:00Z".into(),
+            backend: if device.emulated { "emulator" } else { "cuda" }.into(),
+            device: Some(device),
+            cache_control: "all".into(),
+            clock_control: "none".into(),
+            ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
+            kernel_toolchain: Some("rustc 1.95.0".into()),
+            git_revision: Some("da5af21-dirty".into()),
+        },
+        series,
+    }
+}
+
+fn judged(
+    mut series: SeriesResult,
+    device: &DeviceRecord,
+    thresholds: &[(&str, &str)],
+) -> SeriesResult {
+    let verdict = |(text, origin): &(&str, &str)| {
+        judge(&Threshold::parse(text).unwrap(), origin, &series.configurations, Some(device))
+    };
+    series.judgements = thresholds.iter().map(verdict).collect();
+    series
+}
+
+/// saxpy in three processes a configuration, one problem size.
+fn gpu_run() -> Run {
+    let row = |block: u64, base: f64| {
+        let process = |place: f64| {
+            let samples: Vec<f64> = (0..5).map(|i| base * place + 32.0 * f64::from(i)).collect();
+            gpu_pass(block, 1 << 26, &samples)
+        };
+        finished(point(block, 1 << 26), &[process(1.0), process(1.01), process(1.02)])
+    };
+    let rows =
+        vec![row(64, 262_000.0), row(128, 209_000.0), row(256, 191_400.0), row(512, 192_000.0)];
+    let thresholds = [
+        ("best throughput >= 60% of peak", "attribute"),
+        ("every duration <= 250 us", "gpuprof.toml"),
+        ("best dram_throughput >= 80%", "--threshold"),
+    ];
+    run(h200(), vec![judged(series(rows), &h200(), &thresholds)])
+}
+
+/// saxpy on the emulator with two problem sizes.
+fn emulator_run() -> Run {
+    let row = |block, n| finished(point(block, n), &[emulated_pass(block, n)]);
+    let rows = vec![row(64, 1 << 20), row(64, 1 << 24), row(256, 1 << 20), row(256, 1 << 24)];
+    let thresholds = [
+        ("load_sectors_per_request <= 4", "attribute"),
+        ("best throughput >= 60% of peak", "attribute"),
+        ("ptx_instructions < 500_000", "gpuprof.toml"),
+    ];
+    run(gh100(), vec![judged(series(rows), &gh100(), &thresholds)])
+}
+
+/// Everything that can go wrong, with text that formats must not trip over.
+fn troubled_run() -> Run {
+    let at = |variant: &str, block| {
+        Configuration(vec![
+            ("variant".into(), AxisValue::Word(variant.into())),
+            ("block".into(), AxisValue::Int(block)),
+        ])
+    };
+    let ended = |block, status| unfinished(at("naive", block), status);
+    let mut no_loads = emulated_pass(128, 1 << 20);
+    no_loads.counters.insert("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum".into(), 0);
+    let rows: Vec<ConfigurationResult> = vec![
+        finished(at("naive", 64), &[emulated_pass(64, 1 << 20)]),
+        finished(at("naive", 128), &[no_loads]),
+        ended(
+            256,
+            Status::Failed {
+                reason: "exit status 101; its stderr ends with\n\u{1b}[31mthread 'main' panicked\u{1b}[0m: \
+                         y[3] is 7, and the host has 9 | a \"quoted\", <b>\n"
+                    .into(),
+            },
+        ),
+        ended(512, Status::Timeout { reason: "no reply within 60 s".into() }),
+        ended(2048, Status::Invalid { reason: "a block of 2048 threads, of at most 1024".into() }),
+        ended(4096, Status::Skipped { reason: "interrupted by SIGINT".into() }),
+        ended(8192, Status::Skipped { reason: "interrupted by SIGINT".into() }),
+    ];
+    let mut troubled = series(rows);
+    troubled.id.kernel = "addiere_größen".into();
+    troubled.file = "beispiele/größe/src/lib.rs".into();
+    troubled.columns =
+        ["load_sectors_per_request", "bytes", "duration", "occupancy"].map(str::to_owned).into();
+    let thresholds = [
+        ("every load_sectors_per_request <= 2", "attribute"),
+        ("every ptx_instructions <= 1e9", "attribute"),
+        ("where block==2048 ptx_instructions <= 1e9", "attribute"),
+        ("best duration <= 10 µs", "--threshold"),
+    ];
+    let troubled = judged(troubled, &gh100(), &thresholds);
+    let mut empty = series(Vec::new());
+    empty.id.kernel = "nothing".into();
+    let mut hopeless = series(vec![unfinished(
+        Configuration::default(),
+        Status::Failed { reason: "signal 11 (SIGSEGV)".into() },
+    )]);
+    hopeless.id.kernel = "hopeless".into();
+    run(gh100(), vec![troubled, empty, hopeless])
+}
+
+/// `run` with two metrics a configuration, so that a snapshot can be read.
+fn trimmed(mut run: Run) -> Run {
+    let kept = ["duration", "load_sectors_per_request", "bytes"];
+    for row in run.series.iter_mut().flat_map(|series| &mut series.configurations) {
+        row.metrics.retain(|name, _| kept.contains(&name.as_str()));
+    }
+    run
+}
+
+fn written(report: &dyn Report, run: &Run) -> String {
+    let mut out = Vec::new();
+    report.write(run, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn table(width: Option<u16>) -> Table {
+    Table { colour: false, width }
+}
+
+#[test]
+fn the_table_of_a_gpu_run() {
+    insta::assert_snapshot!(written(&table(Some(120)), &gpu_run()));
+}
+
+#[test]
+fn the_table_of_an_emulator_run() {
+    insta::assert_snapshot!(written(&table(None), &emulator_run()));
+}
+
+#[test]
+fn the_table_of_a_troubled_run() {
+    insta::assert_snapshot!(written(&table(Some(120)), &troubled_run()));
+}
+
+#[test]
+fn a_narrow_table_is_cut_and_repeats_the_axes() {
+    let text = written(&table(Some(60)), &gpu_run());
+    let tables = text.split("\n\n").filter(|part| part.contains('─'));
+    assert!(tables.clone().count() > 1);
+    for line in tables.flat_map(str::lines) {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_table_is_written_whatever_the_width() {
+    for width in [0, 1, 5, 20, u16::MAX] {
+        for run in [gpu_run(), emulator_run(), troubled_run()] {
+            assert!(written(&table(Some(width)), &run).contains("configurations of"), "{width}");
+        }
+    }
+}
+
+#[test]
+fn colour_adds_styles_and_changes_no_text() {
+    let coloured = written(&Table { colour: true, width: Some(120) }, &gpu_run());
+    insta::assert_snapshot!(coloured.replace('\u{1b}', "␛"));
+    let mut plain = String::new();
+    let mut parts = coloured.split('\u{1b}');
+    plain.push_str(parts.next().unwrap());
+    for part in parts {
+        plain.push_str(part.split_once('m').unwrap().1);
+    }
+    assert_eq!(plain, written(&table(Some(120)), &gpu_run()));
+}
+
+#[test]
+fn the_markdown_of_a_gpu_run() {
+    insta::assert_snapshot!(written(&Markdown, &gpu_run()));
+}
+
+#[test]
+fn the_markdown_of_a_troubled_run() {
+    insta::assert_snapshot!(written(&Markdown, &troubled_run()));
+}
+
+#[test]
+fn the_csv_of_a_gpu_run() {
+    insta::assert_snapshot!(written(&Csv, &gpu_run()));
+}
+
+#[test]
+fn the_csv_of_a_troubled_run() {
+    insta::assert_snapshot!(written(&Csv, &trimmed(troubled_run())));
+}
+
+#[test]
+fn every_csv_row_has_every_column_and_reads_back() {
+    for run in [gpu_run(), emulator_run(), troubled_run()] {
+        let text = written(&Csv, &run);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let headers = reader.headers().unwrap().clone();
+        let axes = headers.iter().filter(|title| title.starts_with("axis:")).count();
+        assert_eq!(headers.len(), 18 + axes);
+        for record in reader.records() {
+            let record = record.unwrap();
+            let value = &record[6];
+            assert!(value.is_empty() || value.parse::<f64>().is_ok(), "{record:?}");
+            assert_eq!(value.is_empty(), !record[17].is_empty(), "{record:?}");
+        }
+    }
+}
+
+#[test]
+fn the_json_of_an_emulator_run() {
+    let run = trimmed(emulator_run());
+    insta::assert_snapshot!(written(&Json, &run));
+}
+
+#[test]
+fn json_reads_back_as_the_same_run() {
+    for run in [gpu_run(), emulator_run(), troubled_run()] {
+        assert_eq!(serde_json::from_str::<Run>(&written(&Json, &run)).unwrap(), run);
+    }
+}
+
+#[test]
+fn the_json_lines_of_a_troubled_run() {
+    let run = trimmed(troubled_run());
+    let lines = JsonLines { exit_code: Some(ExitCode::ProcessFailed) };
+    insta::assert_snapshot!(written(&lines, &run));
+}
+
+#[test]
+fn every_json_line_is_an_object_with_a_reason() {
+    let text = written(&JsonLines::default(), &gpu_run());
+    let reason = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        value["reason"].as_str().unwrap().to_owned()
+    };
+    let reasons: Vec<String> = text.lines().map(reason).collect();
+    assert_eq!(reasons.first().map(String::as_str), Some("run-started"));
+    assert_eq!(reasons.last().map(String::as_str), Some("run-finished"));
+    assert_eq!(reasons.iter().filter(|r| *r == "configuration-finished").count(), 4);
+    assert_eq!(reasons.iter().filter(|r| *r == "threshold-judged").count(), 3);
+}
+
+#[test]
+fn the_summary_counts_and_knows_its_plurals() {
+    let one = |text: &str| {
+        let row = finished(point(64, 1 << 20), &[gpu_pass(64, 1 << 20, &[5_000.0])]);
+        run(h200(), vec![judged(series(vec![row]), &h200(), &[(text, "attribute")])])
+    };
+    assert_eq!(
+        summary_line(&one("duration <= 1 ms")),
+        "1 configuration of 1 series: 1 finished; threshold: 1 passed"
+    );
+    assert_eq!(
+        summary_line(&gpu_run()),
+        "4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 failed, 1 unavailable"
+    );
+    assert_eq!(
+        summary_line(&troubled_run()),
+        "8 configurations of 3 series: 2 finished, 1 invalid, 2 failed, 1 timed out, 2 skipped; \
+         thresholds: 1 failed, 2 missing, 1 unavailable"
+    );
+    assert_eq!(
+        summary_line(&run(h200(), Vec::new())),
+        "0 configurations of 0 series; no thresholds"
+    );
+}

@@ -1,0 +1,134 @@
+//! What gpuprof keeps below the target folder: runs, their passes, and the emulated driver.
+//!
+//! Every file is written whole or not at all: to a name of its own in the same folder, then renamed.
+
+use std::fs;
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, SCHEMA_VERSION};
+use gpuprof_model::verdict::Judgement;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::build::kernels::hex;
+use crate::error::{Failure, Result};
+
+/// The emulated driver, built with this tool.
+static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));
+
+/// The folder of one run.
+#[derive(Debug)]
+pub struct RunFolder {
+    /// Its name: the start of the run and the process.
+    pub id: String,
+    /// Its path.
+    pub path: Utf8PathBuf,
+}
+
+/// What `verdict.json` says.
+#[derive(Debug, Serialize)]
+struct VerdictFile<'a> {
+    schema_version: u32,
+    run: &'a str,
+    exit_code: ExitCode,
+    meaning: &'static str,
+    judgements: Vec<SeriesJudgements<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SeriesJudgements<'a> {
+    series: String,
+    thresholds: &'a [Judgement],
+}
+
+/// Writes `bytes` to `path` whole or not at all.
+///
+/// # Errors
+/// The file system's.
+pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    io::Write::write_all(&mut file, bytes)?;
+    // Temporary files are private; results are as readable as any other file.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    file.persist(path).map(drop).map_err(|e| e.error)
+}
+
+impl RunFolder {
+    /// Makes the folder of a new run below `target_directory`.
+    ///
+    /// # Errors
+    /// It cannot be made (exit code 110).
+    pub fn create(target_directory: &Utf8Path) -> Result<Self> {
+        let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+        let id = format!("{stamp}-{}", std::process::id());
+        let path = target_directory.join("gpuprof/runs").join(&id);
+        fs::create_dir_all(path.join("passes")).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        // Harness processes run in other folders.
+        let path = path.canonicalize_utf8().map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        Ok(Self { id, path })
+    }
+
+    /// Where the passes keep their requests, replies and outputs.
+    pub fn passes(&self) -> Utf8PathBuf {
+        self.path.join("passes")
+    }
+
+    /// Writes `run.json`, `verdict.json`, and a copy of the latter beside all runs.
+    ///
+    /// # Errors
+    /// They cannot be written (exit code 110).
+    pub fn save(&self, run: &Run, exit_code: ExitCode) -> Result<()> {
+        let meaning = ExitCode::TABLE.iter().find(|(code, _)| *code == exit_code).map_or("", |(_, m)| m);
+        let judgements = run
+            .series
+            .iter()
+            .map(|s| SeriesJudgements { series: s.id.to_string(), thresholds: &s.judgements })
+            .collect();
+        let verdict =
+            VerdictFile { schema_version: SCHEMA_VERSION, run: &run.id, exit_code, meaning, judgements };
+        let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
+        let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
+        let run = serde_json::to_vec(run).expect("runs are plain data");
+        let files = [Some((self.path.join("run.json"), &run)), Some((self.path.join("verdict.json"), &verdict)), latest.map(|p| (p, &verdict))];
+        for (path, bytes) in files.into_iter().flatten() {
+            write_whole(&path, bytes).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        }
+        Ok(())
+    }
+}
+
+/// The folder that holds the emulated driver, written if it is not there yet.
+///
+/// # Errors
+/// It cannot be written (exit code 110).
+pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
+    let id = &hex(&Sha256::digest(EMULATOR))[..12];
+    let folder = target_directory.join(format!("gpuprof/emulator-{id}"));
+    let write = || -> io::Result<Utf8PathBuf> {
+        fs::create_dir_all(&folder)?;
+        let folder = folder.canonicalize_utf8()?;
+        let library = folder.join("libcuda.so");
+        if fs::metadata(&library).map(|m| m.len()).ok() != Some(EMULATOR.len() as u64) {
+            write_whole(&library, EMULATOR)?;
+        }
+        // Programs that link the driver look for this name.
+        let linked = folder.join("libcuda.so.1");
+        match std::os::unix::fs::symlink("libcuda.so", &linked) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+            _ => Ok(folder),
+        }
+    };
+    write().map_err(|e| Failure::output(folder.as_std_path(), &e))
+}
+
+/// The SHA-256 of a file in hexadecimal; `None` where it cannot be read.
+pub fn sha256_of(path: &Utf8Path) -> Option<String> {
+    fs::read(path).ok().map(|bytes| hex(&Sha256::digest(bytes)))
+}

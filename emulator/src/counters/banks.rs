@@ -1,0 +1,126 @@
+//! Wavefronts of a shared request: how many passes over the 32 banks of 4 bytes it takes.
+//!
+//! Lanes go together as far as 128 bytes reach: all 32 for up to 4 bytes a lane, halves for 8, quarters for 16. Within
+//! such a group a pass serves one word from each bank, to any number of lanes, so the passes are the most distinct
+//! words that any one bank is asked for.
+
+/// Passes of a request, and the passes it would take without conflicts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wavefronts {
+    /// Passes over the banks.
+    pub total: u32,
+    /// One for each group of lanes that takes part.
+    pub ideal: u32,
+}
+
+/// Passes for the lanes of `mask`, each `bytes` from its address.
+#[inline]
+pub fn wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
+    let group_lanes = if bytes <= 4 { 32 } else { 128 / bytes };
+    if bytes <= 4 && mask == u32::MAX && conflict_free(addresses) {
+        return Wavefronts { total: 1, ideal: 1 };
+    }
+    let mut result = Wavefronts::default();
+    let mut first = 0;
+    while first < 32 {
+        let lanes = if group_lanes == 32 { u32::MAX } else { ((1u32 << group_lanes) - 1) << first };
+        if mask & lanes != 0 {
+            result.ideal += 1;
+            result.total += passes(addresses, mask & lanes, bytes.div_ceil(4));
+        }
+        first += group_lanes;
+    }
+    result
+}
+
+/// Whether no two lanes want different words of one bank. Each bank remembers the last word asked of it; a lane that
+/// does not find its own has met a conflict.
+#[inline(always)]
+fn conflict_free(addresses: &[u32; 32]) -> bool {
+    let mut last = [0u32; 32];
+    for address in addresses {
+        last[(address >> 2) as usize % 32] = address >> 2;
+    }
+    addresses.iter().all(|address| last[(address >> 2) as usize % 32] == address >> 2)
+}
+
+/// The most distinct words that one bank is asked for by `lanes`, each wanting `words` consecutive words.
+fn passes(addresses: &[u32; 32], lanes: u32, words: u32) -> u32 {
+    // Up to 32 words in a group, and each may be the n-th distinct one of its bank.
+    let mut seen = [[0u32; 32]; 32];
+    let mut distinct = [0u32; 32];
+    for (lane, address) in addresses.iter().enumerate() {
+        if lanes & (1 << lane) == 0 {
+            continue;
+        }
+        for word in (address >> 2)..(address >> 2) + words {
+            let bank = word as usize % 32;
+            let known = distinct[bank] as usize;
+            if !seen[bank][..known].contains(&word) {
+                seen[bank][known] = word;
+                distinct[bank] += 1;
+            }
+        }
+    }
+    distinct.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{HashMap, HashSet};
+
+    fn naive(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
+        let group = match bytes {
+            0..=4 => 32,
+            8 => 16,
+            _ => 8,
+        };
+        let mut result = Wavefronts::default();
+        for start in (0..32).step_by(group) {
+            let mut banks: HashMap<u32, HashSet<u32>> = HashMap::new();
+            for lane in (start..start + group).filter(|lane| mask & (1 << lane) != 0) {
+                for word in addresses[lane] / 4..=(addresses[lane] + bytes - 1) / 4 {
+                    banks.entry(word % 32).or_default().insert(word);
+                }
+            }
+            if let Some(most) = banks.values().map(HashSet::len).max() {
+                result.total += most as u32;
+                result.ideal += 1;
+            }
+        }
+        result
+    }
+
+    #[test]
+    fn a_column_of_a_32_wide_tile_conflicts_and_of_a_33_wide_tile_does_not() {
+        let column = |width: u32| std::array::from_fn(|lane| lane as u32 * width * 4);
+        assert_eq!(wavefronts(&column(32), u32::MAX, 4), Wavefronts { total: 32, ideal: 1 });
+        assert_eq!(wavefronts(&column(33), u32::MAX, 4), Wavefronts { total: 1, ideal: 1 });
+    }
+
+    #[test]
+    fn one_word_is_broadcast() {
+        assert_eq!(wavefronts(&[64; 32], u32::MAX, 4), Wavefronts { total: 1, ideal: 1 });
+    }
+
+    #[test]
+    fn wide_accesses_take_more_passes_without_conflict() {
+        let packed = |bytes: u32| std::array::from_fn(|lane| lane as u32 * bytes);
+        assert_eq!(wavefronts(&packed(8), u32::MAX, 8), Wavefronts { total: 2, ideal: 2 });
+        assert_eq!(wavefronts(&packed(16), u32::MAX, 16), Wavefronts { total: 4, ideal: 4 });
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_rule_written_plainly(
+            raw in prop::array::uniform32(0u32..2048),
+            mask: u32,
+            size in prop::sample::select(vec![1u32, 2, 4, 8, 16]),
+        ) {
+            let addresses = raw.map(|address| address / size * size);
+            prop_assert_eq!(wavefronts(&addresses, mask, size), naive(&addresses, mask, size));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The counters by name.
+
+use super::{Counts, GlobalCounts, SharedCounts};
+use crate::lower::inst::{Float2, Guard, Inst, Op};
+use crate::lower::program::Program;
+
+/// What one instruction contributes to beyond the instruction counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Other,
+    Branch,
+    Barrier,
+    Shuffle,
+    /// Index into the floating-point counters.
+    Float(usize),
+}
+
+const FLOAT_NAMES: [&str; 6] = ["fadd", "fmul", "ffma", "dadd", "dmul", "dfma"];
+
+fn class(inst: &Inst) -> Class {
+    match inst.op {
+        Op::Branch { .. } if inst.guard != Guard::Always => Class::Branch,
+        Op::BranchIndexed { .. } => Class::Branch,
+        Op::Barrier { .. } => Class::Barrier,
+        Op::Shuffle { .. } => Class::Shuffle,
+        Op::F32Add { .. } | Op::F32Sub { .. } => Class::Float(0),
+        Op::Float2_32 { op: Float2::Add | Float2::Sub, .. } => Class::Float(0),
+        Op::F32Mul { .. } | Op::Float2_32 { op: Float2::Mul, .. } => Class::Float(1),
+        Op::F32Fma { .. } | Op::Fma32 { .. } => Class::Float(2),
+        Op::F64Add { .. } | Op::F64Sub { .. } => Class::Float(3),
+        Op::Float2_64 { op: Float2::Add | Float2::Sub, .. } => Class::Float(3),
+        Op::F64Mul { .. } | Op::Float2_64 { op: Float2::Mul, .. } => Class::Float(4),
+        Op::F64Fma { .. } | Op::Fma64 { .. } => Class::Float(5),
+        _ => Class::Other,
+    }
+}
+
+/// Every counter of a launch, by name, in a fixed order.
+pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
+    let mut all = Vec::new();
+    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
+    put("smsp__warps_launched.sum", counts.warps);
+    put("sm__ctas_launched.sum", counts.blocks);
+
+    let memory = &counts.memory;
+    let global: [(&str, GlobalCounts); 4] =
+        [("ld", memory.load), ("st", memory.store), ("red", memory.reduction), ("atom", memory.atomic)];
+    for (op, count) in global {
+        put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), count.requests);
+        put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);
+    }
+    put("smsp__sass_data_bytes_mem_global_op_ld.sum", memory.load.bytes);
+    put("smsp__sass_data_bytes_mem_global_op_st.sum", memory.store.bytes);
+    let shared: [(&str, SharedCounts); 2] = [("ld", memory.shared_load), ("st", memory.shared_store)];
+    for (op, count) in shared {
+        put(&format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"), count.wavefronts);
+        let conflicts = count.wavefronts - count.ideal;
+        put(&format!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"), conflicts);
+        put(&format!("smsp__sass_inst_executed_op_shared_{op}.sum"), count.requests);
+    }
+    put("ptx__inst_executed_op_shared_atom.sum", memory.shared_atomics);
+
+    let (mut warps, mut threads, mut threads_on) = (0, 0, 0);
+    let (mut branches, mut barriers, mut shuffles, mut floats) = (0, 0, 0, [0; 6]);
+    for (inst, count) in program.code.iter().zip(&counts.profile) {
+        warps += count.warps;
+        threads += count.threads;
+        threads_on += count.threads_on;
+        match class(inst) {
+            Class::Branch => branches += count.warps,
+            Class::Barrier => barriers += count.warps,
+            Class::Shuffle => shuffles += count.warps,
+            Class::Float(index) => floats[index] += count.threads_on,
+            Class::Other => {}
+        }
+    }
+    put("ptx__inst_executed.sum", warps);
+    put("ptx__thread_inst_executed.sum", threads);
+    put("ptx__thread_inst_executed_pred_on.sum", threads_on);
+    put("ptx__branches.sum", branches);
+    put("ptx__branches_divergent.sum", memory.divergent_branches);
+    put("ptx__barriers.sum", barriers);
+    put("ptx__shuffles.sum", shuffles);
+    for (name, value) in FLOAT_NAMES.iter().zip(floats) {
+        put(&format!("ptx__thread_inst_executed_op_{name}_pred_on.sum"), value);
+    }
+    put("ptx__local_ld.sum", memory.local_loads);
+    put("ptx__local_st.sum", memory.local_stores);
+    all
+}

@@ -1,0 +1,78 @@
+//! Sectors of a global request: how many distinct 32-byte pieces of memory its lanes touch.
+//!
+//! This is `l1tex__t_sectors_pipe_lsu_mem_global_op_*` of one request, hit or miss (seen equal on an H200).
+
+/// log2 of the bytes of a sector.
+const SECTOR_SHIFT: u32 = 5;
+
+/// Sectors of one contiguous range.
+#[inline(always)]
+pub fn of_range(first: u64, bytes: u64) -> u64 {
+    ((first + bytes - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1
+}
+
+/// Distinct sectors that the lanes of `mask` touch, `bytes` each. Accesses are aligned to their size, or smaller than
+/// a sector, so each lane touches one sector.
+pub fn count(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
+    debug_assert!(bytes <= 32);
+    let mut sectors = [0u64; 32];
+    let mut used = 0;
+    let mut sorted = true;
+    for (lane, address) in addresses.iter().enumerate() {
+        if mask & (1 << lane) != 0 {
+            let sector = address >> SECTOR_SHIFT;
+            if used > 0 && sectors[used - 1] == sector {
+                continue;
+            }
+            sorted &= used == 0 || sectors[used - 1] < sector;
+            sectors[used] = sector;
+            used += 1;
+        }
+    }
+    if sorted {
+        return used as u64;
+    }
+    let sectors = &mut sectors[..used];
+    sectors.sort_unstable();
+    1 + sectors.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn strided(base: u64, stride: u64) -> [u64; 32] {
+        std::array::from_fn(|lane| base + lane as u64 * stride)
+    }
+
+    #[test]
+    fn stride_identities() {
+        for stride in 1..=40 {
+            let expected = 32u64.min((32 * stride * 4).div_ceil(32));
+            assert_eq!(count(&strided(0x7000_0000_0000, stride * 4), u32::MAX, 4), expected, "stride {stride}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_its_first_to_last_sector() {
+        assert_eq!((of_range(0, 128), of_range(4, 128), of_range(31, 1), of_range(31, 2)), (4, 5, 1, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn counts_distinct_sectors(
+            raw in prop::array::uniform32(0u64..4096),
+            mask: u32,
+            size in prop::sample::select(vec![1u32, 2, 4, 8, 16]),
+        ) {
+            let addresses = raw.map(|address| address / u64::from(size) * u64::from(size));
+            let touched: HashSet<u64> = (0..32)
+                .filter(|lane| mask & (1 << lane) != 0)
+                .flat_map(|lane| addresses[lane] >> 5..=(addresses[lane] + u64::from(size) - 1) >> 5)
+                .collect();
+            prop_assert_eq!(count(&addresses, mask, size), touched.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The emulated chips, one table each.
+
+/// What a chip is and allows. Sizes are bytes, clocks kHz.
+#[derive(Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of CUDA's device attributes")]
+pub struct Chip {
+    pub name: &'static str,
+    pub chip: &'static str,
+    pub compute_capability: (u32, u32),
+    pub uuid: [u8; 16],
+    pub memory_bytes: u64,
+    pub sm_count: u32,
+    pub max_threads_per_block: u32,
+    pub max_block: [u32; 3],
+    pub max_grid: [u32; 3],
+    /// Without opting in.
+    pub shared_per_block: u32,
+    /// After opting in.
+    pub shared_per_block_optin: u32,
+    pub shared_per_sm: u32,
+    /// What the system takes of each block's shared memory.
+    pub shared_reserved: u32,
+    pub constant_bytes: u32,
+    pub registers_per_block: u32,
+    pub registers_per_sm: u32,
+    pub threads_per_sm: u32,
+    pub blocks_per_sm: u32,
+    pub clock_khz: u32,
+    pub memory_clock_khz: u32,
+    pub memory_bus_bits: u32,
+    pub l2_bytes: u32,
+}
+
+/// An H200 SXM: the GH100 chip with 132 multiprocessors and 141 GB of HBM3e.
+pub static GH100: Chip = Chip {
+    name: "gpuprof emulated H200",
+    chip: "GH100",
+    compute_capability: (9, 0),
+    uuid: *b"gpuprof-emu-H200",
+    memory_bytes: 150_109_880_320,
+    sm_count: 132,
+    max_threads_per_block: 1024,
+    max_block: [1024, 1024, 64],
+    max_grid: [0x7fff_ffff, 65535, 65535],
+    shared_per_block: 49152,
+    shared_per_block_optin: 232_448,
+    shared_per_sm: 233_472,
+    shared_reserved: 1024,
+    constant_bytes: 65536,
+    registers_per_block: 65536,
+    registers_per_sm: 65536,
+    threads_per_sm: 2048,
+    blocks_per_sm: 32,
+    clock_khz: 1_980_000,
+    memory_clock_khz: 3_201_000,
+    memory_bus_bits: 6144,
+    l2_bytes: 62_914_560,
+};

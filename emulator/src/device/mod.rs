@@ -1,0 +1,190 @@
+//! The emulated device: one chip, its memory, its modules, its launches.
+//!
+//! This is the safe Rust interface; the driver layer is a thin skin over it. A [`Device`] owns everything; modules and
+//! addresses belong to the device that made them.
+
+pub mod chip;
+mod error;
+pub mod module;
+mod occupancy;
+mod report;
+
+pub use chip::{Chip, GH100};
+pub use error::LaunchError;
+pub use module::{Kernel, Module};
+pub use occupancy::{Occupancy, occupancy};
+
+use crate::counters;
+use crate::driver::host_cpu;
+use crate::machine::{Launch, Memory};
+use crate::ptx::PtxError;
+use std::sync::Arc;
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+}
+
+/// What a launch did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchRecord {
+    /// The kernel's name.
+    pub kernel: String,
+    /// How it was launched.
+    pub config: LaunchConfig,
+    /// The stream's number; 0 is the default stream.
+    pub stream: u64,
+    /// Counters by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+impl LaunchRecord {
+    /// A counter's value.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+/// An emulated GPU.
+#[derive(Debug)]
+pub struct Device {
+    /// Its chip.
+    pub chip: &'static Chip,
+    /// Its memory.
+    pub memory: Memory,
+    launches: Vec<LaunchRecord>,
+    launch_count: u64,
+    host_threads: usize,
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self::new(&GH100)
+    }
+}
+
+impl Device {
+    /// A device with empty memory. It runs blocks on as many host threads as the host has, or as `GPUEMU_THREADS` says.
+    pub fn new(chip: &'static Chip) -> Self {
+        let host_threads = std::env::var("GPUEMU_THREADS")
+            .ok()
+            .and_then(|text| text.trim().parse().ok())
+            .filter(|threads| *threads > 0)
+            .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
+            .unwrap_or(1);
+        Self { chip, memory: Memory::new(chip.memory_bytes), launches: Vec::new(), launch_count: 0, host_threads }
+    }
+
+    /// Limits the host threads that a launch may use.
+    #[must_use]
+    pub fn with_host_threads(mut self, threads: usize) -> Self {
+        self.host_threads = threads.max(1);
+        self
+    }
+
+    /// Loads PTX text.
+    ///
+    /// # Errors
+    /// The first thing in the text that is not PTX, or that the emulator does not execute.
+    pub fn load(&mut self, ptx: &str) -> Result<Module, PtxError> {
+        Module::load(ptx, &mut self.memory)
+    }
+
+    /// Runs a kernel to its end. `params` is its parameter buffer, laid out as the kernel declares.
+    ///
+    /// # Errors
+    /// [`LaunchError::Config`] if the device or the kernel does not allow the launch; [`LaunchError::Fault`] if the
+    /// kernel did something that stops it.
+    pub fn launch(
+        &mut self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        params: &[u8],
+        stream: u64,
+    ) -> Result<&LaunchRecord, LaunchError> {
+        self.check(kernel, config, params)?;
+        let program: &crate::lower::Program = &Arc::clone(&kernel.program);
+        let mut padded = params.to_vec();
+        padded.resize((program.param_bytes as usize).next_multiple_of(8), 0);
+        let words = padded.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        self.launch_count += 1;
+        let launch = Launch {
+            program,
+            memory: &self.memory,
+            grid: config.grid,
+            block: config.block,
+            dynamic_shared: config.shared_bytes,
+            params: words.collect(),
+            sm_count: self.chip.sm_count,
+            grid_id: self.launch_count,
+            host_threads: self.host_threads,
+            runner: host_cpu::runner(),
+        };
+        let counts = launch.run().map_err(LaunchError::Fault)?;
+        let counters = counters::counters(program, &counts);
+        self.launches.push(LaunchRecord { kernel: program.name.clone(), config, stream, counters });
+        Ok(self.launches.last().expect("just pushed"))
+    }
+
+    fn check(&self, kernel: &Kernel, config: LaunchConfig, params: &[u8]) -> Result<(), LaunchError> {
+        let LaunchConfig { grid, block, shared_bytes } = config;
+        let name = kernel.name();
+        let refuse = |why: String| Err(LaunchError::Config(format!("kernel '{name}' cannot be launched: {why}")));
+        let chip = self.chip;
+        if grid.contains(&0) || block.contains(&0) {
+            return refuse(format!("grid {grid:?} and block {block:?} must not have a zero"));
+        }
+        let axes = || ["x", "y", "z"].into_iter().zip(0..3);
+        if let Some((axis, at)) = axes().find(|(_, at)| grid[*at] > chip.max_grid[*at]) {
+            return refuse(format!("grid.{axis} is {} but the device allows {}", grid[at], chip.max_grid[at]));
+        }
+        if let Some((axis, at)) = axes().find(|(_, at)| block[*at] > chip.max_block[*at]) {
+            return refuse(format!("block.{axis} is {} but the device allows {}", block[at], chip.max_block[at]));
+        }
+        let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
+        if threads > u64::from(chip.max_threads_per_block) {
+            let limit = chip.max_threads_per_block;
+            return refuse(format!("a block of {threads} threads exceeds the device's limit of {limit}"));
+        }
+        let bounds = kernel.program.bounds;
+        if let Some(most) = bounds.max_threads.map(|most| most.iter().product::<u32>())
+            && threads > u64::from(most)
+        {
+            return refuse(format!("a block of {threads} threads exceeds the {most} that it was compiled for (.maxntid)"));
+        }
+        if let Some(required) = bounds.required.filter(|required| *required != block) {
+            return refuse(format!("block {block:?} is not the {required:?} that it was compiled for (.reqntid)"));
+        }
+        let allowed = kernel.max_dynamic_shared(chip);
+        if shared_bytes > allowed {
+            return refuse(format!(
+                "{shared_bytes} bytes of dynamic shared memory exceed the {allowed} that are allowed beside its {} static bytes; \
+                 beyond {} in all, MAX_DYNAMIC_SHARED_SIZE_BYTES must be raised first",
+                kernel.program.shared_bytes, chip.shared_per_block
+            ));
+        }
+        if params.len() < kernel.program.param_bytes as usize {
+            return refuse(format!("it takes {} bytes of parameters, not {}", kernel.program.param_bytes, params.len()));
+        }
+        Ok(())
+    }
+
+    /// The launches since the previous call.
+    pub fn take_launches(&mut self) -> Vec<LaunchRecord> {
+        std::mem::take(&mut self.launches)
+    }
+
+    /// The device and its launches since the previous call, as JSON.
+    pub fn take_report(&mut self) -> String {
+        let launches = self.take_launches();
+        report::report(self.chip, &launches)
+    }
+}
+
+pub use report::fault_json;

@@ -1,0 +1,178 @@
+//! Loaded modules: variables in device memory, and kernels.
+
+use super::chip::Chip;
+use crate::lower::{self, Program, Symbols};
+use crate::machine::Memory;
+use crate::ptx::ast::{Init, Space, Variable};
+use crate::ptx::{self, PtxError};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A kernel of a loaded module.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    /// The lowered code.
+    pub(super) program: Arc<Program>,
+    /// Dynamic shared memory that was opted into, in bytes; 0 means the default.
+    opted_in: Arc<AtomicU32>,
+    /// The module's `.version`, as 10 × major + minor.
+    ptx_version: u32,
+    /// The module's `.target`, as 10 × major + minor.
+    ptx_target: u32,
+}
+
+impl Kernel {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Offset and size of each parameter.
+    pub fn params(&self) -> &[(u32, u32)] {
+        &self.program.params
+    }
+
+    /// Bytes of all parameters.
+    pub fn param_bytes(&self) -> u32 {
+        self.program.param_bytes
+    }
+
+    /// Bytes of static shared memory.
+    pub fn static_shared(&self) -> u32 {
+        self.program.shared_bytes
+    }
+
+    /// Bytes of local memory a thread.
+    pub fn local_bytes(&self) -> u32 {
+        self.program.local_bytes
+    }
+
+    /// PTX version and target, each as 10 × major + minor.
+    pub fn versions(&self) -> (u32, u32) {
+        (self.ptx_version, self.ptx_target)
+    }
+
+    /// The most threads of a block that it was compiled for.
+    pub fn max_threads(&self, chip: &Chip) -> u32 {
+        let bounds = self.program.bounds;
+        let compiled = bounds.required.or(bounds.max_threads).map(|most| most.iter().product());
+        compiled.unwrap_or(chip.max_threads_per_block).min(chip.max_threads_per_block)
+    }
+
+    /// Bytes of shared memory with so much of it dynamic.
+    pub fn shared_bytes(&self, dynamic: u32) -> u32 {
+        if dynamic == 0 { self.program.shared_bytes } else { self.program.dynamic_shared_offset + dynamic }
+    }
+
+    /// The most dynamic shared memory that a launch may ask for.
+    pub fn max_dynamic_shared(&self, chip: &Chip) -> u32 {
+        let default = chip.shared_per_block.saturating_sub(self.program.shared_bytes);
+        default.max(self.opted_in.load(Relaxed))
+    }
+
+    /// Opts into more dynamic shared memory. `false` if the device does not have so much.
+    pub fn opt_in_shared(&self, chip: &Chip, bytes: u32) -> bool {
+        let fits = bytes <= chip.shared_per_block_optin.saturating_sub(self.program.shared_bytes);
+        if fits {
+            self.opted_in.store(bytes, Relaxed);
+        }
+        fits
+    }
+}
+
+/// A loaded module.
+#[derive(Debug)]
+pub struct Module {
+    kernels: Vec<Kernel>,
+    /// Address and size of each variable.
+    variables: HashMap<String, (u64, u64)>,
+}
+
+impl Module {
+    pub(super) fn load(text: &str, memory: &mut Memory) -> Result<Self, PtxError> {
+        let tree = ptx::parse(text)?;
+        let mut module = Self { kernels: Vec::new(), variables: HashMap::new() };
+        let loaded = module.fill(&tree, memory);
+        if loaded.is_err() {
+            module.unload(memory);
+        }
+        loaded.map(|()| module)
+    }
+
+    fn fill(&mut self, tree: &ptx::Module<'_>, memory: &mut Memory) -> Result<(), PtxError> {
+        let mut symbols = Symbols::new();
+        let stored = || tree.variables.iter().filter(|variable| matches!(variable.space, Space::Global | Space::Const));
+        for variable in stored() {
+            let address = allocate(variable, memory)?;
+            symbols.insert(variable.name.to_owned(), address);
+            self.variables.insert(variable.name.to_owned(), (address, u64::from(variable.bytes.unwrap_or(0))));
+        }
+        for variable in stored() {
+            initialise(variable, &symbols, memory)?;
+        }
+        let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+        let (ptx_version, ptx_target) = (10 * tree.version.0 + tree.version.1, number(tree.target));
+        self.kernels = lower::lower(tree, &symbols)?
+            .into_iter()
+            .map(|program| Kernel { program: Arc::new(program), opted_in: Arc::default(), ptx_version, ptx_target })
+            .collect();
+        Ok(())
+    }
+
+    /// A kernel by name.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name() == name)
+    }
+
+    /// The kernels.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// Address and size of a variable.
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        self.variables.get(name).copied()
+    }
+
+    /// Frees the variables.
+    pub fn unload(&self, memory: &mut Memory) {
+        for (address, _) in self.variables.values() {
+            // An address that is already free is what unloading wants.
+            let _ = memory.free(*address);
+        }
+    }
+}
+
+fn allocate(variable: &Variable<'_>, memory: &mut Memory) -> Result<u64, PtxError> {
+    let name = variable.name;
+    let Some(bytes) = variable.bytes.filter(|_| !variable.is_extern) else {
+        return Err(PtxError::unsupported(variable.line, format!("unsupported external variable '{name}'")));
+    };
+    let is_const = variable.space == Space::Const;
+    memory
+        .allocate_named(u64::from(bytes.max(1)), Some(name.to_owned()), is_const)
+        .ok_or_else(|| PtxError::unsupported(variable.line, format!("no memory for variable '{name}'")))
+}
+
+fn initialise(variable: &Variable<'_>, symbols: &Symbols, memory: &Memory) -> Result<(), PtxError> {
+    let size = variable.ty.bytes() as usize;
+    let mut bytes = Vec::with_capacity(variable.init.len() * size);
+    for value in &variable.init {
+        let bits = match value {
+            Init::Bits(bits) => *bits,
+            Init::Address(name, offset) => match symbols.get(*name) {
+                Some(address) if size == 8 => address.wrapping_add_signed(*offset),
+                _ => {
+                    let message = format!("unsupported initial value '{name}' of '{}'", variable.name);
+                    return Err(PtxError::unsupported(variable.line, message));
+                }
+            },
+        };
+        bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
+    }
+    let room = symbols.get(variable.name).copied().unwrap_or(0);
+    memory
+        .write(room, &bytes)
+        .map_err(|_| PtxError::invalid(variable.line, format!("too many initial values for '{}'", variable.name)))
+}

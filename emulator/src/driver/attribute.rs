@@ -1,0 +1,189 @@
+//! The device and its attributes.
+
+use super::code::Code;
+use super::pointers::{Handle, Out, Target, Text};
+use super::state::{initialise, with};
+use crate::device::Chip;
+use std::ffi::{c_char, c_int, c_uint};
+
+/// The CUDA version whose driver this is.
+const DRIVER_VERSION: c_int = 13000;
+
+#[unsafe(no_mangle)]
+extern "C" fn cuInit(flags: c_uint) -> Code {
+    if flags == 0 { initialise() } else { Code::INVALID_VALUE }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDriverGetVersion(version: Out<c_int>) -> Code {
+    version.set(DRIVER_VERSION).into()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGetErrorName(code: Code, text: Out<*const c_char>) -> Code {
+    match code.describe() {
+        Some((name, _)) => text.set(name.as_ptr()).into(),
+        None => Code::INVALID_VALUE,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGetErrorString(code: Code, text: Out<*const c_char>) -> Code {
+    match code.describe() {
+        Some((_, description)) => text.set(description.as_ptr()).into(),
+        None => Code::INVALID_VALUE,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetCount(count: Out<c_int>) -> Code {
+    with(|_| count.set(1))
+}
+
+fn only(device: c_int) -> Result<(), Code> {
+    if device == 0 { Ok(()) } else { Err(Code::INVALID_DEVICE) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) -> Code {
+    with(|_| {
+        only(ordinal)?;
+        device.set(0)
+    })
+}
+
+/// Copies text with its NUL into a buffer, cut to fit.
+fn put_text(buffer: Target, length: c_int, text: &str) -> Result<(), Code> {
+    let length = usize::try_from(length).ok().filter(|length| *length > 0).ok_or(Code::INVALID_VALUE)?;
+    let bytes = buffer.bytes(length)?;
+    let kept = text.len().min(length - 1);
+    bytes[..kept].copy_from_slice(&text.as_bytes()[..kept]);
+    bytes[kept] = 0;
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetName(name: Target, length: c_int, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        put_text(name, length, driver.device.chip.name)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        uuid.set(driver.device.chip.uuid)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: c_int) -> Code {
+    cuDeviceGetUuid(uuid, device)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        bytes.set(driver.device.chip.memory_bytes as usize)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        let (high, low) = driver.device.chip.compute_capability;
+        major.set(high as c_int)?;
+        minor.set(low as c_int)
+    })
+}
+
+const BUS_ID: &str = "0000:00:00.0";
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetPCIBusId(text: Target, length: c_int, device: c_int) -> Code {
+    with(|_| {
+        only(device)?;
+        put_text(text, length, BUS_ID)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetByPCIBusId(device: Out<c_int>, text: Text) -> Code {
+    with(|_| if text.get()? == BUS_ID { device.set(0) } else { Err(Code::INVALID_DEVICE) })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) -> Code {
+    with(|_| {
+        only(device)?;
+        only(peer)?;
+        can.set(0)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        value.set(attribute_of(driver.device.chip, attribute).ok_or(Code::INVALID_VALUE)?)
+    })
+}
+
+/// A device attribute by its number in `cuda.h`. What the emulator cannot do is 0.
+fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
+    let (major, minor) = chip.compute_capability;
+    let value = match attribute {
+        1 => chip.max_threads_per_block,
+        2..=4 => chip.max_block[attribute as usize - 2],
+        5..=7 => chip.max_grid[attribute as usize - 5],
+        8 => chip.shared_per_block,
+        9 => chip.constant_bytes,
+        // WARP_SIZE, then MAX_PITCH.
+        10 => 32,
+        11 => 0x7fff_ffff,
+        12 => chip.registers_per_block,
+        13 => chip.clock_khz,
+        // TEXTURE_ALIGNMENT, GPU_OVERLAP.
+        14 => 512,
+        15 => 1,
+        16 => chip.sm_count,
+        // KERNEL_EXEC_TIMEOUT, INTEGRATED, CAN_MAP_HOST_MEMORY, COMPUTE_MODE.
+        17..=20 => 0,
+        // SURFACE_ALIGNMENT, CONCURRENT_KERNELS.
+        30 => 512,
+        31 => 1,
+        36 => chip.memory_clock_khz,
+        37 => chip.memory_bus_bits,
+        38 => chip.l2_bytes,
+        39 => chip.threads_per_sm,
+        // ASYNC_ENGINE_COUNT, UNIFIED_ADDRESSING.
+        40 => 3,
+        41 => 1,
+        75 => major,
+        76 => minor,
+        // STREAM_PRIORITIES, GLOBAL_L1_CACHE, LOCAL_L1_CACHE.
+        78..=80 => 1,
+        81 => chip.shared_per_sm,
+        82 => chip.registers_per_sm,
+        // MANAGED_MEMORY: device addresses are not host addresses.
+        83 => 0,
+        // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO.
+        87 => 2,
+        97 => chip.shared_per_block_optin,
+        106 => chip.blocks_per_sm,
+        111 => chip.shared_reserved,
+        // Every other attribute is a capability that the emulator does not have: cooperative launch (95), pools (115) …
+        21..=150 => 0,
+        _ => return None,
+    };
+    c_int::try_from(value).ok()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDeviceGetDefaultMemPool(_pool: Out<Handle>, _device: c_int) -> Code {
+    Code::NOT_SUPPORTED
+}

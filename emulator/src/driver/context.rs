@@ -1,0 +1,225 @@
+//! Contexts: one primary, and any number of others, all of the same device and memory.
+
+use super::code::Code;
+use super::pointers::{Handle, Out};
+use super::state::{
+    Driver, PRIMARY, current, pop_current, push_current, set_current, with, with_context, with_healthy,
+};
+use std::ffi::{c_int, c_uint};
+
+fn only(device: c_int) -> Result<(), Code> {
+    if device == 0 { Ok(()) } else { Err(Code::INVALID_DEVICE) }
+}
+
+fn known(driver: &Driver, context: Handle) -> Result<(), Code> {
+    let primary = context == PRIMARY && driver.primary_uses > 0;
+    if primary || driver.contexts.contains(&context) { Ok(()) } else { Err(Code::INVALID_CONTEXT) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        driver.primary_uses += 1;
+        context.set(PRIMARY)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        driver.primary_uses = driver.primary_uses.checked_sub(1).ok_or(Code::INVALID_CONTEXT)?;
+        if driver.primary_uses == 0 && driver.contexts.is_empty() {
+            driver.reset();
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxReset_v2(device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        driver.reset();
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>) -> Code {
+    with(|driver| {
+        only(device)?;
+        flags.set(0)?;
+        active.set(c_int::from(driver.primary_uses > 0))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, _flags: c_uint) -> Code {
+    with(|_| only(device))
+}
+
+fn create(context: Out<Handle>, device: c_int) -> Code {
+    with(|driver| {
+        only(device)?;
+        let handle = driver.handle();
+        driver.contexts.push(handle);
+        push_current(handle);
+        context.set(handle)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxCreate_v2(context: Out<Handle>, _flags: c_uint, device: c_int) -> Code {
+    create(context, device)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxCreate_v4(context: Out<Handle>, _params: Handle, _flags: c_uint, device: c_int) -> Code {
+    create(context, device)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
+    with(|driver| {
+        let at = driver.contexts.iter().position(|known| *known == context).ok_or(Code::INVALID_CONTEXT)?;
+        driver.contexts.remove(at);
+        if current() == Some(context) {
+            pop_current();
+        }
+        if driver.primary_uses == 0 && driver.contexts.is_empty() {
+            driver.reset();
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetCurrent(context: Out<Handle>) -> Code {
+    with(|_| context.set(current().unwrap_or(Handle::NULL)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
+    with(|driver| {
+        if context != Handle::NULL {
+            known(driver, context)?;
+        }
+        set_current(context);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> Code {
+    with(|driver| {
+        known(driver, context)?;
+        push_current(context);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxPopCurrent_v2(context: Out<Handle>) -> Code {
+    with(|_| {
+        context.set_if_wanted(pop_current().ok_or(Code::INVALID_CONTEXT)?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> Code {
+    with_context(|_| device.set(0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSynchronize() -> Code {
+    with_healthy(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetFlags(flags: Out<c_uint>) -> Code {
+    with_context(|_| flags.set(0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetFlags(_flags: c_uint) -> Code {
+    with_context(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetApiVersion(context: Handle, version: Out<c_uint>) -> Code {
+    with(|driver| {
+        known(driver, context)?;
+        version.set(3020)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetId(context: Handle, id: Out<u64>) -> Code {
+    with(|driver| {
+        let context = if context == Handle::NULL { current().ok_or(Code::INVALID_CONTEXT)? } else { context };
+        known(driver, context)?;
+        id.set(context.0 as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: c_uint) -> Code {
+    with_context(|driver| {
+        // Stack, printf buffer, malloc heap: CUDA's defaults, which bind nothing here.
+        let default = match limit {
+            0 => 1024,
+            1 => 1 << 20,
+            2 => 8 << 20,
+            _ => return Err(Code::NOT_SUPPORTED),
+        };
+        value.set(driver.limits.get(&limit).copied().unwrap_or(default))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetLimit(limit: c_uint, value: usize) -> Code {
+    with_context(|driver| {
+        if limit > 2 {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        driver.limits.insert(limit, value);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetCacheConfig(config: Out<c_uint>) -> Code {
+    with_context(|_| config.set(0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetCacheConfig(_config: c_uint) -> Code {
+    with_context(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) -> Code {
+    with_context(|_| {
+        least.set_if_wanted(0);
+        greatest.set_if_wanted(-5);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
+    with_context(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuProfilerStart() -> Code {
+    with_context(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuProfilerStop() -> Code {
+    with_context(|_| Ok(()))
+}

@@ -1,0 +1,239 @@
+//! Kernels: attributes, occupancy, launches.
+
+use super::code::Code;
+use super::pointers::{Extra, Handle, LaunchConfigIn, Out, Params};
+use super::state::{Driver, with_context, with_healthy};
+use crate::device::{Kernel, LaunchConfig, occupancy};
+use std::ffi::{c_char, c_int, c_uint};
+
+fn kernel(driver: &Driver, function: Handle) -> Result<&Kernel, Code> {
+    driver.functions.get(&function).map(|(_, kernel)| kernel).ok_or(Code::INVALID_HANDLE)
+}
+
+const MAX_DYNAMIC_SHARED: c_int = 8;
+const PREFERRED_CARVEOUT: c_int = 9;
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: Handle) -> Code {
+    with_context(|driver| {
+        let kernel = kernel(driver, function)?;
+        let chip = driver.device.chip;
+        let (_, target) = kernel.versions();
+        let (major, minor) = chip.compute_capability;
+        value.set(match attribute {
+            0 => kernel.max_threads(chip) as c_int,
+            1 => kernel.static_shared() as c_int,
+            2 => 0,
+            3 => kernel.local_bytes() as c_int,
+            // Registers are assigned by ptxas, which has not seen this kernel.
+            4 => return Err(Code::NOT_SUPPORTED),
+            5 => target as c_int,
+            6 => (10 * major + minor) as c_int,
+            7 => 0,
+            MAX_DYNAMIC_SHARED => kernel.max_dynamic_shared(chip) as c_int,
+            PREFERRED_CARVEOUT => -1,
+            10..=15 => 0,
+            _ => return Err(Code::INVALID_VALUE),
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int) -> Code {
+    with_context(|driver| {
+        let kernel = kernel(driver, function)?;
+        match attribute {
+            MAX_DYNAMIC_SHARED => {
+                let bytes = u32::try_from(value).map_err(|_| Code::INVALID_VALUE)?;
+                if kernel.opt_in_shared(driver.device.chip, bytes) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+            }
+            PREFERRED_CARVEOUT => Ok(()),
+            _ => Err(Code::NOT_SUPPORTED),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncSetCacheConfig(function: Handle, _config: c_uint) -> Code {
+    with_context(|driver| kernel(driver, function).map(drop))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncGetModule(module: Out<Handle>, function: Handle) -> Code {
+    with_context(|driver| module.set(driver.functions.get(&function).ok_or(Code::INVALID_HANDLE)?.0))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncLoad(function: Handle) -> Code {
+    with_context(|driver| kernel(driver, function).map(drop))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    blocks: Out<c_int>,
+    function: Handle,
+    threads: c_int,
+    shared: usize,
+) -> Code {
+    with_context(|driver| {
+        let threads = u32::try_from(threads).map_err(|_| Code::INVALID_VALUE)?;
+        let shared = u32::try_from(shared).map_err(|_| Code::INVALID_VALUE)?;
+        let kernel = kernel(driver, function)?;
+        blocks.set(occupancy(driver.device.chip, kernel, threads, shared).blocks as c_int)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    blocks: Out<c_int>,
+    function: Handle,
+    threads: c_int,
+    shared: usize,
+    _flags: c_uint,
+) -> Code {
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    bytes: Out<usize>,
+    function: Handle,
+    blocks: c_int,
+    _threads: c_int,
+) -> Code {
+    with_context(|driver| {
+        let chip = driver.device.chip;
+        let kernel = kernel(driver, function)?;
+        let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).ok_or(Code::INVALID_VALUE)?;
+        let each = (chip.shared_per_sm / blocks).saturating_sub(chip.shared_reserved) / 128 * 128;
+        let free = each.saturating_sub(kernel.static_shared()).min(chip.shared_per_block_optin);
+        bytes.set(free as usize)
+    })
+}
+
+type SharedForBlock = Option<extern "C" fn(c_int) -> usize>;
+
+fn best_block(
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    function: Handle,
+    shared_for: SharedForBlock,
+    shared: usize,
+    limit: c_int,
+) -> Code {
+    with_context(|driver| {
+        let chip = driver.device.chip;
+        let kernel = kernel(driver, function)?;
+        let limit = u32::try_from(limit).ok().filter(|limit| *limit > 0);
+        let most = kernel.max_threads(chip).min(limit.unwrap_or(u32::MAX));
+        let mut best = (0, 0, 0);
+        for threads in (1..=most / 32).rev().map(|warps| 32 * warps) {
+            let shared = shared_for.map_or(shared, |shared_for| shared_for(threads as c_int));
+            let Ok(shared) = u32::try_from(shared) else { continue };
+            let blocks = occupancy(chip, kernel, threads, shared).blocks;
+            if blocks * threads > best.0 {
+                best = (blocks * threads, blocks, threads);
+            }
+        }
+        grid.set((best.1 * chip.sm_count) as c_int)?;
+        block.set(best.2 as c_int)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    function: Handle,
+    shared_for: SharedForBlock,
+    shared: usize,
+    limit: c_int,
+) -> Code {
+    best_block(grid, block, function, shared_for, shared, limit)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    function: Handle,
+    shared_for: SharedForBlock,
+    shared: usize,
+    limit: c_int,
+    _flags: c_uint,
+) -> Code {
+    best_block(grid, block, function, shared_for, shared, limit)
+}
+
+/// The parameter buffer, from pointers to each parameter or as one piece.
+fn gather(kernel: &Kernel, params: Params, extra: Extra) -> Result<Vec<u8>, Code> {
+    if let Some(pieces) = params.get(kernel.params().len()) {
+        let mut buffer = vec![0; kernel.param_bytes() as usize];
+        for (&(offset, bytes), piece) in kernel.params().iter().zip(pieces) {
+            buffer[offset as usize..(offset + bytes) as usize].copy_from_slice(piece.bytes(bytes as usize)?);
+        }
+        return Ok(buffer);
+    }
+    match extra.buffer() {
+        Some(buffer) => buffer.map(<[u8]>::to_vec),
+        None if kernel.params().is_empty() => Ok(Vec::new()),
+        None => Err(Code::INVALID_VALUE),
+    }
+}
+
+fn launch(function: Handle, config: LaunchConfig, stream: Handle, params: Params, extra: Extra) -> Code {
+    with_healthy(|driver| {
+        let kernel = kernel(driver, function)?.clone();
+        let stream = match stream {
+            // The default stream, and its two named forms.
+            Handle(0..=2) => 0,
+            stream => driver.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?.0,
+        };
+        let params = gather(&kernel, params, extra)?;
+        let outcome = driver.device.launch(&kernel, config, &params, stream).map(drop);
+        outcome.or_else(|error| driver.refuse_launch(&error))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLaunchKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared_bytes: c_uint,
+    stream: Handle,
+    params: Params,
+    extra: Extra,
+) -> Code {
+    let config = LaunchConfig { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared_bytes };
+    launch(function, config, stream, params, extra)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuLaunchKernelEx(config: LaunchConfigIn, function: Handle, params: Params, extra: Extra) -> Code {
+    let raw = match config.get() {
+        Ok(raw) => raw,
+        Err(code) => return code,
+    };
+    if raw.attribute_count != 0 {
+        return with_context(|driver| {
+            driver.note("launch_config", "launch attributes (clusters, cooperative launch, …) are not supported");
+            Err(Code::NOT_SUPPORTED)
+        });
+    }
+    let config = LaunchConfig { grid: raw.grid, block: raw.block, shared_bytes: raw.shared_bytes };
+    launch(function, config, raw.stream, params, extra)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> Code {
+    // A name that lives as long as the process: functions are few, and CUDA promises no less.
+    with_context(|driver| {
+        let text = std::ffi::CString::new(kernel(driver, function)?.name()).map_err(|_| Code::UNKNOWN)?;
+        name.set(Box::leak(text.into_boxed_c_str()).as_ptr())
+    })
+}

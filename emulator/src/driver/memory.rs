@@ -1,0 +1,247 @@
+//! Memory: allocation, copies, fills. Everything is done when the call returns, whatever the stream.
+
+use super::code::Code;
+use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
+use super::state::{Driver, with_context, with_healthy};
+use crate::machine::address::GLOBAL_BASE;
+use std::ffi::{c_int, c_uint};
+
+/// Beyond this an address is the device's, below it the host's: user addresses on Linux end at 2^47.
+fn is_device(driver: &Driver, address: u64) -> bool {
+    address >= GLOBAL_BASE && driver.device.memory.find(address).is_some()
+}
+
+/// Turns a range that is not allocated into CUDA's error, and says where it is.
+fn refuse(driver: &mut Driver, verb: &str, address: u64, bytes: u64) -> Code {
+    let place = driver.device.memory.locate(address);
+    driver.note("invalid_argument", &format!("a host call {verb} {bytes} bytes of device memory at {address:#x}, {place}"));
+    Code::INVALID_VALUE
+}
+
+fn allocate(address: Out<u64>, bytes: usize) -> Code {
+    with_healthy(|driver| {
+        if bytes == 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        address.set(driver.device.memory.allocate(bytes as u64).ok_or(Code::OUT_OF_MEMORY)?)
+    })
+}
+
+fn free(address: u64) -> Code {
+    with_healthy(|driver| {
+        if address == 0 {
+            return Ok(());
+        }
+        driver.device.memory.free(address).map_err(|_| refuse(driver, "frees", address, 0))
+    })
+}
+
+fn upload(to: u64, from: Source, bytes: usize) -> Code {
+    with_healthy(|driver| {
+        let source = from.bytes(bytes)?;
+        driver.device.memory.write(to, source).map_err(|_| refuse(driver, "writes", to, bytes as u64))
+    })
+}
+
+fn download(to: Target, from: u64, bytes: usize) -> Code {
+    with_healthy(|driver| {
+        let target = to.bytes(bytes)?;
+        driver.device.memory.read(from, target).map_err(|_| refuse(driver, "reads", from, bytes as u64))
+    })
+}
+
+fn copy(to: u64, from: u64, bytes: usize) -> Code {
+    with_healthy(|driver| {
+        driver.device.memory.copy(to, from, bytes as u64).map_err(|_| refuse(driver, "copies", from, bytes as u64))
+    })
+}
+
+fn fill(address: u64, pattern: &[u8], count: usize) -> Code {
+    with_healthy(|driver| {
+        let total = count as u64 * pattern.len() as u64;
+        driver.device.memory.fill(address, pattern, count as u64).map_err(|_| refuse(driver, "fills", address, total))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) -> Code {
+    allocate(address, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAllocAsync(address: Out<u64>, bytes: usize, _stream: Handle) -> Code {
+    allocate(address, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFree_v2(address: u64) -> Code {
+    free(address)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFreeAsync(address: u64, _stream: Handle) -> Code {
+    free(address)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> Code {
+    with_context(|driver| {
+        let (available, capacity) = driver.device.memory.available();
+        free.set(available as usize)?;
+        total.set(capacity as usize)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> Code {
+    with_context(|driver| {
+        let allocation = driver.device.memory.find(address).ok_or(Code::NOT_FOUND)?;
+        base.set_if_wanted(allocation.base);
+        size.set_if_wanted(allocation.bytes as usize);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyHtoD_v2(to: u64, from: Source, bytes: usize) -> Code {
+    upload(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: Source, bytes: usize, _stream: Handle) -> Code {
+    upload(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoH_v2(to: Target, from: u64, bytes: usize) -> Code {
+    download(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoHAsync_v2(to: Target, from: u64, bytes: usize, _stream: Handle) -> Code {
+    download(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) -> Code {
+    copy(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: Handle) -> Code {
+    copy(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
+    let mut places = (false, false);
+    let code = with_context(|driver| {
+        places = (is_device(driver, to), is_device(driver, from));
+        Ok(())
+    });
+    match places {
+        _ if code != Code::SUCCESS => code,
+        (true, true) => copy(to, from, bytes),
+        (true, false) => upload(to, Source::from_address(from), bytes),
+        (false, true) => download(Target::from_address(to), from, bytes),
+        (false, false) => with_healthy(|_| {
+            let source = Source::from_address(from).bytes(bytes)?.to_vec();
+            Target::from_address(to).bytes(bytes)?.copy_from_slice(&source);
+            Ok(())
+        }),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, _stream: Handle) -> Code {
+    cuMemcpy(to, from, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD8_v2(address: u64, value: u8, count: usize) -> Code {
+    fill(address, &[value], count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD8Async(address: u64, value: u8, count: usize, _stream: Handle) -> Code {
+    fill(address, &[value], count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD16_v2(address: u64, value: u16, count: usize) -> Code {
+    fill(address, &value.to_le_bytes(), count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD16Async(address: u64, value: u16, count: usize, _stream: Handle) -> Code {
+    fill(address, &value.to_le_bytes(), count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> Code {
+    fill(address, &value.to_le_bytes(), count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD32Async(address: u64, value: u32, count: usize, _stream: Handle) -> Code {
+    fill(address, &value.to_le_bytes(), count)
+}
+
+fn allocate_host(pointer: Out<u64>, bytes: usize) -> Code {
+    with_healthy(|driver| {
+        let address = host_allocate(bytes).ok_or(Code::OUT_OF_MEMORY)?;
+        driver.host_memory.insert(address, bytes);
+        pointer.set(address)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemHostAlloc(pointer: Out<u64>, bytes: usize, _flags: c_uint) -> Code {
+    allocate_host(pointer, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemAllocHost_v2(pointer: Out<u64>, bytes: usize) -> Code {
+    allocate_host(pointer, bytes)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFreeHost(pointer: Target) -> Code {
+    with_context(|driver| {
+        let address = pointer.address();
+        let bytes = driver.host_memory.remove(&address).ok_or(Code::INVALID_VALUE)?;
+        host_free(address, bytes);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemHostRegister_v2(_pointer: Source, _bytes: usize, _flags: c_uint) -> Code {
+    with_context(|_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemHostUnregister(_pointer: Source) -> Code {
+    with_context(|_| Ok(()))
+}
+
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` of device memory, and what else is simple.
+#[unsafe(no_mangle)]
+extern "C" fn cuPointerGetAttribute(value: Target, attribute: c_int, pointer: u64) -> Code {
+    with_context(|driver| {
+        let allocation = driver.device.memory.find(pointer).ok_or(Code::INVALID_VALUE)?;
+        let bits: u64 = match attribute {
+            // CONTEXT, MEMORY_TYPE (device), DEVICE_POINTER, IS_MANAGED, DEVICE_ORDINAL, RANGE_START, RANGE_SIZE.
+            1 => super::state::PRIMARY.0 as u64,
+            2 => 2,
+            3 => pointer,
+            8 | 9 => 0,
+            11 => allocation.base,
+            12 => allocation.bytes,
+            _ => return Err(Code::NOT_SUPPORTED),
+        };
+        let size = if matches!(attribute, 2 | 8 | 9) { 4 } else { 8 };
+        value.bytes(size)?.copy_from_slice(&bits.to_le_bytes()[..size]);
+        Ok(())
+    })
+}

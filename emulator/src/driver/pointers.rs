@@ -1,0 +1,249 @@
+//! Pointers from C, each with the one thing that may be done with it.
+//!
+//! CUDA's contract with its callers is what makes these sound: an out pointer that is not null is valid for one write
+//! of its type, text is NUL-terminated, and a buffer has the length that the same call states.
+
+use super::code::Code;
+use std::ffi::{CStr, c_char, c_void};
+
+/// An opaque handle: a context, a module, a function, a stream or an event. Never dereferenced.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(pub usize);
+
+impl Handle {
+    /// No object.
+    pub const NULL: Self = Self(0);
+}
+
+/// Where a result goes.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// Writes the result.
+    pub fn set(self, value: T) -> Result<(), Code> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract valid for one write of its type.
+        unsafe { self.0.write(value) };
+        Ok(())
+    }
+
+    /// Writes the result if the caller wants it.
+    pub fn set_if_wanted(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: not null, and by CUDA's contract valid for one write of its type.
+            unsafe { self.0.write(value) };
+        }
+    }
+}
+
+/// NUL-terminated text.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Text(*const c_char);
+
+impl Text {
+    /// The text.
+    pub fn get<'t>(self) -> Result<&'t str, Code> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract NUL-terminated and alive during the call.
+        let text = unsafe { CStr::from_ptr(self.0) };
+        text.to_str().map_err(|_| Code::INVALID_VALUE)
+    }
+}
+
+/// Bytes to read.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Source(*const c_void);
+
+impl Source {
+    /// `count` bytes.
+    pub fn bytes<'b>(self, count: usize) -> Result<&'b [u8], Code> {
+        if count == 0 {
+            return Ok(&[]);
+        }
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract `count` bytes long and alive during the call.
+        Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
+    }
+
+    /// The address as a number.
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The same bytes as NUL-terminated text.
+    pub fn text(self) -> Text {
+        Text(self.0.cast())
+    }
+}
+
+/// Bytes to write.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Target(*mut c_void);
+
+impl Target {
+    /// `count` bytes.
+    pub fn bytes<'b>(self, count: usize) -> Result<&'b mut [u8], Code> {
+        if count == 0 {
+            return Ok(&mut []);
+        }
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract `count` bytes long, writable and not otherwise used during the call.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.0.cast(), count) })
+    }
+
+    /// The address as a number.
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// From a number, which the caller of the driver gave as an address of its own.
+    pub fn from_address(address: u64) -> Self {
+        Self(address as *mut c_void)
+    }
+}
+
+impl Source {
+    /// From a number, which the caller of the driver gave as an address of its own.
+    pub fn from_address(address: u64) -> Self {
+        Self(address as *const c_void)
+    }
+}
+
+/// `kernelParams`: one pointer to each parameter.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Params(*const Source);
+
+impl Params {
+    /// The first `count` pointers; `None` if null.
+    pub fn get<'p>(self, count: usize) -> Option<&'p [Source]> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: not null, and by CUDA's contract one pointer for each parameter of the kernel.
+        Some(unsafe { std::slice::from_raw_parts(self.0, count) })
+    }
+}
+
+/// `extra`: pairs of a tag and a pointer, ended by a null tag.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct Extra(*const Handle);
+
+const PARAM_BUFFER_POINTER: Handle = Handle(1);
+const PARAM_BUFFER_SIZE: Handle = Handle(2);
+
+impl Extra {
+    /// The parameter buffer that it describes; `None` if null.
+    pub fn buffer<'b>(self) -> Option<Result<&'b [u8], Code>> {
+        if self.0.is_null() {
+            return None;
+        }
+        let (mut buffer, mut size) = (0, 0);
+        for pair in 0.. {
+            // SAFETY: by CUDA's contract the list goes on until a null tag, and the loop ends at the first.
+            let tag = unsafe { *self.0.add(2 * pair) };
+            if tag == Handle::NULL {
+                break;
+            }
+            // SAFETY: by CUDA's contract a tag that is not null is followed by its value.
+            let value = unsafe { *self.0.add(2 * pair + 1) };
+            match tag {
+                PARAM_BUFFER_POINTER => buffer = value.0,
+                PARAM_BUFFER_SIZE => {
+                    let pointer = value.0 as *const usize;
+                    if pointer.is_null() {
+                        return Some(Err(Code::INVALID_VALUE));
+                    }
+                    // SAFETY: not null, and by CUDA's contract a pointer to the buffer's size.
+                    size = unsafe { pointer.read() };
+                }
+                _ => return Some(Err(Code::INVALID_VALUE)),
+            }
+        }
+        Some(Source(buffer as *const c_void).bytes(size))
+    }
+}
+
+/// `CUlaunchConfig`, as far as it is the same in every CUDA version.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct RawLaunchConfig {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    pub stream: Handle,
+    attributes: *const c_void,
+    pub attribute_count: u32,
+}
+
+/// A pointer to a launch configuration.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct LaunchConfigIn(*const RawLaunchConfig);
+
+impl LaunchConfigIn {
+    /// The configuration.
+    pub fn get(self) -> Result<RawLaunchConfig, Code> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: not null, and by CUDA's contract valid for one read.
+        Ok(unsafe { self.0.read() })
+    }
+}
+
+/// A host function that a stream calls.
+pub type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// Calls a host function with the caller's own argument.
+pub fn call_host(function: Option<HostFunction>, argument: Target) -> Result<(), Code> {
+    let function = function.ok_or(Code::INVALID_VALUE)?;
+    // SAFETY: the caller of the driver gave the function and its argument to be called together.
+    unsafe { function(argument.0) };
+    Ok(())
+}
+
+/// Gives a C string to the caller, who must return it to [`free_text`].
+pub fn give_text(text: String) -> *mut c_char {
+    let bytes: Vec<u8> = text.into_bytes().into_iter().filter(|byte| *byte != 0).collect();
+    std::ffi::CString::new(bytes).map_or(std::ptr::null_mut(), std::ffi::CString::into_raw)
+}
+
+/// Takes back what [`give_text`] gave.
+pub fn free_text(text: *mut c_char) {
+    if !text.is_null() {
+        // SAFETY: by contract the pointer came from `give_text` and comes back once.
+        drop(unsafe { std::ffi::CString::from_raw(text) });
+    }
+}
+
+/// Host memory that the driver allocates, by address.
+pub fn host_allocate(bytes: usize) -> Option<u64> {
+    let layout = std::alloc::Layout::from_size_align(bytes.max(1), 4096).ok()?;
+    // SAFETY: the layout has a size of at least one byte.
+    let pointer = unsafe { std::alloc::alloc_zeroed(layout) };
+    (!pointer.is_null()).then_some(pointer as u64)
+}
+
+/// Frees host memory of [`host_allocate`].
+pub fn host_free(address: u64, bytes: usize) {
+    if let Ok(layout) = std::alloc::Layout::from_size_align(bytes.max(1), 4096) {
+        // SAFETY: the caller keeps a table of what `host_allocate` gave, with these sizes, and removes entries once.
+        unsafe { std::alloc::dealloc(address as *mut u8, layout) };
+    }
+}

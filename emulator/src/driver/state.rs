@@ -1,0 +1,191 @@
+//! What the driver remembers between calls.
+
+use super::code::Code;
+use super::pointers::Handle;
+use crate::device::{Device, Kernel, LaunchError, Module, fault_json};
+use crate::machine::fault::FaultKind;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
+/// The whole driver.
+pub struct Driver {
+    /// The one device.
+    pub device: Device,
+    /// Loaded modules.
+    pub modules: HashMap<Handle, Module>,
+    /// Functions that were asked for, with their module.
+    pub functions: HashMap<Handle, (Handle, Kernel)>,
+    /// Streams, by handle: number, priority and flags.
+    pub streams: HashMap<Handle, (u64, i32, u32)>,
+    /// Events: whether they were recorded.
+    pub events: HashMap<Handle, bool>,
+    /// Host memory that the driver allocated.
+    pub host_memory: HashMap<u64, usize>,
+    /// Contexts other than the primary one.
+    pub contexts: Vec<Handle>,
+    /// How often the primary context is retained.
+    pub primary_uses: u32,
+    /// Limits that were set, by number.
+    pub limits: HashMap<u32, usize>,
+    /// The error that every later call returns.
+    pub sticky: Option<Code>,
+    /// What `gpuemu_take_fault` will say.
+    pub fault: Option<String>,
+    next_handle: usize,
+}
+
+/// The primary context.
+pub const PRIMARY: Handle = Handle(0x1000);
+
+static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
+
+thread_local! {
+    /// Current contexts of this thread, the last on top.
+    static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Driver {
+    fn new() -> Self {
+        Self {
+            device: Device::default(),
+            modules: HashMap::new(),
+            functions: HashMap::new(),
+            streams: HashMap::new(),
+            events: HashMap::new(),
+            host_memory: HashMap::new(),
+            contexts: Vec::new(),
+            primary_uses: 0,
+            limits: HashMap::new(),
+            sticky: None,
+            fault: None,
+            next_handle: PRIMARY.0,
+        }
+    }
+
+    /// A handle that was never used.
+    pub fn handle(&mut self) -> Handle {
+        self.next_handle += 0x10;
+        Handle(self.next_handle)
+    }
+
+    /// Remembers why a call failed.
+    pub fn note(&mut self, kind: &str, message: &str) {
+        self.fault = Some(fault_json(kind, message, None));
+    }
+
+    /// The code of a launch that did not end well. A fault in a kernel makes the context unusable, as on a GPU, and is
+    /// reported by later calls, not by the launch.
+    pub fn refuse_launch(&mut self, error: &LaunchError) -> Result<(), Code> {
+        match error {
+            LaunchError::Config(message) => {
+                self.note("launch_config", message);
+                Err(Code::INVALID_VALUE)
+            }
+            LaunchError::Fault(report) => {
+                self.fault = Some(fault_json(report.kind, &report.message, Some(report)));
+                self.sticky = Some(match report.class {
+                    FaultKind::OutOfBounds | FaultKind::UseAfterFree | FaultKind::Null => Code::ILLEGAL_ADDRESS,
+                    FaultKind::Misaligned => Code::MISALIGNED_ADDRESS,
+                    FaultKind::Assert => Code::ASSERT,
+                    FaultKind::Trap | FaultKind::BarrierDeadlock | FaultKind::Undefined => Code::LAUNCH_FAILED,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Destroys everything that belongs to the device's context.
+    pub fn reset(&mut self) {
+        self.modules.clear();
+        self.functions.clear();
+        self.streams.clear();
+        self.events.clear();
+        self.device.memory.clear();
+        self.sticky = None;
+    }
+}
+
+fn locked(f: impl FnOnce(&mut Option<Driver>) -> Result<(), Code>) -> Code {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        f(&mut driver)
+    }));
+    match outcome {
+        Ok(result) => result.into(),
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if let Some(driver) = driver.as_mut() {
+                driver.note("internal", &format!("the emulator failed: {text}; please report this"));
+                driver.sticky = Some(Code::UNKNOWN);
+            }
+            Code::UNKNOWN
+        }
+    }
+}
+
+/// `cuInit`.
+pub fn initialise() -> Code {
+    locked(|driver| {
+        driver.get_or_insert_with(Driver::new);
+        Ok(())
+    })
+}
+
+/// A call that needs the driver to be initialised.
+pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    locked(|driver| f(driver.as_mut().ok_or(Code::NOT_INITIALIZED)?))
+}
+
+/// A call that needs a current context.
+pub fn with_context(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    with(|driver| {
+        current().ok_or(Code::INVALID_CONTEXT)?;
+        f(driver)
+    })
+}
+
+/// A call that needs a current context in which no kernel has failed.
+pub fn with_healthy(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    with_context(|driver| match driver.sticky {
+        Some(code) => Err(code),
+        None => f(driver),
+    })
+}
+
+/// Whatever the driver says about its past, initialised or not.
+pub fn peek<T>(f: impl FnOnce(&mut Driver) -> Option<T>) -> Option<T> {
+    let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    driver.as_mut().and_then(f)
+}
+
+/// The current context of this thread.
+pub fn current() -> Option<Handle> {
+    CURRENT.with_borrow(|stack| stack.last().copied())
+}
+
+/// Replaces the current context.
+pub fn set_current(context: Handle) {
+    CURRENT.with_borrow_mut(|stack| {
+        stack.pop();
+        if context != Handle::NULL {
+            stack.push(context);
+        }
+    });
+}
+
+/// Makes a context current on top of the others.
+pub fn push_current(context: Handle) {
+    CURRENT.with_borrow_mut(|stack| stack.push(context));
+}
+
+/// Takes the current context off.
+pub fn pop_current() -> Option<Handle> {
+    CURRENT.with_borrow_mut(Vec::pop)
+}

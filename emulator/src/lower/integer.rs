@@ -1,0 +1,289 @@
+//! Integer arithmetic, bit operations, comparisons and selection.
+
+use super::builder::{Builder, File, Lowered, file_of};
+use super::inst::*;
+use super::modifiers::{Modifiers, operands, unsupported};
+use crate::ptx::ast::{Instruction, Operand, Type};
+
+/// The scalar that a PTX type is when it is compared or converted.
+pub fn scalar(ty: Type) -> Option<Scalar> {
+    Some(match ty {
+        Type::Bits(1) | Type::Unsigned(1) => Scalar::U8,
+        Type::Bits(2) | Type::Unsigned(2) => Scalar::U16,
+        Type::Bits(4) | Type::Unsigned(4) => Scalar::U32,
+        Type::Bits(8) | Type::Unsigned(8) => Scalar::U64,
+        Type::Signed(1) => Scalar::S8,
+        Type::Signed(2) => Scalar::S16,
+        Type::Signed(4) => Scalar::S32,
+        Type::Signed(8) => Scalar::S64,
+        Type::Float(2) => Scalar::F16,
+        Type::BFloat16 => Scalar::BF16,
+        Type::Float(4) => Scalar::F32,
+        Type::Float(8) => Scalar::F64,
+        _ => return None,
+    })
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// Opcodes with one integer type, a destination and one or two sources.
+    pub(super) fn integer(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let carry_out = words.take("cc");
+        if carry_out || matches!(i.opcode, "addc" | "subc") {
+            return self.carry(i, words, carry_out);
+        }
+        let high = words.take_one(&["lo", "hi", "wide"]);
+        let saturate = words.take("sat");
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let signed = ty.is_signed();
+        let op = match (i.opcode, high, saturate) {
+            ("add", None, false) => Binary::Add,
+            ("sub", None, false) => Binary::Sub,
+            ("add", None, true) if ty == Type::Signed(4) => Binary::AddSat,
+            ("sub", None, true) if ty == Type::Signed(4) => Binary::SubSat,
+            ("mul", Some("lo"), false) => Binary::MulLo,
+            ("mul", Some("hi"), false) => pick(signed, Binary::MulHiS, Binary::MulHiU),
+            ("mul", Some("wide"), false) => return self.mul_wide(i, ty),
+            ("mul24", Some("lo"), false) if ty.bytes() == 4 => pick(signed, Binary::Mul24S, Binary::Mul24U),
+            ("div", None, false) => pick(signed, Binary::DivS, Binary::DivU),
+            ("rem", None, false) => pick(signed, Binary::RemS, Binary::RemU),
+            ("min", None, false) => pick(signed, Binary::MinS, Binary::MinU),
+            ("max", None, false) => pick(signed, Binary::MaxS, Binary::MaxU),
+            ("and", None, false) => Binary::And,
+            ("or", None, false) => Binary::Or,
+            ("xor", None, false) => Binary::Xor,
+            _ => return Err(unsupported(i)),
+        };
+        let [d, a, b] = operands(i)?;
+        if ty == Type::Pred {
+            return self.pred_logic(i, op, d, a, b);
+        }
+        let file = file_of(ty);
+        let d = self.destination(d, file, i.line)?;
+        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+        Ok(match (file, ty.bytes()) {
+            (File::R64, _) => Op::Binary64 { op, d, a, b },
+            // What depends only on the low halves needs no care for the upper ones.
+            (_, 2) if !matches!(
+                op,
+                Binary::Add | Binary::Sub | Binary::MulLo | Binary::And | Binary::Or | Binary::Xor
+            ) =>
+            {
+                Op::Binary16 { op, signed, d, a, b }
+            }
+            (_, 2 | 4) => Op::Binary32 { op, d, a, b },
+            _ => return Err(unsupported(i)),
+        })
+    }
+
+    fn pred_logic(
+        &mut self,
+        i: &Instruction<'a>,
+        op: Binary,
+        d: &Operand<'a>,
+        a: &Operand<'a>,
+        b: &Operand<'a>,
+    ) -> Lowered<Op> {
+        let op = match op {
+            Binary::And => Combine::And,
+            Binary::Or => Combine::Or,
+            Binary::Xor => Combine::Xor,
+            _ => return Err(unsupported(i)),
+        };
+        let d = self.destination(d, File::Pred, i.line)?;
+        let ((a, false), (b, false)) = (self.predicate(a, i.line)?, self.predicate(b, i.line)?) else {
+            return Err(unsupported(i));
+        };
+        Ok(Op::PredLogic { op, d, a, b })
+    }
+
+    fn carry(&mut self, i: &Instruction<'a>, mut words: Modifiers<'a>, write: bool) -> Lowered<Op> {
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let file = file_of(ty);
+        if !matches!(i.opcode, "add" | "addc" | "sub" | "subc") || ty.bytes() < 4 {
+            return Err(unsupported(i));
+        }
+        let carry = match self.carry {
+            Some(slot) => slot,
+            None => Slot::private(self.registers(File::Pred, 1, i.line)?),
+        };
+        self.carry = Some(carry);
+        let [d, a, b] = operands(i)?;
+        let d = self.destination(d, file, i.line)?;
+        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+        Ok(Op::Carry {
+            wide: file == File::R64,
+            subtract: i.opcode.starts_with("sub"),
+            read: i.opcode.ends_with('c'),
+            write,
+            carry,
+            d,
+            a,
+            b,
+        })
+    }
+
+    fn mul_wide(&mut self, i: &Instruction<'a>, ty: Type) -> Lowered<Op> {
+        let [d, a, b] = operands(i)?;
+        let signed = ty.is_signed();
+        let (a, b) = (self.source32(a, ty, i.line)?, self.source32(b, ty, i.line)?);
+        Ok(match ty.bytes() {
+            2 => Op::MulWide16 { signed, d: self.destination(d, File::R32, i.line)?, a, b },
+            4 => Op::MulWide { signed, d: self.destination(d, File::R64, i.line)?, a, b },
+            _ => return Err(unsupported(i)),
+        })
+    }
+
+    /// `mad` on integers.
+    pub(super) fn mad(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let part = words.take_one(&["lo", "hi", "wide"]);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let signed = ty.is_signed();
+        let [d, a, b, c] = operands(i)?;
+        let wide_result = part == Some("wide");
+        let result_file = if wide_result && ty.bytes() == 4 { File::R64 } else { file_of(ty) };
+        let d = self.destination(d, result_file, i.line)?;
+        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+        let result_ty = if result_file == File::R64 { Type::Unsigned(8) } else { Type::Unsigned(4) };
+        let c = self.source(c, result_ty, i.line)?;
+        Ok(match (part, ty.bytes()) {
+            (Some("lo"), 2 | 4) => Op::Ternary32 { op: Ternary::MadLo, d, a, b, c },
+            (Some("lo"), 8) => Op::MadLo64 { d, a, b, c },
+            (Some("hi"), 4) => Op::Ternary32 { op: pick(signed, Ternary::MadHiS, Ternary::MadHiU), d, a, b, c },
+            (Some("hi"), 8) => Op::MadHi64 { signed, d, a, b, c },
+            (Some("wide"), 2) => Op::MadWide16 { signed, d, a, b, c },
+            (Some("wide"), 4) => Op::MadWide { signed, d, a, b, c },
+            _ => return Err(unsupported(i)),
+        })
+    }
+
+    /// `neg abs not cnot brev popc clz bfind`.
+    pub(super) fn unary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let shift_amount = words.take("shiftamt");
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let [d, a] = operands(i)?;
+        if ty == Type::Pred {
+            let d = self.destination(d, File::Pred, i.line)?;
+            let (a, negated) = self.predicate(a, i.line)?;
+            return if i.opcode == "not" && !negated { Ok(Op::PredNot { d, a }) } else { Err(unsupported(i)) };
+        }
+        let wide = file_of(ty) == File::R64;
+        let count = match (i.opcode, ty.is_signed(), shift_amount) {
+            ("popc", _, false) => Some(Count::Popc),
+            ("clz", _, false) => Some(Count::Clz),
+            ("bfind", false, false) => Some(Count::BfindU),
+            ("bfind", true, false) => Some(Count::BfindS),
+            ("bfind", false, true) => Some(Count::BfindShiftU),
+            ("bfind", true, true) => Some(Count::BfindShiftS),
+            _ => None,
+        };
+        let a = self.source(a, ty, i.line)?;
+        if let Some(op) = count.filter(|_| ty.bytes() >= 4) {
+            let d = self.destination(d, File::R32, i.line)?;
+            return Ok(if wide { Op::Count64 { op, d, a } } else { Op::Count32 { op, d, a } });
+        }
+        let op = match (i.opcode, ty.bytes()) {
+            ("not", _) => Unary::Not,
+            ("neg", _) => Unary::Neg,
+            ("abs", 2) => Unary::Abs16,
+            ("abs", _) => Unary::Abs,
+            ("cnot", 4 | 8) => Unary::Cnot,
+            ("brev", 4 | 8) => Unary::Brev,
+            _ => return Err(unsupported(i)),
+        };
+        let d = self.destination(d, file_of(ty), i.line)?;
+        Ok(if wide { Op::Unary64 { op, d, a } } else { Op::Unary32 { op, d, a } })
+    }
+
+    /// `shl shr`.
+    pub(super) fn shift(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let [d, a, b] = operands(i)?;
+        let op = match (i.opcode, ty.is_signed()) {
+            ("shl", _) => Shift::Left,
+            (_, false) => Shift::RightU,
+            (_, true) => Shift::RightS,
+        };
+        let d = self.destination(d, file_of(ty), i.line)?;
+        let (a, b) = (self.source(a, ty, i.line)?, self.source32(b, Type::Unsigned(4), i.line)?);
+        Ok(match ty.bytes() {
+            2 => Op::Shift16 { op, d, a, b },
+            4 => Op::Shift32 { op, d, a, b },
+            8 => Op::Shift64 { op, d, a, b },
+            _ => return Err(unsupported(i)),
+        })
+    }
+
+    /// `shf prmt lop3 sad dp4a bfe bfi mad24`.
+    pub(super) fn bit_field(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let side = words.take_one(&["l", "r"]);
+        let bound = words.take_one(&["wrap", "clamp"]);
+        let low = words.take("lo");
+        let types = words.types();
+        words.done(i)?;
+        let Some(&ty) = types.first() else { return Err(unsupported(i)) };
+        let wide = file_of(ty) == File::R64;
+        let d = self.destination(i.operands.first().unwrap_or(&Operand::Sink), file_of(ty), i.line)?;
+        let word = Type::Unsigned(4);
+        match i.opcode {
+            "bfe" => {
+                let [_, a, b, c] = operands(i)?;
+                let a = self.source(a, ty, i.line)?;
+                let (b, c) = (self.source32(b, word, i.line)?, self.source32(c, word, i.line)?);
+                let signed = ty.is_signed();
+                if wide {
+                    return Ok(Op::Bfe64 { signed, d, a, b, c });
+                }
+                return Ok(Op::Ternary32 { op: pick(signed, Ternary::BfeS, Ternary::BfeU), d, a, b, c });
+            }
+            "bfi" => {
+                let [_, a, b, c, e] = operands(i)?;
+                let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+                let (c, e) = (self.source32(c, word, i.line)?, self.source32(e, word, i.line)?);
+                return Ok(if wide { Op::Bfi64 { d, a, b, c, e } } else { Op::Bfi32 { d, a, b, c, e } });
+            }
+            _ if wide => return Err(unsupported(i)),
+            _ => {}
+        }
+        let op = match (i.opcode, side, bound) {
+            ("shf", Some("l"), Some("wrap")) => Ternary::ShfLeftWrap,
+            ("shf", Some("l"), Some("clamp")) => Ternary::ShfLeftClamp,
+            ("shf", Some("r"), Some("wrap")) => Ternary::ShfRightWrap,
+            ("shf", Some("r"), Some("clamp")) => Ternary::ShfRightClamp,
+            ("prmt", None, None) => Ternary::Prmt,
+            ("sad", None, None) if ty.bytes() == 4 => pick(ty.is_signed(), Ternary::SadS, Ternary::SadU),
+            ("dp4a", None, None) if types.len() == 2 => match (types[0].is_signed(), types[1].is_signed()) {
+                (false, false) => Ternary::Dp4aUU,
+                (true, true) => Ternary::Dp4aSS,
+                (false, true) => Ternary::Dp4aUS,
+                (true, false) => Ternary::Dp4aSU,
+            },
+            ("lop3", None, None) => {
+                let [_, a, b, c, table] = operands(i)?;
+                let Operand::Integer(table) = table else { return Err(unsupported(i)) };
+                let [a, b, c] = [self.source32(a, word, i.line)?, self.source32(b, word, i.line)?, self.source32(c, word, i.line)?];
+                return Ok(Op::Ternary32 { op: Ternary::Lop3(*table as u8), d, a, b, c });
+            }
+            _ => return Err(unsupported(i)),
+        };
+        if low {
+            return Err(unsupported(i));
+        }
+        let [_, a, b, c] = operands(i)?;
+        let [a, b, c] = [self.source32(a, word, i.line)?, self.source32(b, word, i.line)?, self.source32(c, word, i.line)?];
+        Ok(Op::Ternary32 { op, d, a, b, c })
+    }
+}
+
+pub(super) fn pick<T>(signed: bool, if_signed: T, if_unsigned: T) -> T {
+    if signed { if_signed } else { if_unsigned }
+}

@@ -1,0 +1,200 @@
+//! Loads, stores and atomics.
+
+use super::builder::{Binding, Builder, File, Lowered};
+use super::inst::*;
+use super::integer::{pick, scalar};
+use super::modifiers::{Modifiers, unsupported};
+use super::program::{Const32, Const64};
+use crate::ptx::PtxError;
+use crate::ptx::ast::{AddressBase, Instruction, Operand, Type};
+
+/// Whether a dot-word is a cache or prefetch hint, which changes no result and no count.
+fn is_hint(word: &str) -> bool {
+    matches!(word, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "weak")
+        || (word.starts_with("L1::") && word != "L1::cache_hint")
+        || matches!(word, "L2::64B" | "L2::128B" | "L2::256B" | "L2::evict_first" | "L2::evict_last" | "L2::evict_normal")
+}
+
+fn is_scope(word: &str) -> bool {
+    matches!(word, "cta" | "cluster" | "gpu" | "sys")
+}
+
+fn space_of(word: Option<&str>) -> Space {
+    match word {
+        None => Space::Generic,
+        Some("global") => Space::Global,
+        Some("shared" | "shared::cta") => Space::Shared,
+        Some("local") => Space::Local,
+        Some("const") => Space::Const,
+        Some(_) => Space::Param,
+    }
+}
+
+const SPACES: &[&str] =
+    &["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
+
+impl<'a> Builder<'_, 'a> {
+    /// `ld ldu st`
+    pub(super) fn load_store(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let ordered = words.take_one(&["volatile", "relaxed", "acquire", "release"]).is_some();
+        let space = space_of(words.take_one(SPACES));
+        words.ignore(|word| is_hint(word) || (ordered && is_scope(word)));
+        let count = match words.take_one(&["v2", "v4"]) {
+            Some("v2") => 2,
+            Some(_) => 4,
+            None => 1,
+        };
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let bytes = ty.bytes() as u8;
+        let is_store = i.opcode == "st";
+        let [first, second] = i.operands.as_slice() else { return Err(unsupported(i)) };
+        let (address, value) = if is_store { (first, second) } else { (second, first) };
+        if !matches!(bytes, 1 | 2 | 4 | 8) || bytes * count > 16 || ty == Type::Packed && is_store && count > 4 {
+            return Err(unsupported(i));
+        }
+        let parts = match value {
+            Operand::Vector(parts) if parts.len() == usize::from(count) => parts.as_slice(),
+            Operand::Vector(_) => return Err(unsupported(i)),
+            value if count == 1 => std::slice::from_ref(value),
+            _ => return Err(unsupported(i)),
+        };
+        let mut slots = [self.sink(); 4];
+        let mut wide = None;
+        for (slot, part) in slots.iter_mut().zip(parts) {
+            let natural = if bytes == 8 { File::R64 } else { File::R32 };
+            let (found, is_wide) = if is_store {
+                self.source_any(part, ty, i.line)?
+            } else {
+                let (found, file) = self.destination_any(part, natural, i.line)?;
+                (found, file == File::R64)
+            };
+            *slot = found;
+            let sink = *part == Operand::Sink;
+            if (!sink && *wide.get_or_insert(is_wide) != is_wide) || (bytes == 8 && !is_wide) {
+                return Err(PtxError::invalid(i.line, "the registers of a vector must have one width of at least the type's"));
+            }
+        }
+        let element = Element { bytes, signed: ty.is_signed(), wide: wide.unwrap_or(bytes == 8), count };
+        if space == Space::Param
+            && let Some(op) = self.parameter(i, is_store, element, address, slots)?
+        {
+            return Ok(op);
+        }
+        let (base, wide, offset) = self.address(address, i.line)?;
+        let address = Address { space, wide, base, offset };
+        if is_store && matches!(space, Space::Const | Space::Param) {
+            return Err(unsupported(i));
+        }
+        self.ordered |= ordered && matches!(space, Space::Generic | Space::Global);
+        Ok(if is_store { Op::Store { element, address, a: slots } } else { Op::Load { element, address, d: slots } })
+    }
+
+    /// An access to a named parameter, whose place is known now.
+    fn parameter(
+        &mut self,
+        i: &Instruction<'a>,
+        is_store: bool,
+        element: Element,
+        address: &Operand<'a>,
+        slots: [Slot; 4],
+    ) -> Lowered<Option<Op>> {
+        let Operand::Address(AddressBase::Name(name), offset) = address else { return Ok(None) };
+        let outside = || PtxError::invalid(i.line, format!("access beyond the end of parameter '{name}'"));
+        let offset = u32::try_from(*offset).map_err(|_| outside())?;
+        match self.find(name) {
+            Some(Binding::LaunchParam(at, bytes)) if !is_store => {
+                if offset + element.total() > bytes {
+                    return Err(outside());
+                }
+                let mut a = [self.sink(); 4];
+                for (index, slot) in (0u32..).zip(a.iter_mut().take(usize::from(element.count))) {
+                    let at = at + offset + index * u32::from(element.bytes);
+                    *slot = if element.wide {
+                        self.constant64(Const64::Param(at, element.bytes, element.signed))
+                    } else {
+                        self.constant32(Const32::Param(at, element.bytes, element.signed))
+                    };
+                }
+                Ok(Some(match (element.count, element.wide) {
+                    (1, false) => Op::Mov32 { d: slots[0], a: a[0] },
+                    (1, true) => Op::Mov64 { d: slots[0], a: a[0] },
+                    (count, wide) => Op::Gather { wide, count, d: slots, a },
+                }))
+            }
+            Some(Binding::Words(first, bytes)) => {
+                if offset + element.total() > bytes {
+                    return Err(outside());
+                }
+                let word = Slot(first.0 + (offset / 4) as u16);
+                let byte = (offset % 4) as u8;
+                Ok(Some(if is_store {
+                    Op::WriteWords { element, a: slots, word, byte }
+                } else {
+                    Op::ReadWords { element, d: slots, word, byte }
+                }))
+            }
+            Some(Binding::Register(..)) if !is_store => Ok(None),
+            _ => Err(unsupported(i)),
+        }
+    }
+
+    /// `atom red`
+    pub(super) fn atomic(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
+        words.ignore(is_scope);
+        let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
+        let ty = words.one_type(i)?;
+        let op = words.take_first();
+        words.done(i)?;
+        let (Some(cell), Some(op)) = (scalar(ty), op.and_then(atomic_op)) else { return Err(unsupported(i)) };
+        let cell = match (op, cell) {
+            (AtomicOp::Add, Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64) => cell,
+            (AtomicOp::Min | AtomicOp::Max, Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64) => cell,
+            (AtomicOp::Inc | AtomicOp::Dec, Scalar::U32) => cell,
+            (
+                AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::CompareSwap,
+                Scalar::U32 | Scalar::U64 | Scalar::S32 | Scalar::S64,
+            ) => pick(cell.is_wide(), Scalar::U64, Scalar::U32),
+            (AtomicOp::Exchange, Scalar::F32) => Scalar::U32,
+            (AtomicOp::Exchange, Scalar::F64) => Scalar::U64,
+            _ => return Err(unsupported(i)),
+        };
+        let file = if cell.is_wide() { File::R64 } else { File::R32 };
+        let is_red = i.opcode == "red";
+        let (d, rest) = match i.operands.as_slice() {
+            rest if is_red => (self.sink(), rest),
+            [d, rest @ ..] => (self.destination(d, file, i.line)?, rest),
+            [] => return Err(unsupported(i)),
+        };
+        let (address, b, c) = match (rest, op) {
+            ([address, b, c], AtomicOp::CompareSwap) => (address, b, Some(c)),
+            ([address, b], op) if op != AtomicOp::CompareSwap => (address, b, None),
+            _ => return Err(unsupported(i)),
+        };
+        let b = self.source(b, ty, i.line)?;
+        let c = c.map_or(Ok(b), |c| self.source(c, ty, i.line))?;
+        let (base, wide, offset) = self.address(address, i.line)?;
+        let address = Address { space, wide, base, offset };
+        // Whether the old value is used is settled when the whole kernel is known.
+        Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used: d != self.sink(), d, b, c }))
+    }
+}
+
+fn atomic_op(word: &str) -> Option<AtomicOp> {
+    Some(match word {
+        "add" => AtomicOp::Add,
+        "min" => AtomicOp::Min,
+        "max" => AtomicOp::Max,
+        "inc" => AtomicOp::Inc,
+        "dec" => AtomicOp::Dec,
+        "and" => AtomicOp::And,
+        "or" => AtomicOp::Or,
+        "xor" => AtomicOp::Xor,
+        "exch" => AtomicOp::Exchange,
+        "cas" => AtomicOp::CompareSwap,
+        _ => return None,
+    })
+}

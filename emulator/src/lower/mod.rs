@@ -1,0 +1,79 @@
+//! Syntax tree in, dense [`Program`]s out: one a kernel, with the device functions that it reaches.
+//!
+//! This is where PTX gets its meaning. What the emulator does not execute exactly is refused here, by its full name
+//! and line, so that a module that loads is a module that runs. Nothing later looks at text again.
+
+mod builder;
+mod dispatch;
+mod exchange;
+mod float;
+mod flow;
+mod function;
+pub mod inst;
+mod integer;
+mod memory;
+mod modifiers;
+mod moves;
+mod operands;
+pub mod program;
+mod storage;
+
+pub use builder::Symbols;
+pub use program::Program;
+
+use crate::ptx::{Module, PtxError, PtxErrorKind};
+use program::SourceTables;
+use std::sync::Arc;
+
+/// The newest `.version` whose instructions have been looked at.
+pub const NEWEST_VERSION: (u32, u32) = (9, 4);
+
+/// The newest `.target` that the emulated device runs.
+const DEVICE_TARGET: u32 = 90;
+
+/// Lowers every kernel of a module.
+///
+/// # Errors
+/// The first instruction that is not executed, a name that is not declared, a recursive call, or a `.version` or
+/// `.target` that is too new.
+pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Vec<Program>, PtxError> {
+    if module.version > NEWEST_VERSION {
+        let (major, minor) = module.version;
+        return Err(PtxError {
+            kind: PtxErrorKind::UnsupportedVersion,
+            line: 0,
+            message: format!(
+                "unsupported PTX version {major}.{minor}: the emulator knows versions up to {}.{}",
+                NEWEST_VERSION.0, NEWEST_VERSION.1
+            ),
+        });
+    }
+    check_target(module.target)?;
+    let source = Arc::new(source_tables(module));
+    let kernels = module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
+    kernels.map(|kernel| function::lower_kernel(module, symbols, kernel, &source)).collect()
+}
+
+fn check_target(target: &str) -> Result<(), PtxError> {
+    let number: String = target.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    match number.parse::<u32>() {
+        Ok(number) if number <= DEVICE_TARGET => Ok(()),
+        Ok(_) => Err(PtxError {
+            kind: PtxErrorKind::Unsupported,
+            line: 0,
+            message: format!("unsupported '.target {target}': the emulated device is sm_{DEVICE_TARGET}"),
+        }),
+        Err(_) => Err(PtxError::invalid(0, format!("malformed '.target {target}'"))),
+    }
+}
+
+fn source_tables(module: &Module<'_>) -> SourceTables {
+    let mut tables = SourceTables {
+        files: module.files.iter().map(|(number, path)| (*number, (*path).to_owned())).collect(),
+        ..SourceTables::default()
+    };
+    for function in &module.functions {
+        function::collect_inlining(function.body.as_deref().unwrap_or_default(), &mut tables);
+    }
+    tables
+}

@@ -1,0 +1,154 @@
+//! Moves, packing, selection, address conversions.
+
+use super::builder::{Binding, Builder, File, Lowered, file_of};
+use super::inst::*;
+use super::modifiers::{Modifiers, operands, unsupported};
+use super::program::{Const64, Special};
+use crate::machine::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::ptx::PtxError;
+use crate::ptx::ast::{Instruction, Operand, Type};
+
+impl<'a> Builder<'_, 'a> {
+    /// `mov`
+    pub(super) fn mov(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let [d, a] = operands(i)?;
+        match (d, a) {
+            (d, Operand::Vector(parts)) => return self.pack(i, ty, d, parts),
+            (Operand::Vector(parts), a) => return self.unpack(i, ty, parts, a),
+            (d, Operand::Name(name)) if name.starts_with("%clock") || name.starts_with("%globaltimer") => {
+                let (what, file) = match *name {
+                    "%clock" | "%clock_lo" | "%globaltimer_lo" => (Clock::Low, File::R32),
+                    "%clock_hi" | "%globaltimer_hi" => (Clock::High, File::R32),
+                    "%clock64" | "%globaltimer" => (Clock::Full, File::R64),
+                    _ => return Err(unsupported(i)),
+                };
+                return Ok(Op::Clock { what, d: self.destination(d, file, i.line)? });
+            }
+            _ => {}
+        }
+        let file = file_of(ty);
+        let d = self.destination(d, file, i.line)?;
+        match file {
+            File::Pred => match self.predicate(a, i.line)? {
+                (a, false) => Ok(Op::MovPred { d, a }),
+                _ => Err(unsupported(i)),
+            },
+            File::R32 => Ok(Op::Mov32 { d, a: self.address_or(a, ty, i)? }),
+            File::R64 => Ok(Op::Mov64 { d, a: self.address_or(a, ty, i)? }),
+        }
+    }
+
+    /// A source, or the address of a kernel parameter or of the grid's identity as 64 bits.
+    fn address_or(&mut self, a: &Operand<'a>, ty: Type, i: &Instruction<'a>) -> Lowered<Slot> {
+        if let Operand::Name(name) | Operand::Offset(name, _) = a {
+            let offset = if let Operand::Offset(_, offset) = a { *offset } else { 0 };
+            match self.find(name) {
+                Some(Binding::LaunchParam(at, _)) if ty.bytes() == 8 => {
+                    return Ok(self.constant64(Const64::Bits(u64::from(at).wrapping_add_signed(offset))));
+                }
+                Some(Binding::Words(..)) => {
+                    return Err(PtxError::unsupported(
+                        i.line,
+                        format!("unsupported address of parameter '{name}' of a device function"),
+                    ));
+                }
+                None if *name == "%gridid" && ty.bytes() == 8 => {
+                    return Ok(self.constant64(Const64::Special(Special::GridId)));
+                }
+                None if self.module.functions.iter().any(|function| function.name == *name) => {
+                    return Err(PtxError::unsupported(i.line, format!("unsupported address of function '{name}'")));
+                }
+                _ => {}
+            }
+        }
+        self.source(a, ty, i.line)
+    }
+
+    fn pack(&mut self, i: &Instruction<'a>, ty: Type, d: &Operand<'a>, parts: &[Operand<'a>]) -> Lowered<Op> {
+        let d = self.destination(d, file_of(ty), i.line)?;
+        let part = Type::Unsigned((ty.bytes() as usize / parts.len().max(1)) as u8);
+        let a = parts.iter().map(|part_of| self.source32(part_of, part, i.line)).collect::<Lowered<Vec<_>>>()?;
+        Ok(match (ty.bytes(), a.as_slice()) {
+            (8, &[a, b]) => Op::Pack64 { d, a, b },
+            (4, &[a, b]) => Op::Pack32 { d, a, b },
+            (8, &[a, b, c, e]) => Op::Pack16x4 { d, a: [a, b, c, e] },
+            (4, &[a, b, c, e]) => Op::Pack8x4 { d, a: [a, b, c, e] },
+            _ => return Err(unsupported(i)),
+        })
+    }
+
+    fn unpack(&mut self, i: &Instruction<'a>, ty: Type, parts: &[Operand<'a>], a: &Operand<'a>) -> Lowered<Op> {
+        let a = self.source(a, ty, i.line)?;
+        let d = parts.iter().map(|part| self.destination(part, File::R32, i.line)).collect::<Lowered<Vec<_>>>()?;
+        Ok(match (ty.bytes(), d.as_slice()) {
+            (8, &[d, e]) => Op::Unpack64 { d, e, a },
+            (4, &[d, e]) => Op::Unpack32 { d, e, a },
+            (8, &[b, c, d, e]) => Op::Unpack16x4 { d: [b, c, d, e], a },
+            (4, &[b, c, d, e]) => Op::Unpack8x4 { d: [b, c, d, e], a },
+            _ => return Err(unsupported(i)),
+        })
+    }
+
+    /// `selp`
+    pub(super) fn select(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let [d, a, b, p] = operands(i)?;
+        let file = file_of(ty);
+        let d = self.destination(d, file, i.line)?;
+        let (mut a, mut b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
+        let (p, negated) = self.predicate(p, i.line)?;
+        if negated {
+            std::mem::swap(&mut a, &mut b);
+        }
+        match file {
+            File::R32 => Ok(Op::Select32 { d, a, b, p }),
+            File::R64 => Ok(Op::Select64 { d, a, b, p }),
+            File::Pred => Err(unsupported(i)),
+        }
+    }
+
+    /// `cvta` and `cvta.to`
+    pub(super) fn cvta(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let to = words.take("to");
+        let space = words.take_first();
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let window = match space {
+            Some("global" | "const") => 0,
+            Some("shared" | "shared::cta") => SHARED_WINDOW,
+            Some("local") => LOCAL_WINDOW,
+            Some("param" | "param::entry") => PARAM_WINDOW,
+            _ => return Err(unsupported(i)),
+        } as i64;
+        if ty.bytes() != 8 {
+            return Err(unsupported(i));
+        }
+        let [d, a] = operands(i)?;
+        let d = self.destination(d, File::R64, i.line)?;
+        let a = self.address_or(a, ty, i)?;
+        if window == 0 {
+            return Ok(Op::Mov64 { d, a });
+        }
+        Ok(Op::Window { d, a, wide: true, window: if to { window.wrapping_neg() } else { window } })
+    }
+
+    /// `isspacep`
+    pub(super) fn isspacep(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let space = match i.modifiers[..] {
+            ["global"] => Space::Global,
+            ["shared" | "shared::cta"] => Space::Shared,
+            ["local"] => Space::Local,
+            ["param" | "param::entry"] => Space::Param,
+            _ => return Err(unsupported(i)),
+        };
+        let [d, a] = operands(i)?;
+        let d = self.destination(d, File::Pred, i.line)?;
+        Ok(Op::IsSpace { space, d, a: self.source64(a, Type::Unsigned(8), i.line)? })
+    }
+}

@@ -1,0 +1,82 @@
+//! Where a kernel's parameters and shared variables lie.
+
+use super::builder::{Binding, Builder, Lowered};
+use crate::ptx::PtxError;
+use crate::ptx::ast::{AddressBase, Function, Operand, Space, Statement, Variable};
+use std::collections::HashSet;
+
+/// Offset and size of every parameter, and the size of all of them.
+pub type ParamLayout = (Vec<(u32, u32)>, u32);
+
+impl<'m, 'a> Builder<'m, 'a> {
+    /// Gives launch parameters their offsets in the parameter buffer.
+    pub(super) fn bind_launch_params(&mut self, kernel: &Function<'a>) -> Lowered<ParamLayout> {
+        let mut layout = Vec::new();
+        let mut end = 0u32;
+        for formal in &kernel.params {
+            let variable = &formal.variable;
+            let Some(bytes) = variable.bytes else {
+                return Err(PtxError::invalid(variable.line, "a kernel parameter must have a size"));
+            };
+            let at = end.next_multiple_of(variable.align.max(1));
+            end = at + bytes;
+            layout.push((at, bytes));
+            self.bind(variable.name, Binding::LaunchParam(at, bytes));
+        }
+        Ok((layout, end))
+    }
+
+    /// Places the shared variables that these functions use; dynamic shared memory follows the static.
+    pub(super) fn lay_out_shared(&mut self, functions: &[&'m Function<'a>]) -> Lowered<()> {
+        let mut used = HashSet::new();
+        let mut inside = Vec::new();
+        for function in functions {
+            gather(function.body.as_deref().unwrap_or_default(), &mut used, &mut inside);
+        }
+        let module = self.module;
+        for variable in module.variables.iter().filter(|variable| variable.space == Space::Shared) {
+            if let Some(bytes) = variable.bytes.filter(|_| used.contains(variable.name)) {
+                let at = self.place(variable, bytes);
+                self.shared.insert(variable.name, at);
+            }
+        }
+        for variable in inside.iter().filter(|variable| variable.bytes.is_some()) {
+            let at = self.place(variable, variable.bytes.unwrap_or(0));
+            self.shared_inside.insert((variable.line, variable.name), at);
+        }
+        let module_dynamic = module.variables.iter().filter(|v| v.space == Space::Shared && used.contains(v.name));
+        let dynamic: Vec<_> =
+            module_dynamic.chain(inside.iter().copied()).filter(|variable| variable.bytes.is_none()).collect();
+        self.dynamic_align = dynamic.iter().map(|variable| variable.align.max(1)).max().unwrap_or(1).max(16);
+        let start = self.shared_bytes.next_multiple_of(self.dynamic_align);
+        for variable in dynamic {
+            self.shared.insert(variable.name, start);
+            self.shared_inside.insert((variable.line, variable.name), start);
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, variable: &Variable<'_>, bytes: u32) -> u32 {
+        let at = self.shared_bytes.next_multiple_of(variable.align.max(1));
+        self.shared_bytes = at + bytes;
+        at
+    }
+}
+
+/// Names that instructions mention, and shared variables declared inside.
+fn gather<'m, 'a>(body: &'m [Statement<'a>], used: &mut HashSet<&'a str>, inside: &mut Vec<&'m Variable<'a>>) {
+    for statement in body {
+        match statement {
+            Statement::Block(inner) => gather(inner, used, inside),
+            Statement::Variable(variable) if variable.space == Space::Shared => inside.push(variable),
+            Statement::Instruction(instruction) => {
+                used.extend(instruction.operands.iter().filter_map(|operand| match operand {
+                    Operand::Name(name) | Operand::Offset(name, _) => Some(*name),
+                    Operand::Address(AddressBase::Name(name), _) => Some(*name),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Atomics: lane after lane, in lane order.
+
+use super::arith::{bits32, bits64};
+use super::execute::Context;
+use super::fault::Fault;
+use super::scattered::{Verb, admit, cell, parts, read, write};
+use crate::lower::inst::{Atomic, AtomicOp, Scalar};
+
+/// Executes an atomic for the lanes of `on`.
+#[inline(never)]
+pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box<Fault>> {
+    let wide = atomic.ty.is_wide();
+    let (b, c) = (cx.lanes.any(atomic.b, wide), cx.lanes.any(atomic.c, wide));
+    let mut old = [0; 32];
+    for part in parts(cx, atomic.address, on) {
+        let bytes = if wide { 8 } else { 4 };
+        admit(cx, &part, bytes, Verb::Update(atomic.result_used))?;
+        for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+            let address = part.addresses[lane];
+            if wide {
+                // Kernels with 64-bit atomics run their blocks one after the other, so two words are one step.
+                old[lane] = read(cx, part.space, lane, address, 8);
+                let new = apply64(atomic.op, atomic.ty, old[lane], b[lane], c[lane]);
+                write(cx, part.space, lane, address, 8, new);
+            } else if let Some(mut cell) = cell(cx, part.space, lane, address) {
+                let (b, c) = (b[lane] as u32, c[lane] as u32);
+                old[lane] = u64::from(cell.update(|old| apply32(atomic.op, atomic.ty, old, b, c)));
+            }
+        }
+    }
+    cx.lanes.set_any(atomic.d, wide, &old, on);
+    Ok(())
+}
+
+fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
+    let signed = ty == Scalar::S32;
+    match op {
+        AtomicOp::Add if ty == Scalar::F32 => bits32(f32::from_bits(old) + f32::from_bits(b)),
+        AtomicOp::Add => old.wrapping_add(b),
+        AtomicOp::Min if signed => (old as i32).min(b as i32) as u32,
+        AtomicOp::Min => old.min(b),
+        AtomicOp::Max if signed => (old as i32).max(b as i32) as u32,
+        AtomicOp::Max => old.max(b),
+        AtomicOp::Inc => if old >= b { 0 } else { old + 1 },
+        AtomicOp::Dec => if old == 0 || old > b { b } else { old - 1 },
+        AtomicOp::And => old & b,
+        AtomicOp::Or => old | b,
+        AtomicOp::Xor => old ^ b,
+        AtomicOp::Exchange => b,
+        AtomicOp::CompareSwap => if old == b { c } else { old },
+    }
+}
+
+fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
+    let signed = ty == Scalar::S64;
+    match op {
+        AtomicOp::Add if ty == Scalar::F64 => bits64(f64::from_bits(old) + f64::from_bits(b)),
+        AtomicOp::Add => old.wrapping_add(b),
+        AtomicOp::Min if signed => (old as i64).min(b as i64) as u64,
+        AtomicOp::Min => old.min(b),
+        AtomicOp::Max if signed => (old as i64).max(b as i64) as u64,
+        AtomicOp::Max => old.max(b),
+        AtomicOp::Inc => if old >= b { 0 } else { old + 1 },
+        AtomicOp::Dec => if old == 0 || old > b { b } else { old - 1 },
+        AtomicOp::And => old & b,
+        AtomicOp::Or => old | b,
+        AtomicOp::Xor => old ^ b,
+        AtomicOp::Exchange => b,
+        AtomicOp::CompareSwap => if old == b { c } else { old },
+    }
+}

@@ -1,0 +1,109 @@
+//! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`.
+//!
+//! Lanes of a warp run in lockstep here, so the lanes that take part are those that are active together. A member mask
+//! that names a running lane which is elsewhere cannot be served, and is a fault rather than a wrong value.
+
+use super::execute::{Context, fault};
+use super::fault::{Fault, FaultKind};
+use super::integer::binary32;
+use super::lanes::Lanes32;
+use crate::lower::inst::{Op, Shuffle, Slot, Vote};
+
+type Outcome = Result<(), Box<Fault>>;
+
+/// Executes an exchange among the lanes of `on`.
+#[inline(never)]
+pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
+    if on == 0 {
+        return Ok(());
+    }
+    match *op {
+        Op::Shuffle { mode, d, p, a, b, c, members } => {
+            check(cx, members, on)?;
+            shuffle(cx, mode, (d, p), (a, b, c), on);
+        }
+        Op::Vote { mode, d, a, negate, members } => {
+            check(cx, members, on)?;
+            let predicate = cx.lanes.pred(a);
+            let votes = if negate { !predicate } else { predicate } & on;
+            let bits = |holds: bool| if holds { u32::MAX } else { 0 };
+            match mode {
+                Vote::Ballot => cx.lanes.set32(d, &[votes; 32], on),
+                Vote::All => cx.lanes.set_pred(d, bits(votes == on), on),
+                Vote::Any => cx.lanes.set_pred(d, bits(votes != 0), on),
+                Vote::Uniform => cx.lanes.set_pred(d, bits(votes == on || votes == 0), on),
+            }
+        }
+        Op::Match { wide, all, d, p, a, members } => {
+            check(cx, members, on)?;
+            let values = cx.lanes.any(a, wide);
+            let same = |lane: usize| {
+                let equal = |other: &usize| on & (1 << other) != 0 && values[*other] == values[lane];
+                (0..32).filter(equal).fold(0u32, |mask, other| mask | 1 << other)
+            };
+            let mut result: Lanes32 = std::array::from_fn(same);
+            if all {
+                let agree = result[on.trailing_zeros() as usize] == on;
+                cx.lanes.set_pred(p, if agree { u32::MAX } else { 0 }, on);
+                result = [if agree { on } else { 0 }; 32];
+            }
+            cx.lanes.set32(d, &result, on);
+        }
+        Op::Redux { op, d, a, members } => {
+            check(cx, members, on)?;
+            let values = *cx.lanes.get32(a);
+            let taking_part = (0..32).filter(|lane| on & (1 << lane) != 0).map(|lane: usize| values[lane]);
+            let total = taking_part.reduce(|x, y| binary32(op, x, y)).unwrap_or(0);
+            cx.lanes.set32(d, &[total; 32], on);
+        }
+        Op::WarpSync { members } => check(cx, members, on)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Every lane that the mask names must be here, or have exited.
+fn check(cx: &Context<'_>, members: Slot, on: u32) -> Outcome {
+    let lane = on.trailing_zeros();
+    let members = cx.lanes.get32(members)[lane as usize];
+    let missing = members & cx.warp.live & !on;
+    if missing == 0 && members & on == on {
+        return Ok(());
+    }
+    let detail = if missing == 0 {
+        format!("a lane that executes a .sync exchange is not in its member mask {members:#010x}")
+    } else {
+        format!("the member mask {members:#010x} of a .sync exchange names lanes {missing:#010x} that run elsewhere")
+    };
+    Err(fault(cx, FaultKind::Undefined, on, detail))
+}
+
+fn shuffle(cx: &mut Context<'_>, mode: Shuffle, (d, p): (Slot, Slot), (a, b, c): (Slot, Slot, Slot), on: u32) {
+    let (values, amounts, controls) = (*cx.lanes.get32(a), *cx.lanes.get32(b), *cx.lanes.get32(c));
+    let mut result = values;
+    let mut in_range = 0;
+    for lane in (0..32u32).filter(|lane| on & (1 << lane) != 0) {
+        let (amount, control) = (amounts[lane as usize] & 31, controls[lane as usize]);
+        let (clamp, segment) = (control & 31, control >> 8 & 31);
+        let highest = (lane & segment) | (clamp & !segment);
+        let lowest = lane & segment;
+        let (source, valid) = match mode {
+            Shuffle::Up => {
+                let source = lane.wrapping_sub(amount) as i32;
+                (source as u32, source >= highest as i32)
+            }
+            Shuffle::Down => (lane + amount, lane + amount <= highest),
+            Shuffle::Butterfly => (lane ^ amount, lane ^ amount <= highest),
+            Shuffle::Index => {
+                let source = lowest | (amount & !segment & 31);
+                (source, source <= highest)
+            }
+        };
+        if valid {
+            in_range |= 1 << lane;
+            result[lane as usize] = values[source as usize & 31];
+        }
+    }
+    cx.lanes.set32(d, &result, on);
+    cx.lanes.set_pred(p, in_range, on);
+}

@@ -1,0 +1,152 @@
+//! What stops a kernel.
+//!
+//! A [`Fault`] is what the machine saw: an instruction, a lane, an address. [`FaultReport`] is what a person reads.
+
+use super::memory::Memory;
+use crate::lower::program::{Frame, Program};
+
+/// The kinds of fault, by the words that reports use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Outside every allocation.
+    OutOfBounds,
+    /// Not a multiple of the access size.
+    Misaligned,
+    /// Inside an allocation that was freed.
+    UseAfterFree,
+    /// In the first 64 KiB.
+    Null,
+    /// A barrier that some warps can never reach.
+    BarrierDeadlock,
+    /// `trap`.
+    Trap,
+    /// A failed device-side `assert`.
+    Assert,
+    /// An instruction used in a way that PTX leaves undefined.
+    Undefined,
+}
+
+impl FaultKind {
+    /// The word that stands for it in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::OutOfBounds => "out_of_bounds",
+            Self::Misaligned => "misaligned",
+            Self::UseAfterFree => "use_after_free",
+            Self::Null => "null",
+            Self::BarrierDeadlock => "barrier_deadlock",
+            Self::Trap => "trap",
+            Self::Assert => "assert",
+            Self::Undefined => "undefined",
+        }
+    }
+}
+
+/// A fault as the machine saw it.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// Its kind.
+    pub kind: FaultKind,
+    /// The instruction, if one instruction is to blame.
+    pub pc: Option<u32>,
+    /// The warp and lane of the lowest thread.
+    pub lane: Option<(u32, u32)>,
+    /// Address and size of an access, with the space it was in.
+    pub access: Option<Access>,
+    /// A sentence's worth of detail, for kinds that no access explains.
+    pub detail: String,
+}
+
+/// A faulting access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// `reads`, `writes` or `updates`.
+    pub verb: &'static str,
+    /// `global`, `shared`, `local` or `parameter`.
+    pub space: &'static str,
+    /// The address, within its space unless that is global.
+    pub address: u64,
+    /// Bytes.
+    pub size: u32,
+    /// Bytes that the space has, unless it is global.
+    pub limit: Option<u64>,
+}
+
+/// A fault as a person reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultReport {
+    /// The word for its kind.
+    pub kind: &'static str,
+    /// One sentence that says what happened, and where.
+    pub message: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Block index.
+    pub block: [u32; 3],
+    /// Thread index of the lowest faulting thread.
+    pub thread: Option<[u32; 3]>,
+    /// Address of the access.
+    pub address: Option<u64>,
+    /// Bytes of the access.
+    pub size: Option<u32>,
+    /// Source frames, innermost first.
+    pub frames: Vec<Frame>,
+    /// Line in the PTX text.
+    pub ptx_line: Option<u32>,
+    /// What the driver reports.
+    pub class: FaultKind,
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
+}
+
+impl FaultReport {
+    /// Words a fault of `program` in `block`, whose dimensions are `dim`.
+    pub fn new(fault: &Fault, program: &Program, block: [u32; 3], dim: [u32; 3], memory: &Memory) -> Self {
+        let frames = fault.pc.map(|pc| program.frames(pc)).unwrap_or_default();
+        let ptx_line = fault.pc.map(|pc| program.positions[pc as usize].ptx_line);
+        let thread = fault.lane.map(|(warp, lane)| {
+            let linear = warp * 32 + lane;
+            [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
+        });
+        let mut message = format!("kernel '{}'", program.name);
+        if let Some(frame) = frames.first() {
+            message += &format!(" at {}:{}:{}", frame.file, frame.line, frame.column);
+        } else if let Some(line) = ptx_line {
+            message += &format!(" at PTX line {line}");
+        }
+        message += &format!(", block {}", triple(block));
+        if let Some(thread) = thread {
+            message += &format!(", thread {}", triple(thread));
+        }
+        message += ": ";
+        message += &match &fault.access {
+            Some(access) => describe(fault.kind, access, memory),
+            None => fault.detail.clone(),
+        };
+        Self {
+            kind: fault.kind.word(),
+            message,
+            kernel: program.name.clone(),
+            block,
+            thread,
+            address: fault.access.map(|access| access.address),
+            size: fault.access.map(|access| access.size),
+            frames,
+            ptx_line,
+            class: fault.kind,
+        }
+    }
+}
+
+fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
+    let Access { verb, space, address, size, limit } = *access;
+    let what = format!("{verb} {size} bytes of {space} memory at {address:#x}");
+    match (kind, limit) {
+        (FaultKind::Misaligned, _) => format!("{what}, which is not a multiple of {size}"),
+        (FaultKind::Null, _) => format!("{what}, a null pointer"),
+        (_, Some(limit)) => format!("{what}, but the {space} memory here has {limit} bytes"),
+        (_, None) => format!("{what}, {}", memory.locate(address)),
+    }
+}

@@ -1,0 +1,295 @@
+//! Integer operations on one value, as PTX defines them.
+//!
+//! Division by zero is undefined in PTX; like the hardware, an unsigned quotient is all ones and a remainder is the
+//! dividend.
+
+use crate::lower::inst::{Binary, Count, Shift, Ternary, Unary};
+
+/// One operand, 32 bits.
+pub fn unary32(op: Unary, a: u32) -> u32 {
+    match op {
+        Unary::Not => !a,
+        Unary::Neg => a.wrapping_neg(),
+        Unary::Abs => (a as i32).wrapping_abs() as u32,
+        Unary::Abs16 => i32::from(a as i16).wrapping_abs() as u32,
+        Unary::Cnot => u32::from(a == 0),
+        Unary::Brev => a.reverse_bits(),
+        Unary::Sext8 => i32::from(a as i8) as u32,
+        Unary::Sext16 => i32::from(a as i16) as u32,
+        Unary::Zext8 => a & 0xff,
+        Unary::Zext16 => a & 0xffff,
+        Unary::Sext32 | Unary::Zext32 => a,
+        Unary::FloatNeg => a ^ 0x8000_0000,
+        Unary::FloatAbs => a & 0x7fff_ffff,
+    }
+}
+
+/// One operand, 64 bits.
+pub fn unary64(op: Unary, a: u64) -> u64 {
+    match op {
+        Unary::Not => !a,
+        Unary::Neg => a.wrapping_neg(),
+        Unary::Abs => (a as i64).wrapping_abs() as u64,
+        Unary::Abs16 => i64::from(a as i16).wrapping_abs() as u64,
+        Unary::Cnot => u64::from(a == 0),
+        Unary::Brev => a.reverse_bits(),
+        Unary::Sext8 => i64::from(a as i8) as u64,
+        Unary::Sext16 => i64::from(a as i16) as u64,
+        Unary::Sext32 => i64::from(a as i32) as u64,
+        Unary::Zext8 => a & 0xff,
+        Unary::Zext16 => a & 0xffff,
+        Unary::Zext32 => a & 0xffff_ffff,
+        Unary::FloatNeg => a ^ (1 << 63),
+        Unary::FloatAbs => a & !(1 << 63),
+    }
+}
+
+/// Bit counts, 32 bits.
+pub fn count32(op: Count, a: u32) -> u32 {
+    let found = |a: u32| if a == 0 { u32::MAX } else { 31 - a.leading_zeros() };
+    let shift = |a: u32| if a == 0 { u32::MAX } else { a.leading_zeros() };
+    let signed = if (a as i32) < 0 { !a } else { a };
+    match op {
+        Count::Popc => a.count_ones(),
+        Count::Clz => a.leading_zeros(),
+        Count::BfindU => found(a),
+        Count::BfindS => found(signed),
+        Count::BfindShiftU => shift(a),
+        Count::BfindShiftS => shift(signed),
+    }
+}
+
+/// Bit counts, 64 bits.
+pub fn count64(op: Count, a: u64) -> u32 {
+    let found = |a: u64| if a == 0 { u32::MAX } else { 63 - a.leading_zeros() };
+    let shift = |a: u64| if a == 0 { u32::MAX } else { a.leading_zeros() };
+    let signed = if (a as i64) < 0 { !a } else { a };
+    match op {
+        Count::Popc => a.count_ones(),
+        Count::Clz => a.leading_zeros(),
+        Count::BfindU => found(a),
+        Count::BfindS => found(signed),
+        Count::BfindShiftU => shift(a),
+        Count::BfindShiftS => shift(signed),
+    }
+}
+
+/// Two operands, 32 bits.
+pub fn binary32(op: Binary, a: u32, b: u32) -> u32 {
+    let (sa, sb) = (a as i32, b as i32);
+    match op {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Sub => a.wrapping_sub(b),
+        Binary::MulLo => a.wrapping_mul(b),
+        Binary::MulHiU => ((u64::from(a) * u64::from(b)) >> 32) as u32,
+        Binary::MulHiS => ((i64::from(sa) * i64::from(sb)) >> 32) as u32,
+        Binary::DivU => a.checked_div(b).unwrap_or(u32::MAX),
+        Binary::DivS if b == 0 => u32::MAX,
+        Binary::DivS => sa.wrapping_div(sb) as u32,
+        Binary::RemU => a.checked_rem(b).unwrap_or(a),
+        Binary::RemS if b == 0 => a,
+        Binary::RemS => sa.wrapping_rem(sb) as u32,
+        Binary::MinU => a.min(b),
+        Binary::MinS => sa.min(sb) as u32,
+        Binary::MaxU => a.max(b),
+        Binary::MaxS => sa.max(sb) as u32,
+        Binary::And => a & b,
+        Binary::Or => a | b,
+        Binary::Xor => a ^ b,
+        Binary::AddSat => sa.saturating_add(sb) as u32,
+        Binary::SubSat => sa.saturating_sub(sb) as u32,
+        Binary::Mul24U => (a & 0xff_ffff).wrapping_mul(b & 0xff_ffff),
+        Binary::Mul24S => ((sa << 8) >> 8).wrapping_mul((sb << 8) >> 8) as u32,
+    }
+}
+
+/// Two operands, 64 bits.
+pub fn binary64(op: Binary, a: u64, b: u64) -> u64 {
+    let (sa, sb) = (a as i64, b as i64);
+    match op {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Sub => a.wrapping_sub(b),
+        Binary::MulLo => a.wrapping_mul(b),
+        Binary::MulHiU => ((u128::from(a) * u128::from(b)) >> 64) as u64,
+        Binary::MulHiS => ((i128::from(sa) * i128::from(sb)) >> 64) as u64,
+        Binary::DivU => a.checked_div(b).unwrap_or(u64::MAX),
+        Binary::DivS if b == 0 => u64::MAX,
+        Binary::DivS => sa.wrapping_div(sb) as u64,
+        Binary::RemU => a.checked_rem(b).unwrap_or(a),
+        Binary::RemS if b == 0 => a,
+        Binary::RemS => sa.wrapping_rem(sb) as u64,
+        Binary::MinU => a.min(b),
+        Binary::MinS => sa.min(sb) as u64,
+        Binary::MaxU => a.max(b),
+        Binary::MaxS => sa.max(sb) as u64,
+        Binary::And => a & b,
+        Binary::Or => a | b,
+        Binary::Xor => a ^ b,
+        Binary::AddSat => sa.saturating_add(sb) as u64,
+        Binary::SubSat => sa.saturating_sub(sb) as u64,
+        Binary::Mul24U | Binary::Mul24S => a.wrapping_mul(b),
+    }
+}
+
+/// Two 16-bit operands, whose upper halves may hold anything.
+pub fn binary16(op: Binary, signed: bool, a: u32, b: u32) -> u32 {
+    if signed {
+        let (a, b) = (i32::from(a as i16), i32::from(b as i16));
+        match op {
+            Binary::MulHiS => (a.wrapping_mul(b) >> 16) as u32,
+            op => binary32(op, a as u32, b as u32),
+        }
+    } else {
+        let (a, b) = (a & 0xffff, b & 0xffff);
+        match op {
+            Binary::MulHiU => a.wrapping_mul(b) >> 16,
+            op => binary32(op, a, b),
+        }
+    }
+}
+
+/// A shift of 64 bits, the amount clamped.
+pub fn shift64(op: Shift, a: u64, amount: u32) -> u64 {
+    match op {
+        Shift::Left => a.checked_shl(amount).unwrap_or(0),
+        Shift::RightU => a.checked_shr(amount).unwrap_or(0),
+        Shift::RightS => ((a as i64) >> amount.min(63)) as u64,
+    }
+}
+
+/// 32 × 32 → 64 bits.
+pub fn mul_wide(signed: bool, a: u32, b: u32) -> u64 {
+    if signed { (i64::from(a as i32) * i64::from(b as i32)) as u64 } else { u64::from(a) * u64::from(b) }
+}
+
+/// 16 × 16 → 32 bits.
+pub fn mul_wide16(signed: bool, a: u32, b: u32) -> u32 {
+    if signed {
+        i32::from(a as i16).wrapping_mul(i32::from(b as i16)) as u32
+    } else {
+        (a & 0xffff).wrapping_mul(b & 0xffff)
+    }
+}
+
+/// Three operands, 32 bits.
+pub fn ternary32(op: Ternary, a: u32, b: u32, c: u32) -> u32 {
+    let funnel = u64::from(b) << 32 | u64::from(a);
+    match op {
+        Ternary::MadLo => a.wrapping_mul(b).wrapping_add(c),
+        Ternary::MadHiU => binary32(Binary::MulHiU, a, b).wrapping_add(c),
+        Ternary::MadHiS => binary32(Binary::MulHiS, a, b).wrapping_add(c),
+        Ternary::SadU => c.wrapping_add(a.abs_diff(b)),
+        Ternary::SadS => c.wrapping_add((a as i32).abs_diff(b as i32)),
+        Ternary::BfeU => bfe(u64::from(a), b, c, 32, false) as u32,
+        Ternary::BfeS => bfe(u64::from(a), b, c, 32, true) as u32,
+        Ternary::Prmt => prmt(a, b, c),
+        Ternary::ShfLeftWrap => (funnel << (c & 31) >> 32) as u32,
+        Ternary::ShfLeftClamp => (funnel << c.min(32) >> 32) as u32,
+        Ternary::ShfRightWrap => (funnel >> (c & 31)) as u32,
+        Ternary::ShfRightClamp => (funnel >> c.min(32)) as u32,
+        Ternary::Lop3(table) => lop3(table, a, b, c),
+        Ternary::Dp4aUU => dp4a(a, b, c, false, false),
+        Ternary::Dp4aSS => dp4a(a, b, c, true, true),
+        Ternary::Dp4aUS => dp4a(a, b, c, false, true),
+        Ternary::Dp4aSU => dp4a(a, b, c, true, false),
+    }
+}
+
+fn dp4a(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
+    let byte = |value: u8, signed: bool| if signed { i32::from(value as i8) } else { i32::from(value) };
+    let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    products.fold(c, |sum, (a, b)| sum.wrapping_add((byte(a, a_signed) * byte(b, b_signed)) as u32))
+}
+
+fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
+    (0..8u32).filter(|row| table >> row & 1 == 1).fold(0, |result, row| {
+        let term = |value: u32, bit: u32| if row >> bit & 1 == 1 { value } else { !value };
+        result | (term(a, 2) & term(b, 1) & term(c, 0))
+    })
+}
+
+fn prmt(a: u32, b: u32, selector: u32) -> u32 {
+    let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
+    u32::from_le_bytes(std::array::from_fn(|at| {
+        let choice = selector >> (4 * at);
+        let byte = bytes[choice as usize & 7];
+        if choice & 8 == 0 { byte } else { ((byte as i8) >> 7) as u8 }
+    }))
+}
+
+/// Bit-field extract: `length` bits from `position` of a value of `width` bits.
+pub fn bfe(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 {
+    let (position, length) = (position & 0xff, length & 0xff);
+    let top = width - 1;
+    let sign = if !signed || length == 0 { 0 } else { a >> (position + length - 1).min(top) & 1 };
+    (0..width).fold(0, |result, bit| {
+        let source = if bit < length && position + bit <= top { a >> (position + bit) & 1 } else { sign };
+        result | source << bit
+    })
+}
+
+/// Bit-field insert: the low `length` bits of `a` into `b` at `position`.
+pub fn bfi(a: u64, b: u64, position: u32, length: u32, width: u32) -> u64 {
+    let (position, length) = (position & 0xff, length & 0xff);
+    if position >= width {
+        return b;
+    }
+    let length = length.min(width - position);
+    let field = if length == 64 { u64::MAX } else { (1 << length) - 1 };
+    (b & !(field << position)) | (a & field) << position
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn division_by_zero_does_what_hardware_does() {
+        assert_eq!((binary32(Binary::DivU, 7, 0), binary32(Binary::RemU, 7, 0)), (u32::MAX, 7));
+        assert_eq!(binary32(Binary::DivS, i32::MIN as u32, u32::MAX), i32::MIN as u32);
+    }
+
+    #[test]
+    fn prmt_selects_and_replicates_signs() {
+        assert_eq!(prmt(0x3322_1100, 0x7766_5544, 0x7531), 0x7755_3311);
+        assert_eq!(prmt(0x0000_0080, 0, 0x0008), 0x8080_80ff);
+    }
+
+    #[test]
+    fn funnel_shifts() {
+        assert_eq!(ternary32(Ternary::ShfLeftWrap, 0x8000_0000, 1, 1), 3);
+        assert_eq!(ternary32(Ternary::ShfRightWrap, 0, 1, 1), 0x8000_0000);
+        assert_eq!(ternary32(Ternary::ShfRightClamp, 5, 9, 40), 9);
+    }
+
+    proptest! {
+        #[test]
+        fn bit_fields_agree_with_shifts(a: u32, b: u32, position in 0u32..40, length in 0u32..40) {
+            let field = if length >= 32 { u32::MAX } else { (1 << length) - 1 };
+            let shifted = if position > 31 { 0 } else { a >> position };
+            prop_assert_eq!(ternary32(Ternary::BfeU, a, position, length), shifted & field);
+            let inserted = if position > 31 { b } else { (b & !(field << position)) | ((a & field) << position) };
+            prop_assert_eq!(bfi(u64::from(a), u64::from(b), position, length, 32) as u32, inserted);
+        }
+
+        #[test]
+        fn lop3_is_its_table(a: u32, b: u32, c: u32) {
+            prop_assert_eq!(lop3(0xf0 & 0xcc, a, b, c), a & b);
+            prop_assert_eq!(lop3(0xf0 ^ 0xcc ^ 0xaa, a, b, c), a ^ b ^ c);
+            prop_assert_eq!(lop3((0xf0 & 0xcc) | 0xaa, a, b, c), (a & b) | c);
+        }
+
+        #[test]
+        fn high_halves_agree_with_wide_products(a: u64, b: u64) {
+            prop_assert_eq!(binary64(Binary::MulHiU, a, b), ((u128::from(a) * u128::from(b)) >> 64) as u64);
+            prop_assert_eq!(binary32(Binary::MulHiS, a as u32, b as u32), ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
+        }
+
+        #[test]
+        fn sixteen_bits_ignore_upper_halves(a: u32, b: u32) {
+            prop_assert_eq!(binary16(Binary::MaxS, true, a, b) as i16, (a as i16).max(b as i16));
+            prop_assert_eq!(binary16(Binary::DivU, false, a, b | 1) as u16, (a as u16) / (b as u16 | 1));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Device memory: allocations at virtual, deterministic addresses.
+//!
+//! Allocations are multiples of 512 bytes apart with a gap that belongs to nobody, and no address is used twice, so
+//! an access beyond an allocation or to freed memory is always caught. Words are relaxed atomics: blocks may run on
+//! several threads, and a race of the kernel is then a race of values, never of the emulator's memory.
+
+use super::address::GLOBAL_BASE;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Allocations begin at multiples of this.
+const ALIGNMENT: u64 = 512;
+/// At least this many bytes between allocations belong to nobody.
+const GAP: u64 = 64 * 1024;
+
+/// One allocation.
+#[derive(Debug)]
+pub struct Allocation {
+    /// First address.
+    pub base: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// The contents; one word more than needed when the size is not a multiple of 4.
+    pub words: Vec<AtomicU32>,
+    /// The module variable it holds, if any.
+    pub name: Option<String>,
+    /// Whether it holds a `.const` variable.
+    pub is_const: bool,
+}
+
+impl Allocation {
+    /// Whether `[address, address + bytes)` lies inside.
+    #[inline(always)]
+    pub fn contains(&self, address: u64, bytes: u64) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        offset < self.bytes && self.bytes - offset >= bytes
+    }
+}
+
+/// An access that no allocation holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAllocated;
+
+/// All of device memory.
+#[derive(Debug)]
+pub struct Memory {
+    allocations: Vec<Arc<Allocation>>,
+    freed: Vec<(u64, u64)>,
+    next: u64,
+    in_use: u64,
+    capacity: u64,
+}
+
+impl Memory {
+    /// Empty memory of `capacity` bytes.
+    pub fn new(capacity: u64) -> Self {
+        Self { allocations: Vec::new(), freed: Vec::new(), next: GLOBAL_BASE, in_use: 0, capacity }
+    }
+
+    /// Allocates zeroed memory; `None` if the device (or the host) has no room.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        self.allocate_named(bytes, None, false)
+    }
+
+    /// Allocates memory for a module variable.
+    pub fn allocate_named(&mut self, bytes: u64, name: Option<String>, is_const: bool) -> Option<u64> {
+        if bytes == 0 || bytes > self.capacity - self.in_use {
+            return None;
+        }
+        let count = usize::try_from(bytes.div_ceil(4)).ok()?;
+        Vec::<u32>::new().try_reserve_exact(count).ok()?;
+        // Zeroed by the host's allocator and converted in place: untouched pages cost nothing.
+        let words = vec![0u32; count].into_iter().map(AtomicU32::new).collect();
+        let base = self.next;
+        self.next = (base + bytes + GAP).next_multiple_of(ALIGNMENT);
+        self.in_use += bytes;
+        self.allocations.push(Arc::new(Allocation { base, bytes, words, name, is_const }));
+        Some(base)
+    }
+
+    /// Frees the allocation that begins at `base`.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] if none does.
+    pub fn free(&mut self, base: u64) -> Result<(), NotAllocated> {
+        let at = self.allocations.binary_search_by_key(&base, |allocation| allocation.base).map_err(|_| NotAllocated)?;
+        let allocation = self.allocations.remove(at);
+        self.in_use -= allocation.bytes;
+        self.freed.push((allocation.base, allocation.bytes));
+        Ok(())
+    }
+
+    /// Frees everything.
+    pub fn clear(&mut self) {
+        self.freed.extend(self.allocations.drain(..).map(|allocation| (allocation.base, allocation.bytes)));
+        self.in_use = 0;
+    }
+
+    /// Free and total bytes.
+    pub fn available(&self) -> (u64, u64) {
+        (self.capacity - self.in_use, self.capacity)
+    }
+
+    /// The index of the allocation that holds `address`.
+    #[inline]
+    pub fn index_of(&self, address: u64) -> Option<usize> {
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let index = after.checked_sub(1)?;
+        self.allocations[index].contains(address, 1).then_some(index)
+    }
+
+    /// The allocation at an index of [`Memory::index_of`].
+    #[inline(always)]
+    pub fn at(&self, index: usize) -> Option<&Allocation> {
+        self.allocations.get(index).map(Arc::as_ref)
+    }
+
+    /// The allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<&Allocation> {
+        self.index_of(address).and_then(|index| self.at(index))
+    }
+
+    fn range(&self, address: u64, bytes: u64) -> Result<&Allocation, NotAllocated> {
+        self.find(address).filter(|allocation| allocation.contains(address, bytes)).ok_or(NotAllocated)
+    }
+
+    /// Copies into device memory.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] if the range is not inside one allocation.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), NotAllocated> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let allocation = self.range(address, bytes.len() as u64)?;
+        let start = (address - allocation.base) as usize;
+        let (mut at, mut rest) = (start, bytes);
+        while !rest.is_empty() {
+            let (inside, take) = (at % 4, (4 - at % 4).min(rest.len()));
+            if take == 4 {
+                let whole = rest.len() / 4;
+                let words = &allocation.words[at / 4..at / 4 + whole];
+                for (word, chunk) in words.iter().zip(rest.chunks_exact(4)) {
+                    word.store(u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]), Relaxed);
+                }
+                at += whole * 4;
+                rest = &rest[whole * 4..];
+                continue;
+            }
+            let word = &allocation.words[at / 4];
+            let mut value = word.load(Relaxed).to_le_bytes();
+            value[inside..inside + take].copy_from_slice(&rest[..take]);
+            word.store(u32::from_le_bytes(value), Relaxed);
+            at += take;
+            rest = &rest[take..];
+        }
+        Ok(())
+    }
+
+    /// Copies out of device memory.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] if the range is not inside one allocation.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), NotAllocated> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let allocation = self.range(address, bytes.len() as u64)?;
+        let mut at = (address - allocation.base) as usize;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (inside, take) = (at % 4, (4 - at % 4).min(rest.len()));
+            if take == 4 {
+                let whole = rest.len() / 4;
+                let (now, later) = rest.split_at_mut(whole * 4);
+                let words = &allocation.words[at / 4..at / 4 + whole];
+                for (word, chunk) in words.iter().zip(now.chunks_exact_mut(4)) {
+                    chunk.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+                }
+                at += whole * 4;
+                rest = later;
+                continue;
+            }
+            let value = allocation.words[at / 4].load(Relaxed).to_le_bytes();
+            let (now, later) = rest.split_at_mut(take);
+            now.copy_from_slice(&value[inside..inside + take]);
+            at += take;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Fills `count` elements of `pattern`'s size.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] if the range is not inside one allocation.
+    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), NotAllocated> {
+        let total = count * pattern.len() as u64;
+        if total == 0 {
+            return Ok(());
+        }
+        self.range(address, total)?;
+        let chunk: Vec<u8> = pattern.iter().copied().cycle().take(pattern.len() * 1024).collect();
+        let mut done = 0;
+        while done < total {
+            let now = (total - done).min(chunk.len() as u64);
+            self.write(address + done, &chunk[..now as usize])?;
+            done += now;
+        }
+        Ok(())
+    }
+
+    /// Copies within device memory; the ranges may overlap.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] if either range is not inside one allocation.
+    pub fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<(), NotAllocated> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.range(to, bytes)?;
+        self.range(from, bytes)?;
+        let mut buffer = vec![0; usize::try_from(bytes).map_err(|_| NotAllocated)?];
+        self.read(from, &mut buffer)?;
+        self.write(to, &buffer)
+    }
+
+    /// Whether `address` lies in memory that was freed.
+    pub fn was_freed(&self, address: u64) -> bool {
+        self.freed.iter().any(|&(base, bytes)| address.wrapping_sub(base) < bytes)
+    }
+
+    /// Says where `address` is, relative to the nearest allocation.
+    pub fn locate(&self, address: u64) -> String {
+        if let Some(&(base, bytes)) = self.freed.iter().find(|&&(base, bytes)| address.wrapping_sub(base) < bytes) {
+            return format!("{} bytes into a {bytes}-byte allocation at {base:#x} that was freed", address - base);
+        }
+        let describe = |allocation: &Allocation| {
+            let name = allocation.name.as_ref().map(|name| format!(" (variable '{name}')")).unwrap_or_default();
+            format!("a {}-byte allocation at {:#x}{name}", allocation.bytes, allocation.base)
+        };
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let below = after.checked_sub(1).map(|index| &self.allocations[index]);
+        let above = self.allocations.get(after);
+        let past = below.map(|allocation| address - allocation.base.saturating_add(allocation.bytes).min(address));
+        let before = above.map(|allocation| allocation.base - address);
+        match (below, above, past, before) {
+            (Some(below), _, Some(0), _) if address < below.base + below.bytes => {
+                format!("which runs past the end of {}", describe(below))
+            }
+            (Some(below), _, Some(past), before) if before.is_none_or(|before| past <= before) => match past {
+                0 => format!("just past the end of {}", describe(below)),
+                past => format!("{past} bytes past the end of {}", describe(below)),
+            },
+            (_, Some(above), _, Some(before)) => format!("{before} bytes before {}", describe(above)),
+            _ => "but nothing is allocated".to_owned(),
+        }
+    }
+}

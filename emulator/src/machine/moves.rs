@@ -1,0 +1,101 @@
+//! Packing, unpacking and call parameters.
+
+use super::address::resolve;
+use super::lanes::Lanes;
+use crate::lower::inst::{Element, Op, Slot, Space};
+
+fn part(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
+    values.map(|value| (value >> shift & mask) as u32)
+}
+
+/// Executes an operation that only moves bits.
+pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
+    match *op {
+        Op::Pack64 { d, a, b } => lanes.widen2(d, (a, b), m, |a, b| u64::from(b) << 32 | u64::from(a)),
+        Op::Unpack64 { d, e, a } => {
+            let values = *lanes.get64(a);
+            lanes.set32(d, &part(&values, 0, u64::MAX), m);
+            lanes.set32(e, &part(&values, 32, u64::MAX), m);
+        }
+        Op::Pack32 { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| b << 16 | a & 0xffff),
+        Op::Unpack32 { d, e, a } => {
+            let values = *lanes.get32(a);
+            lanes.set32(d, &values.map(|value| value & 0xffff), m);
+            lanes.set32(e, &values.map(|value| value >> 16), m);
+        }
+        Op::Pack16x4 { d, a } => {
+            let parts = a.map(|slot| *lanes.get32(slot));
+            let pack = |lane: usize| (0..4).fold(0, |all, at| all | u64::from(parts[at][lane] & 0xffff) << (16 * at));
+            lanes.set64(d, &std::array::from_fn(pack), m);
+        }
+        Op::Unpack16x4 { d, a } => {
+            let values = *lanes.get64(a);
+            for (at, slot) in (0u32..).zip(d) {
+                lanes.set32(slot, &part(&values, 16 * at, 0xffff), m);
+            }
+        }
+        Op::Pack8x4 { d, a } => {
+            let parts = a.map(|slot| *lanes.get32(slot));
+            let pack = |lane: usize| (0..4).fold(0, |all, at| all | (parts[at][lane] & 0xff) << (8 * at));
+            lanes.set32(d, &std::array::from_fn(pack), m);
+        }
+        Op::Unpack8x4 { d, a } => {
+            let values = lanes.get32(a).map(u64::from);
+            for (at, slot) in (0u32..).zip(d) {
+                lanes.set32(slot, &part(&values, 8 * at, 0xff), m);
+            }
+        }
+        Op::Gather { wide, count, d, a } => {
+            let values = a.map(|slot| lanes.any(slot, wide));
+            for (slot, value) in d.iter().zip(&values).take(usize::from(count)) {
+                lanes.set_any(*slot, wide, value, m);
+            }
+        }
+        Op::ReadWords { element, d, word, byte } => read_words(lanes, element, d, word, byte, m),
+        Op::WriteWords { element, a, word, byte } => write_words(lanes, element, a, word, byte, m),
+        Op::IsSpace { space, d, a } => {
+            let bits = lanes.test64(a, a, |a, _| match (space, resolve(a).0) {
+                (Space::Const, _) => false,
+                (wanted, found) => wanted == found,
+            });
+            lanes.set_pred(d, bits, m);
+        }
+        Op::ActiveMask { d } => lanes.set32(d, &[m; 32], m),
+        _ => {}
+    }
+}
+
+/// Extends the low `bytes` of a value to 64 bits.
+pub fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
+    let up = 64 - 8 * u32::from(bytes);
+    if signed { ((value << up) as i64 >> up) as u64 } else { value << up >> up }
+}
+
+fn read_words(lanes: &mut Lanes<'_>, element: Element, d: [Slot; 4], word: Slot, byte: u8, m: u32) {
+    for (index, slot) in (0u32..).zip(d).take(usize::from(element.count)) {
+        let at = u32::from(byte) + index * u32::from(element.bytes);
+        let first = *lanes.get32(Slot(word.0 + (at / 4) as u16));
+        let second = if element.bytes == 8 { *lanes.get32(Slot(word.0 + (at / 4) as u16 + 1)) } else { [0; 32] };
+        let value = std::array::from_fn(|lane| {
+            let both = u64::from(second[lane]) << 32 | u64::from(first[lane]);
+            extend(both >> (8 * (at % 4)), element.bytes, element.signed)
+        });
+        lanes.set_any(slot, element.wide, &value, m);
+    }
+}
+
+fn write_words(lanes: &mut Lanes<'_>, element: Element, a: [Slot; 4], word: Slot, byte: u8, m: u32) {
+    for (index, slot) in (0u32..).zip(a).take(usize::from(element.count)) {
+        let at = u32::from(byte) + index * u32::from(element.bytes);
+        let target = Slot(word.0 + (at / 4) as u16);
+        let value = lanes.any(slot, element.wide);
+        let shift = 8 * (at % 4);
+        let field = if element.bytes >= 4 { u32::MAX } else { ((1 << (8 * u32::from(element.bytes))) - 1) << shift };
+        let old = *lanes.get32(target);
+        let low = std::array::from_fn(|lane| (old[lane] & !field) | ((value[lane] as u32) << shift & field));
+        lanes.set32(target, &low, m);
+        if element.bytes == 8 {
+            lanes.set32(Slot(target.0 + 1), &value.map(|value| (value >> 32) as u32), m);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The arithmetic that is not worth vectorising: one lane after the other, out of the loop's way.
+
+use super::arith::{shift_left32, shift_right32};
+use super::convert;
+use super::float;
+use super::integer;
+use super::lanes::Lanes;
+use crate::lower::inst::{Binary, Cmp, Combine, Conversion, Float2, FloatClass, FloatMode, Op, Scalar, Shift, Slot};
+
+/// Executes an operation that touches registers only.
+#[inline(never)]
+pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
+    match *op {
+        Op::Unary32 { op, d, a } => lanes.map1_32(d, (a,), m, |a| integer::unary32(op, a)),
+        Op::Unary64 { op, d, a } => lanes.map1_64(d, (a,), m, |a| integer::unary64(op, a)),
+        Op::Count32 { op, d, a } => lanes.map1_32(d, (a,), m, |a| integer::count32(op, a)),
+        Op::Count64 { op, d, a } => lanes.narrow(d, (a,), m, |a| integer::count64(op, a)),
+        Op::Binary16 { op, signed, d, a, b } => {
+            lanes.map2_32(d, (a, b), m, |a, b| integer::binary16(op, signed, a, b));
+        }
+        Op::Shift64 { op, d, a, b } => {
+            let amounts = *lanes.get32(b);
+            let mut result = *lanes.get64(a);
+            for (value, amount) in result.iter_mut().zip(amounts) {
+                *value = integer::shift64(op, *value, amount);
+            }
+            lanes.set64(d, &result, m);
+        }
+        Op::Shift16 { op, d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| match op {
+            Shift::Left => shift_left32(a, b),
+            Shift::RightU => shift_right32(a & 0xffff, b),
+            Shift::RightS => (i32::from(a as i16) >> b.min(31)) as u32,
+        }),
+        Op::Ternary32 { op, d, a, b, c } => lanes.map3_32(d, (a, b, c), m, |a, b, c| integer::ternary32(op, a, b, c)),
+        Op::MadLo64 { d, a, b, c } => {
+            lanes.map3_64(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+        }
+        Op::MadHi64 { signed, d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| {
+            let op = if signed { Binary::MulHiS } else { Binary::MulHiU };
+            integer::binary64(op, a, b).wrapping_add(c)
+        }),
+        Op::MadWide { signed, d, a, b, c } => {
+            let (a, b, c) = (*lanes.get32(a), *lanes.get32(b), *lanes.get64(c));
+            let result = std::array::from_fn(|lane| integer::mul_wide(signed, a[lane], b[lane]).wrapping_add(c[lane]));
+            lanes.set64(d, &result, m);
+        }
+        Op::MulWide { signed, d, a, b } => lanes.widen2(d, (a, b), m, |a, b| integer::mul_wide(signed, a, b)),
+        Op::MulWide16 { signed, d, a, b } => {
+            lanes.map2_32(d, (a, b), m, |a, b| integer::mul_wide16(signed, a, b));
+        }
+        Op::MadWide16 { signed, d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| integer::mul_wide16(signed, a, b).wrapping_add(c));
+        }
+        Op::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
+            integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
+        }),
+        Op::Bfi64 { d, a, b, c, e } => {
+            let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
+            let result = std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
+            lanes.set64(d, &result, m);
+        }
+        Op::Bfe64 { signed, d, a, b, c } => {
+            let (a, b, c) = (*lanes.get64(a), *lanes.get32(b), *lanes.get32(c));
+            let result = std::array::from_fn(|lane| integer::bfe(a[lane], b[lane], c[lane], 64, signed));
+            lanes.set64(d, &result, m);
+        }
+        Op::Carry { .. } => carry(lanes, op, m),
+        Op::Select64 { d, a, b, p } => {
+            let (mut result, other, p) = (*lanes.get64(a), *lanes.get64(b), lanes.pred(p));
+            for lane in 0..32 {
+                if p & (1 << lane) == 0 {
+                    result[lane] = other[lane];
+                }
+            }
+            lanes.set64(d, &result, m);
+        }
+        Op::Float1_32 { op, mode, d, a } => lanes.map1_32(d, (a,), m, |a| float::one32(op, mode, a)),
+        Op::Float1_64 { op, mode, d, a } => lanes.map1_64(d, (a,), m, |a| float::one64(op, mode, a)),
+        Op::Float2_32 { op, mode, d, a, b } => float2_32(lanes, op, mode, d, a, b, m),
+        Op::Float2_64 { op, mode, d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| float::two64(op, mode, a, b)),
+        Op::Fma32 { mode, d, a, b, c } => lanes.map3_32(d, (a, b, c), m, |a, b, c| float::fma32(mode, a, b, c)),
+        Op::Fma64 { mode, d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| float::fma64(mode, a, b, c)),
+        Op::TestFloat { wide, kind, d, a } => {
+            let bits = if wide {
+                lanes.test64(a, a, |a, _| float_class(kind, f64::from_bits(a).classify()))
+            } else {
+                lanes.test32(a, a, |a, _| float_class(kind, f32::from_bits(a).classify()))
+            };
+            lanes.set_pred(d, bits, m);
+        }
+        Op::Setp { ty, cmp, ftz, d, q, a, b, combine: with, c, negate } => {
+            let bits = compare(lanes, ty, cmp, ftz, a, b);
+            let other = if negate { !lanes.pred(c) } else { lanes.pred(c) };
+            lanes.set_pred(q, combine(with, !bits, other), m);
+            lanes.set_pred(d, combine(with, bits, other), m);
+        }
+        Op::Set { ty, cmp, ftz, float, d, a, b } => {
+            let bits = compare(lanes, ty, cmp, ftz, a, b);
+            let yes = if float { 1f32.to_bits() } else { u32::MAX };
+            lanes.set32(d, &std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 }), m);
+        }
+        _ => super::moves::execute(lanes, op, m),
+    }
+}
+
+fn carry(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
+    let Op::Carry { wide, subtract, read, write, carry, d, a, b } = *op else { return };
+    let (a, b) = (lanes.any(a, wide), lanes.any(b, wide));
+    let carry_in = if read { lanes.pred(carry) } else { 0 };
+    let (mut result, mut carry_out) = ([0; 32], 0);
+    for lane in 0..32 {
+        let carry = u128::from(carry_in >> lane & 1);
+        let (a, b) = (u128::from(a[lane]), u128::from(b[lane]));
+        let value = if subtract { a.wrapping_sub(b).wrapping_sub(carry) } else { a + b + carry };
+        result[lane] = value as u64;
+        carry_out |= ((value >> if wide { 64 } else { 32 }) as u32 & 1) << lane;
+    }
+    lanes.set_any(d, wide, &result, m);
+    if write {
+        lanes.set_pred(carry, carry_out, m);
+    }
+}
+
+fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot) -> u32 {
+    let float = |bits: u32| f64::from(f32::from_bits(if ftz { super::arith::flush(bits) } else { bits }));
+    match ty {
+        Scalar::U16 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a & 0xffff, b & 0xffff)),
+        Scalar::S16 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a as i16, b as i16)),
+        Scalar::S32 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a as i32, b as i32)),
+        Scalar::F32 => lanes.test32(a, b, |a, b| compare_floats(cmp, float(a), float(b))),
+        Scalar::U64 => lanes.test64(a, b, |a, b| compare_ordered(cmp, a, b)),
+        Scalar::S64 => lanes.test64(a, b, |a, b| compare_ordered(cmp, a as i64, b as i64)),
+        Scalar::F64 => lanes.test64(a, b, |a, b| compare_floats(cmp, f64::from_bits(a), f64::from_bits(b))),
+        _ => lanes.test32(a, b, |a, b| compare_ordered(cmp, a, b)),
+    }
+}
+
+fn compare_ordered<T: Ord>(cmp: Cmp, a: T, b: T) -> bool {
+    match cmp {
+        Cmp::Eq | Cmp::EqU => a == b,
+        Cmp::Ne | Cmp::NeU => a != b,
+        Cmp::Lt | Cmp::LtU => a < b,
+        Cmp::Le | Cmp::LeU => a <= b,
+        Cmp::Gt | Cmp::GtU => a > b,
+        Cmp::Ge | Cmp::GeU => a >= b,
+        Cmp::Num => true,
+        Cmp::Nan => false,
+    }
+}
+
+/// A floating-point comparison; single precision widens exactly.
+pub fn compare_floats(cmp: Cmp, a: f64, b: f64) -> bool {
+    let unordered = a.is_nan() || b.is_nan();
+    match cmp {
+        Cmp::Eq => a == b,
+        Cmp::Ne => !unordered && a != b,
+        Cmp::Lt => a < b,
+        Cmp::Le => a <= b,
+        Cmp::Gt => a > b,
+        Cmp::Ge => a >= b,
+        Cmp::EqU => unordered || a == b,
+        Cmp::NeU => unordered || a != b,
+        Cmp::LtU => unordered || a < b,
+        Cmp::LeU => unordered || a <= b,
+        Cmp::GtU => unordered || a > b,
+        Cmp::GeU => unordered || a >= b,
+        Cmp::Num => !unordered,
+        Cmp::Nan => unordered,
+    }
+}
+
+/// Combines predicates bit by bit.
+#[inline(always)]
+pub fn combine(op: Combine, a: u32, b: u32) -> u32 {
+    match op {
+        Combine::And => a & b,
+        Combine::Or => a | b,
+        Combine::Xor => a ^ b,
+    }
+}
+
+fn float_class(kind: FloatClass, class: std::num::FpCategory) -> bool {
+    use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal, Zero};
+    match kind {
+        FloatClass::Finite => matches!(class, Zero | Subnormal | Normal),
+        FloatClass::Infinite => class == Infinite,
+        FloatClass::Number => class != Nan,
+        FloatClass::NotANumber => class == Nan,
+        // PTX counts zero as normal.
+        FloatClass::Normal => matches!(class, Normal | Zero),
+        FloatClass::Subnormal => class == Subnormal,
+    }
+}
+
+/// Integer operations on 32 bits that are not hot.
+#[inline(never)]
+pub fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, a: Slot, b: Slot, m: u32) {
+    lanes.map2_32(d, (a, b), m, |a, b| integer::binary32(op, a, b));
+}
+
+/// Integer operations on 64 bits that are not hot.
+#[inline(never)]
+pub fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, a: Slot, b: Slot, m: u32) {
+    lanes.map2_64(d, (a, b), m, |a, b| integer::binary64(op, a, b));
+}
+
+/// Single-precision operations in a mode that is not hot.
+#[inline(never)]
+pub fn float2_32(lanes: &mut Lanes<'_>, op: Float2, mode: FloatMode, d: Slot, a: Slot, b: Slot, m: u32) {
+    lanes.map2_32(d, (a, b), m, |a, b| float::two32(op, mode, a, b));
+}
+
+/// Conversions that are not hot.
+#[inline(never)]
+pub fn convert(lanes: &mut Lanes<'_>, how: Conversion, d: Slot, a: Slot, m: u32) {
+    let mut values = lanes.any(a, how.wide_source);
+    for (lane, value) in values.iter_mut().enumerate() {
+        if m & (1 << lane) != 0 {
+            *value = convert::convert(how, *value);
+        }
+    }
+    lanes.set_any(d, how.wide_destination, &values, m);
+}

@@ -1,0 +1,176 @@
+//! One warp's control state: a program counter, the active lanes, and where diverged lanes meet again.
+//!
+//! The stack holds lanes that wait: at a reconvergence point, on the other side of a branch, or in a caller. A lane is
+//! active in one place at a time, and a lane that left is in no entry.
+
+use crate::lower::inst::NOWHERE;
+
+/// Lanes that wait.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    pc: u32,
+    mask: u32,
+    /// Where they meet others, once they run.
+    reconverge: u32,
+    /// The entry is a caller, to which `ret` leads back.
+    is_call: bool,
+}
+
+/// What a warp is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It can run.
+    Ready,
+    /// It waits at the barrier with this number.
+    Waiting(u32),
+    /// All its threads have exited.
+    Done,
+}
+
+/// One warp.
+#[derive(Debug)]
+pub struct Warp {
+    /// The next instruction.
+    pub pc: u32,
+    /// The lanes that run.
+    pub active: u32,
+    /// Where the active lanes meet others.
+    pub reconverge: u32,
+    /// The lanes that have not exited.
+    pub live: u32,
+    /// What it is doing.
+    pub state: State,
+    /// Its number in the block.
+    pub index: u32,
+    stack: Vec<Entry>,
+}
+
+impl Warp {
+    /// A warp whose first `lanes` lanes are threads, at the first instruction.
+    pub fn new(index: u32, lanes: u32) -> Self {
+        let mut warp =
+            Self { pc: 0, active: 0, reconverge: NOWHERE, live: 0, state: State::Ready, index, stack: Vec::new() };
+        warp.restart(lanes);
+        warp
+    }
+
+    /// Makes it as new, for another block.
+    pub fn restart(&mut self, lanes: u32) {
+        let mask = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
+        (self.pc, self.active, self.live) = (0, mask, mask);
+        self.reconverge = NOWHERE;
+        self.state = State::Ready;
+        self.stack.clear();
+    }
+
+    /// Goes on with lanes that wait. `false`: there are none, the warp is done.
+    pub fn pop(&mut self) -> bool {
+        while let Some(entry) = self.stack.pop() {
+            if entry.mask != 0 {
+                (self.pc, self.active, self.reconverge) = (entry.pc, entry.mask, entry.reconverge);
+                return true;
+            }
+        }
+        self.active = 0;
+        false
+    }
+
+    /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. The first group runs first.
+    pub fn diverge(&mut self, groups: &[(u32, u32)], meet: u32) {
+        let meet = if meet == NOWHERE {
+            self.reconverge
+        } else {
+            if meet != self.reconverge {
+                self.push(meet, self.active, self.reconverge, false);
+            }
+            meet
+        };
+        // Lanes that go straight to the meeting point already wait there.
+        let mut running = groups.iter().filter(|(pc, _)| *pc != meet || meet == NOWHERE);
+        let first = running.next().copied();
+        let rest: Vec<_> = running.copied().collect();
+        for &(pc, mask) in rest.iter().rev() {
+            self.push(pc, mask, meet, false);
+        }
+        if let Some((pc, mask)) = first {
+            (self.pc, self.active, self.reconverge) = (pc, mask, meet);
+        } else {
+            self.pop();
+        }
+    }
+
+    /// `lanes` of the active ones call a function; all active lanes meet at `back`.
+    pub fn call(&mut self, target: u32, back: u32, lanes: u32) {
+        self.push(back, self.active, self.reconverge, true);
+        (self.pc, self.active, self.reconverge) = (target, lanes, NOWHERE);
+    }
+
+    /// `lanes` return to the caller, or exit if there is none.
+    pub fn ret(&mut self, lanes: u32) {
+        match self.stack.iter().rposition(|entry| entry.is_call) {
+            Some(frame) => {
+                self.stack[frame + 1..].iter_mut().for_each(|entry| entry.mask &= !lanes);
+                self.active &= !lanes;
+            }
+            None => self.exit(lanes),
+        }
+    }
+
+    /// `lanes` exit.
+    pub fn exit(&mut self, lanes: u32) {
+        self.stack.iter_mut().for_each(|entry| entry.mask &= !lanes);
+        self.active &= !lanes;
+        self.live &= !lanes;
+    }
+
+    fn push(&mut self, pc: u32, mask: u32, reconverge: u32, is_call: bool) {
+        self.stack.push(Entry { pc, mask, reconverge, is_call });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_run_and_meet() {
+        let mut warp = Warp::new(0, 32);
+        warp.diverge(&[(1, 0xffff), (5, 0xffff_0000)], 9);
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (1, 0xffff, 9));
+        assert!(warp.pop());
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (5, 0xffff_0000, 9));
+        assert!(warp.pop());
+        assert_eq!((warp.pc, warp.active, warp.reconverge), (9, u32::MAX, NOWHERE));
+    }
+
+    #[test]
+    fn lanes_that_leave_a_loop_one_by_one_need_one_entry() {
+        let mut warp = Warp::new(0, 32);
+        for left in 1..32 {
+            let staying = u32::MAX << left;
+            warp.diverge(&[(7, warp.active & !staying), (2, staying)], 7);
+            assert_eq!((warp.pc, warp.active, warp.stack.len()), (2, staying, 1));
+        }
+    }
+
+    #[test]
+    fn a_lane_that_exits_is_gone_from_everywhere() {
+        let mut warp = Warp::new(0, 32);
+        warp.diverge(&[(1, 0xf), (5, !0xf)], 9);
+        warp.exit(0xf);
+        assert!(warp.pop() && warp.active == !0xf);
+        assert!(warp.pop() && warp.active == !0xf && warp.pc == 9);
+    }
+
+    #[test]
+    fn a_return_only_leaves_its_own_frame() {
+        let mut warp = Warp::new(0, 32);
+        warp.call(20, 3, 0xff);
+        warp.diverge(&[(21, 0xf), (25, 0xf0)], 29);
+        warp.ret(0xf);
+        assert!(warp.pop() && warp.active == 0xf0);
+        warp.ret(0xf0);
+        assert!(warp.pop());
+        assert_eq!((warp.pc, warp.active), (3, u32::MAX));
+    }
+}

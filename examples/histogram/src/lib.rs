@@ -1,0 +1,59 @@
+//! A histogram of bytes: atomics where they are cheap first, then where they are shared.
+//!
+//! Every block counts into bins of its own in shared memory, and adds them to the result once at the
+//! end. More threads a block means fewer blocks, and so fewer global atomics for the same bytes; the
+//! series shows how many.
+
+use gpuprof::prelude::*;
+
+/// One bin for each value of a byte.
+const BINS: usize = 256;
+
+/// Bytes that one thread counts.
+const BYTES_PER_THREAD: u64 = 16;
+
+/// `bins[v] ← bins[v] + how often v is in data`
+#[gpuprof::kernel(
+    series(block = 64..1024, n = [1M]),
+    grid = n.div_ceil(block * BYTES_PER_THREAD),
+    args(n, random(n), zeros(256)),
+    bytes = n,
+    metrics(throughput, load_sectors_per_request, global_sectors),
+    threshold("every load_sectors_per_request <= 1"),
+    verify = histogram_on_host,
+)]
+pub unsafe fn histogram(n: u32, data: *const u8, bins: *mut u32) {
+    let own = shared!([u32; BINS]);
+
+    let mut bin = thread::x();
+    while bin < BINS as u32 {
+        // SAFETY: each bin is cleared by one thread.
+        unsafe { own.write(bin, 0) };
+        bin += block::dim_x();
+    }
+    block::sync();
+
+    let mut i = thread::global_x();
+    while i < n {
+        // SAFETY: `data` holds `n` bytes, and a byte is below `BINS`. Between the barriers the bins
+        // are accessed with atomics only.
+        unsafe { own.atomic_add(u32::from(*data.add(i as usize)), 1) };
+        i += block::dim_x() * grid::dim_x();
+    }
+    block::sync();
+
+    let mut bin = thread::x();
+    while bin < BINS as u32 {
+        // SAFETY: all counts were made before the barrier, and `bins` holds `BINS` elements, which
+        // blocks access with atomics only.
+        unsafe { atomic::add(bins.add(bin as usize), own.read(bin)) };
+        bin += block::dim_x();
+    }
+}
+
+/// What the kernel must leave in `bins`.
+fn histogram_on_host(_n: u32, data: &[u8], bins: &mut [u32]) {
+    for &byte in data {
+        bins[usize::from(byte)] += 1;
+    }
+}

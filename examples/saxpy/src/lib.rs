@@ -1,0 +1,39 @@
+//! `y ← a·x + y`: the smallest kernel with a series.
+//!
+//! One thread updates one element. The question that the series answers is how many threads a block
+//! should have; the thresholds say what must stay true whatever the answer. The kernel reads and writes
+//! neighbouring 32-bit elements, so a warp's access of 128 bytes should touch 4 sectors of 32 bytes:
+//! that count is exact, and the emulated driver gates on it where there is no GPU.
+//!
+//!     cargo gpuprof run --package saxpy --series block=64..1024
+
+use gpuprof::prelude::*;
+
+/// y ← a·x + y
+#[gpuprof::kernel(
+    series(block = 64..1024, n = [1M]),
+    grid = n.div_ceil(block),
+    args(n, 2.0, random(n), random(n)),
+    bytes = 12 * n,
+    flops = 2 * n,
+    metrics(throughput, load_sectors_per_request, store_sectors_per_request),
+    threshold("best throughput >= 20% of peak"),
+    threshold("every load_sectors_per_request <= 4"),
+    threshold("every store_sectors_per_request <= 4"),
+    verify = saxpy_on_host,
+)]
+pub unsafe fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32) {
+    let i = thread::global_x();
+    if i < n {
+        let i = i as usize;
+        // SAFETY: both buffers hold `n` elements, and no other thread touches element `i`.
+        unsafe { *y.add(i) = a.mul_add(*x.add(i), *y.add(i)) };
+    }
+}
+
+/// What the kernel must leave in `y`.
+fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = a.mul_add(*x, *y);
+    }
+}

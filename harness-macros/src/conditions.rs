@@ -1,0 +1,151 @@
+//! `metrics(…)` and `threshold("…")`, read with the model's grammar and its catalogue.
+
+use gpuprof_model::threshold::Selector;
+use gpuprof_model::{ParseError, Threshold, metric, suggest};
+use proc_macro2::Group;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::{Lit, LitStr, Token};
+
+use crate::axis::DeclaredAxis;
+use crate::bare;
+use crate::errors::Errors;
+
+/// The metric names of `metrics(…)`.
+pub(crate) fn metrics(list: &Group, errors: &mut Errors) -> Vec<String> {
+    let parser = Punctuated::<syn::Expr, Token![,]>::parse_terminated;
+    let Some(names) = errors.attempt(parser.parse2(list.stream())) else { return Vec::new() };
+    let mut out = Vec::new();
+    for name in names {
+        let text = match bare::expr(&name) {
+            syn::Expr::Path(path) if path.path.get_ident().is_some() => {
+                path.path.get_ident().map(ToString::to_string)
+            }
+            syn::Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        };
+        match text {
+            Some(text) => {
+                if let Some(problem) = unknown(&text) {
+                    errors.at(&name, problem);
+                }
+                out.push(text);
+            }
+            None => errors.at(
+                &name,
+                "expected the name of a metric; one with dots goes in quotes: \"dram__bytes.sum\"",
+            ),
+        }
+    }
+    out
+}
+
+/// The texts of `threshold("…")`, each with its literal for [`check`].
+pub(crate) fn thresholds(list: &Group, errors: &mut Errors) -> Vec<LitStr> {
+    let parser = Punctuated::<LitStr, Token![,]>::parse_terminated;
+    let texts = errors.attempt(parser.parse2(list.stream())).unwrap_or_default();
+    if texts.is_empty() && list.stream().is_empty() {
+        errors.at(list, "expected a condition in quotes: threshold(\"every duration <= 100 us\")");
+    }
+    texts.into_iter().collect()
+}
+
+/// Refuses a threshold that does not follow the grammar, or names an axis or metric that is not there.
+pub(crate) fn check(thresholds: &[LitStr], axes: &[DeclaredAxis], errors: &mut Errors) {
+    for literal in thresholds {
+        let text = literal.value();
+        let threshold = match Threshold::parse(&text) {
+            Ok(threshold) => threshold,
+            Err(error) => {
+                errors.at(literal, pointed(&error, &text));
+                continue;
+            }
+        };
+        let checked = metric::find(&threshold.metric).map(|metric| threshold.check(metric));
+        if let Some(Err(error)) = checked {
+            errors.at(literal, pointed(&error, &text));
+        }
+        if let Some(problem) = unknown(&threshold.metric) {
+            let error = ParseError::new(problem, threshold.metric_span.clone());
+            errors.at(literal, pointed(&error, &text));
+        }
+        let Selector::Where(pairs) = &threshold.selector else { continue };
+        for (axis, _) in pairs {
+            if axes.iter().any(|declared| declared.name == axis) {
+                continue;
+            }
+            let names: Vec<String> = axes.iter().map(|a| a.name.to_string()).collect();
+            let near = suggest::did_you_mean(axis, names.iter().map(String::as_str))
+                .map_or_else(String::new, |near| format!(": {near}"));
+            errors.at(literal, format!("the series has no axis `{axis}`{near}"));
+        }
+    }
+}
+
+/// `error` with a caret under its place in `text`: on stable, a macro cannot point into a literal.
+fn pointed(error: &ParseError, text: &str) -> String {
+    let rendered = error.render("", text);
+    let lines: Vec<&str> = rendered.lines().filter(|line| !line.starts_with("  -->")).collect();
+    lines.join("\n")
+}
+
+/// Why `name` cannot be a metric. A PerfWorks name (`unit__counter.rollup`) may be any that the
+/// device has, which only a run can tell.
+fn unknown(name: &str) -> Option<String> {
+    (metric::find(name).is_none() && !name.contains("__")).then(|| metric::unknown(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proc_macro2::{TokenStream, TokenTree};
+
+    fn group(text: &str) -> Group {
+        match text.parse::<TokenStream>().unwrap().into_iter().next() {
+            Some(TokenTree::Group(group)) => group,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn messages(errors: Errors) -> String {
+        let all = errors.into_result().unwrap_err();
+        all.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn metrics_are_identifiers_or_literals() {
+        let mut errors = Errors::default();
+        assert_eq!(
+            metrics(&group("(occupancy, \"dram__bytes.sum\",)"), &mut errors),
+            ["occupancy", "dram__bytes.sum"]
+        );
+        errors.into_result().unwrap();
+        let mut errors = Errors::default();
+        metrics(&group("(ocupancy, 5)"), &mut errors);
+        let text = messages(errors);
+        assert!(
+            text.starts_with("no metric is called `ocupancy`: did you mean `occupancy`?"),
+            "{text}"
+        );
+        assert!(text.contains("| expected the name of a metric"), "{text}");
+    }
+
+    #[test]
+    fn a_threshold_is_checked_against_the_grammar_the_catalogue_and_the_axes() {
+        for (text, message) in [
+            ("(\"every duration\")", "expected a comparison"),
+            (
+                "(\"every duraton <= 5 us\")",
+                "no metric is called `duraton`: did you mean `duration`?",
+            ),
+            ("(\"registers <= 5 us\")", "`registers` needs a plain number"),
+            ("(\"where blok==64 duration <= 5 us\")", "the series has no axis `blok`"),
+        ] {
+            let mut errors = Errors::default();
+            let read = thresholds(&group(text), &mut errors);
+            check(&read, &[], &mut errors);
+            let found = messages(errors);
+            assert!(found.starts_with(message), "{found}");
+        }
+    }
+}

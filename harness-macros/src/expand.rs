@@ -1,0 +1,164 @@
+//! What `#[kernel]` becomes: the device entry point, the same function on the host, and its entry.
+
+use gpuprof_model::AxisKind;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, ItemFn, Path};
+
+use crate::axis::DeclaredAxis;
+use crate::kernel::Kernel;
+use crate::registration::Entry;
+use crate::signature::{Parameter, Passing};
+
+/// The expansion of `kernel` on `item`.
+pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
+    let entry = Entry {
+        gpuprof: &kernel.gpuprof,
+        function: &item.sig.ident,
+        name: &kernel.symbol,
+        attributes: &item.attrs,
+        axes: &kernel.axes,
+        thresholds: &kernel.thresholds,
+        metrics: &kernel.metrics,
+    };
+    let symbol = &kernel.symbol;
+    let gpuprof = &kernel.gpuprof;
+    let run = local("run");
+    let body = quote!(#gpuprof::__private::Body::Kernel { symbol: #symbol, run: #run });
+    let mut out = functions(kernel, item);
+    out.extend(entry.emit(&body, &run_function(kernel, &run)));
+    out
+}
+
+/// The kernel twice: as the entry point of the device, and callable-looking on the host.
+fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
+    let ItemFn { attrs, vis, sig, block, .. } = item;
+    let (symbol, name, inputs) = (&kernel.symbol, &sig.ident, &sig.inputs);
+    quote! {
+        #(#attrs)*
+        #[cfg(target_arch = "nvptx64")]
+        #[unsafe(export_name = #symbol)]
+        #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+        #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
+
+        #(#attrs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(dead_code, clippy::missing_safety_doc, clippy::too_many_arguments)]
+        #vis unsafe fn #name(#inputs) #block
+    }
+}
+
+/// The function that evaluates the annotation's expressions for one configuration.
+fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
+    let gpuprof = &kernel.gpuprof;
+    let gp = quote!(#gpuprof::__private);
+    let k = local("k");
+    let axes = kernel.axes.iter().map(|axis| axis_variable(axis, &gp, &k));
+    let launch = ["block", "grid", "shared"].iter().filter_map(|key| launch(kernel, key, &k));
+    let declared = kernel.declared.iter().map(|(key, value)| {
+        let method = Ident::new(&key.to_string(), inner(value));
+        quote_spanned!(inner(value)=> #k.#method(#value)?;)
+    });
+    let seed = kernel.seed.map(|seed| quote!(#k.seed(#seed);));
+    let tolerance =
+        kernel.tolerance.as_ref().map(|value| quote_spanned!(inner(value)=> #k.tolerance(#value);));
+    let arguments = kernel
+        .parameters
+        .iter()
+        .zip(&kernel.arguments)
+        .map(|(parameter, value)| argument(parameter, value, &gp, &k));
+    let verify = kernel.verify.as_ref().map(|path| verify(path, &kernel.parameters, &gp, &k));
+    quote! {
+        #[allow(unused_variables)]
+        fn #run(#k: &mut #gp::KernelRun<'_>) -> #gp::Result<()> {
+            #(#axes)*
+            #(#launch)*
+            #(#declared)*
+            #seed
+            #tolerance
+            #(#arguments)*
+            #verify
+            #k.execute()
+        }
+    }
+}
+
+/// `let n: u64 = …`, so that the annotation's expressions can say `n`.
+fn axis_variable(axis: &DeclaredAxis, gp: &TokenStream, k: &Ident) -> TokenStream {
+    let variable = &axis.name;
+    let name = variable.to_string();
+    match axis.kind {
+        AxisKind::Int => quote!(let #variable: u64 = #k.int(#name)?;),
+        AxisKind::Dims => quote!(let #variable: #gp::Extent = #k.extent(#name)?;),
+        AxisKind::Word => quote!(let #variable: &str = &#k.word(#name)?;),
+    }
+}
+
+/// Sets the launch parameter `key` from its axis, or from its key, which then is a variable as well.
+fn launch(kernel: &Kernel, key: &str, k: &Ident) -> Option<TokenStream> {
+    if let Some(axis) = kernel.axes.iter().find(|axis| axis.name == key) {
+        let (method, variable) = (Ident::new(key, Span::mixed_site()), &axis.name);
+        return Some(quote!(#k.#method(#variable)?;));
+    }
+    let (variable, value) = kernel.launch.iter().find(|(name, _)| name == key)?;
+    let method = Ident::new(key, inner(value));
+    Some(quote_spanned!(inner(value)=> let #variable = #value; #k.#method(#variable)?;))
+}
+
+fn argument(parameter: &Parameter, value: &Expr, gp: &TokenStream, k: &Ident) -> TokenStream {
+    let Parameter { name, passing, scalar } = parameter;
+    let name = name.to_string();
+    let at = inner(value);
+    match passing {
+        Passing::Scalar => quote_spanned!(at=> #k.scalar::<#scalar>(#name, #value)?;),
+        Passing::Input | Passing::Output => {
+            let method =
+                Ident::new(if *passing == Passing::Input { "input" } else { "output" }, at);
+            quote_spanned! {at=>
+                #k.#method::<#scalar>(#name, {
+                    #[allow(unused_imports)]
+                    use #gp::generators::*;
+                    #value
+                })?;
+            }
+        }
+    }
+}
+
+/// Hands the host reference its arguments: scalars by value, buffers as slices.
+fn verify(path: &Path, parameters: &[Parameter], gp: &TokenStream, k: &Ident) -> TokenStream {
+    let at = inner(path);
+    let h = local("h");
+    let (mut takes, mut passes, mut puts) = (Vec::new(), Vec::new(), Vec::new());
+    for (position, parameter) in parameters.iter().enumerate() {
+        let (p, scalar) = (format_ident!("p{position}", span = at), &parameter.scalar);
+        match parameter.passing {
+            Passing::Scalar => {
+                takes.push(quote!(let #p: #scalar = #h.scalar(#position);));
+                passes.push(p.to_token_stream());
+            }
+            Passing::Input => {
+                takes.push(quote!(let #p: ::std::vec::Vec<#scalar> = #h.take(#position);));
+                passes.push(quote_spanned!(at=> &#p));
+            }
+            Passing::Output => {
+                takes.push(quote!(let mut #p: ::std::vec::Vec<#scalar> = #h.take(#position);));
+                passes.push(quote_spanned!(at=> &mut #p));
+                puts.push(quote!(#h.put(#position, #p);));
+            }
+        }
+    }
+    let call = quote_spanned!(at=> #path(#(#passes),*););
+    quote!(#k.verify(|#h: &mut #gp::HostArguments| { #(#takes)* #call #(#puts)* });)
+}
+
+/// A name that the user's expressions cannot see.
+fn local(name: &str) -> Ident {
+    format_ident!("{name}", span = Span::mixed_site())
+}
+
+/// The place of `tokens`, for names that only the expansion sees: type errors then point there.
+fn inner(tokens: impl Spanned) -> Span {
+    tokens.span().resolved_at(Span::mixed_site())
+}

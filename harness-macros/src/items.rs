@@ -1,0 +1,150 @@
+//! The outermost form of every attribute: `NAME = VALUE` and `NAME(LIST)`, separated by commas.
+//!
+//! Comes in: the tokens between an attribute's parentheses. Goes out: its items in order. A comma
+//! separates items only where another item begins after it, so that a value may itself be a list
+//! (`block = 64, 96, 128, n = 1K`).
+
+use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
+
+use crate::errors::Errors;
+
+/// What follows an item's name.
+pub(crate) enum Form {
+    /// `NAME = VALUE`
+    Value(TokenStream),
+    /// `NAME(LIST)`
+    List(Group),
+}
+
+/// One item of an attribute.
+pub(crate) struct Item {
+    /// Its name, which may be a keyword.
+    pub(crate) name: Ident,
+    /// What follows the name.
+    pub(crate) form: Form,
+}
+
+/// Forms of a series that DESIGN names and this version cannot run yet.
+const LATER: [&str; 3] = ["zip", "where", "const"];
+
+/// Splits `tokens` into items; `expected` says what an item of this place looks like.
+pub(crate) fn split(tokens: TokenStream, expected: &str, errors: &mut Errors) -> Vec<Item> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut items = Vec::new();
+    let mut start = 0;
+    for end in 0..=tokens.len() {
+        let ends = match tokens.get(end) {
+            Some(token) => is_comma(token) && begins_item(&tokens[end + 1..]),
+            None => true,
+        };
+        if !ends {
+            continue;
+        }
+        let mut item = &tokens[start..end];
+        start = end + 1;
+        if let Some((last, rest)) = item.split_last()
+            && is_comma(last)
+        {
+            item = rest;
+        }
+        if !item.is_empty() {
+            items.extend(read(item, expected, errors));
+        }
+    }
+    items
+}
+
+fn read(tokens: &[TokenTree], expected: &str, errors: &mut Errors) -> Option<Item> {
+    let all = || tokens.iter().cloned().collect::<TokenStream>();
+    match tokens {
+        [TokenTree::Ident(name), rest @ ..] if LATER.iter().any(|form| name == form) => {
+            let last = rest.last().unwrap_or(&tokens[0]);
+            let place: TokenStream = [tokens[0].clone(), last.clone()].into_iter().collect();
+            errors.at(place, format!("`{name}` is not supported yet"));
+            None
+        }
+        [TokenTree::Ident(name), TokenTree::Punct(equals), value @ ..]
+            if equals.as_char() == '=' =>
+        {
+            if value.is_empty() {
+                errors.at(all(), format!("`{name}` has no value"));
+                return None;
+            }
+            let form = Form::Value(value.iter().cloned().collect());
+            Some(Item { name: name.clone(), form })
+        }
+        [TokenTree::Ident(name), TokenTree::Group(list)] if is_list(list) => {
+            Some(Item { name: name.clone(), form: Form::List(list.clone()) })
+        }
+        _ => {
+            errors.at(all(), format!("expected {expected}"));
+            None
+        }
+    }
+}
+
+fn begins_item(tokens: &[TokenTree]) -> bool {
+    match tokens {
+        [] => true,
+        [TokenTree::Ident(name), ..] if name == "const" || name == "where" => true,
+        [TokenTree::Ident(_), TokenTree::Group(list), ..] => is_list(list),
+        [TokenTree::Ident(_), TokenTree::Punct(equals), after @ ..] => {
+            let doubled = equals.spacing() == Spacing::Joint
+                && matches!(after, [TokenTree::Punct(p), ..] if p.as_char() == '=');
+            equals.as_char() == '=' && !doubled
+        }
+        _ => false,
+    }
+}
+
+fn is_comma(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(p) if p.as_char() == ',')
+}
+
+fn is_list(group: &Group) -> bool {
+    group.delimiter() == Delimiter::Parenthesis
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let mut errors = Errors::default();
+        let items = split(text.parse().unwrap(), "NAME = VALUE", &mut errors);
+        errors.into_result().unwrap();
+        items
+            .iter()
+            .map(|item| match &item.form {
+                Form::Value(value) => format!("{}={value}", item.name),
+                Form::List(list) => format!("{}{list}", item.name),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_comma_separates_items_only_before_another_item() {
+        assert_eq!(names("block = 64, 96, n = 1K,"), ["block=64 , 96", "n=1K"]);
+        assert_eq!(names("args(n, 2.0), grid = a == b"), ["args(n , 2.0)", "grid=a == b"]);
+        assert_eq!(
+            names("grid = f::<A, B>(n), crate = gp"),
+            ["grid=f ::< A , B > (n)", "crate=gp"]
+        );
+        assert!(names("").is_empty());
+    }
+
+    #[test]
+    fn what_is_no_item_is_an_error() {
+        for (text, message) in [
+            ("block", "expected NAME = VALUE"),
+            ("block =", "`block` has no value"),
+            ("zip(a = 1, b = 2)", "`zip` is not supported yet"),
+            ("n = 1, where n <= 2", "`where` is not supported yet"),
+            ("const TILE = [8, 16]", "`const` is not supported yet"),
+        ] {
+            let mut errors = Errors::default();
+            split(text.parse().unwrap(), "NAME = VALUE", &mut errors);
+            assert_eq!(errors.into_result().unwrap_err().to_string(), message, "{text}");
+        }
+    }
+}

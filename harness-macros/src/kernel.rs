@@ -1,0 +1,272 @@
+//! `#[kernel(…)]`: what it says, checked.
+//!
+//! Comes in: the attribute's tokens and the function. Goes out: a [`Kernel`] with everything that
+//! its expansion needs, or every error at its place.
+
+use gpuprof_model::suggest;
+use proc_macro2::{Group, Ident, Span, TokenStream};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Expr, ItemFn, LitInt, LitStr, Path, Token};
+
+use crate::axis::{self, DeclaredAxis};
+use crate::bare;
+use crate::conditions;
+use crate::errors::Errors;
+use crate::items::{self, Form, Item};
+use crate::signature::{self, Parameter};
+use crate::vocabulary::{LIST_KEYS, VALUE_KEYS, count, example, keys, unknown_key};
+
+/// A kernel and its series, as annotated.
+pub(crate) struct Kernel {
+    /// The entry point's name.
+    pub(crate) symbol: String,
+    /// The path to the `gpuprof` crate.
+    pub(crate) gpuprof: Path,
+    /// The axes, in order.
+    pub(crate) axes: Vec<DeclaredAxis>,
+    /// The keys `block`, `grid` and `shared`, where they are no axes.
+    pub(crate) launch: Vec<(Ident, Expr)>,
+    /// `bytes` and `flops`.
+    pub(crate) declared: Vec<(Ident, Expr)>,
+    /// One expression a parameter.
+    pub(crate) arguments: Vec<Expr>,
+    /// The kernel's parameters.
+    pub(crate) parameters: Vec<Parameter>,
+    /// The metrics asked for.
+    pub(crate) metrics: Vec<String>,
+    /// The thresholds.
+    pub(crate) thresholds: Vec<LitStr>,
+    /// The host reference.
+    pub(crate) verify: Option<Path>,
+    /// The relative tolerance of `verify`.
+    pub(crate) tolerance: Option<Expr>,
+    /// The generators' seed.
+    pub(crate) seed: Option<u64>,
+}
+
+impl Kernel {
+    /// Reads the attribute `tokens` on `item`.
+    pub(crate) fn parse(tokens: TokenStream, item: &ItemFn) -> syn::Result<Self> {
+        let mut errors = Errors::default();
+        let mut keys = Keys::default();
+        for item in items::split(tokens, "KEY = VALUE or KEY(LIST)", &mut errors) {
+            keys.read(item, &mut errors);
+        }
+        let parameters = signature::parameters(item, &mut errors);
+        conditions::check(&keys.thresholds, &keys.axes, &mut errors);
+        keys.check_launch(&mut errors);
+        keys.check_arguments(item, &mut errors);
+        let symbol = keys.symbol(&item.sig.ident, &mut errors);
+        let gpuprof = keys.path("crate", &mut errors);
+        let kernel = Self {
+            symbol,
+            gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
+            launch: keys.take(&["block", "grid", "shared"]),
+            declared: keys.take(&["bytes", "flops"]),
+            arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
+            parameters,
+            verify: keys.path("verify", &mut errors),
+            tolerance: keys.value("tolerance").cloned(),
+            seed: keys.seed(&mut errors),
+            axes: keys.axes,
+            metrics: keys.metrics,
+            thresholds: keys.thresholds,
+        };
+        errors.into_result().map(|()| kernel)
+    }
+}
+
+/// The keys as they are read.
+#[derive(Default)]
+struct Keys {
+    seen: Vec<Ident>,
+    /// What misspelt keys were probably meant to be: not called missing on top.
+    meant: Vec<&'static str>,
+    /// Keys whose value could not be read: present, so that they are not also called missing.
+    values: Vec<(Ident, Option<Expr>)>,
+    axes: Vec<DeclaredAxis>,
+    axis_names: Vec<Ident>,
+    args: Option<(Ident, Vec<Expr>)>,
+    metrics: Vec<String>,
+    thresholds: Vec<LitStr>,
+}
+
+impl Keys {
+    fn read(&mut self, item: Item, errors: &mut Errors) {
+        let Item { name, form } = item;
+        let key = name.to_string();
+        if key != "threshold" {
+            if self.seen.contains(&name) {
+                errors.at(&name, format!("`{key}` is there twice"));
+                return;
+            }
+            self.seen.push(name.clone());
+        }
+        match form {
+            Form::Value(value) if VALUE_KEYS.contains(&key.as_str()) => {
+                let value = syn::parse2(value).map_err(|error| {
+                    syn::Error::new(error.span(), format!("{error} in the value of `{key}`"))
+                });
+                let value = errors.attempt(value);
+                self.values.push((name, value));
+            }
+            Form::List(list) if LIST_KEYS.contains(&key.as_str()) => {
+                self.read_list(name, &list, errors);
+            }
+            Form::Value(_) if LIST_KEYS.contains(&key.as_str()) => {
+                errors.at(&name, format!("`{key}` takes a list: {}", example(&key)));
+            }
+            Form::List(_) if VALUE_KEYS.contains(&key.as_str()) => {
+                errors.at(&name, format!("`{key}` takes a value: {}", example(&key)));
+            }
+            _ if key == "cluster" => errors.at(&name, "`cluster` is not supported yet"),
+            _ => {
+                self.meant.extend(suggest::nearest(&key, keys()));
+                errors.at(&name, unknown_key(&key));
+            }
+        }
+    }
+
+    fn read_list(&mut self, name: Ident, list: &Group, errors: &mut Errors) {
+        match name.to_string().as_str() {
+            "series" => {
+                let items = items::split(list.stream(), "AXIS = VALUES", errors);
+                self.axis_names = items.iter().map(|item| item.name.clone()).collect();
+                self.axes = axis::declared(items, errors);
+            }
+            "args" => {
+                let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+                if let Some(list) = errors.attempt(parser.parse2(list.stream())) {
+                    self.args = Some((name, list.into_iter().collect()));
+                }
+            }
+            "metrics" => self.metrics = conditions::metrics(list, errors),
+            _ => self.thresholds.extend(conditions::thresholds(list, errors)),
+        }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.seen.iter().any(|seen| seen == key)
+    }
+
+    fn value(&self, key: &str) -> Option<&Expr> {
+        self.values
+            .iter()
+            .find(|(name, _)| name == key)
+            .and_then(|(_, value)| value.as_ref().map(bare::expr))
+    }
+
+    /// The values of `keys`, in that order.
+    fn take(&mut self, keys: &[&str]) -> Vec<(Ident, Expr)> {
+        let value = |key: &&str| self.values.iter().find(|(name, _)| name == key).cloned();
+        keys.iter().filter_map(value).filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    fn check_launch(&self, errors: &mut Errors) {
+        for key in ["block", "grid", "shared"] {
+            let axis = self.axis_names.iter().find(|name| *name == key);
+            match (axis, self.has(key)) {
+                (Some(axis), true) => {
+                    errors.at(axis, format!("`{key}` is an axis and a key: leave one of them out"));
+                }
+                (None, false) if key != "shared" && !self.meant.contains(&key) => {
+                    errors.push(self.missing(key));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn missing(&self, key: &str) -> syn::Error {
+        let near = |axis: &&Ident| !suggest::nearest(&axis.to_string(), [key]).is_empty();
+        if let Some(axis) = self.axis_names.iter().find(near) {
+            return syn::Error::new(
+                axis.span(),
+                format!("`{key}` is missing: is the axis `{axis}` meant to be it?"),
+            );
+        }
+        let example = example(key);
+        syn::Error::new(
+            Span::call_site(),
+            format!("`{key}` is missing: give it as a key ({example}) or as an axis of the series"),
+        )
+    }
+
+    fn check_arguments(&self, item: &ItemFn, errors: &mut Errors) {
+        let inputs = &item.sig.inputs;
+        let (place, given) = match &self.args {
+            Some((name, given)) => (name, given.as_slice()),
+            None if self.has("args") => return,
+            None => (&item.sig.ident, [].as_slice()),
+        };
+        if let Some(extra) = given.get(inputs.len()) {
+            let (kernel, takes) = (&item.sig.ident, count(inputs.len(), "parameter"));
+            errors.at(extra, format!("an argument too many: `{kernel}` takes {takes}"));
+        }
+        let missing: Vec<String> = inputs
+            .iter()
+            .skip(given.len())
+            .map(|input| match input {
+                syn::FnArg::Typed(typed) => match &*typed.pat {
+                    syn::Pat::Ident(pattern) => format!("`{}`", pattern.ident),
+                    _ => "a parameter without a name".to_owned(),
+                },
+                syn::FnArg::Receiver(_) => "`self`".to_owned(),
+            })
+            .collect();
+        if !missing.is_empty() {
+            let message = if self.args.is_some() {
+                format!("no argument for {}", missing.join(", "))
+            } else {
+                format!("`args` is missing: give one argument each for {}", missing.join(", "))
+            };
+            errors.at(place, message);
+        }
+    }
+
+    fn symbol(&self, function: &Ident, errors: &mut Errors) -> String {
+        let own = function.to_string();
+        let own = own.strip_prefix("r#").unwrap_or(&own);
+        let (name, place) = match self.value("name") {
+            Some(Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. })) => {
+                (text.value(), text.span())
+            }
+            Some(other) => {
+                errors.at(other, "expected a name in quotes");
+                (own.to_owned(), function.span())
+            }
+            None => (own.to_owned(), function.span()),
+        };
+        let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
+        if !(name.starts_with(starts) && name.chars().all(|c| starts(c) || c.is_ascii_digit())) {
+            errors.push(syn::Error::new(
+                place,
+                format!("`{name}` cannot name an entry point: PTX names are ASCII letters, digits and `_`; give one with name = \"…\""),
+            ));
+        }
+        name
+    }
+
+    fn path(&self, key: &str, errors: &mut Errors) -> Option<Path> {
+        match self.value(key)? {
+            Expr::Path(path) if path.qself.is_none() => Some(path.path.clone()),
+            other => {
+                errors.at(other, format!("`{key}` takes a path: {}", example(key)));
+                None
+            }
+        }
+    }
+
+    fn seed(&self, errors: &mut Errors) -> Option<u64> {
+        let value = self.value("seed")?;
+        let literal: syn::Result<LitInt> = syn::parse2(quote::ToTokens::to_token_stream(value));
+        literal
+            .and_then(|literal| literal.base10_parse())
+            .map_err(|_| {
+                errors.push(syn::Error::new(value.span(), "`seed` takes a whole number: seed = 42"))
+            })
+            .ok()
+    }
+}

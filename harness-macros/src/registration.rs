@@ -1,0 +1,93 @@
+//! The entry that an annotated function leaves in the registry at link time.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Path};
+
+use crate::axis::DeclaredAxis;
+
+/// What every entry says, whoever launches the kernel.
+pub(crate) struct Entry<'a> {
+    /// `::gpuprof`, or the path that `crate = …` gives.
+    pub(crate) gpuprof: &'a Path,
+    /// The annotated function's name, at its own place.
+    pub(crate) function: &'a Ident,
+    /// What the series is called.
+    pub(crate) name: &'a str,
+    /// The attributes of the annotated function.
+    pub(crate) attributes: &'a [Attribute],
+    /// The axes.
+    pub(crate) axes: &'a [DeclaredAxis],
+    /// The thresholds, checked.
+    pub(crate) thresholds: &'a [LitStr],
+    /// The metrics, checked.
+    pub(crate) metrics: &'a [String],
+}
+
+impl Entry<'_> {
+    /// The host-only constant that registers the series; `body` is its `Body`, and `functions` are
+    /// what that needs.
+    pub(crate) fn emit(&self, body: &TokenStream, functions: &TokenStream) -> TokenStream {
+        let gpuprof = self.gpuprof;
+        let gp = quote!(#gpuprof::__private);
+        let name = self.name;
+        let docs = docs(self.attributes);
+        let conditions = self.attributes.iter().filter(|a| a.path().is_ident("cfg"));
+        let axes = self.axes.iter().map(|axis| {
+            let (name, values) = (axis.name.to_string(), &axis.values);
+            quote!(#gp::AxisText { name: #name, values: #values })
+        });
+        let (thresholds, metrics) = (self.thresholds, self.metrics);
+        // `line!()` at the place of the name, so that the entry points at the function.
+        let line = quote_spanned!(self.function.span()=> ::core::line!());
+        let entry = Ident::new("__GPUPROF_ENTRY", Span::mixed_site());
+        quote! {
+            #(#conditions)*
+            #[cfg(not(target_arch = "nvptx64"))]
+            const _: () = {
+                #[#gp::linkme::distributed_slice(#gp::SERIES)]
+                #[linkme(crate = #gp::linkme)]
+                static #entry: #gp::SeriesEntry = #gp::SeriesEntry {
+                    source_package: ::core::env!("CARGO_PKG_NAME"),
+                    source_folder: ::core::env!("CARGO_MANIFEST_DIR"),
+                    module_path: ::core::module_path!(),
+                    kernel: #name,
+                    file: ::core::file!(),
+                    line: #line,
+                    docs: #docs,
+                    axes: &[#(#axes),*],
+                    thresholds: &[#(#thresholds),*],
+                    metrics: &[#(#metrics),*],
+                    body: #body,
+                };
+                #functions
+            };
+        }
+    }
+}
+
+/// The text of the doc comments among `attributes`.
+fn docs(attributes: &[Attribute]) -> String {
+    let mut lines = Vec::new();
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
+        if let Meta::NameValue(pair) = &attribute.meta
+            && let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &pair.value
+        {
+            let text = text.value();
+            lines.push(text.strip_prefix(' ').unwrap_or(&text).trim_end().to_owned());
+        }
+    }
+    lines.join("\n").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doc_comments_lose_their_leading_space() {
+        let item: syn::ItemFn =
+            syn::parse_str("/// One.\n///\n/// Two.\n#[inline] fn f() {}").unwrap();
+        assert_eq!(docs(&item.attrs), "One.\n\nTwo.");
+    }
+}

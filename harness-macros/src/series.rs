@@ -1,0 +1,173 @@
+//! `#[series(…)]` on a host function: its axes stand directly in the attribute.
+//!
+//! `NAME = VALUES` is an axis, except for `name = "…"` and `crate = …`; `metrics(…)` and
+//! `threshold("…")` are lists as in `#[kernel]`. Keys of `#[kernel]` that a function does for itself
+//! are refused with what to call instead.
+
+use gpuprof_model::suggest;
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{ItemFn, LitStr, Path};
+
+use crate::axis::{self, DeclaredAxis};
+use crate::conditions;
+use crate::errors::Errors;
+use crate::items::{self, Form, Item};
+use crate::registration::Entry;
+
+/// A host function and its series, as annotated.
+struct Series {
+    name: String,
+    gpuprof: Path,
+    axes: Vec<DeclaredAxis>,
+    metrics: Vec<String>,
+    thresholds: Vec<LitStr>,
+}
+
+/// The expansion of the attribute `tokens` on `item`.
+pub(crate) fn series(tokens: TokenStream, item: &ItemFn) -> syn::Result<TokenStream> {
+    let series = Series::parse(tokens, item)?;
+    let function = &item.sig.ident;
+    let entry = Entry {
+        gpuprof: &series.gpuprof,
+        function,
+        name: &series.name,
+        attributes: &item.attrs,
+        axes: &series.axes,
+        thresholds: &series.thresholds,
+        metrics: &series.metrics,
+    };
+    let gpuprof = &series.gpuprof;
+    let entry = entry.emit(&quote!(#gpuprof::__private::Body::Series(#function)), &quote!());
+    Ok(quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #item
+        #entry
+    })
+}
+
+impl Series {
+    fn parse(tokens: TokenStream, item: &ItemFn) -> syn::Result<Self> {
+        let mut errors = Errors::default();
+        let own = item.sig.ident.to_string();
+        let mut series = Self {
+            name: own.strip_prefix("r#").unwrap_or(&own).to_owned(),
+            gpuprof: syn::parse_quote!(::gpuprof),
+            axes: Vec::new(),
+            metrics: Vec::new(),
+            thresholds: Vec::new(),
+        };
+        let mut axes = Vec::new();
+        for item in items::split(tokens, "AXIS = VALUES", &mut errors) {
+            axes.extend(series.read(item, &mut errors));
+        }
+        series.axes = axis::declared(axes, &mut errors);
+        conditions::check(&series.thresholds, &series.axes, &mut errors);
+        check_signature(item, &mut errors);
+        errors.into_result().map(|()| series)
+    }
+
+    /// Reads a key, or hands the item back where it is an axis.
+    fn read(&mut self, item: Item, errors: &mut Errors) -> Option<Item> {
+        let Item { name, form } = item;
+        match (name.to_string().as_str(), form) {
+            ("name", Form::Value(value)) => {
+                if let Some(text) = errors.attempt(syn::parse2::<LitStr>(value)) {
+                    self.name = text.value();
+                }
+            }
+            ("crate", Form::Value(value)) => {
+                if let Some(path) = errors.attempt(syn::parse2(value)) {
+                    self.gpuprof = path;
+                }
+            }
+            ("metrics", Form::List(list)) => self.metrics = conditions::metrics(&list, errors),
+            ("threshold", Form::List(list)) => {
+                self.thresholds.extend(conditions::thresholds(&list, errors));
+            }
+            (key, form) => match (elsewhere(key), form) {
+                (Some(instead), _) => {
+                    errors.at(&name, format!("`{key}` is a key of #[kernel]: {instead}"));
+                }
+                (None, form @ Form::Value(_)) => return Some(Item { name, form }),
+                (None, Form::List(_)) => errors.at(&name, unknown_list(&name)),
+            },
+        }
+        None
+    }
+}
+
+fn elsewhere(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "series" => "here the axes stand directly in the attribute",
+        "bytes" => "call run.bytes(…) in the function",
+        "flops" => "call run.flops(…) in the function",
+        "args" => "a host function sets its arguments up itself",
+        "verify" | "tolerance" => "check the results in the function",
+        "seed" => "a host function makes its own inputs",
+        _ => return None,
+    })
+}
+
+fn unknown_list(name: &Ident) -> String {
+    let key = name.to_string();
+    suggest::did_you_mean(&key, ["metrics", "threshold"]).map_or_else(
+        || format!("`{key}` is not an axis: write {key} = VALUES"),
+        |near| format!("unknown key `{key}`: {near}"),
+    )
+}
+
+fn check_signature(item: &ItemFn, errors: &mut Errors) {
+    let signature = &item.sig;
+    if let Some(keyword) = &signature.asyncness {
+        errors.at(keyword, "a series function cannot be `async`");
+    }
+    if !signature.generics.params.is_empty() {
+        errors.at(&signature.generics, "generic series functions are not supported yet");
+    }
+    if signature.inputs.len() != 1 {
+        errors.at(
+            &signature.ident,
+            "a series function takes one argument: fn(run: &mut Run<'_>) -> gpuprof::Result<()>",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(attribute: &str) -> Result<Series, String> {
+        let item = syn::parse_quote!(
+            fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {}
+        );
+        Series::parse(attribute.parse().unwrap(), &item)
+            .map_err(|all| all.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join(" | "))
+    }
+
+    #[test]
+    fn what_is_no_key_is_an_axis() {
+        let series =
+            parse("block = 64..1024, n = 1K, 2K, name = \"c\", metrics(registers)").unwrap();
+        let axes: Vec<String> =
+            series.axes.iter().map(|a| format!("{}={}", a.name, a.values)).collect();
+        assert_eq!(axes, ["block=64..1024", "n=1K, 2K"]);
+        assert_eq!(
+            (series.name.as_str(), series.metrics.as_slice()),
+            ("c", &["registers".into()][..])
+        );
+    }
+
+    #[test]
+    fn keys_of_a_kernel_are_refused_with_what_to_do() {
+        let Err(message) = parse("bytes = 4, series(n = 1), treshold(\"x\")") else {
+            panic!("accepted");
+        };
+        assert_eq!(
+            message,
+            "`bytes` is a key of #[kernel]: call run.bytes(…) in the function | \
+             `series` is a key of #[kernel]: here the axes stand directly in the attribute | \
+             unknown key `treshold`: did you mean `threshold`?"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! `shared!` and `dynamic_shared!`: a module-level PTX variable, and a handle on its address.
+//!
+//! rustc has no statics in the shared address space, so the variable is declared by `global_asm!`
+//! and its 32-bit shared address read by one `mov`; the handle's accesses are then `ld.shared` and
+//! `st.shared`, which a generic address would not give.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::{Path, Token, Type, TypeArray};
+
+use crate::bare;
+
+/// `[crate = PATH,] TYPE`
+pub(crate) struct Input {
+    gpuprof: Path,
+    ty: Type,
+}
+
+impl Parse for Input {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut gpuprof = syn::parse_quote!(::gpuprof);
+        if input.peek(Token![crate]) && input.peek2(Token![=]) && !input.peek2(Token![==]) {
+            input.parse::<Token![crate]>()?;
+            input.parse::<Token![=]>()?;
+            gpuprof = input.call(Path::parse_mod_style)?;
+            input.parse::<Token![,]>()?;
+        }
+        let ty = input.parse()?;
+        input.parse::<Option<Token![,]>>()?;
+        if !input.is_empty() {
+            return Err(input.error("expected one type"));
+        }
+        Ok(Self { gpuprof, ty })
+    }
+}
+
+/// The expansion of `shared!([T; N])`.
+pub(crate) fn fixed(input: &Input) -> syn::Result<TokenStream> {
+    let Type::Array(TypeArray { elem, len, .. }) = bare::ty(&input.ty) else {
+        return Err(syn::Error::new_spanned(
+            &input.ty,
+            "shared! takes an array type: shared!([f32; 256])",
+        ));
+    };
+    if matches!(bare::ty(elem), Type::Array(_)) {
+        return Err(syn::Error::new_spanned(
+            elem,
+            "shared arrays have one dimension: write [T; ROWS * COLUMNS] and index row * COLUMNS + column",
+        ));
+    }
+    let name = symbol("shared");
+    let declaration = format!(".shared .align {{align}} .b8 {name}[{{size}}];");
+    let (gpuprof, ty) = (&input.gpuprof, &input.ty);
+    Ok(handle(
+        gpuprof,
+        elem,
+        &name,
+        &quote! {
+            ::core::arch::global_asm!(
+                #declaration,
+                align = const ::core::mem::align_of::<#elem>(),
+                size = const ::core::mem::size_of::<#ty>(),
+            );
+        },
+        &quote!(#gpuprof::Shared::<#elem>::fixed(#len)),
+        &quote!((#len) as u32),
+    ))
+}
+
+/// The expansion of `dynamic_shared!(T)`.
+pub(crate) fn dynamic(input: &Input) -> syn::Result<TokenStream> {
+    if let Type::Array(array) = bare::ty(&input.ty) {
+        return Err(syn::Error::new_spanned(
+            array,
+            "dynamic_shared! takes an element type: its length is the launch's `shared` bytes",
+        ));
+    }
+    let name = symbol("dynamic_shared");
+    let declaration = format!(".extern .shared .align 16 .b8 {name}[];");
+    let (gpuprof, ty) = (&input.gpuprof, &input.ty);
+    Ok(handle(
+        gpuprof,
+        ty,
+        &name,
+        &quote!(::core::arch::global_asm!(#declaration);),
+        &quote!(#gpuprof::Shared::<#ty>::dynamic()),
+        &quote!(#gpuprof::Shared::<#ty>::dynamic_length()),
+    ))
+}
+
+/// The block expression: the declaration in a module of its own, since `global_asm!` is an item, then
+/// the handle.
+fn handle(
+    gpuprof: &Path,
+    element: &Type,
+    name: &str,
+    declaration: &TokenStream,
+    on_host: &TokenStream,
+    length: &TokenStream,
+) -> TokenStream {
+    let module = quote::format_ident!("__{name}");
+    let address = format!("mov.u32 {{0}}, {name};");
+    quote! {
+        {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                #[allow(non_snake_case)]
+                mod #module {
+                    #[allow(unused_imports)]
+                    use super::*;
+                    #declaration
+                }
+                let address: u32;
+                #[allow(unused_unsafe)]
+                // SAFETY: the instruction only reads the address of the variable declared above,
+                // which has the length given.
+                unsafe {
+                    ::core::arch::asm!(
+                        #address,
+                        out(reg32) address,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                    #gpuprof::Shared::<#element>::from_address(address, #length)
+                }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            { #on_host }
+        }
+    }
+}
+
+/// A PTX name that no other expansion in this crate has; the package keeps it apart from others'.
+fn symbol(kind: &str) -> String {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    let package: String =
+        package.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    format!("gpuprof_{kind}_{package}_{}", COUNTER.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,47 @@
+//! The keys of `#[kernel]`: which there are, how each is written, and what a misspelt one is near.
+
+use gpuprof_model::suggest;
+
+/// Keys written `key = value`.
+pub(crate) const VALUE_KEYS: [&str; 10] =
+    ["grid", "block", "shared", "bytes", "flops", "verify", "tolerance", "name", "seed", "crate"];
+
+/// Keys written `key(list)`.
+pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
+
+/// Every key.
+pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
+    LIST_KEYS.iter().chain(&VALUE_KEYS).copied()
+}
+
+/// The message for a key that is none of [`keys`].
+pub(crate) fn unknown_key(key: &str) -> String {
+    let near = suggest::did_you_mean(key, keys())
+        .unwrap_or_else(|| format!("the keys are {}", keys().collect::<Vec<_>>().join(", ")));
+    format!("unknown key `{key}`: {near}")
+}
+
+/// How `key` is written.
+pub(crate) fn example(key: &str) -> &'static str {
+    match key {
+        "series" => "series(block = 64..1024)",
+        "args" => "args(n, 2.0, random(n))",
+        "metrics" => "metrics(throughput, registers)",
+        "threshold" => "threshold(\"every duration <= 100 us\")",
+        "grid" => "grid = n.div_ceil(block)",
+        "block" => "block = 256",
+        "shared" => "shared = 4 * block",
+        "bytes" => "bytes = 12 * n",
+        "flops" => "flops = 2 * n",
+        "verify" => "verify = function_on_host",
+        "tolerance" => "tolerance = 1e-5",
+        "name" => "name = \"saxpy\"",
+        "seed" => "seed = 42",
+        _ => "crate = ::gpuprof",
+    }
+}
+
+/// `1 parameter`, `2 parameters`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

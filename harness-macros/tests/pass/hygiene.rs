@@ -1,0 +1,47 @@
+//! Nothing of the expansion meets the user's names, and it needs none of the user's imports.
+
+#![no_implicit_prelude]
+#![deny(missing_docs, unused, unsafe_op_in_unsafe_fn)]
+
+extern crate gpuprof as renamed;
+
+/// Names that the expansion has inside, as axes and as functions.
+pub mod names {
+    /// A function called like a generator.
+    pub fn random() -> u32 {
+        4
+    }
+
+    /// Axes called like the expansion's variables.
+    #[::renamed::kernel(
+        series(k = 1..4, h = 2, p0 = 3, run = 4, gp = 5, ENTRY = 6, block = 8x8, 16x16),
+        grid = (k + h, p0 + run, gp + ENTRY),
+        args(block.x * block.y, random(k)),
+        verify = self::check,
+        crate = ::renamed,
+    )]
+    pub unsafe fn r#loop(n: u32, x: *mut u8) {
+        let _ = (n, x);
+    }
+
+    fn check(_: u32, x: &mut [u8]) {
+        x[0] = self::random() as u8;
+    }
+}
+
+/// A series function in a module of its own.
+#[::renamed::series(n = [1 << 20], name = "empty", crate = ::renamed)]
+pub fn series(run: &mut ::gpuprof::Run<'_>) -> ::gpuprof::Result<()> {
+    run.measure(|_| -> ::gpuprof::Result<()> { ::std::result::Result::Ok(()) })
+}
+
+fn main() {
+    ::std::assert_eq!(names::random(), 4);
+    let mut names: ::std::vec::Vec<&str> =
+        ::std::iter::Iterator::collect(::std::iter::Iterator::map(
+            renamed::__private::SERIES.iter(),
+            |entry| entry.kernel,
+        ));
+    names.sort_unstable();
+    ::std::assert_eq!(names, ["empty", "loop"]);
+}

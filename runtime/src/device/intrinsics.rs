@@ -1,0 +1,51 @@
+//! LLVM intrinsics that `core::arch::nvptx` does not have.
+
+#![allow(improper_ctypes)]
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
+    pub(crate) safe fn lane_id() -> u32;
+
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    pub(crate) fn shuffle_xor(lanes: u32, value: u32, mask: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    pub(crate) fn shuffle_down(lanes: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    pub(crate) fn shuffle_up(lanes: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    pub(crate) fn shuffle_index(lanes: u32, value: u32, lane: u32, clamp: u32) -> u32;
+
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    pub(crate) fn ballot(lanes: u32, predicate: bool) -> u32;
+    #[link_name = "llvm.nvvm.vote.any.sync"]
+    pub(crate) fn any(lanes: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.all.sync"]
+    pub(crate) fn all(lanes: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.activemask"]
+    pub(crate) fn active_mask() -> u32;
+
+    #[link_name = "llvm.sqrt.f32"]
+    pub(crate) safe fn sqrt_f32(x: f32) -> f32;
+    #[link_name = "llvm.sqrt.f64"]
+    pub(crate) safe fn sqrt_f64(x: f64) -> f64;
+    #[link_name = "llvm.fma.f32"]
+    pub(crate) safe fn fma_f32(a: f32, b: f32, c: f32) -> f32;
+    #[link_name = "llvm.fma.f64"]
+    pub(crate) safe fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    #[link_name = "llvm.floor.f32"]
+    pub(crate) safe fn floor_f32(x: f32) -> f32;
+    #[link_name = "llvm.floor.f64"]
+    pub(crate) safe fn floor_f64(x: f64) -> f64;
+    #[link_name = "llvm.ceil.f32"]
+    pub(crate) safe fn ceil_f32(x: f32) -> f32;
+    #[link_name = "llvm.ceil.f64"]
+    pub(crate) safe fn ceil_f64(x: f64) -> f64;
+    #[link_name = "llvm.trunc.f32"]
+    pub(crate) safe fn trunc_f32(x: f32) -> f32;
+    #[link_name = "llvm.trunc.f64"]
+    pub(crate) safe fn trunc_f64(x: f64) -> f64;
+    #[link_name = "llvm.rint.f32"]
+    pub(crate) safe fn round_ties_even_f32(x: f32) -> f32;
+    #[link_name = "llvm.rint.f64"]
+    pub(crate) safe fn round_ties_even_f64(x: f64) -> f64;
+}

@@ -1,0 +1,177 @@
+//! Argument generators: what buffers hold before a launch, the same in every process.
+
+use std::ops::Range;
+
+use super::number::{IntoNumber, Number, Scalar};
+
+/// What a buffer holds before a launch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Generator {
+    pub(crate) length: Number,
+    pub(crate) fill: Fill,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fill {
+    Random { low: f64, high: f64, whole: bool },
+    RandomBits,
+    Zeros,
+    Iota,
+}
+
+/// The functions that `args(…)` may call for pointers.
+pub mod generators {
+    use super::{Fill, Generator, IntoNumber, Number, Range};
+
+    /// `length` random elements: integers over their whole range, floats in 0..1.
+    pub fn random(length: impl IntoNumber) -> Generator {
+        Generator { length: length.into_number(), fill: Fill::RandomBits }
+    }
+
+    /// `length` random elements in `range`, its end excluded.
+    pub fn random_in<N: IntoNumber>(length: impl IntoNumber, range: Range<N>) -> Generator {
+        let (low, high) = (range.start.into_number(), range.end.into_number());
+        let whole = matches!((low, high), (Number::Int(_), Number::Int(_)));
+        let float = |number| match number {
+            Number::Int(value) => value as f64,
+            Number::Float(value) => value,
+        };
+        Generator {
+            length: length.into_number(),
+            fill: Fill::Random { low: float(low), high: float(high), whole },
+        }
+    }
+
+    /// `length` zeros.
+    pub fn zeros(length: impl IntoNumber) -> Generator {
+        Generator { length: length.into_number(), fill: Fill::Zeros }
+    }
+
+    /// 0, 1, 2, … up to `length`, wrapping where the element type does.
+    pub fn iota(length: impl IntoNumber) -> Generator {
+        Generator { length: length.into_number(), fill: Fill::Iota }
+    }
+}
+
+/// Types that buffers may hold.
+pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::Debug {
+    /// A value from 64 random bits: any integer, or a float in 0..1.
+    fn from_bits(bits: u64) -> Self;
+
+    /// The `index`-th whole number, wrapping.
+    fn from_index(index: u64) -> Self;
+
+    /// The nearest value to `value`.
+    fn from_f64(value: f64) -> Self;
+
+    /// Whether `self` is `expected` within `tolerance` × max(|expected|, 1); exact for integers.
+    fn agrees(self, expected: Self, tolerance: f64) -> bool;
+
+    /// The tolerance where the annotation gives none.
+    const TOLERANCE: f64;
+}
+
+macro_rules! integer_elements {
+    ($($t:ident)*) => {$(
+        impl Element for $t {
+            fn from_bits(bits: u64) -> Self { (bits >> (64 - Self::BITS)) as Self }
+            fn from_index(index: u64) -> Self { index as Self }
+            fn from_f64(value: f64) -> Self { value as Self }
+            fn agrees(self, expected: Self, _tolerance: f64) -> bool { self == expected }
+            const TOLERANCE: f64 = 0.0;
+        }
+    )*};
+}
+integer_elements!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
+
+macro_rules! float_elements {
+    ($($t:ident $mantissa:literal $tolerance:literal)*) => {$(
+        impl Element for $t {
+            fn from_bits(bits: u64) -> Self {
+                (bits >> (64 - $mantissa)) as Self / (1_u64 << $mantissa) as Self
+            }
+            fn from_index(index: u64) -> Self { index as Self }
+            fn from_f64(value: f64) -> Self { value as Self }
+            fn agrees(self, expected: Self, tolerance: f64) -> bool {
+                if self == expected || (self.is_nan() && expected.is_nan()) {
+                    return true;
+                }
+                let (device, host) = (f64::from(self), f64::from(expected));
+                (device - host).abs() <= tolerance * host.abs().max(1.0)
+            }
+            const TOLERANCE: f64 = $tolerance;
+        }
+    )*};
+}
+float_elements!(f32 24 1e-5 f64 53 1e-12);
+
+impl Generator {
+    /// The elements, from a seed of their own so that no two buffers are alike.
+    pub(crate) fn elements<T: Element>(&self, length: usize, seed: u64) -> Vec<T> {
+        let mut state = seed;
+        let mut unit = move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            split_mix(state)
+        };
+        match self.fill {
+            Fill::Zeros => vec![T::from_index(0); length],
+            Fill::Iota => (0..length as u64).map(T::from_index).collect(),
+            Fill::RandomBits => (0..length).map(|_| T::from_bits(unit())).collect(),
+            Fill::Random { low, high, whole } => (0..length)
+                .map(|_| {
+                    let value = low + (high - low) * f64::from_bits_unit(unit());
+                    T::from_f64(if whole { value.floor() } else { value })
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn split_mix(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+trait UnitInterval {
+    fn from_bits_unit(bits: u64) -> Self;
+}
+
+impl UnitInterval for f64 {
+    fn from_bits_unit(bits: u64) -> Self {
+        <Self as Element>::from_bits(bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::generators::*;
+    use super::*;
+
+    #[test]
+    fn buffers_are_the_same_in_every_process_and_differ_by_seed() {
+        let a: Vec<u32> = random(4_u64).elements(4, 1);
+        assert_eq!(a, random(4_u64).elements::<u32>(4, 1));
+        assert_ne!(a, random(4_u64).elements::<u32>(4, 2));
+        assert_eq!(iota(3).elements::<f32>(3, 0), [0.0, 1.0, 2.0]);
+        assert_eq!(iota(300).elements::<u8>(300, 0)[256], 0);
+    }
+
+    #[test]
+    fn random_numbers_stay_in_their_range_and_reach_across_it() {
+        let floats: Vec<f32> = random(1000).elements(1000, 7);
+        assert!(floats.iter().all(|v| (0.0..1.0).contains(v)));
+        let bins: Vec<u32> = random_in(1000, 0..10).elements(1000, 7);
+        assert!((0..10).all(|bin| bins.contains(&bin)) && bins.iter().all(|&b| b < 10));
+    }
+
+    #[test]
+    fn agreement_is_relative_for_floats_and_exact_for_integers() {
+        assert!(1000.001_f32.agrees(1000.0, 1e-5));
+        assert!(!1000.1_f32.agrees(1000.0, 1e-5));
+        assert!(!f32::NAN.agrees(1.0, 1e-5));
+        assert!(!1.0_f32.agrees(f32::NAN, 1e-5));
+        assert!(!3_u32.agrees(4, 100.0));
+    }
+}

@@ -1,0 +1,91 @@
+//! The emulated driver's report: launches with exact counters, and the fault that stopped one.
+//!
+//! Comes in: whatever libcuda.so is loaded. Goes out: nothing unless it is the emulated driver, told
+//! by the functions that only it exports. Their contract is a C string of JSON that the caller frees.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char};
+
+use cudarc::driver::sys;
+use gpuprof_model::measurement::LaunchRecord;
+use serde::Deserialize;
+
+use crate::host::error::{Error, Result};
+
+/// The version of the exports that this code understands.
+const ABI_VERSION: u32 = 1;
+
+#[derive(Deserialize)]
+struct Report {
+    launches: Vec<Launch>,
+}
+
+#[derive(Deserialize)]
+struct Launch {
+    kernel: String,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    counters: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    message: String,
+}
+
+/// Whether the loaded driver is the emulated one.
+pub(crate) fn is_loaded() -> bool {
+    // SAFETY: the symbol, where it exists, has this type (the emulator's ABI, version 1).
+    let version = unsafe {
+        sys::culib().get::<unsafe extern "C" fn() -> u32>(b"gpuemu_abi_version\0").map(|f| f())
+    };
+    version.is_ok_and(|version| version == ABI_VERSION)
+}
+
+/// The launches since the last call, with their counters summed by name.
+///
+/// # Errors
+/// A driver without a report, or one that is no report.
+pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)> {
+    let text = take_text(b"gpuemu_take_report\0")
+        .ok_or_else(|| Error::failed("the emulated driver gave no report"))?;
+    let report: Report = serde_json::from_str(&text)?;
+    let mut counters = BTreeMap::new();
+    let mut launches = Vec::with_capacity(report.launches.len());
+    for launch in report.launches {
+        for (name, value) in launch.counters {
+            *counters.entry(name).or_insert(0) += value;
+        }
+        launches.push(LaunchRecord {
+            kernel: launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
+        });
+    }
+    Ok((launches, counters))
+}
+
+/// What stopped the last launch or load, in one sentence.
+pub(crate) fn take_fault() -> Option<String> {
+    let fault: Fault = serde_json::from_str(&take_text(b"gpuemu_take_fault\0")?).ok()?;
+    Some(fault.message)
+}
+
+fn take_text(symbol: &[u8]) -> Option<String> {
+    // SAFETY: both symbols, where they exist, have these types (the emulator's ABI, version 1); the
+    // string is NUL-terminated, ours until it is freed, and freed once.
+    unsafe {
+        let library = sys::culib();
+        let take = library.get::<unsafe extern "C" fn() -> *mut c_char>(symbol).ok()?;
+        let free = library.get::<unsafe extern "C" fn(*mut c_char)>(b"gpuemu_free\0").ok()?;
+        let text = take();
+        if text.is_null() {
+            return None;
+        }
+        let owned = CStr::from_ptr(text).to_string_lossy().into_owned();
+        free(text);
+        Some(owned)
+    }
+}

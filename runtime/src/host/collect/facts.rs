@@ -1,0 +1,118 @@
+//! Launch facts that the driver tells without a profiler.
+
+use cudarc::driver::{CudaFunction, DriverError};
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
+use gpuprof_model::measurement::{LaunchFacts, OccupancyLimiter};
+
+use crate::host::error::Result;
+use crate::host::session::Session;
+
+/// Threads of a warp on every device so far.
+const WARP: u64 = 32;
+
+/// Registers are given to a warp in units of this many (CUDA occupancy calculator, capability 7.0 on).
+const REGISTER_UNIT: u64 = 256;
+
+/// The facts of one launch of `function`.
+///
+/// What the driver cannot tell (registers, on the emulated driver) is `None`; so is the occupancy
+/// that depends on it.
+///
+/// # Errors
+/// The driver's.
+pub(crate) fn of(
+    session: &Session,
+    function: &CudaFunction,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared_bytes: u32,
+) -> Result<LaunchFacts> {
+    let attribute = |a| function.get_attribute(a).map(|v| u32::try_from(v).unwrap_or(0));
+    let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
+    let static_shared_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+    let local_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+    let mut facts = LaunchFacts {
+        registers,
+        static_shared_bytes,
+        dynamic_shared_bytes,
+        local_bytes,
+        blocks_per_sm: None,
+        theoretical_occupancy: None,
+        limiter: None,
+        waves: None,
+    };
+    let Some(registers) = registers else { return Ok(facts) };
+    let threads: u32 = block.iter().product();
+    let blocks = function.occupancy_max_active_blocks_per_multiprocessor(
+        threads,
+        dynamic_shared_bytes as usize,
+        None,
+    )?;
+    let limits = Limits::read(session)?;
+    let warps = u64::from(threads).div_ceil(WARP);
+    let shared = u64::from(static_shared_bytes) + u64::from(dynamic_shared_bytes);
+    facts.blocks_per_sm = Some(blocks);
+    facts.theoretical_occupancy =
+        Some(100.0 * (u64::from(blocks) * warps) as f64 / (limits.threads / WARP) as f64);
+    facts.limiter = Some(limits.tightest(warps, u64::from(registers), shared));
+    let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
+    let resident = u64::from(blocks) * u64::from(session.device.sm_count);
+    facts.waves = (resident > 0).then(|| total as f64 / resident as f64);
+    Ok(facts)
+}
+
+struct Limits {
+    threads: u64,
+    blocks: u64,
+    registers: u64,
+    shared: u64,
+    reserved_shared: u64,
+}
+
+impl Limits {
+    fn read(session: &Session) -> Result<Self, DriverError> {
+        Ok(Self {
+            threads: session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+            blocks: session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+            registers: session
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+            shared: session
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+            reserved_shared: session
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?,
+        })
+    }
+
+    /// The resource that fits the fewest blocks; the first of equals in the order warps, blocks,
+    /// registers, shared memory.
+    fn tightest(&self, warps: u64, registers: u64, shared: u64) -> OccupancyLimiter {
+        let fits = |have: u64, need: u64| have.checked_div(need).unwrap_or(u64::MAX);
+        let per_warp = (registers * WARP).next_multiple_of(REGISTER_UNIT);
+        let shared_need = if shared == 0 { 0 } else { shared + self.reserved_shared };
+        [
+            (fits(self.threads / WARP, warps), OccupancyLimiter::Warps),
+            (self.blocks, OccupancyLimiter::Blocks),
+            (fits(self.registers, per_warp * warps), OccupancyLimiter::Registers),
+            (fits(self.shared, shared_need), OccupancyLimiter::SharedMemory),
+        ]
+        .into_iter()
+        .min_by_key(|&(blocks, _)| blocks)
+        .map_or(OccupancyLimiter::Warps, |(_, limiter)| limiter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H200: Limits =
+        Limits { threads: 2048, blocks: 32, registers: 65536, shared: 233_472, reserved_shared: 1024 };
+
+    #[test]
+    fn the_limiter_is_the_resource_that_runs_out_first() {
+        assert_eq!(H200.tightest(8, 16, 0), OccupancyLimiter::Warps);
+        assert_eq!(H200.tightest(1, 16, 0), OccupancyLimiter::Blocks);
+        assert_eq!(H200.tightest(8, 128, 0), OccupancyLimiter::Registers);
+        assert_eq!(H200.tightest(8, 16, 48 << 10), OccupancyLimiter::SharedMemory);
+    }
+}

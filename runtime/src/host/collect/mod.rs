@@ -1,0 +1,7 @@
+//! Collectors: what a pass can find out about launches.
+
+pub(crate) mod bandwidth;
+pub(crate) mod clock;
+pub(crate) mod emulator;
+pub(crate) mod events;
+pub(crate) mod facts;

@@ -1,0 +1,92 @@
+//! `main` of a harness: answers the runner's request, or libtest's command line.
+
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+
+use gpuprof_model::measurement::{PassOutcome, PassResult};
+use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, RequestBody};
+
+use super::error::{Error, Result};
+use super::kernel_run::KernelRun;
+use super::listing::{self, Options};
+use super::registry::{self, Body};
+use super::reply;
+use super::run::Run;
+use super::session::{self, Session};
+
+/// What the harness is called.
+#[derive(Debug, Clone, Copy)]
+pub struct HarnessTarget {
+    /// The package that holds it.
+    pub package: &'static str,
+    /// The target, such as a bench.
+    pub target: &'static str,
+}
+
+/// The exit code of libtest for a harness that could not do what it was asked.
+const FAILED: u8 = 101;
+
+/// What [`crate::main!`] runs.
+pub fn harness_main(target: &HarnessTarget) -> ExitCode {
+    let outcome = match std::env::var_os(REQUEST_ENV) {
+        Some(path) => reply::serve(Path::new(&path), |body| answer(body, target)),
+        None => Options::parse(std::env::args().skip(1))
+            .map_err(io::Error::other)
+            .and_then(|options| listing::answer(&options, target, &mut io::stdout().lock())),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gpuprof: {error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn answer(body: RequestBody, target: &HarnessTarget) -> ReplyBody {
+    match body {
+        RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
+        RequestBody::Probe => ReplyBody::Probed(session::probe()),
+        RequestBody::Measure(request) => {
+            let outcome = catch_unwind(AssertUnwindSafe(|| measure(&request)))
+                .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))));
+            ReplyBody::Measured(match outcome {
+                Ok(result) => PassOutcome::Finished(Box::new(result)),
+                Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
+                Err(error) => PassOutcome::Failed { reason: error.to_string() },
+            })
+        }
+    }
+}
+
+fn measure(request: &MeasureRequest) -> Result<PassResult> {
+    let entry = registry::entries()
+        .into_iter()
+        .find(|entry| entry.kernel == request.kernel)
+        .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
+    let session = Session::open(request.emulated)?;
+    let mut run = Run::new(&session, request);
+    match entry.body {
+        Body::Kernel { symbol, run: set_up } => {
+            let module = session.load_module(request, entry.source_package)?;
+            let function = session.function(&module, symbol, entry.source_package)?;
+            let mut kernel = KernelRun::new(run, function);
+            set_up(&mut kernel)?;
+            run = kernel.into_run();
+        }
+        Body::Series(function) => function(&mut run).map_err(|error| session.explain(error))?,
+    }
+    run.finish(entry.kernel)
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|&text| text.to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "with a value that is no text".to_owned());
+    format!("the harness panicked: {text}")
+}

@@ -1,0 +1,290 @@
+//! What an annotated kernel's expansion drives: launch, arguments, verification, measurement.
+//!
+//! Comes in: the values of the annotation's expressions, in parameter order. Goes out: one measured
+//! pass. Inputs are fresh when the first launch starts, so that launch is the one that is verified
+//! and, on the emulated driver, counted.
+
+use std::any::Any;
+use std::ffi::c_void;
+
+use cudarc::driver::sys::{
+    CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
+};
+use cudarc::driver::{CudaFunction, result};
+use gpuprof_model::measurement::LaunchRecord;
+
+use super::arguments::{Element, Generator};
+use super::buffer::{Buffer, TypedBuffer};
+use super::error::{Error, Result};
+use super::extent::{Extent, IntoExtent};
+use super::number::{IntoNumber, Number, Scalar, convert};
+use super::reference::HostArguments;
+use super::run::Run;
+
+/// Dynamic shared memory that needs no opt-in.
+const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+
+/// One kernel launch being set up.
+pub struct KernelRun<'r> {
+    run: Run<'r>,
+    function: CudaFunction,
+    arguments: Vec<Argument>,
+    seed: u64,
+    tolerance: Option<f64>,
+    reference: Option<fn(&mut HostArguments)>,
+}
+
+enum Argument {
+    Scalar { bytes: Vec<u8>, host: Box<dyn Fn() -> Box<dyn Any>> },
+    Buffer(Box<dyn Buffer>),
+}
+
+impl Argument {
+    /// The bytes of the parameter: a scalar, or a device pointer.
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Scalar { bytes, .. } => bytes.clone(),
+            Self::Buffer(buffer) => buffer.pointer().to_ne_bytes().to_vec(),
+        }
+    }
+
+    /// The argument as the reference takes it.
+    fn host(&self) -> Box<dyn Any> {
+        match self {
+            Self::Scalar { host, .. } => host(),
+            Self::Buffer(buffer) => buffer.initial(),
+        }
+    }
+}
+
+impl<'r> KernelRun<'r> {
+    pub(crate) fn new(run: Run<'r>, function: CudaFunction) -> Self {
+        Self { run, function, arguments: Vec::new(), seed: 0, tolerance: None, reference: None }
+    }
+
+    pub(crate) fn into_run(self) -> Run<'r> {
+        self.run
+    }
+
+    /// The value of an axis of whole numbers.
+    ///
+    /// # Errors
+    /// A value of another kind.
+    pub fn int(&self, axis: &str) -> Result<u64> {
+        self.run.value(axis)
+    }
+
+    /// The value of an axis of extents.
+    ///
+    /// # Errors
+    /// A word.
+    pub fn extent(&self, axis: &str) -> Result<Extent> {
+        self.run.value(axis)
+    }
+
+    /// The value of an axis of words.
+    ///
+    /// # Errors
+    /// An axis the series does not have.
+    pub fn word(&self, axis: &str) -> Result<String> {
+        self.run.value(axis)
+    }
+
+    /// Sets the block.
+    ///
+    /// # Errors
+    /// An extent no launch can have.
+    pub fn block(&mut self, block: impl IntoExtent) -> Result<()> {
+        self.run.block(block)
+    }
+
+    /// Sets the grid.
+    ///
+    /// # Errors
+    /// An extent no launch can have.
+    pub fn grid(&mut self, grid: impl IntoExtent) -> Result<()> {
+        self.run.grid(grid)
+    }
+
+    /// Sets the dynamic shared memory in bytes.
+    ///
+    /// # Errors
+    /// A number that 32 bits cannot hold.
+    pub fn shared(&mut self, bytes: impl IntoNumber) -> Result<()> {
+        self.run.shared(bytes)
+    }
+
+    /// Declares the bytes the kernel must move.
+    ///
+    /// # Errors
+    /// A negative number.
+    pub fn bytes(&mut self, bytes: impl IntoNumber) -> Result<()> {
+        self.run.bytes(bytes)
+    }
+
+    /// Declares the kernel's floating-point operations.
+    ///
+    /// # Errors
+    /// A negative number.
+    pub fn flops(&mut self, flops: impl IntoNumber) -> Result<()> {
+        self.run.flops(flops)
+    }
+
+    /// Sets the seed of the random generators.
+    pub fn seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// Sets the tolerance of `verify`.
+    pub fn tolerance(&mut self, tolerance: f64) {
+        self.tolerance = Some(tolerance);
+    }
+
+    /// Adds a scalar argument.
+    ///
+    /// # Errors
+    /// A value that the parameter's type cannot hold.
+    pub fn scalar<T: Scalar>(&mut self, name: &str, value: impl IntoNumber) -> Result<()> {
+        let value: T = convert(name, value)?;
+        self.arguments
+            .push(Argument::Scalar { bytes: value.bytes(), host: Box::new(move || Box::new(value)) });
+        Ok(())
+    }
+
+    /// Adds a buffer that the kernel reads.
+    ///
+    /// # Errors
+    /// A length that is no length, or memory that cannot be had.
+    pub fn input<T: Element>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
+        self.add_buffer::<T>(name, generator, false)
+    }
+
+    /// Adds a buffer that the kernel writes.
+    ///
+    /// # Errors
+    /// A length that is no length, or memory that cannot be had.
+    pub fn output<T: Element>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
+        self.add_buffer::<T>(name, generator, true)
+    }
+
+    fn add_buffer<T: Element>(&mut self, name: &'static str, generator: Generator, written: bool) -> Result<()> {
+        let length = match generator.length {
+            Number::Int(value) => usize::try_from(value).ok(),
+            Number::Float(_) => None,
+        }
+        .ok_or_else(|| Error::invalid(format!("`{name}` cannot have {:?} elements", generator.length)))?;
+        let position = self.arguments.len() as u64;
+        let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
+        let stream = &self.run.session.stream;
+        let buffer = TypedBuffer::upload(name, initial, written, stream).map_err(|e| {
+            Error::driver(&format!("allocating `{name}` ({length} elements of {})", T::NAME), e)
+        })?;
+        self.arguments.push(Argument::Buffer(Box::new(buffer)));
+        Ok(())
+    }
+
+    /// Sets the host's reference implementation.
+    pub fn verify(&mut self, reference: fn(&mut HostArguments)) {
+        self.reference = Some(reference);
+    }
+
+    /// Launches, verifies where asked, and measures.
+    ///
+    /// # Errors
+    /// A launch that is refused, a driver error, or outputs that differ from the reference.
+    pub fn execute(&mut self) -> Result<()> {
+        let Some((grid, block, shared)) = self.run.launch_config()?.parts() else {
+            return Err(Error::failed("the annotation gives no block and grid"));
+        };
+        self.check_launch(block, shared)?;
+        let mut parameters: Vec<Vec<u8>> = self.arguments.iter().map(Argument::bytes).collect();
+        let (function, stream) = (self.function.cu_function(), self.run.stream());
+        let mut launch = || {
+            let mut pointers: Vec<*mut c_void> =
+                parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
+            // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
+            // of the annotated function, in number, order and size. What the kernel does with them is
+            // what its author, who declared it `unsafe`, answers for.
+            unsafe {
+                result::launch_kernel(
+                    function,
+                    grid.into(),
+                    block.into(),
+                    shared,
+                    stream.cu_stream(),
+                    &mut pointers,
+                )
+            }
+        };
+        let verify = self.reference.filter(|_| self.run.request.verify);
+        let emulated = self.run.session.device.emulated;
+        if let Some(reference) = verify.filter(|_| !emulated) {
+            launch()?;
+            self.run.synchronize()?;
+            check_outputs(&mut self.arguments, reference, self.tolerance)?;
+        }
+        self.run.function(&self.function);
+        self.run.measure(|_| launch())?;
+        if let Some(reference) = verify.filter(|_| emulated) {
+            check_outputs(&mut self.arguments, reference, self.tolerance)?;
+        }
+        if verify.is_some() {
+            self.run.mark_verified();
+        }
+        let kernel = self.run.request.kernel.clone();
+        self.run.record_launch(LaunchRecord { kernel, grid, block, shared_bytes: shared });
+        Ok(())
+    }
+
+    /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared memory.
+    fn check_launch(&self, block: [u32; 3], shared: u32) -> Result<()> {
+        let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
+        let session = self.run.session;
+        let most = session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+        if threads > most {
+            return Err(Error::invalid(format!(
+                "a block of {threads} threads is over the device's limit of {most}"
+            )));
+        }
+        let most = u64::try_from(self.function.max_threads_per_block()?).unwrap_or(0);
+        if threads > most {
+            return Err(Error::invalid(format!(
+                "a block of {threads} threads is over this kernel's limit of {most}: its registers leave no \
+                 room for more"
+            )));
+        }
+        if shared > DEFAULT_SHARED_BYTES {
+            let most = session
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+            let fixed = u64::try_from(self.function.shared_size_bytes()?).unwrap_or(0);
+            if u64::from(shared) + fixed > most {
+                return Err(Error::invalid(format!(
+                    "{shared} bytes of dynamic and {fixed} bytes of static shared memory are over the \
+                     device's limit of {most} a block"
+                )));
+            }
+            let bytes = i32::try_from(shared)?;
+            self.function
+                .set_attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares every output with what the reference makes of the initial arguments, and puts the
+/// buffers back to them.
+fn check_outputs(
+    arguments: &mut [Argument],
+    reference: fn(&mut HostArguments),
+    tolerance: Option<f64>,
+) -> Result<()> {
+    let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
+    reference(&mut host);
+    for (position, argument) in arguments.iter_mut().enumerate() {
+        if let Argument::Buffer(buffer) = argument {
+            buffer.compare(&mut host, position, tolerance)?;
+            buffer.restore()?;
+        }
+    }
+    Ok(())
+}

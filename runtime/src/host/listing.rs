@@ -1,0 +1,111 @@
+//! What the harness does when cargo, libtest's users or nextest start it: list, and nothing else.
+//!
+//! Names are configuration keys and round-trip through `--exact`. Without the runner there is no PTX
+//! to launch, so every selected configuration is *ignored*, which is neither a pass nor a failure.
+
+use std::io::{self, Write};
+
+use gpuprof_model::series;
+
+use super::harness::HarnessTarget;
+use super::registry;
+
+/// The part of libtest's command line that the harness understands.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Options {
+    list: bool,
+    terse: bool,
+    exact: bool,
+    ignored: bool,
+    filters: Vec<String>,
+    skip: Vec<String>,
+}
+
+impl Options {
+    /// Reads libtest's arguments; those without meaning here are accepted and dropped.
+    ///
+    /// # Errors
+    /// An option that libtest does not have, or one without its value.
+    pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            let (name, attached) = match arg.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name.to_owned(), Some(value.to_owned())),
+                _ => (arg.clone(), None),
+            };
+            let mut value = || {
+                attached.clone().or_else(|| args.next()).ok_or_else(|| format!("`{name}` needs a value"))
+            };
+            match name.as_str() {
+                "--list" => options.list = true,
+                "--exact" => options.exact = true,
+                "--ignored" => options.ignored = true,
+                "--format" => options.terse = value()? == "terse",
+                "--skip" => options.skip.push(value()?),
+                "--color" | "--test-threads" | "--logfile" | "-Z" => drop(value()?),
+                "--bench" | "--test" | "--nocapture" | "--no-capture" | "--show-output"
+                | "--include-ignored" | "--quiet" | "-q" => {}
+                _ if arg.starts_with('-') => return Err(format!("unknown option `{arg}`")),
+                _ => options.filters.push(arg),
+            }
+        }
+        Ok(options)
+    }
+
+    fn selects(&self, name: &str) -> bool {
+        let hit = |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
+        (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
+    }
+}
+
+/// Lists, or says that `cargo gpuprof run` is what runs series.
+///
+/// # Errors
+/// Standard output that cannot be written; series that cannot be described.
+pub(crate) fn answer(options: &Options, target: &HarnessTarget, out: &mut impl Write) -> io::Result<()> {
+    let described = registry::describe(target).map_err(io::Error::other)?;
+    let names = described.iter().flat_map(|series| {
+        series::configurations(&series.axes).map(|point| format!("{}/{point}", series.id))
+    });
+    let selected = names.filter(|name| options.selects(name) && !options.ignored);
+    if options.list {
+        let mut count = 0;
+        for name in selected {
+            writeln!(out, "{name}: benchmark")?;
+            count += 1;
+        }
+        if !options.terse {
+            writeln!(out, "\n0 tests, {count} benchmarks")?;
+        }
+        return Ok(());
+    }
+    let count = selected.count();
+    eprintln!("gpuprof: series are run by `cargo gpuprof run`, which builds the kernels first");
+    writeln!(out, "\ntest result: ok. 0 passed; 0 failed; {count} ignored; 0 measured; 0 filtered out\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_command_lines_of_cargo_and_nextest_are_understood() {
+        let options = parse("--list --format terse --ignored").unwrap();
+        assert!(options.list && options.terse && options.ignored);
+        let options = parse("k::b::saxpy/block=64,n=1 --nocapture --exact --bench").unwrap();
+        assert!(options.exact && options.selects("k::b::saxpy/block=64,n=1"));
+        assert!(!options.selects("k::b::saxpy/block=64,n=16"));
+        assert!(parse("sax --skip saxpy").unwrap().selects("saxon") && !parse("sax --skip=saxpy").unwrap().selects("saxpy"));
+    }
+
+    #[test]
+    fn an_unknown_option_is_refused() {
+        assert_eq!(parse("--frobnicate").unwrap_err(), "unknown option `--frobnicate`");
+        assert_eq!(parse("--skip").unwrap_err(), "`--skip` needs a value");
+    }
+}

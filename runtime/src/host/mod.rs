@@ -1,0 +1,33 @@
+//! The host half: registry, harness, launch context and collectors.
+
+mod arguments;
+mod buffer;
+mod collect;
+mod error;
+mod extent;
+mod harness;
+mod kernel_run;
+mod listing;
+mod number;
+mod reference;
+mod registry;
+mod reply;
+mod run;
+mod session;
+
+pub use error::{Error, Result};
+pub use extent::{Extent, IntoExtent};
+pub use run::{AxisType, Launch, Run};
+
+/// The surface of the macros' expansion.
+pub mod private {
+    pub use super::arguments::{Element, Generator, generators};
+    pub use super::error::{Error, Result};
+    pub use super::extent::{Extent, IntoExtent};
+    pub use super::harness::{HarnessTarget, harness_main};
+    pub use super::kernel_run::KernelRun;
+    pub use super::number::{IntoNumber, Number, Scalar};
+    pub use super::reference::HostArguments;
+    pub use super::registry::{AxisText, Body, SERIES, SeriesEntry};
+    pub use super::run::Run;
+}

@@ -1,0 +1,100 @@
+//! Numbers from annotation expressions, converted to parameter types without losing anything.
+
+use super::error::{Error, Result};
+
+/// The value of an annotation expression.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// From an integer expression.
+    Int(i128),
+    /// From a floating-point expression.
+    Float(f64),
+}
+
+/// Types that annotation expressions may have.
+pub trait IntoNumber {
+    /// The value.
+    fn into_number(self) -> Number;
+}
+
+/// Types that kernel parameters may have.
+pub trait Scalar: Copy + 'static {
+    /// The type's name.
+    const NAME: &'static str;
+
+    /// The value as this type, if it can hold it.
+    fn from_number(number: Number) -> Option<Self>;
+
+    /// The bytes the launch passes.
+    fn bytes(self) -> Vec<u8>;
+}
+
+macro_rules! integers {
+    ($($t:ident)*) => {$(
+        impl IntoNumber for $t {
+            fn into_number(self) -> Number { Number::Int(self as i128) }
+        }
+        impl Scalar for $t {
+            const NAME: &'static str = stringify!($t);
+            fn from_number(number: Number) -> Option<Self> {
+                match number {
+                    Number::Int(value) => value.try_into().ok(),
+                    Number::Float(_) => None,
+                }
+            }
+            fn bytes(self) -> Vec<u8> { self.to_ne_bytes().to_vec() }
+        }
+    )*};
+}
+integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
+
+macro_rules! floats {
+    ($($t:ident)*) => {$(
+        impl IntoNumber for $t {
+            fn into_number(self) -> Number { Number::Float(self.into()) }
+        }
+        impl Scalar for $t {
+            const NAME: &'static str = stringify!($t);
+            fn from_number(number: Number) -> Option<Self> {
+                match number {
+                    Number::Int(value) => Some(value as $t),
+                    Number::Float(value) => Some(value as $t),
+                }
+            }
+            fn bytes(self) -> Vec<u8> { self.to_ne_bytes().to_vec() }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+/// The value of `expression` as a `T`.
+///
+/// # Errors
+/// A value that `T` cannot hold; `name` says whose value it is.
+pub(crate) fn convert<T: Scalar>(name: &str, expression: impl IntoNumber) -> Result<T> {
+    let number = expression.into_number();
+    T::from_number(number).ok_or_else(|| {
+        let value = match number {
+            Number::Int(value) => value.to_string(),
+            Number::Float(value) => value.to_string(),
+        };
+        Error::invalid(format!("`{name}` is {value}, which does not fit in {}", T::NAME))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_truncated() {
+        assert_eq!(convert::<u32>("n", 7_u64).unwrap(), 7);
+        assert_eq!(convert::<f32>("a", 2.0).unwrap(), 2.0);
+        assert_eq!(convert::<f32>("a", 3_u64).unwrap(), 3.0);
+        let error = convert::<u32>("n", 1_u64 << 33).unwrap_err();
+        assert_eq!(error.to_string(), "`n` is 8589934592, which does not fit in u32");
+        assert!(error.is_refusal());
+        assert!(convert::<u8>("n", -1).is_err());
+        assert!(convert::<u32>("n", 1.5).is_err());
+    }
+}

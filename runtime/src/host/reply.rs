@@ -1,0 +1,42 @@
+//! Requests read from, and replies written to, files.
+//!
+//! Comes in: the path in `__GPUPROF_REQUEST`. Goes out: a reply that is there whole or not at all.
+//! Only the header is read first, so that a runner of another version gets an answer it understands.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, RequestBody, VERSION};
+use serde::Deserialize;
+
+/// Bytes that tell the runner, without starting the executable, that it is a harness.
+#[used]
+static MARKER: &str = gpuprof_model::protocol::MARKER;
+
+#[derive(Deserialize)]
+struct Envelope {
+    header: Header,
+    reply_path: PathBuf,
+}
+
+/// Reads the request at `path`, lets `answer` answer it, and writes the reply.
+///
+/// # Errors
+/// Files that cannot be read or written, and requests that are no requests.
+pub(crate) fn serve(path: &Path, answer: impl FnOnce(RequestBody) -> ReplyBody) -> io::Result<()> {
+    std::hint::black_box(MARKER);
+    let text = fs::read(path)?;
+    let envelope: Envelope = serde_json::from_slice(&text)?;
+    let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
+    let body = if envelope.header.protocol == VERSION {
+        let request: Request = serde_json::from_slice(&text)?;
+        Some(answer(request.body))
+    } else {
+        None
+    };
+    let mut unfinished = envelope.reply_path.clone().into_os_string();
+    unfinished.push(".unfinished");
+    fs::write(&unfinished, serde_json::to_vec(&Reply { header, body })?)?;
+    fs::rename(&unfinished, &envelope.reply_path)
+}

@@ -1,0 +1,168 @@
+//! One process' hold on a device: context, stream, device record, and the probe for a driver.
+//!
+//! Comes in: whether the emulated driver must answer. Goes out: a context on device 0 and everything
+//! later code wants to know of the device. cudarc is the only way to the driver; its library and
+//! symbols are looked for before they are called, since it panics where they are missing.
+
+use std::fs;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
+use cudarc::nvrtc::Ptx;
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
+
+use super::collect::emulator;
+use super::error::{Error, Result};
+
+/// An open device.
+pub(crate) struct Session {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) device: DeviceRecord,
+}
+
+impl Session {
+    /// Opens device 0.
+    ///
+    /// # Errors
+    /// No driver, a driver that is not the emulated one although it must be, or any driver error.
+    pub(crate) fn open(emulated: bool) -> Result<Self> {
+        if !driver_present() {
+            return Err(Error::failed("no CUDA driver library (libcuda.so) can be loaded"));
+        }
+        if emulated != emulator::is_loaded() {
+            return Err(Error::failed(if emulated {
+                "the emulated driver was asked for, and another libcuda.so was loaded before it"
+            } else {
+                "a GPU was asked for, and the emulated driver was loaded in its place"
+            }));
+        }
+        let context = CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e))?;
+        let device = record(&context, emulated).map_err(|e| Error::driver("reading device 0", e))?;
+        Ok(Self { stream: context.default_stream(), context, device })
+    }
+
+    /// Loads the PTX of `package`.
+    ///
+    /// # Errors
+    /// PTX that is not there, cannot be read, or that the driver refuses.
+    pub(crate) fn load_module(&self, request: &MeasureRequest, package: &str) -> Result<Arc<CudaModule>> {
+        let path = request.modules.get(package).ok_or_else(|| {
+            Error::failed(format!("the request holds no PTX for package `{package}`"))
+        })?;
+        let text = fs::read_to_string(path)
+            .map_err(|e| Error::failed(format!("reading the PTX {}: {e}", path.display())))?;
+        self.context.load_module(Ptx::from_src(text)).map_err(|e| {
+            self.explain(Error::driver(&format!("loading the PTX of package `{package}`"), e))
+        })
+    }
+
+    /// The entry point `symbol` of a module.
+    ///
+    /// # Errors
+    /// A module without it.
+    pub(crate) fn function(
+        &self,
+        module: &Arc<CudaModule>,
+        symbol: &str,
+        package: &str,
+    ) -> Result<CudaFunction> {
+        module.load_function(symbol).map_err(|e| match e.0 {
+            CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
+                "the PTX of package `{package}` has no kernel `{symbol}`: kernels must be in the library \
+                 target of the package"
+            )),
+            _ => Error::driver(&format!("loading kernel `{symbol}`"), e),
+        })
+    }
+
+    /// An attribute of the device.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn attribute(&self, attribute: Attribute) -> Result<u64, DriverError> {
+        self.context.attribute(attribute).map(|value| u64::try_from(value).unwrap_or(0))
+    }
+
+    /// The error with what the emulated driver knows of it.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        if !self.device.emulated {
+            return error;
+        }
+        match emulator::take_fault() {
+            Some(fault) if error.is_refusal() => Error::invalid(fault),
+            Some(fault) => Error::failed(fault),
+            None => error,
+        }
+    }
+}
+
+/// Whether a driver library can be loaded.
+fn driver_present() -> bool {
+    // SAFETY: loads and unloads a library; the driver's and the emulator's have no unload hazards.
+    unsafe { sys::is_culib_present() }
+}
+
+fn record(context: &CudaContext, emulated: bool) -> Result<DeviceRecord, DriverError> {
+    let get = |attribute| context.attribute(attribute).map(|v| u64::try_from(v).unwrap_or(0));
+    let (major, minor) = context.compute_capability()?;
+    let memory_khz = get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
+    let bus_bits = get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+    // Two transfers a clock: DDR, GDDR and HBM alike, as the attribute counts clocks.
+    let peak = 2.0 * memory_khz as f64 * 1e3 * bus_bits as f64 / 8.0;
+    let uuid = context.uuid()?.bytes.map(|byte| format!("{:02x}", byte as u8));
+    let mut driver_version = 0;
+    // SAFETY: the driver is loaded and writes one int.
+    unsafe { sys::cuDriverGetVersion(&mut driver_version) }.result()?;
+    Ok(DeviceRecord {
+        name: context.name()?,
+        uuid: format!(
+            "GPU-{}-{}-{}-{}-{}",
+            uuid[..4].concat(),
+            uuid[4..6].concat(),
+            uuid[6..8].concat(),
+            uuid[8..10].concat(),
+            uuid[10..].concat()
+        ),
+        compute_capability: (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0)),
+        sm_count: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        l2_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        dram_peak_bytes_per_second: (peak > 0.0 && !emulated).then_some(peak),
+        driver_version: u32::try_from(driver_version).unwrap_or(0),
+        emulated,
+    })
+}
+
+/// Whether a driver and a device answer in this process.
+pub(crate) fn probe() -> DriverProbe {
+    if !driver_present() {
+        return DriverProbe::Absent;
+    }
+    let broken = |call: &str, error: CUresult| DriverProbe::Broken {
+        call: call.to_owned(),
+        code: error as u32,
+        name: format!("{error:?}"),
+    };
+    // SAFETY: cuInit has no preconditions; the library is there.
+    match unsafe { sys::cuInit(0) } {
+        CUresult::CUDA_SUCCESS => {}
+        // The toolkit's stub library stands in for a driver that is not installed.
+        CUresult::CUDA_ERROR_STUB_LIBRARY => return DriverProbe::Absent,
+        CUresult::CUDA_ERROR_NO_DEVICE => return DriverProbe::NoDevice,
+        error => return broken("cuInit", error),
+    }
+    let mut count = 0;
+    // SAFETY: the driver is initialised and writes one int.
+    match unsafe { sys::cuDeviceGetCount(&mut count) } {
+        CUresult::CUDA_SUCCESS if count == 0 => return DriverProbe::NoDevice,
+        CUresult::CUDA_SUCCESS => {}
+        error => return broken("cuDeviceGetCount", error),
+    }
+    let opened = CudaContext::new(0).and_then(|context| record(&context, emulator::is_loaded()));
+    match opened {
+        Ok(device) => DriverProbe::Devices(vec![device]),
+        Err(error) => broken("cuDevicePrimaryCtxRetain", error.0),
+    }
+}
