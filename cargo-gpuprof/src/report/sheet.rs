@@ -3,7 +3,7 @@
 //! Comes in: a series. Goes out: a column for each axis, then a column for each metric with its unit
 //! in the title, the best values marked, and the ratio to the best beside the headline metric. A row
 //! that did not finish has the word for it in its first metric column; a value that is not there is
-//! `-`, and [`super::notes`] says why.
+//! `-`, and [`super::notes`] says why; so it does for a metric that no row has, which gets no column.
 
 use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::metric;
@@ -55,7 +55,10 @@ impl Sheet {
         let rows = &series.configurations;
         let headline = columns::headline(series);
         let mut metrics = Vec::new();
-        for name in &series.columns {
+        // A column of nothing but `-` says less than its note.
+        let told = |name: &&String| rows.iter().any(|row| best::value(row, name).is_some());
+        let some = series.columns.iter().any(|name| told(&name));
+        for name in series.columns.iter().filter(|name| !some || told(name)) {
             metrics.push(metric_column(name, rows));
             if Some(name.as_str()) == headline {
                 metrics.push(ratio_column(name, rows));

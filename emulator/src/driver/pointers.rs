@@ -76,11 +76,6 @@ impl Source {
         Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
     }
 
-    /// The address as a number.
-    pub fn address(self) -> u64 {
-        self.0 as u64
-    }
-
     /// The same bytes as NUL-terminated text.
     pub fn text(self) -> Text {
         Text(self.0.cast())

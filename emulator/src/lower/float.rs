@@ -40,10 +40,13 @@ impl<'a> Builder<'_, 'a> {
             if wide && matches!(op, Float1::Ex2 | Float1::Lg2 | Float1::Sin | Float1::Cos | Float1::Tanh) {
                 return Err(unsupported(i));
             }
-            // The only approximations of doubles keep 20 bits of the result; which 20 is not documented bit by bit.
-            if wide && approximate && op != Float1::Rsqrt {
-                return Err(unsupported(i));
-            }
+            // The approximations of doubles look at the upper halves only: seeds for Newton's iteration.
+            let op = match (op, wide && approximate) {
+                (Float1::Rcp, true) => Float1::RcpSeed,
+                (Float1::Rsqrt, true) => Float1::RsqrtSeed,
+                (_, true) => return Err(unsupported(i)),
+                (op, false) => op,
+            };
             return Ok(if wide { Op::Float1_64 { op, mode, d, a } } else { Op::Float1_32 { op, mode, d, a } });
         }
         if matches!(i.opcode, "fma" | "mad") {

@@ -193,6 +193,8 @@ pub enum Float1 {
     Sqrt,
     Rcp,
     Rsqrt,
+    RcpSeed,
+    RsqrtSeed,
     Ex2,
     Lg2,
     Sin,

@@ -35,7 +35,7 @@ pub fn one32(op: Float1, mode: FloatMode, a: u32) -> u32 {
             let one = u64::from(1f32.to_bits());
             directed32(mode, |direction| F32.divide(one, u64::from(a), direction), 1.0 / value)
         }
-        Float1::Rsqrt => bits32((1.0 / wide.sqrt()) as f32),
+        Float1::Rsqrt | Float1::RcpSeed | Float1::RsqrtSeed => bits32((1.0 / wide.sqrt()) as f32),
         Float1::Ex2 => bits32(wide.exp2() as f32),
         Float1::Lg2 => bits32(wide.log2() as f32),
         Float1::Sin => bits32(wide.sin() as f32),
@@ -68,12 +68,21 @@ pub fn one64(op: Float1, mode: FloatMode, a: u64) -> u64 {
         Float1::Sqrt => directed64(mode, |direction| F64.sqrt(a, direction), value.sqrt()),
         Float1::Rcp => directed64(mode, |direction| F64.divide(1f64.to_bits(), a, direction), 1.0 / value),
         Float1::Rsqrt => bits64(1.0 / value.sqrt()),
+        Float1::RcpSeed => seed(a, |value| 1.0 / value),
+        Float1::RsqrtSeed => seed(a, |value| 1.0 / value.sqrt()),
         Float1::Ex2 => bits64(value.exp2()),
         Float1::Lg2 => bits64(value.log2()),
         Float1::Sin => bits64(value.sin()),
         Float1::Cos => bits64(value.cos()),
         Float1::Tanh => bits64(value.tanh()),
     }
+}
+
+/// `rcp.approx.ftz.f64` and its like: the upper halves of operand and result count, and subnormals are flushed.
+fn seed(a: u64, f: impl Fn(f64) -> f64) -> u64 {
+    let high = a & !0xffff_ffff;
+    let flush = |bits: u64| if bits & 0x7ff0_0000_0000_0000 == 0 { bits & (1 << 63) } else { bits };
+    flush(bits64(f(f64::from_bits(flush(high)))) & !0xffff_ffff)
 }
 
 /// Two operands, single precision.

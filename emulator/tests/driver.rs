@@ -1,0 +1,153 @@
+//! The driver as a program meets it: built with `rustc` as the tool builds it, loaded by path, and called through
+//! unmodified cudarc.
+
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg, sys::CUresult};
+use cudarc::nvrtc::Ptx;
+use std::ffi::{CStr, c_char};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+
+const KERNELS: &str = include_str!("fixtures/kernels.ptx");
+
+/// The library, built once and never unloaded.
+static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so");
+    let status = Command::new("rustc")
+        .args(["--edition", "2024", "--crate-name", "cuda", "--crate-type", "cdylib"])
+        .args(["-C", "opt-level=3", "-C", "panic=unwind", "-C", "link-arg=-Wl,-soname,libcuda.so"])
+        .args(["--cfg", "feature=\"interpreter\""])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs"))
+        .arg("-o")
+        .arg(&output)
+        .status()
+        .expect("rustc starts");
+    assert!(status.success(), "rustc builds the driver");
+    // SAFETY: loading the emulator runs no code of its own.
+    unsafe { libloading::Library::new(&output) }.expect("the driver loads")
+});
+
+fn take(name: &[u8]) -> Option<String> {
+    // SAFETY: the driver's contract: these functions have these types, and what they give goes back to `gpuemu_free`.
+    unsafe {
+        let take: libloading::Symbol<'_, extern "C" fn() -> *mut c_char> = LIBRARY.get(name).unwrap();
+        let free: libloading::Symbol<'_, extern "C" fn(*mut c_char)> = LIBRARY.get(b"gpuemu_free").unwrap();
+        let text = take();
+        if text.is_null() {
+            return None;
+        }
+        let owned = CStr::from_ptr(text).to_str().unwrap().to_owned();
+        free(text);
+        Some(owned)
+    }
+}
+
+fn report() -> String {
+    take(b"gpuemu_take_report").unwrap()
+}
+
+fn fault() -> String {
+    take(b"gpuemu_take_fault").expect("a fault was noted")
+}
+
+/// A context of its own for one test: the driver is one for the process, and a fault makes its context unusable.
+struct Session {
+    context: Arc<CudaContext>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+fn session() -> Session {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    LazyLock::force(&LIBRARY);
+    let context = CudaContext::new(0).unwrap();
+    report();
+    Session { context, _alone: alone }
+}
+
+impl Session {
+    fn load(&self, ptx: &str) -> Result<Arc<CudaModule>, DriverError> {
+        self.context.load_module(Ptx::from_src(ptx))
+    }
+
+    fn function(&self, name: &str) -> CudaFunction {
+        self.load(KERNELS).unwrap().load_function(name).unwrap()
+    }
+}
+
+fn config(grid: u32, block: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (block, 1, 1), shared_mem_bytes: 0 }
+}
+
+#[test]
+fn saxpy_runs_and_is_counted() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let n = 1000usize;
+    let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
+    let device_x = stream.clone_htod(&x).unwrap();
+    let mut device_y = stream.clone_htod(&vec![1.0f32; n]).unwrap();
+    let function = session.function("saxpy");
+    let mut launch = stream.launch_builder(&function);
+    let count = n as i32;
+    launch.arg(&count).arg(&2.0f32).arg(&device_x).arg(&mut device_y);
+    // SAFETY: the arguments are those of the kernel.
+    unsafe { launch.launch(config(4, 256)) }.unwrap();
+    let y = stream.clone_dtoh(&device_y).unwrap();
+    assert!(y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x + 1.0));
+
+    let report = report();
+    for expected in [
+        "{\"device\":{\"name\":\"gpuprof emulated H200\",\"chip\":\"GH100\",\"compute_capability\":[9,0],\"sm_count\":132,",
+        "\"kernel\":\"saxpy\",\"grid\":[4,1,1],\"block\":[256,1,1],\"shared_bytes\":0,\"stream\":0,",
+        "\"smsp__warps_launched.sum\":32",
+        "\"sm__ctas_launched.sum\":4",
+        // 1000 floats twice: 125 sectors each; 31 full warps and one with eight threads.
+        "\"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum\":250",
+        "\"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum\":64",
+        "\"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum\":125",
+        "\"smsp__sass_data_bytes_mem_global_op_ld.sum\":8000",
+        "\"ptx__thread_inst_executed_op_ffma_pred_on.sum\":1000",
+        "\"ptx__branches_divergent.sum\":1",
+    ] {
+        assert!(report.contains(expected), "{expected} is not in {report}");
+    }
+}
+
+#[test]
+fn an_access_out_of_bounds_is_named_and_sticks() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let mut out = stream.alloc_zeros::<f32>(1024).unwrap();
+    let function = session.function("out_of_bounds");
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&mut out).arg(&1000i32);
+    // SAFETY: the kernel's stores beyond the end are what is tested.
+    unsafe { launch.launch(config(2, 32)) }.unwrap();
+    assert_eq!(stream.synchronize().unwrap_err().0, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_eq!(session.load(KERNELS).unwrap_err().0, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+    let fault = fault();
+    for expected in [
+        "\"kind\":\"out_of_bounds\"",
+        "kernel 'out_of_bounds' at kernels.cu:",
+        "block (0,0,0), thread (24,0,0): writes 4 bytes of global memory at 0x7",
+        "just past the end of a 4096-byte allocation at 0x7",
+        "\"block\":[0,0,0],\"thread\":[24,0,0]",
+        "\"frames\":[{\"file\":\"kernels.cu\",\"line\":",
+    ] {
+        assert!(fault.contains(expected), "{expected} is not in {fault}");
+    }
+}
+
+#[test]
+fn ptx_that_is_not_executed_is_refused_by_name_and_line() {
+    let session = session();
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<9>;\n\
+                wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0}, [%r1];\nret;\n}\n";
+    assert_eq!(session.load(text).unwrap_err().0, CUresult::CUDA_ERROR_INVALID_PTX);
+    assert_eq!(
+        fault(),
+        "{\"kind\":\"unsupported_ptx\",\"message\":\"unsupported PTX instruction \
+         'wmma.load.a.sync.aligned.row.m16n16k16.global.f16' at line 6\"}"
+    );
+}
