@@ -124,6 +124,9 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
     if let Some(folder) = &options.target_dir {
         command.args(["--target-dir", folder.as_str()]);
     }
+    if options.quiet {
+        command.arg("--quiet");
+    }
     if let Some(jobs) = &options.jobs {
         command.args(["--jobs", jobs]);
     }

@@ -42,6 +42,9 @@ pub struct CargoOptions {
     /// Assert that Cargo.lock remains unchanged
     #[arg(long, help_heading = "Manifest")]
     pub locked: bool,
+    /// Print no cargo messages; set by the commands that have --quiet
+    #[arg(skip)]
+    pub quiet: bool,
     /// Run without accessing the network
     #[arg(long, help_heading = "Manifest")]
     pub offline: bool,

@@ -19,7 +19,7 @@ use super::Source;
 use super::list::DISCOVERY_TIMEOUT;
 use super::source::Kernels;
 use super::thresholds::{self, Placed};
-use crate::cli::{CacheControl, MessageFormat, RunOptions};
+use crate::cli::{CacheControl, CargoOptions, MessageFormat, RunOptions};
 use crate::config::Config;
 use crate::discover;
 use crate::error::{Failure, Result};
@@ -137,7 +137,10 @@ fn open_source(options: &RunOptions, unpack_folder: &Utf8Path) -> Result<Source>
         false => Config::load(root, options.config_file.as_deref()),
     };
     match &options.archive_file {
-        None => Source::workspace(&options.cargo, load),
+        None => {
+            let cargo = CargoOptions { quiet: options.output.quiet, ..options.cargo.clone() };
+            Source::workspace(&cargo, load)
+        }
         Some(file) => {
             let explicit = options.no_config || options.config_file.is_some();
             let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn stride_identities() {
-        for stride in 1..=40 {
+        for stride in 1..=40u64 {
             let expected = 32u64.min((32 * stride * 4).div_ceil(32));
             assert_eq!(count(&strided(0x7000_0000_0000, stride * 4), u32::MAX, 4), expected, "stride {stride}");
         }

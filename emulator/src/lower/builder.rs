@@ -281,6 +281,7 @@ impl<'m, 'a> Builder<'m, 'a> {
         let (name, negated) = match operand {
             Operand::Name(name) => (name, false),
             Operand::Not(name) => (name, true),
+            Operand::Integer(value) => return Ok((self.never(), *value != 0)),
             _ => return Err(PtxError::invalid(line, "operand is not a predicate")),
         };
         match self.find(name) {

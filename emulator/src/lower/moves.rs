@@ -34,7 +34,7 @@ impl<'a> Builder<'_, 'a> {
         match file {
             File::Pred => match self.predicate(a, i.line)? {
                 (a, false) => Ok(Op::MovPred { d, a }),
-                _ => Err(unsupported(i)),
+                (a, true) => Ok(Op::PredNot { d, a }),
             },
             File::R32 => Ok(Op::Mov32 { d, a: self.address_or(a, ty, i)? }),
             File::R64 => Ok(Op::Mov64 { d, a: self.address_or(a, ty, i)? }),

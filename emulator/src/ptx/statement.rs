@@ -128,6 +128,9 @@ impl<'a> Parser<'a> {
         }
         let mut operands = Vec::new();
         while !self.eat(b';') {
+            if matches!(self.peek(), Token::Punct(b'}') | Token::End) {
+                return Err(self.unexpected("';'"));
+            }
             operands.push(self.operand()?);
             if !self.eat(b',') && self.peek() != Token::Punct(b';') {
                 return Err(self.unexpected("';'"));
