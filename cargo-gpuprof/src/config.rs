@@ -72,7 +72,8 @@ impl Config {
     pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
         let config: Self = toml::from_str(text).map_err(|error| {
-            let mut message = format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
+            let mut message =
+                format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
             if let Some(key) = error.message().split('`').nth(1)
                 && error.message().starts_with("unknown field")
                 && let Some(near) = did_you_mean(key, KEYS)
@@ -132,7 +133,12 @@ mod tests {
     #[test]
     fn a_malformed_threshold_has_its_caret() {
         let text = error("thresholds = [\"duration < 5 uss\"]");
-        assert!(text.contains("--> .config/gpuprof.toml\n   |\n   | duration < 5 uss\n   |              ^^^"), "{text}");
+        assert!(
+            text.contains(
+                "--> .config/gpuprof.toml\n   |\n   | duration < 5 uss\n   |              ^^^"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::protocol::{DriverProbe, Header, ReplyBody, RequestBody, SeriesDescription, VERSION};
+use gpuprof_model::protocol::{
+    DriverProbe, Header, ReplyBody, RequestBody, SeriesDescription, VERSION,
+};
 use serde::Deserialize;
 
 use crate::build::host::Harness;
@@ -64,7 +66,10 @@ fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Re
 ///
 /// # Errors
 /// A harness that cannot be asked (exit code 104).
-pub fn series(process: &HarnessProcess<'_>, harnesses: &[Harness]) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
+pub fn series(
+    process: &HarnessProcess<'_>,
+    harnesses: &[Harness],
+) -> Result<BTreeMap<usize, Vec<SeriesDescription>>> {
     let mut all = BTreeMap::new();
     for (position, harness) in harnesses.iter().enumerate() {
         let described = match ask(process, harness, RequestBody::Describe)? {

@@ -14,7 +14,9 @@ fn main() -> ExitCode {
     let Cargo::Gpuprof(parsed) = Cargo::parse_from(with_subcommand_word(std::env::args_os()));
     let interrupt = match Interrupt::listen() {
         Ok(interrupt) => interrupt,
-        Err(error) => return end(&Err(Failure::usage(format!("cannot listen for signals: {error}")))),
+        Err(error) => {
+            return end(&Err(Failure::usage(format!("cannot listen for signals: {error}"))));
+        }
     };
     let outcome = dispatch(parsed, &interrupt);
     match interrupt.signal() {
@@ -28,7 +30,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     match parsed.command {
         None => profile(&parsed.run, interrupt, &mut out),
         Some(Command::Run(options)) => profile(&options, interrupt, &mut out),
-        Some(Command::List(options)) => list::list(&options, interrupt, &mut out).map(|()| Code::Success),
+        Some(Command::List(options)) => {
+            list::list(&options, interrupt, &mut out).map(|()| Code::Success)
+        }
         Some(Command::Metrics(options)) => metrics::metrics(&options, &mut out)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(std::path::Path::new("standard output"), &e)),
@@ -44,9 +48,12 @@ fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) ->
     let colour = match options.output.color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never,
+        Color::Auto => {
+            anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+        }
     };
-    let width = terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
+    let width =
+        terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
     run::run(options, run::Screen { colour, width }, interrupt, out)
 }
 

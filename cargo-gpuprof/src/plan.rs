@@ -97,7 +97,10 @@ fn too_many(what: &str, count: usize) -> Failure {
 impl Selection {
     fn takes(&self, key: &str) -> bool {
         self.filters.is_empty()
-            || self.filters.iter().any(|f| if self.exact { key == f } else { key.contains(f.as_str()) })
+            || self
+                .filters
+                .iter()
+                .any(|f| if self.exact { key == f } else { key.contains(f.as_str()) })
     }
 }
 
@@ -126,7 +129,11 @@ fn apply(all: &mut [(usize, SeriesDescription)], axis: &Axis) -> Result<()> {
         return Ok(());
     }
     let near = did_you_mean(&axis.name, names.iter().map(String::as_str)).unwrap_or_else(|| {
-        if names.is_empty() { "the series have no axes".into() } else { format!("the axes are {}", names.join(", ")) }
+        if names.is_empty() {
+            "the series have no axes".into()
+        } else {
+            format!("the axes are {}", names.join(", "))
+        }
     });
     Err(Failure::usage(format!("no series has an axis `{}`: {near}", axis.name)))
 }
@@ -136,7 +143,9 @@ fn as_kind(axis: &Axis, kind: AxisKind) -> Option<Vec<AxisValue>> {
     axis.values
         .iter()
         .map(|value| match (value, kind) {
-            (AxisValue::Int(n), AxisKind::Dims) => Some(AxisValue::Dims([u32::try_from(*n).ok()?, 1, 1])),
+            (AxisValue::Int(n), AxisKind::Dims) => {
+                Some(AxisValue::Dims([u32::try_from(*n).ok()?, 1, 1]))
+            }
             (AxisValue::Int(n), AxisKind::Word) => Some(AxisValue::Word(n.to_string())),
             _ => (value.kind() == kind).then(|| value.clone()),
         })
@@ -180,7 +189,8 @@ mod tests {
 
     #[test]
     fn an_unknown_axis_is_refused_with_the_nearest() {
-        let failure = plan([described("a", &["block=64"])], &select(&["blok=64"], &[])).unwrap_err();
+        let failure =
+            plan([described("a", &["block=64"])], &select(&["blok=64"], &[])).unwrap_err();
         assert_eq!(failure.code, ExitCode::Usage);
         assert_eq!(failure.message, "no series has an axis `blok`: did you mean `block`?");
         let failure = plan([described("a", &["block=64"])], &select(&["zzz=64"], &[])).unwrap_err();
@@ -189,12 +199,14 @@ mod tests {
 
     #[test]
     fn an_override_of_another_kind_is_refused() {
-        let failure = plan([described("a", &["block=64"])], &select(&["block=16x16"], &[])).unwrap_err();
+        let failure =
+            plan([described("a", &["block=64"])], &select(&["block=16x16"], &[])).unwrap_err();
         assert_eq!(
             failure.message,
             "axis `block` of p::t::a holds whole numbers, and --series gives extents such as 16x16"
         );
-        let planned = plan([described("a", &["block=16x16"])], &select(&["block=256"], &[])).unwrap();
+        let planned =
+            plan([described("a", &["block=16x16"])], &select(&["block=256"], &[])).unwrap();
         assert_eq!(planned[0].configurations[0].to_string(), "block=256x1");
     }
 
@@ -203,7 +215,12 @@ mod tests {
         let all = || [described("a", &["block=64,128"]), described("b", &["block=64"])];
         let keys = |filters: &[&str]| -> Vec<String> {
             let planned = plan(all(), &select(&[], filters)).unwrap();
-            planned.iter().flat_map(|p| p.configurations.iter().map(|c| format!("{}/{c}", p.series.id.kernel))).collect()
+            planned
+                .iter()
+                .flat_map(|p| {
+                    p.configurations.iter().map(|c| format!("{}/{c}", p.series.id.kernel))
+                })
+                .collect()
         };
         assert_eq!(keys(&["::a"]), ["a/block=64", "a/block=128"]);
         assert_eq!(keys(&["block=64"]), ["a/block=64", "b/block=64"]);

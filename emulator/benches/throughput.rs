@@ -9,13 +9,23 @@ use std::time::Instant;
 const KERNELS: &str = include_str!("../tests/fixtures/kernels.ptx");
 const RUNS: usize = 9;
 
-fn measure(name: &str, grid: [u32; 3], block: [u32; 3], bytes: u64, params: impl Fn(&[u64]) -> Vec<u8>) {
+fn measure(
+    name: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    bytes: u64,
+    params: impl Fn(&[u64]) -> Vec<u8>,
+) {
     let mut device = Device::default().with_host_threads(1);
     let module = device.load(KERNELS).expect("the fixture loads");
     let kernel = module.kernel(name).expect("the fixture has the kernel").clone();
-    let buffers: Vec<u64> = (0..3).map(|_| device.memory.allocate(bytes).expect("there is memory")).collect();
+    let buffers: Vec<u64> =
+        (0..3).map(|_| device.memory.allocate(bytes).expect("there is memory")).collect();
     for &buffer in &buffers {
-        device.memory.fill(buffer, &1.25f32.to_le_bytes(), bytes / 4).expect("the buffer is allocated");
+        device
+            .memory
+            .fill(buffer, &1.25f32.to_le_bytes(), bytes / 4)
+            .expect("the buffer is allocated");
     }
     let params = params(&buffers);
     let config = LaunchConfig { grid, block, shared_bytes: 0 };
@@ -28,7 +38,10 @@ fn measure(name: &str, grid: [u32; 3], block: [u32; 3], bytes: u64, params: impl
         })
         .collect();
     rates.sort_by(f64::total_cmp);
-    println!("{name}: {:.0} million thread instructions/s (median of {RUNS}, one core)", rates[RUNS / 2] / 1e6);
+    println!(
+        "{name}: {:.0} million thread instructions/s (median of {RUNS}, one core)",
+        rates[RUNS / 2] / 1e6
+    );
 }
 
 fn main() {
@@ -41,9 +54,16 @@ fn main() {
         params
     });
     let n = 256i32;
-    measure("matmul", [(n / 32) as u32, (n / 32) as u32, 1], [32, 32, 1], 4 * (n * n) as u64, |buffers| {
-        let mut params: Vec<u8> = buffers.iter().flat_map(|buffer| buffer.to_le_bytes()).collect();
-        params.extend(n.to_le_bytes());
-        params
-    });
+    measure(
+        "matmul",
+        [(n / 32) as u32, (n / 32) as u32, 1],
+        [32, 32, 1],
+        4 * (n * n) as u64,
+        |buffers| {
+            let mut params: Vec<u8> =
+                buffers.iter().flat_map(|buffer| buffer.to_le_bytes()).collect();
+            params.extend(n.to_le_bytes());
+            params
+        },
+    );
 }

@@ -1,7 +1,9 @@
 //! The driver as a program meets it: built with `rustc` as the tool builds it, loaded by path, and called through
 //! unmodified cudarc.
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg, sys::CUresult};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg, sys::CUresult,
+};
 use cudarc::nvrtc::Ptx;
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
@@ -30,8 +32,10 @@ static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
 fn take(name: &[u8]) -> Option<String> {
     // SAFETY: the driver's contract: these functions have these types, and what they give goes back to `gpuemu_free`.
     unsafe {
-        let take: libloading::Symbol<'_, extern "C" fn() -> *mut c_char> = LIBRARY.get(name).unwrap();
-        let free: libloading::Symbol<'_, extern "C" fn(*mut c_char)> = LIBRARY.get(b"gpuemu_free").unwrap();
+        let take: libloading::Symbol<'_, extern "C" fn() -> *mut c_char> =
+            LIBRARY.get(name).unwrap();
+        let free: libloading::Symbol<'_, extern "C" fn(*mut c_char)> =
+            LIBRARY.get(b"gpuemu_free").unwrap();
         let text = take();
         if text.is_null() {
             return None;
@@ -150,4 +154,92 @@ fn ptx_that_is_not_executed_is_refused_by_name_and_line() {
         "{\"kind\":\"unsupported_ptx\",\"message\":\"unsupported PTX instruction \
          'wmma.load.a.sync.aligned.row.m16n16k16.global.f16' at line 6\"}"
     );
+}
+
+#[test]
+fn machine_code_is_refused_with_a_reason() {
+    let session = session();
+    let cubin = [b"\x7fELF".as_slice(), &[0; 60]].concat();
+    let error = session.context.load_module(Ptx::from_binary(cubin)).unwrap_err();
+    assert_eq!(error.0, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    assert!(
+        fault()
+            .contains("the module is a cubin (GPU machine code): the emulator runs PTX text only")
+    );
+}
+
+#[test]
+fn a_launch_beyond_the_limits_is_an_error_that_does_not_stick() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let out = stream.alloc_zeros::<f32>(64).unwrap();
+    let function = session.function("out_of_bounds");
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&out).arg(&0i32);
+    // SAFETY: the launch is refused.
+    let error = unsafe { launch.launch(config(1, 1056)) }.unwrap_err();
+    assert_eq!(error.0, CUresult::CUDA_ERROR_INVALID_VALUE);
+    assert!(fault().contains("\"kind\":\"launch_config\",\"message\":\"kernel 'out_of_bounds' cannot be launched: block.x is 1056"));
+    // SAFETY: 64 threads store to 64 floats.
+    unsafe { launch.launch(config(2, 32)) }.unwrap();
+    assert_eq!(stream.clone_dtoh(&out).unwrap(), [1.0; 64]);
+}
+
+#[test]
+fn the_device_says_what_an_h200_says() {
+    use cudarc::driver::sys::CUdevice_attribute::*;
+    let session = session();
+    assert_eq!(session.context.name().unwrap(), "gpuprof emulated H200");
+    assert_eq!(session.context.compute_capability().unwrap(), (9, 0));
+    for (attribute, value) in [
+        (CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132),
+        (CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
+        (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232_448),
+        (CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 62_914_560),
+        (CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1_980_000),
+        (CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6016),
+        (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0),
+    ] {
+        assert_eq!(session.context.attribute(attribute).unwrap(), value, "{attribute:?}");
+    }
+}
+
+#[test]
+fn a_kernel_has_attributes_but_no_registers() {
+    let session = session();
+    let function = session.function("transpose_padded");
+    assert_eq!(function.shared_size_bytes().unwrap(), 32 * 33 * 4);
+    assert_eq!(function.max_threads_per_block().unwrap(), 1024);
+    assert_eq!(function.num_regs().unwrap_err().0, CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    assert_eq!(function.occupancy_max_active_blocks_per_multiprocessor(256, 0, None).unwrap(), 8);
+}
+
+#[test]
+fn streams_and_events_order_work_but_have_no_time() {
+    let session = session();
+    let stream = session.context.new_stream().unwrap();
+    let start =
+        stream.record_event(Some(cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT)).unwrap();
+    let data = stream.clone_htod(&[1u32, 2, 3]).unwrap();
+    let mut copy = stream.alloc_zeros::<u32>(3).unwrap();
+    stream.memcpy_dtod(&data, &mut copy).unwrap();
+    let end =
+        stream.record_event(Some(cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT)).unwrap();
+    assert_eq!(stream.clone_dtoh(&copy).unwrap(), [1, 2, 3]);
+    assert_eq!(start.elapsed_ms(&end).unwrap_err().0, CUresult::CUDA_ERROR_NOT_SUPPORTED);
+}
+
+#[test]
+fn a_trap_is_a_launch_failure_as_on_hardware() {
+    let session = session();
+    let stream = session.context.default_stream();
+    let mut out = stream.alloc_zeros::<i32>(32).unwrap();
+    let function = session.function("traps");
+    let mut launch = stream.launch_builder(&function);
+    launch.arg(&mut out);
+    // SAFETY: the kernel's trap is what is tested.
+    unsafe { launch.launch(config(8, 32)) }.unwrap();
+    assert_eq!(stream.clone_dtoh(&out).unwrap_err().0, CUresult::CUDA_ERROR_LAUNCH_FAILED);
+    assert!(fault().contains("\"kind\":\"trap\""));
+    assert!(report().contains("\"launches\":[]"));
 }

@@ -1,104 +1,10 @@
 //! Every fixture kernel against a reference on the host, and its counters against arithmetic.
 
-use gpuprof_emulator::device::{Device, LaunchConfig, LaunchError, LaunchRecord, Module};
+mod common;
+
+use common::{Argument, Bench, noise, unit};
 
 const KERNELS: &str = include_str!("fixtures/kernels.ptx");
-
-/// A device with the fixture loaded.
-struct Bench {
-    device: Device,
-    module: Module,
-}
-
-/// One kernel argument, by its bytes.
-trait Argument {
-    fn bytes(&self) -> Vec<u8>;
-}
-
-macro_rules! argument {
-    ($($ty:ty)*) => {
-        $(impl Argument for $ty {
-            fn bytes(&self) -> Vec<u8> {
-                self.to_le_bytes().to_vec()
-            }
-        })*
-    };
-}
-
-argument! { i32 u32 u64 f32 f64 i16 u16 }
-
-impl Bench {
-    fn new() -> Self {
-        Self::with_threads(2)
-    }
-
-    fn with_threads(threads: usize) -> Self {
-        let mut device = Device::default().with_host_threads(threads);
-        let module = device.load(KERNELS).unwrap();
-        Self { device, module }
-    }
-
-    fn upload<T: Argument>(&mut self, values: &[T]) -> u64 {
-        let bytes: Vec<u8> = values.iter().flat_map(Argument::bytes).collect();
-        let address = self.device.memory.allocate(bytes.len() as u64).unwrap();
-        self.device.memory.write(address, &bytes).unwrap();
-        address
-    }
-
-    fn download<const N: usize, T>(&self, address: u64, count: usize, from: fn([u8; N]) -> T) -> Vec<T> {
-        let mut bytes = vec![0; count * N];
-        self.device.memory.read(address, &mut bytes).unwrap();
-        bytes.chunks_exact(N).map(|chunk| from(chunk.try_into().unwrap())).collect()
-    }
-
-    fn floats(&self, address: u64, count: usize) -> Vec<f32> {
-        self.download(address, count, f32::from_le_bytes)
-    }
-
-    fn ints(&self, address: u64, count: usize) -> Vec<i32> {
-        self.download(address, count, i32::from_le_bytes)
-    }
-
-    fn try_launch(
-        &mut self,
-        kernel: &str,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-        args: &[&dyn Argument],
-    ) -> Result<LaunchRecord, LaunchError> {
-        let kernel = self.module.kernel(kernel).unwrap().clone();
-        let mut params = Vec::new();
-        for (arg, &(offset, _)) in args.iter().zip(kernel.params()) {
-            params.resize(offset as usize, 0);
-            params.extend(arg.bytes());
-        }
-        self.device.launch(&kernel, LaunchConfig { grid, block, shared_bytes }, &params, 0).cloned()
-    }
-
-    fn launch(&mut self, kernel: &str, grid: u32, block: u32, args: &[&dyn Argument]) -> LaunchRecord {
-        self.try_launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args).unwrap()
-    }
-
-    fn fault(&mut self, kernel: &str, grid: u32, block: u32, args: &[&dyn Argument]) -> String {
-        self.try_launch(kernel, [grid, 1, 1], [block, 1, 1], 0, args).unwrap_err().to_string()
-    }
-}
-
-fn noise(count: usize, seed: u32) -> Vec<u32> {
-    let mut state = seed.wrapping_mul(2_654_435_761).max(1);
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state
-    };
-    (0..count).map(step).collect()
-}
-
-fn unit(count: usize, seed: u32) -> Vec<f32> {
-    noise(count, seed).into_iter().map(|bits| (bits >> 8) as f32 / (1 << 24) as f32).collect()
-}
 
 const LOADS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 const STORES: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
@@ -106,7 +12,7 @@ const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.su
 
 #[test]
 fn reduce() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     // Small integers, so that the order of additions does not show.
     let values: Vec<f32> = noise(10_000, 3).iter().map(|bits| (bits % 8) as f32).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0f32]));
@@ -129,7 +35,7 @@ fn transpose_shows_sectors_and_bank_conflicts() {
         ("transpose_shared", tiles * 32 * 4, tiles * 32 * 31),
         ("transpose_padded", tiles * 32 * 4, 0),
     ] {
-        let mut bench = Bench::new();
+        let mut bench = Bench::new(KERNELS);
         let (input, output) = (bench.upload(&values), bench.upload(&vec![0f32; values.len()]));
         let args: [&dyn Argument; 3] = [&input, &output, &(n as i32)];
         let record = bench.try_launch(kernel, [n / 32, n / 32, 1], [32, 8, 1], 0, &args).unwrap();
@@ -147,7 +53,7 @@ fn transpose_shows_sectors_and_bank_conflicts() {
 
 #[test]
 fn matmul() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let n = 64usize;
     let (a, b) = (unit(n * n, 1), unit(n * n, 2));
     let (da, db, dc) = (bench.upload(&a), bench.upload(&b), bench.upload(&vec![0f32; n * n]));
@@ -156,22 +62,29 @@ fn matmul() {
     let result = bench.floats(dc, n * n);
     for row in 0..n {
         for column in 0..n {
-            let expected = (0..n).fold(0f32, |sum, k| a[row * n + k].mul_add(b[k * n + column], sum));
+            let expected =
+                (0..n).fold(0f32, |sum, k| a[row * n + k].mul_add(b[k * n + column], sum));
             assert_eq!(result[row * n + column], expected);
         }
     }
-    assert_eq!(record.counter("ptx__thread_inst_executed_op_ffma_pred_on.sum"), Some((n * n * n) as u64));
+    assert_eq!(
+        record.counter("ptx__thread_inst_executed_op_ffma_pred_on.sum"),
+        Some((n * n * n) as u64)
+    );
     assert_eq!(record.counter(CONFLICTS), Some(0));
 }
 
 #[test]
 fn histogram() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let words = noise(4096, 9);
     let (input, bins) = (bench.upload(&words), bench.upload(&[0u32; 256]));
     let record = bench.launch("histogram", 16, 128, &[&input, &bins, &(4 * 4096i32)]);
     let mut expected = [0; 256];
-    words.iter().flat_map(|word| word.to_le_bytes()).for_each(|byte| expected[usize::from(byte)] += 1);
+    words
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .for_each(|byte| expected[usize::from(byte)] += 1);
     assert_eq!(bench.ints(bins, 256), expected);
     assert_eq!(record.counter("l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"), Some(16 * 8));
     assert_eq!(record.counter("ptx__inst_executed_op_shared_atom.sum"), Some(4 * 4096 / 32));
@@ -179,7 +92,7 @@ fn histogram() {
 
 #[test]
 fn a_device_function_is_called() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let (highest, steps) = (bench.upload(&[0i32; 96]), bench.upload(&[0i32; 96]));
     bench.launch("call", 3, 32, &[&highest, &steps]);
     let (got_highest, got_steps) = (bench.ints(highest, 96), bench.ints(steps, 96));
@@ -190,18 +103,28 @@ fn a_device_function_is_called() {
             most = most.max(n);
             count += 1;
         }
-        assert_eq!((got_highest[start as usize - 1], got_steps[start as usize - 1]), (most, count), "{start}");
+        assert_eq!(
+            (got_highest[start as usize - 1], got_steps[start as usize - 1]),
+            (most, count),
+            "{start}"
+        );
     }
 }
 
 #[test]
 fn lanes_that_diverge_in_a_loop_meet_again() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let limits: Vec<i32> = noise(200, 4).iter().map(|bits| (bits % 64) as i32).collect();
     let (input, output) = (bench.upload(&limits), bench.upload(&[0i32; 200]));
     let record = bench.launch("divergent_loop", 7, 32, &[&input, &output, &200i32]);
     let expected: Vec<i32> = (0..200)
-        .map(|i| (0..limits[i as usize]).take_while(|j| j % 3 == 0 || *j <= 40).filter(|j| j % 3 != 0).sum::<i32>() * i)
+        .map(|i| {
+            (0..limits[i as usize])
+                .take_while(|j| j % 3 == 0 || *j <= 40)
+                .filter(|j| j % 3 != 0)
+                .sum::<i32>()
+                * i
+        })
         .collect();
     assert_eq!(bench.ints(output, 200), expected);
     assert!(record.counter("ptx__branches_divergent.sum") > Some(50));
@@ -209,10 +132,11 @@ fn lanes_that_diverge_in_a_loop_meet_again() {
 
 #[test]
 fn every_case_of_a_switch() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let ops: Vec<i32> = (0..64).map(|i| i % 12).collect();
     let values: Vec<i32> = noise(64, 6).iter().map(|bits| *bits as i32).collect();
-    let (op, input, output) = (bench.upload(&ops), bench.upload(&values), bench.upload(&[0i32; 64]));
+    let (op, input, output) =
+        (bench.upload(&ops), bench.upload(&values), bench.upload(&[0i32; 64]));
     bench.launch("switcher", 2, 32, &[&op, &input, &output]);
     let expected = ops.iter().zip(&values).map(|(op, &v)| match op {
         0 => v.wrapping_mul(7).wrapping_add(1),
@@ -232,7 +156,7 @@ fn every_case_of_a_switch() {
 
 #[test]
 fn double_precision_mathematics() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let values: Vec<f64> = unit(64, 8).iter().map(|v| f64::from(*v) * 20.0).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0f64; 64]));
     bench.launch("doubles", 2, 32, &[&input, &output]);
@@ -244,25 +168,30 @@ fn double_precision_mathematics() {
 
 #[test]
 fn approximate_mathematics_is_close() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let values: Vec<f32> = unit(64, 8).iter().map(|v| v * 6.0).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0f32; 256]));
     bench.launch("fast_math", 2, 32, &[&input, &output]);
     let result = bench.floats(output, 256);
     for (i, v) in values.iter().enumerate() {
-        let close = |got: f32, expected: f32| (got - expected).abs() <= 4e-6 * expected.abs().max(1.0);
+        let close =
+            |got: f32, expected: f32| (got - expected).abs() <= 4e-6 * expected.abs().max(1.0);
         assert!(close(result[4 * i], v.exp()), "exp {v}");
         assert!(close(result[4 * i + 1], v.sin()), "sin {v}");
         assert!(close(result[4 * i + 2], 1.0 / (v + 1.0).sqrt()), "rsqrt {v}");
-        assert!(close(result[4 * i + 3], v.exp() + v.sin() + v.tanh() + (v + 1.0).powf(1.5)), "sum {v}");
+        assert!(
+            close(result[4 * i + 3], v.exp() + v.sin() + v.tanh() + (v + 1.0).powf(1.5)),
+            "sum {v}"
+        );
     }
 }
 
 #[test]
 fn narrow_types() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let words = noise(64, 11);
-    let (a, b, c) = (bench.upload(&words[..16]), bench.upload(&words[16..32]), bench.upload(&words[32..]));
+    let (a, b, c) =
+        (bench.upload(&words[..16]), bench.upload(&words[16..32]), bench.upload(&words[32..]));
     let (out, bytes) = (bench.upload(&[0u32; 32]), bench.upload(&[0u32; 16]));
     let record = bench.launch("narrow", 2, 32, &[&a, &b, &c, &out, &bytes]);
     let byte = |base: usize, i: usize| words[base + i / 4].to_le_bytes()[i % 4];
@@ -270,7 +199,8 @@ fn narrow_types() {
     let got = bench.download(out, 64, i16::from_le_bytes);
     let got_bytes = bench.download(bytes, 64, u8::from_le_bytes);
     for i in 0..64 {
-        let expected = (i32::from(byte(0, i) as i8) * 3 + i32::from(byte(16, i)) - i32::from(short(i))) as i16;
+        let expected =
+            (i32::from(byte(0, i) as i8) * 3 + i32::from(byte(16, i)) - i32::from(short(i))) as i16;
         assert_eq!((got[i], got_bytes[i]), (expected, byte(0, i) ^ byte(16, i)), "{i}");
     }
     // Two warps, each 32 bytes, 32 bytes and 64 bytes; the bytes again, since the first store may have changed them.
@@ -280,8 +210,9 @@ fn narrow_types() {
 
 #[test]
 fn vector_accesses() {
-    let mut bench = Bench::new();
-    let (floats, doubles) = (unit(256, 2), unit(128, 3).into_iter().map(f64::from).collect::<Vec<_>>());
+    let mut bench = Bench::new(KERNELS);
+    let (floats, doubles) =
+        (unit(256, 2), unit(128, 3).into_iter().map(f64::from).collect::<Vec<_>>());
     let (a, b) = (bench.upload(&floats), bench.upload(&vec![0f32; 256]));
     let (c, d) = (bench.upload(&doubles), bench.upload(&vec![0f64; 128]));
     let record = bench.launch("vectors", 2, 32, &[&a, &b, &c, &d]);
@@ -294,7 +225,7 @@ fn vector_accesses() {
 
 #[test]
 fn module_variables_keep_their_values() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let output = bench.upload(&[0i32; 32]);
     bench.launch("variables", 1, 32, &[&output]);
     assert_eq!(bench.ints(output, 4), [6, 15, 105, 1005]);
@@ -306,11 +237,15 @@ fn module_variables_keep_their_values() {
 
 #[test]
 fn sectors_follow_stride_and_offset() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let (input, output) = (bench.upload(&vec![1f32; 4096]), bench.upload(&[0f32; 32]));
     for stride in [1u64, 2, 3, 4, 8, 9, 16, 32] {
         let record = bench.launch("strided", 1, 32, &[&input, &output, &(stride as i32), &0i32]);
-        assert_eq!(record.counter(LOADS), Some(32.min((32 * stride * 4).div_ceil(32))), "stride {stride}");
+        assert_eq!(
+            record.counter(LOADS),
+            Some(32.min((32 * stride * 4).div_ceil(32))),
+            "stride {stride}"
+        );
     }
     for (offset, sectors) in [(0, 4), (1, 5), (7, 5), (8, 4), (9, 5)] {
         let record = bench.launch("strided", 1, 32, &[&input, &output, &1i32, &offset]);
@@ -320,14 +255,15 @@ fn sectors_follow_stride_and_offset() {
 
 #[test]
 fn warp_and_block_exchange() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let values: Vec<i32> = (0..32).map(|i| i * 7 % 23).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0i32; 256]));
     bench.launch("warp_tools", 1, 32, &[&input, &output]);
     let result = bench.ints(output, 256);
     let ballot = (0..32).filter(|i| values[*i] > 10).fold(0u32, |mask, i| mask | 1 << i);
     for i in 0..32usize {
-        let same = (0..32).filter(|j| values[*j] % 4 == values[i] % 4).fold(0u32, |mask, j| mask | 1 << j);
+        let same =
+            (0..32).filter(|j| values[*j] % 4 == values[i] % 4).fold(0u32, |mask, j| mask | 1 << j);
         let odd = values.iter().filter(|v| *v % 2 == 1).count() as i32;
         let expected = [
             ballot as i32,
@@ -345,21 +281,28 @@ fn warp_and_block_exchange() {
 
 #[test]
 fn dynamic_shared_memory_and_its_limit() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let values: Vec<i32> = (0..64).collect();
     let (input, output) = (bench.upload(&values), bench.upload(&[0i32; 64]));
     let args: [&dyn Argument; 2] = [&input, &output];
     bench.try_launch("dynamic_shared", [1; 3], [64, 1, 1], 256, &args).unwrap();
     assert_eq!(bench.ints(output, 64), values.iter().rev().copied().collect::<Vec<_>>());
-    let fault = bench.try_launch("dynamic_shared", [1; 3], [64, 1, 1], 128, &args).unwrap_err().to_string();
+    let fault =
+        bench.try_launch("dynamic_shared", [1; 3], [64, 1, 1], 128, &args).unwrap_err().to_string();
     assert!(fault.ends_with("thread (32,0,0): writes 4 bytes of shared memory at 0x80, but the shared memory here has 128 bytes"), "{fault}");
-    let refused = bench.try_launch("dynamic_shared", [1; 3], [64, 1, 1], 50_000, &args).unwrap_err().to_string();
-    assert!(refused.contains("50000 bytes of dynamic shared memory exceed the 49152 that are allowed"), "{refused}");
+    let refused = bench
+        .try_launch("dynamic_shared", [1; 3], [64, 1, 1], 50_000, &args)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("50000 bytes of dynamic shared memory exceed the 49152 that are allowed"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn local_memory() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let order: Vec<i32> = (0..16).map(|j| j * 5 % 16).collect();
     let (input, output) = (bench.upload(&order), bench.upload(&[0i32; 32]));
     let record = bench.launch("local_array", 1, 32, &[&input, &output]);
@@ -370,9 +313,10 @@ fn local_memory() {
 
 #[test]
 fn the_last_block_sees_what_the_others_did() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let values: Vec<i32> = (0..100).collect();
-    let (input, output, tickets) = (bench.upload(&values), bench.upload(&[0i32; 101]), bench.upload(&[0u32]));
+    let (input, output, tickets) =
+        (bench.upload(&values), bench.upload(&[0i32; 101]), bench.upload(&[0u32]));
     bench.launch("last_block", 100, 64, &[&input, &output, &tickets]);
     assert_eq!(bench.ints(output, 101)[100], 9900);
 }
@@ -380,7 +324,7 @@ fn the_last_block_sees_what_the_others_did() {
 #[test]
 fn counters_and_results_do_not_depend_on_host_threads() {
     let run = |threads| {
-        let mut bench = Bench::with_threads(threads);
+        let mut bench = Bench::with_threads(KERNELS, threads);
         let words = noise(16_384, 9);
         let (input, bins) = (bench.upload(&words), bench.upload(&[0u32; 256]));
         bench.launch("histogram", 64, 256, &[&input, &bins, &(4 * 16_384i32)]);
@@ -388,14 +332,19 @@ fn counters_and_results_do_not_depend_on_host_threads() {
         bench.launch("saxpy", 400, 256, &[&100_000i32, &1.5f32, &x, &y]);
         let sum = bench.upload(&[0f32]);
         bench.launch("reduce", 80, 256, &[&x, &sum, &100_000i32]);
-        (bench.ints(bins, 256), bench.ints(y, 100_000), bench.ints(sum, 1), bench.device.take_launches())
+        (
+            bench.ints(bins, 256),
+            bench.ints(y, 100_000),
+            bench.ints(sum, 1),
+            bench.device.take_launches(),
+        )
     };
     assert!(run(1) == run(4));
 }
 
 #[test]
 fn faults_say_where() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let output = bench.upload(&[0f32; 64]);
     let fault = bench.fault("out_of_bounds", 4, 32, &[&output, &16i32]);
     assert!(fault.starts_with("kernel 'out_of_bounds' at kernels.cu:"), "{fault}");
@@ -406,24 +355,36 @@ fn faults_say_where() {
     );
     assert!(fault.ends_with(&end), "{fault}");
     let fault = bench.fault("out_of_bounds", 4, 32, &[&0u64, &0i32]);
-    assert!(fault.ends_with("thread (0,0,0): writes 4 bytes of global memory at 0x0, a null pointer"), "{fault}");
+    assert!(
+        fault.ends_with("thread (0,0,0): writes 4 bytes of global memory at 0x0, a null pointer"),
+        "{fault}"
+    );
     let fault = bench.fault("misaligned", 1, 32, &[&output]);
     assert!(fault.contains("thread (7,0,0): writes 4 bytes of global memory at 0x7"), "{fault}");
     assert!(fault.ends_with(", which is not a multiple of 4"), "{fault}");
     let fault = bench.fault("stuck", 1, 64, &[&output]);
-    assert!(fault.ends_with("thread (0,0,0): deadlock: 1 warp waits at barrier 1 while 1 warp waits at barrier 2"), "{fault}");
+    assert!(
+        fault.ends_with(
+            "thread (0,0,0): deadlock: 1 warp waits at barrier 1 while 1 warp waits at barrier 2"
+        ),
+        "{fault}"
+    );
     let fault = bench.fault("traps", 8, 32, &[&output]);
-    assert!(fault.contains("block (3,0,0), thread (5,0,0): the kernel executed a trap instruction"), "{fault}");
+    assert!(
+        fault.contains("block (3,0,0), thread (5,0,0): the kernel executed a trap instruction"),
+        "{fault}"
+    );
     bench.device.memory.free(output).unwrap();
     let fault = bench.fault("out_of_bounds", 4, 32, &[&output, &0i32]);
-    let end = format!("at {output:#x}, 0 bytes into a 256-byte allocation at {output:#x} that was freed");
+    let end =
+        format!("at {output:#x}, 0 bytes into a 256-byte allocation at {output:#x} that was freed");
     assert!(fault.ends_with(&end), "{fault}");
 }
 
 #[test]
 fn the_lowest_block_faults_whatever_the_threads() {
     for threads in [1, 4] {
-        let mut bench = Bench::with_threads(threads);
+        let mut bench = Bench::with_threads(KERNELS, threads);
         let output = bench.upload(&vec![0f32; 50_000]);
         let fault = bench.fault("out_of_bounds", 400, 256, &[&output, &0i32]);
         // 50000 = 195 × 256 + 80.
@@ -433,7 +394,7 @@ fn the_lowest_block_faults_whatever_the_threads() {
 
 #[test]
 fn launches_beyond_the_limits_are_refused() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(KERNELS);
     let refused = |bench: &mut Bench, grid, block| {
         bench.try_launch("out_of_bounds", grid, block, 0, &[&0u64, &0i32]).unwrap_err().to_string()
     };

@@ -141,6 +141,12 @@ pub struct PassResult {
     pub launches: Vec<LaunchRecord>,
     /// Exact counters by name, summed over the launches.
     pub counters: BTreeMap<String, u64>,
+    /// Hardware counters by PerfWorks name, or why one has no value on this device.
+    #[serde(default)]
+    pub hardware: BTreeMap<String, HardwareValue>,
+    /// What a counter pass says of itself.
+    #[serde(default)]
+    pub counter_pass: Option<CounterPass>,
     /// Samples, on a GPU.
     pub timing: Option<Timing>,
     /// Launch facts, where the launched function is known.
@@ -153,6 +159,25 @@ pub struct PassResult {
     pub copy_bandwidth: Option<f64>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
+}
+
+/// The value of a hardware counter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HardwareValue {
+    /// The value.
+    Value(f64),
+    /// Why there is none.
+    Unavailable(String),
+}
+
+/// What a counter pass says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterPass {
+    /// Whether every pass of the metrics has been collected.
+    pub complete: bool,
+    /// Milliseconds of each step of the collection, in order.
+    pub steps_ms: Vec<(String, f64)>,
 }
 
 /// How one pass ended.

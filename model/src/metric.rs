@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod formula;
+mod perfworks;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,10 +53,11 @@ pub enum Origin {
     Launch,
     /// The annotation.
     Declared,
-    /// An exact counter of the emulated driver.
+    /// An exact counter of the emulated driver; on a GPU, the hardware counter of the same name unless
+    /// the name starts with `ptx__`.
     Emulator,
-    /// Hardware counters, which this version does not collect.
-    Hardware,
+    /// The hardware counter of this PerfWorks name, collected by CUPTI on a GPU.
+    Hardware(&'static str),
     /// A formula over other metrics.
     Derived(&'static str),
 }
@@ -77,9 +79,24 @@ pub struct Metric {
     pub description: &'static str,
 }
 
-/// The metric called `name`.
+/// The metric called `name`: of the catalogue, or any hardware counter by its PerfWorks name.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    CATALOGUE.iter().find(|metric| metric.name == name)
+    CATALOGUE.iter().find(|metric| metric.name == name).or_else(|| perfworks::find(name))
+}
+
+/// The PerfWorks names that CUPTI must collect on a GPU so that `metric` has a value there.
+pub fn hardware_names(metric: &Metric) -> Vec<&'static str> {
+    match metric.origin {
+        Origin::Hardware(name) => vec![name],
+        Origin::Emulator if !metric.name.starts_with("ptx__") => vec![metric.name],
+        Origin::Derived(text) => {
+            let operands =
+                Formula::parse(text).map(|f| f.names().into_iter().filter_map(find).collect());
+            let operands: Vec<&Metric> = operands.unwrap_or_default();
+            operands.into_iter().flat_map(hardware_names).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The message for a name that no metric has, with the nearest names.
@@ -105,6 +122,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_derived_metric_needs_the_counters_of_its_operands() {
+        let names = |name: &str| hardware_names(find(name).unwrap());
+        assert_eq!(names("occupancy"), ["sm__warps_active.avg.pct_of_peak_sustained_active"]);
+        assert_eq!(names("bank_conflicts").len(), 2);
+        assert!(names("duration").is_empty() && names("ptx_instructions").is_empty());
     }
 
     #[test]

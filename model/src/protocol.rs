@@ -52,8 +52,65 @@ pub enum RequestBody {
     Describe,
     /// Say whether a driver and a device answer.
     Probe,
+    /// Say whether these counters can be collected here, and prepare it.
+    PlanCounters(CounterPlanRequest),
     /// Run one configuration once.
     Measure(Box<MeasureRequest>),
+}
+
+/// Which counters are wanted, and where what is prepared for them goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterPlanRequest {
+    /// CUPTI's library.
+    pub cupti: PathBuf,
+    /// PerfWorks names.
+    pub metrics: Vec<String>,
+    /// Where the config image is written.
+    pub config_image: PathBuf,
+}
+
+/// What collecting the counters will take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterPlan {
+    /// The chip, as CUPTI calls it.
+    pub chip: String,
+    /// Passes a configuration needs.
+    pub passes: u32,
+    /// Metrics that cannot be collected, with the reason.
+    pub refused: Vec<(String, String)>,
+}
+
+/// How counters are collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replay {
+    /// Every pass is a process of its own.
+    Application,
+    /// The passes are looped in one process; buffers are restored between them.
+    Range,
+    /// CUPTI replays each launch.
+    Kernel,
+}
+
+/// What a counter pass collects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterRequest {
+    /// CUPTI's library.
+    pub cupti: PathBuf,
+    /// The chip, as CUPTI calls it.
+    pub chip: String,
+    /// PerfWorks names, as planned.
+    pub metrics: Vec<String>,
+    /// The config image of the plan.
+    pub config_image: PathBuf,
+    /// How passes are replayed.
+    pub replay: Replay,
+    /// Which pass this process collects, from 0; with [`Replay::Application`] only.
+    pub pass: u32,
+    /// The counter data image that the passes before this one filled.
+    pub image: PathBuf,
+    /// The file whose existence says that the pass before this one has ended: profiling waits for it.
+    pub after: Option<PathBuf>,
 }
 
 /// One configuration and one pass.
@@ -73,6 +130,9 @@ pub struct MeasureRequest {
     pub verify: bool,
     /// How to take samples.
     pub sampling: Sampling,
+    /// The counters to collect; a pass that collects counters takes no samples.
+    #[serde(default)]
+    pub counters: Option<CounterRequest>,
 }
 
 /// How pass 0 takes its samples on a GPU.
@@ -128,6 +188,8 @@ pub enum ReplyBody {
     Described(Result<Vec<SeriesDescription>, String>),
     /// Whether a driver and a device answer.
     Probed(DriverProbe),
+    /// What collecting counters will take, or why they cannot be had, in full sentences.
+    CountersPlanned(Result<CounterPlan, String>),
     /// What the pass found.
     Measured(PassOutcome),
 }

@@ -84,7 +84,12 @@ fn compress(manifest: &[u8], files: &[(String, Vec<u8>, u32)]) -> io::Result<Vec
     builder.into_inner()?.finish()
 }
 
-fn append(builder: &mut tar::Builder<impl Write>, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn append(
+    builder: &mut tar::Builder<impl Write>,
+    name: &str,
+    bytes: &[u8],
+    mode: u32,
+) -> io::Result<()> {
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes.len() as u64);
     header.set_mode(mode);

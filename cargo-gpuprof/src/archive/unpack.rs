@@ -60,11 +60,14 @@ pub fn unpack(path: &Utf8Path, folder: &Utf8Path) -> Result<Unpacked> {
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).map_err(broken)?;
         if hex(&Sha256::digest(&bytes)) != *expected {
-            return Err(bad(format!("`{name}` is not the file that its manifest lists (SHA-256 differs)")));
+            return Err(bad(format!(
+                "`{name}` is not the file that its manifest lists (SHA-256 differs)"
+            )));
         }
         let executable = manifest.harnesses.iter().any(|h| h.file == name);
         let target = folder.join(&name);
-        write(&target, &bytes, executable).map_err(|e| Failure::output(target.as_std_path(), &e))?;
+        write(&target, &bytes, executable)
+            .map_err(|e| Failure::output(target.as_std_path(), &e))?;
         seen.push(name);
     }
     let named = manifest.files.keys().chain(manifest.modules.values());
@@ -84,7 +87,9 @@ fn read_manifest<R: Read>(
 ) -> Result<Manifest> {
     let name = entry_name(&first).map_err(bad)?;
     if name != MANIFEST {
-        return Err(bad(format!("does not start with {MANIFEST}: it was not made by cargo gpuprof archive")));
+        return Err(bad(format!(
+            "does not start with {MANIFEST}: it was not made by cargo gpuprof archive"
+        )));
     }
     let mut text = String::new();
     first.read_to_string(&mut text).map_err(|e| bad(format!("{MANIFEST} cannot be read: {e}")))?;
@@ -93,7 +98,9 @@ fn read_manifest<R: Read>(
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     if format != Some(u64::from(FORMAT)) {
         let found = format.map_or("none".to_owned(), |f| f.to_string());
-        return Err(bad(format!("has archive format {found}, and this cargo-gpuprof reads format {FORMAT}")));
+        return Err(bad(format!(
+            "has archive format {found}, and this cargo-gpuprof reads format {FORMAT}"
+        )));
     }
     let manifest: Manifest = serde_json::from_value(value).map_err(wrong)?;
     let here = platform();

@@ -82,7 +82,15 @@ mod tests {
         write("out.ptx", "");
         let manifests = [at("Cargo.toml")];
         let path = at("stamp");
-        let fresh = |text| is_fresh(&at("out.ptx"), &Stamp { path: &path, text }, folder.path(), Path::new("/"), &manifests);
+        let fresh = |text| {
+            is_fresh(
+                &at("out.ptx"),
+                &Stamp { path: &path, text },
+                folder.path(),
+                Path::new("/"),
+                &manifests,
+            )
+        };
         assert!(fresh("flags"));
         assert!(!fresh("other flags"));
         let file = fs::File::options().write(true).open(at("lib.rs")).unwrap();

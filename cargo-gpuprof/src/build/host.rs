@@ -68,7 +68,9 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
         if targets.iter().all(|(_, name)| name != bench) {
             let names = packages.iter().flat_map(|p| &p.targets).filter(|t| t.is_bench());
             let near = did_you_mean(bench, names.map(|t| t.name.as_str())).unwrap_or_default();
-            return Err(Failure::usage(format!("no bench target is called `{bench}`. {near}").trim_end()));
+            return Err(Failure::usage(
+                format!("no bench target is called `{bench}`. {near}").trim_end(),
+            ));
         }
     }
     if targets.is_empty() {
@@ -90,23 +92,26 @@ fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'
     let find = |spec: &String| {
         let bare = spec.split(['@', '#']).next().unwrap_or(spec);
         members.iter().copied().find(|p| p.name.as_str() == bare).ok_or_else(|| {
-            let near = did_you_mean(bare, members.iter().map(|p| p.name.as_str())).unwrap_or_default();
-            Failure::usage(format!("no package of the workspace is called `{bare}`. {near}").trim_end())
+            let near =
+                did_you_mean(bare, members.iter().map(|p| p.name.as_str())).unwrap_or_default();
+            Failure::usage(
+                format!("no package of the workspace is called `{bare}`. {near}").trim_end(),
+            )
         })
     };
     if !options.package.is_empty() {
         return options.package.iter().map(find).collect();
     }
     let excluded = options.exclude.iter().map(find).collect::<Result<Vec<_>>>()?;
-    let all = || members.iter().copied().filter(|p| excluded.iter().all(|e| e.id != p.id)).collect();
+    let all =
+        || members.iter().copied().filter(|p| excluded.iter().all(|e| e.id != p.id)).collect();
     if options.workspace {
         return Ok(all());
     }
-    let here = options
-        .manifest_path
-        .as_deref()
-        .and_then(|path| path.canonicalize_utf8().ok())
-        .or_else(|| Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?.join("Cargo.toml")).ok());
+    let here =
+        options.manifest_path.as_deref().and_then(|path| path.canonicalize_utf8().ok()).or_else(
+            || Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?.join("Cargo.toml")).ok(),
+        );
     match members.iter().find(|p| Some(&p.manifest_path) == here.as_ref()) {
         Some(package) => Ok(vec![package]),
         None => Ok(all()),
@@ -115,7 +120,12 @@ fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'
 
 fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<Harness>> {
     let mut command = Command::new(cargo());
-    command.args(["build", "--message-format=json-render-diagnostics", "--profile", &options.profile]);
+    command.args([
+        "build",
+        "--message-format=json-render-diagnostics",
+        "--profile",
+        &options.profile,
+    ]);
     let packages: BTreeSet<&str> = targets.iter().map(|(p, _)| p.name.as_str()).collect();
     let benches: BTreeSet<&str> = targets.iter().map(|&(_, name)| name).collect();
     command.args(packages.iter().flat_map(|package| ["--package", package]));
@@ -186,6 +196,5 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
 /// Whether the executable can be asked: it holds the protocol's marker. Other benches are not started.
 fn is_harness(harness: &Harness) -> bool {
     let marker = protocol::MARKER.as_bytes();
-    fs::read(&harness.executable)
-        .is_ok_and(|bytes| memchr::memmem::find(&bytes, marker).is_some())
+    fs::read(&harness.executable).is_ok_and(|bytes| memchr::memmem::find(&bytes, marker).is_some())
 }

@@ -21,7 +21,8 @@ use crate::error::{Failure, Result};
 const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// Flags of every crate of a kernel build. Line directives name the user's source in faults.
-const ALL_CRATES: [&str; 2] = ["-Zmir-enable-passes=-JumpThreading", "-Cdebuginfo=line-directives-only"];
+const ALL_CRATES: [&str; 2] =
+    ["-Zmir-enable-passes=-JumpThreading", "-Cdebuginfo=line-directives-only"];
 
 /// Flags of the kernel crate alone. Warnings were shown when the host built the same source.
 const KERNEL_CRATE: [&str; 7] = [
@@ -61,15 +62,20 @@ impl KernelBuild<'_> {
             .map(|&flag| flag.to_owned())
             .chain([format!("-Ctarget-cpu={}", self.arch)])
             .collect();
-        let asked = format!("{}\n{}\n{}", self.toolchain.version, rustflags.join(" "), arguments.join(" "));
-        let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)))[..12].to_owned();
+        let asked =
+            format!("{}\n{}\n{}", self.toolchain.version, rustflags.join(" "), arguments.join(" "));
+        let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)))[..12]
+            .to_owned();
         let folder = self.target_directory.join("gpuprof/kernels").join(id);
         let ptx = folder.join(format!("{package}.ptx"));
         let stamp_path = folder.join(format!("{package}.stamp"));
         let stamp = Stamp { path: stamp_path.as_std_path(), text: &asked };
         let dep_info = folder.join(TARGET).join("release/deps");
-        let mut manifests = vec![self.metadata.workspace_root.join("Cargo.lock").into_std_path_buf()];
-        manifests.extend(self.metadata.packages.iter().map(|p| p.manifest_path.clone().into_std_path_buf()));
+        let mut manifests =
+            vec![self.metadata.workspace_root.join("Cargo.lock").into_std_path_buf()];
+        manifests.extend(
+            self.metadata.packages.iter().map(|p| p.manifest_path.clone().into_std_path_buf()),
+        );
         let root = self.metadata.workspace_root.as_std_path();
         if is_fresh(ptx.as_std_path(), &stamp, dep_info.as_std_path(), root, &manifests) {
             return Ok(ptx);
@@ -106,20 +112,27 @@ impl KernelBuild<'_> {
                  [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
             )));
         }
-        let text = fs::read(&made)
-            .map_err(|e| failed(format!("rustc wrote no PTX for package `{package}` ({made}: {e})")))?;
+        let text = fs::read(&made).map_err(|e| {
+            failed(format!("rustc wrote no PTX for package `{package}` ({made}: {e})"))
+        })?;
         write(&ptx, crate::store::write_whole(&ptx, &text))?;
         write(&stamp_path, crate::store::write_whole(&stamp_path, asked.as_bytes()))?;
         Ok(ptx)
     }
 
     fn arguments(&self, package: &str) -> Vec<String> {
-        let mut arguments: Vec<String> = ["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]
-            .into_iter()
-            .chain(["--release", "--target", TARGET, "-Zbuild-std=core", "--quiet"])
-            .chain(["--config", "profile.release.lto=\"fat\"", "--config", "profile.release.panic=\"abort\""])
-            .map(str::to_owned)
-            .collect();
+        let mut arguments: Vec<String> =
+            ["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]
+                .into_iter()
+                .chain(["--release", "--target", TARGET, "-Zbuild-std=core", "--quiet"])
+                .chain([
+                    "--config",
+                    "profile.release.lto=\"fat\"",
+                    "--config",
+                    "profile.release.panic=\"abort\"",
+                ])
+                .map(str::to_owned)
+                .collect();
         arguments.extend(self.cargo.manifest_args());
         arguments.extend(self.cargo.feature_args());
         arguments.push("--".to_owned());
@@ -134,7 +147,8 @@ fn forget(folder: &Utf8Path, package: &str) {
     let Ok(entries) = fs::read_dir(records) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let ours = name.to_str().and_then(|n| n.rsplit_once('-')).is_some_and(|(n, _)| n == package);
+        let ours =
+            name.to_str().and_then(|n| n.rsplit_once('-')).is_some_and(|(n, _)| n == package);
         if ours {
             let _ = fs::remove_dir_all(entry.path());
         }

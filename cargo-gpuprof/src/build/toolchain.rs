@@ -175,12 +175,16 @@ fn add_rust_src(candidates: &Candidates) -> bool {
     if !known {
         return false;
     }
-    eprintln!("gpuprof: kernels need the source of Rust's core library (the component rust-src, 4 MB)");
+    eprintln!(
+        "gpuprof: kernels need the source of Rust's core library (the component rust-src, 4 MB)"
+    );
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         eprint!("gpuprof: run `rustup component add rust-src` now? [Y/n] ");
         let _ = io::stderr().flush();
         let mut line = String::new();
-        if io::stdin().lock().read_line(&mut line).is_err() || line.trim().to_lowercase().starts_with('n') {
+        if io::stdin().lock().read_line(&mut line).is_err()
+            || line.trim().to_lowercase().starts_with('n')
+        {
             return false;
         }
     } else {

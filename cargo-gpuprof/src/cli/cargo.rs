@@ -57,7 +57,9 @@ impl CargoOptions {
     /// The options of manifest and lock file, for every cargo command.
     pub fn manifest_args(&self) -> Vec<String> {
         let mut args = Vec::new();
-        for (set, flag) in [(self.locked, "--locked"), (self.offline, "--offline"), (self.frozen, "--frozen")] {
+        for (set, flag) in
+            [(self.locked, "--locked"), (self.offline, "--offline"), (self.frozen, "--frozen")]
+        {
             if set {
                 args.push(flag.to_owned());
             }

@@ -114,7 +114,9 @@ fn exit_codes() -> String {
 }
 
 /// Puts the word `gpuprof` in where the executable is started without cargo.
-pub fn with_subcommand_word(args: impl IntoIterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+pub fn with_subcommand_word(
+    args: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Vec<std::ffi::OsString> {
     let mut args: Vec<_> = args.into_iter().collect();
     if args.get(1).is_none_or(|word| word != "gpuprof") {
         args.insert(1.min(args.len()), "gpuprof".into());
@@ -145,7 +147,9 @@ mod tests {
         assert!(direct.command.is_none());
         assert_eq!(direct.run.selection.series, ["block=64..1024"]);
         let by_cargo = parse("cargo-gpuprof gpuprof run -p saxpy");
-        assert!(matches!(by_cargo.command, Some(Command::Run(run)) if run.cargo.package == ["saxpy"]));
+        assert!(
+            matches!(by_cargo.command, Some(Command::Run(run)) if run.cargo.package == ["saxpy"])
+        );
     }
 
     #[test]

@@ -31,7 +31,14 @@ pub struct OutputOptions {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<Utf8PathBuf>,
     /// When to colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR", help_heading = "Output")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        env = "CARGO_TERM_COLOR",
+        help_heading = "Output"
+    )]
     pub color: Color,
     /// Print no progress
     #[arg(short, long, help_heading = "Output")]

@@ -67,7 +67,14 @@ pub struct RunOptions {
     #[command(flatten)]
     pub kernels: KernelOptions,
     /// Which driver runs the kernels
-    #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "BACKEND",
+        env = "GPUPROF_BACKEND",
+        help_heading = "Run"
+    )]
     pub backend: Backend,
     /// Processes that time each configuration on a GPU [default: 3]
     #[arg(long, value_name = "N", env = "GPUPROF_REPEAT", help_heading = "Run")]

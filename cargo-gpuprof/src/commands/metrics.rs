@@ -28,8 +28,9 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> io::Result<()>
             Origin::Time => "a GPU",
             Origin::Launch => "the driver",
             Origin::Declared => "the annotation",
-            Origin::Emulator => "the emulator",
-            Origin::Hardware => "hardware counters, not collected by this version",
+            Origin::Emulator if metric.name.starts_with("ptx__") => "the emulator",
+            Origin::Emulator => "the emulator, or hardware counters",
+            Origin::Hardware(name) => name,
             Origin::Derived(formula) => formula,
         };
         let unit = match metric.unit.symbol() {

@@ -65,8 +65,12 @@ pub fn run(
     out: &mut impl Write,
 ) -> Result<ExitCode> {
     let exports = Exports::open(&options.output)?;
-    let unpack_folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
-    let source = open_source(options, Utf8Path::from_path(unpack_folder.path()).expect("temporary paths are UTF-8"))?;
+    let unpack_folder =
+        tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    let source = open_source(
+        options,
+        Utf8Path::from_path(unpack_folder.path()).expect("temporary paths are UTF-8"),
+    )?;
     let folder = RunFolder::create(&source.target_directory)?;
     let passes = folder.passes();
     let process = |emulator_folder, timeout| HarnessProcess {
@@ -87,7 +91,8 @@ pub fn run(
         .map(|planned| check(planned, &source.config, options))
         .collect::<Result<Vec<_>>>()?;
     let probe = process(None, DISCOVERY_TIMEOUT);
-    let emulated = backend::is_emulated(options.backend, || discover::probe(&probe, &source.harnesses[0]))?;
+    let emulated =
+        backend::is_emulated(options.backend, || discover::probe(&probe, &source.harnesses[0]))?;
     let repeat = options.repeat.map(Into::into).or(source.config.repeat).unwrap_or(DEFAULT_REPEAT);
     let repeat = if emulated { 1 } else { repeat };
     if options.dry_run {
@@ -99,8 +104,10 @@ pub fn run(
         .map(|c| c.planned.series.source_package.clone())
         .collect();
     let kernels = source.kernels(&packages, &options.kernels)?;
-    let emulator = if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
-    let timeout = options.timeout.map(Into::into).or(source.config.timeout).unwrap_or(DEFAULT_TIMEOUT);
+    let emulator =
+        if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
+    let timeout =
+        options.timeout.map(Into::into).or(source.config.timeout).unwrap_or(DEFAULT_TIMEOUT);
     let execution = Execution {
         process: process(emulator.as_deref(), Duration::from_secs(timeout.into())),
         modules: &kernels.modules,
@@ -111,6 +118,7 @@ pub fn run(
             cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
             ..Sampling::default()
         },
+        counters: None,
     };
     let mut run = Run {
         schema_version: SCHEMA_VERSION,
@@ -120,7 +128,12 @@ pub fn run(
     };
     let strict = options.strict || (!options.no_strict && source.config.strict.unwrap_or(false));
     let json = options.output.message_format == MessageFormat::Json;
-    let mut sweep = Sweep { execution: &execution, harnesses: &source.harnesses, json, quiet: options.output.quiet };
+    let mut sweep = Sweep {
+        execution: &execution,
+        harnesses: &source.harnesses,
+        json,
+        quiet: options.output.quiet,
+    };
     let swept = sweep.run(&checked, &mut run, out);
     let code = exit_code(&run, strict);
     let shown = show(&run, code, json, screen, out);
@@ -155,24 +168,40 @@ fn check(planned: PlannedSeries, config: &Config, options: &RunOptions) -> Resul
     Ok(Checked { planned, thresholds, columns })
 }
 
-fn dry_run(checked: &[Checked], repeat: u32, emulated: bool, out: &mut impl Write) -> Result<ExitCode> {
+fn dry_run(
+    checked: &[Checked],
+    repeat: u32,
+    emulated: bool,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
     let mut text = String::new();
     let mut processes = 0;
     for Checked { planned, .. } in checked {
         let count = planned.configurations.len();
         processes += count * repeat as usize;
-        text.push_str(&format!("{}: {count} configurations × {repeat} passes\n", planned.series.id));
+        text.push_str(&format!(
+            "{}: {count} configurations × {repeat} passes\n",
+            planned.series.id
+        ));
         for point in &planned.configurations {
             text.push_str(&format!("    {point}\n"));
         }
     }
     let backend = if emulated { "the emulated driver" } else { "a GPU" };
-    text.push_str(&format!("{processes} processes on {backend}; nothing was started (--dry-run)\n"));
-    out.write_all(text.as_bytes()).map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    text.push_str(&format!(
+        "{processes} processes on {backend}; nothing was started (--dry-run)\n"
+    ));
+    out.write_all(text.as_bytes())
+        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok(ExitCode::Success)
 }
 
-fn provenance(source: &Source, kernels: &Kernels, emulated: bool, options: &RunOptions) -> Provenance {
+fn provenance(
+    source: &Source,
+    kernels: &Kernels,
+    emulated: bool,
+    options: &RunOptions,
+) -> Provenance {
     let hashes: BTreeMap<String, String> = kernels
         .modules
         .iter()
@@ -203,7 +232,9 @@ fn exit_code(run: &Run, strict: bool) -> ExitCode {
         for configuration in &series.configurations {
             code = code.or_worse(match configuration.status {
                 Status::Failed { .. } | Status::Timeout { .. } => ExitCode::ProcessFailed,
-                Status::Finished | Status::Invalid { .. } | Status::Skipped { .. } => ExitCode::Success,
+                Status::Finished | Status::Invalid { .. } | Status::Skipped { .. } => {
+                    ExitCode::Success
+                }
             });
         }
         for judgement in &series.judgements {

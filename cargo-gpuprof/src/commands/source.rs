@@ -47,7 +47,10 @@ impl Source {
     ///
     /// # Errors
     /// Metadata, configuration file or build.
-    pub fn workspace(cargo: &CargoOptions, config: impl FnOnce(&Utf8Path) -> Result<Config>) -> Result<Self> {
+    pub fn workspace(
+        cargo: &CargoOptions,
+        config: impl FnOnce(&Utf8Path) -> Result<Config>,
+    ) -> Result<Self> {
         let metadata = host::metadata(cargo)?;
         let config = config(&metadata.workspace_root)?;
         let harnesses = host::build(&metadata, cargo)?;
@@ -55,7 +58,10 @@ impl Source {
             harnesses,
             target_directory: host::target_directory(&metadata, cargo),
             config,
-            origin: Origin::Workspace { metadata: Box::new(metadata), cargo: Box::new(cargo.clone()) },
+            origin: Origin::Workspace {
+                metadata: Box::new(metadata),
+                cargo: Box::new(cargo.clone()),
+            },
         })
     }
 
@@ -96,7 +102,10 @@ impl Source {
                 let mut modules = BTreeMap::new();
                 for package in packages {
                     let file = unpacked.manifest.modules.get(package).ok_or_else(|| {
-                        Failure::new(ExitCode::Archive, format!("the archive has no kernels of package `{package}`"))
+                        Failure::new(
+                            ExitCode::Archive,
+                            format!("the archive has no kernels of package `{package}`"),
+                        )
                     })?;
                     modules.insert(package.clone(), unpacked.folder.join(file));
                 }
@@ -120,7 +129,8 @@ impl Source {
             arch: &options.kernel_arch,
             toolchain,
         };
-        let modules = packages.iter().map(|p| Ok((p.clone(), build.build(p)?))).collect::<Result<_>>()?;
+        let modules =
+            packages.iter().map(|p| Ok((p.clone(), build.build(p)?))).collect::<Result<_>>()?;
         Ok(Kernels { modules, toolchain: Some(toolchain.version.clone()) })
     }
 

@@ -23,15 +23,24 @@ pub struct Placed {
 /// # Errors
 /// A threshold that does not parse, names an unknown metric or axis, or has a limit in a unit the
 /// metric does not have, with its place.
-pub fn of(series: &SeriesDescription, config: &Config, command_line: &[String]) -> Result<Vec<Placed>> {
+pub fn of(
+    series: &SeriesDescription,
+    config: &Config,
+    command_line: &[String],
+) -> Result<Vec<Placed>> {
     let key = series.id.to_string();
     let attribute = format!("the attribute at {}:{}", series.file, series.line);
-    let from_config = config.thresholds.iter().chain(config.for_series(&key).flat_map(|s| &s.thresholds));
-    let all = series.thresholds.iter().map(|t| (t, "attribute", attribute.as_str(), ExitCode::Usage))
+    let from_config =
+        config.thresholds.iter().chain(config.for_series(&key).flat_map(|s| &s.thresholds));
+    let all = series
+        .thresholds
+        .iter()
+        .map(|t| (t, "attribute", attribute.as_str(), ExitCode::Usage))
         .chain(from_config.map(|t| (t, DEFAULT_PATH, DEFAULT_PATH, ExitCode::Configuration)))
         .chain(command_line.iter().map(|t| (t, "--threshold", "--threshold", ExitCode::Usage)));
     all.map(|(text, origin, place, code)| {
-        let threshold = check(text, series).map_err(|e| Failure::new(code, e.render(place, text)))?;
+        let threshold =
+            check(text, series).map_err(|e| Failure::new(code, e.render(place, text)))?;
         Ok(Placed { threshold, origin: origin.to_owned() })
     })
     .collect()
@@ -65,7 +74,11 @@ fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError
 ///
 /// # Errors
 /// A name that no metric has.
-pub fn columns(series: &SeriesDescription, config: &Config, command_line: &[String]) -> Result<Vec<String>> {
+pub fn columns(
+    series: &SeriesDescription,
+    config: &Config,
+    command_line: &[String],
+) -> Result<Vec<String>> {
     let key = series.id.to_string();
     let own: Vec<&String> = config.for_series(&key).flat_map(|s| &s.metrics).collect();
     let (asked, place, code): (Vec<&String>, String, ExitCode) = if !command_line.is_empty() {
@@ -75,7 +88,11 @@ pub fn columns(series: &SeriesDescription, config: &Config, command_line: &[Stri
     } else if !config.metrics.is_empty() {
         (config.metrics.iter().collect(), DEFAULT_PATH.into(), ExitCode::Configuration)
     } else {
-        (series.metrics.iter().collect(), format!("the attribute at {}:{}", series.file, series.line), ExitCode::Usage)
+        (
+            series.metrics.iter().collect(),
+            format!("the attribute at {}:{}", series.file, series.line),
+            ExitCode::Usage,
+        )
     };
     match asked.iter().find(|name| metric::find(name).is_none()) {
         Some(name) => Err(Failure::new(code, format!("{}\n  --> {place}", metric::unknown(name)))),

@@ -82,13 +82,13 @@ fn what_is_not_to_be_had_says_why() {
             "registers",
             "registers are assigned by ptxas, which the emulator does not run",
         ),
+        (&emulator, "occupancy", "it is a hardware counter, which needs a GPU"),
+        (&gpu, "dram_throughput", "it was not collected in this run; name it in --metrics"),
         (
-            &emulator,
-            "occupancy",
-            "hardware counters need a GPU, and this version does not collect them",
+            &gpu,
+            "smsp__warps_launched.sum",
+            "it was not collected in this run; name it in --metrics",
         ),
-        (&gpu, "dram_throughput", "hardware counters are not collected by this version"),
-        (&gpu, "smsp__warps_launched.sum", "hardware counters are not collected by this version"),
         (
             &gpu,
             "ptx_instructions",

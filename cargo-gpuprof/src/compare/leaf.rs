@@ -3,7 +3,7 @@
 //! Comes in: a catalogue entry and pass results. Goes out: its headline value over those passes, or
 //! why there is none here; its source; and the samples behind it, by process.
 
-use gpuprof_model::measurement::{LaunchFacts, PassResult, Source, Timing};
+use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
 use gpuprof_model::metric::{Metric, Origin};
 
 use super::statistics;
@@ -28,11 +28,13 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
                 .map(count)
                 .ok_or_else(|| format!("the annotation declares no `{}`", metric.name))
         }
-        Origin::Emulator | Origin::Hardware => pass
+        Origin::Emulator if pass.device.emulated => pass
             .counters
             .get(metric.name)
             .map(|&value| count(value))
-            .ok_or_else(|| no_counter(metric, pass.device.emulated)),
+            .ok_or_else(|| "the emulator did not report it".to_owned()),
+        Origin::Emulator => hardware(metric.name, pass),
+        Origin::Hardware(name) => hardware(name, pass),
         Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),
     }
 }
@@ -100,16 +102,18 @@ fn fact(name: &str, facts: &LaunchFacts, emulated: bool) -> Result<f64, String> 
     })
 }
 
-fn no_counter(metric: &Metric, emulated: bool) -> String {
-    match (metric.origin, emulated) {
-        (Origin::Emulator, true) => "the emulator did not report it",
-        (Origin::Emulator, false) if metric.name.starts_with("ptx__") => {
-            "it is counted at PTX level, which only the emulator sees"
+fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
+    match pass.hardware.get(name) {
+        Some(HardwareValue::Value(value)) => Ok(*value),
+        Some(HardwareValue::Unavailable(reason)) => Err(reason.clone()),
+        None if name.starts_with("ptx__") => {
+            Err("it is counted at PTX level, which only the emulator sees".to_owned())
         }
-        (_, true) => "hardware counters need a GPU, and this version does not collect them",
-        (_, false) => "hardware counters are not collected by this version",
+        None if pass.device.emulated => {
+            Err("it is a hardware counter, which needs a GPU".to_owned())
+        }
+        None => Err("it was not collected in this run; name it in --metrics".to_owned()),
     }
-    .to_owned()
 }
 
 /// A count as the number that formulas and limits use: exact below 2^53, rounded above.

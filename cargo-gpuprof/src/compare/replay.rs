@@ -50,6 +50,17 @@ pub fn agree(passes: &[PassResult]) -> Result<(), Divergence> {
     Ok(())
 }
 
+/// Checks that a counter pass ran the program that pass 0 ran: device and launches.
+///
+/// # Errors
+/// The first thing in which it differs.
+pub fn same_program(timed: &PassResult, counted: &PassResult) -> Result<(), Divergence> {
+    match device(timed, counted).or_else(|| launches(&timed.launches, &counted.launches)) {
+        Some((what, first, other)) => Err(Divergence { what, first, other, process: 2 }),
+        None => Ok(()),
+    }
+}
+
 type Difference = (String, String, String);
 
 fn difference(a: &PassResult, b: &PassResult) -> Option<Difference> {

@@ -23,7 +23,11 @@ impl Interrupt {
             let second = Arc::new(AtomicBool::new(false));
             flag::register_conditional_shutdown(signal, 128 + signal, second.clone())?;
             flag::register(signal, second)?;
-            flag::register_usize(signal, interrupt.0.clone(), usize::try_from(signal).unwrap_or(0))?;
+            flag::register_usize(
+                signal,
+                interrupt.0.clone(),
+                usize::try_from(signal).unwrap_or(0),
+            )?;
         }
         Ok(interrupt)
     }

@@ -1,9 +1,11 @@
 //! Execution: the only code that starts profiled processes.
 
+mod counters;
 mod interrupt;
 mod pass;
 mod process;
 
+pub use counters::Counters;
 pub use interrupt::Interrupt;
 pub use pass::{ConfigurationOutcome, Execution};
-pub use process::{Ended, HarnessProcess, Stderr};
+pub use process::{Ended, HarnessProcess, Running, Stderr};

@@ -11,7 +11,7 @@ use gpuprof_model::protocol::{MeasureRequest, ReplyBody, RequestBody, Sampling};
 use gpuprof_model::run::Status;
 use gpuprof_model::{Configuration, SeriesId};
 
-use super::{Ended, HarnessProcess};
+use super::{Counters, Ended, HarnessProcess};
 use crate::build::host::Harness;
 use crate::discover;
 use crate::error::Result;
@@ -31,6 +31,8 @@ pub struct Execution<'a> {
     pub verify: bool,
     /// How samples are taken.
     pub sampling: Sampling,
+    /// The hardware counters to collect.
+    pub counters: Option<Counters>,
 }
 
 /// How a configuration ended.
@@ -64,6 +66,7 @@ impl Execution<'_> {
                 repeat,
                 verify: self.verify && repeat == 0,
                 sampling: self.sampling.clone(),
+                counters: None,
             };
             let body = RequestBody::Measure(Box::new(request));
             let ended = self.process.ask_as(&format!("{name}-pass-0-{repeat}"), harness, body)?;
@@ -72,19 +75,30 @@ impl Execution<'_> {
                 Err(status) => return Ok(ConfigurationOutcome::Unfinished(status)),
             }
         }
+        if let Some(counters) = &self.counters
+            && let Err(status) =
+                counters.collect(self, name, harness, series, configuration, &mut results)?
+        {
+            return Ok(ConfigurationOutcome::Unfinished(status));
+        }
         Ok(ConfigurationOutcome::Finished(results))
     }
 }
 
-fn judge(ended: Ended, harness: &Harness) -> Result<PassResult, Status> {
+/// What a pass found, or the status it gives its configuration.
+pub(super) fn judge(ended: Ended, harness: &Harness) -> Result<PassResult, Status> {
     match ended {
         Ended::Replied(bytes) => match discover::read_reply(&bytes, harness) {
             Ok(ReplyBody::Measured(PassOutcome::Finished(result))) => Ok(*result),
-            Ok(ReplyBody::Measured(PassOutcome::Invalid { reason })) => Err(Status::Invalid { reason }),
-            Ok(ReplyBody::Measured(PassOutcome::Failed { reason })) => Err(Status::Failed { reason }),
-            Ok(other) => {
-                Err(Status::Failed { reason: format!("the harness answered another question: {other:?}") })
+            Ok(ReplyBody::Measured(PassOutcome::Invalid { reason })) => {
+                Err(Status::Invalid { reason })
             }
+            Ok(ReplyBody::Measured(PassOutcome::Failed { reason })) => {
+                Err(Status::Failed { reason })
+            }
+            Ok(other) => Err(Status::Failed {
+                reason: format!("the harness answered another question: {other:?}"),
+            }),
             Err(reason) => Err(Status::Failed { reason }),
         },
         Ended::Without { how, stderr } => {

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -102,6 +102,7 @@ impl HarnessProcess<'_> {
             RequestBody::Describe => "describe",
             RequestBody::Probe => "probe",
             RequestBody::Measure(_) => "measure",
+            RequestBody::PlanCounters(_) => "counters",
         };
         self.ask_as(&format!("{kind}-{}-{}", harness.package, harness.target), harness, body)
     }
@@ -111,6 +112,19 @@ impl HarnessProcess<'_> {
     /// # Errors
     /// The request cannot be written or the process not started.
     pub fn ask_as(&self, name: &str, harness: &Harness, body: RequestBody) -> Result<Ended> {
+        Ok(self.start(name, harness, body)?.wait())
+    }
+
+    /// The path of the reply to the request called `name`.
+    pub fn reply_path(&self, name: &str) -> Utf8PathBuf {
+        self.folder.join(format!("{name}.reply.json"))
+    }
+
+    /// Starts asking a harness; the process runs while the caller does something else.
+    ///
+    /// # Errors
+    /// The request cannot be written or the process not started.
+    pub fn start(&self, name: &str, harness: &Harness, body: RequestBody) -> Result<Running> {
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
         let (request_path, reply_path, stderr_path) =
             (file("request.json"), file("reply.json"), file("stderr"));
@@ -144,37 +158,20 @@ impl HarnessProcess<'_> {
             )
         })?;
         let group = Pid::from_child(&child);
-        let (sender, receiver) = mpsc::channel();
+        let (sender, status) = mpsc::channel();
         thread::spawn(move || {
             let mut child = child;
             let _ = sender.send(child.wait());
         });
-        let start = Instant::now();
-        let status = loop {
-            match receiver.recv_timeout(TICK) {
-                Ok(status) => break status,
-                Err(_) if self.interrupt.signal().is_some() => {
-                    kill(group);
-                    return Ok(Ended::Interrupted);
-                }
-                Err(_) if start.elapsed() >= self.timeout => {
-                    kill(group);
-                    let _ = receiver.recv_timeout(Duration::from_secs(5));
-                    let seconds = self.timeout.as_secs();
-                    return Ok(Ended::TimedOut { seconds, stderr: Stderr::read(&stderr_path) });
-                }
-                Err(_) => {}
-            }
-        };
-        // Whatever the harness started and left behind would disturb the next pass.
-        kill(group);
-        match (status, fs::read(&reply_path)) {
-            (Ok(status), Ok(bytes)) if status.success() => Ok(Ended::Replied(bytes)),
-            (status, _) => Ok(Ended::Without {
-                how: status.map_or_else(|e| format!("could not be waited for: {e}"), ended_how),
-                stderr: Stderr::read(&stderr_path),
-            }),
-        }
+        Ok(Running {
+            group,
+            status,
+            started: Instant::now(),
+            timeout: self.timeout,
+            interrupt: self.interrupt.clone(),
+            reply_path,
+            stderr_path,
+        })
     }
 
     fn library_path(&self, harness: &Harness) -> OsString {
@@ -183,12 +180,58 @@ impl HarnessProcess<'_> {
         let paths = own
             .chain(harness.library_folders.iter().map(|f| f.as_os_str().to_owned()))
             .chain(inherited.filter(|paths| !paths.is_empty()));
-        paths.reduce(|mut all, path| {
-            all.push(":");
-            all.push(path);
-            all
-        })
-        .unwrap_or_default()
+        paths
+            .reduce(|mut all, path| {
+                all.push(":");
+                all.push(path);
+                all
+            })
+            .unwrap_or_default()
+    }
+}
+
+/// A harness process that was started. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    group: Pid,
+    status: Receiver<io::Result<ExitStatus>>,
+    started: Instant,
+    timeout: Duration,
+    interrupt: Interrupt,
+    reply_path: Utf8PathBuf,
+    stderr_path: Utf8PathBuf,
+}
+
+impl Running {
+    /// Waits for its end, at most as long as it may take.
+    pub fn wait(self) -> Ended {
+        let status = loop {
+            match self.status.recv_timeout(TICK) {
+                Ok(status) => break status,
+                Err(_) if self.interrupt.signal().is_some() => return Ended::Interrupted,
+                Err(_) if self.started.elapsed() >= self.timeout => {
+                    kill(self.group);
+                    let _ = self.status.recv_timeout(Duration::from_secs(5));
+                    let seconds = self.timeout.as_secs();
+                    return Ended::TimedOut { seconds, stderr: Stderr::read(&self.stderr_path) };
+                }
+                Err(_) => {}
+            }
+        };
+        match (status, fs::read(&self.reply_path)) {
+            (Ok(status), Ok(bytes)) if status.success() => Ended::Replied(bytes),
+            (status, _) => Ended::Without {
+                how: status.map_or_else(|e| format!("could not be waited for: {e}"), ended_how),
+                stderr: Stderr::read(&self.stderr_path),
+            },
+        }
+    }
+}
+
+impl Drop for Running {
+    /// Whatever the harness started and left behind would disturb the next pass.
+    fn drop(&mut self) {
+        kill(self.group);
     }
 }
 
@@ -202,7 +245,8 @@ fn ended_how(status: ExitStatus) -> String {
         (Some(0), _) => "exited without a reply".to_owned(),
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(signal)) => {
-            let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal without a name");
+            let name =
+                signal_hook::low_level::signal_name(signal).unwrap_or("a signal without a name");
             format!("was killed by {name} (signal {signal})")
         }
         (None, None) => "ended in a way the system does not tell".to_owned(),

@@ -69,7 +69,8 @@ impl RunFolder {
         let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
         let id = format!("{stamp}-{}", std::process::id());
         let path = target_directory.join("gpuprof/runs").join(&id);
-        fs::create_dir_all(path.join("passes")).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        fs::create_dir_all(path.join("passes"))
+            .map_err(|e| Failure::output(path.as_std_path(), &e))?;
         // Harness processes run in other folders.
         let path = path.canonicalize_utf8().map_err(|e| Failure::output(path.as_std_path(), &e))?;
         Ok(Self { id, path })
@@ -85,18 +86,28 @@ impl RunFolder {
     /// # Errors
     /// They cannot be written (exit code 110).
     pub fn save(&self, run: &Run, exit_code: ExitCode) -> Result<()> {
-        let meaning = ExitCode::TABLE.iter().find(|(code, _)| *code == exit_code).map_or("", |(_, m)| m);
+        let meaning =
+            ExitCode::TABLE.iter().find(|(code, _)| *code == exit_code).map_or("", |(_, m)| m);
         let judgements = run
             .series
             .iter()
             .map(|s| SeriesJudgements { series: s.id.to_string(), thresholds: &s.judgements })
             .collect();
-        let verdict =
-            VerdictFile { schema_version: SCHEMA_VERSION, run: &run.id, exit_code, meaning, judgements };
+        let verdict = VerdictFile {
+            schema_version: SCHEMA_VERSION,
+            run: &run.id,
+            exit_code,
+            meaning,
+            judgements,
+        };
         let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
         let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
         let run = serde_json::to_vec(run).expect("runs are plain data");
-        let files = [Some((self.path.join("run.json"), &run)), Some((self.path.join("verdict.json"), &verdict)), latest.map(|p| (p, &verdict))];
+        let files = [
+            Some((self.path.join("run.json"), &run)),
+            Some((self.path.join("verdict.json"), &verdict)),
+            latest.map(|p| (p, &verdict)),
+        ];
         for (path, bytes) in files.into_iter().flatten() {
             write_whole(&path, bytes).map_err(|e| Failure::output(path.as_std_path(), &e))?;
         }

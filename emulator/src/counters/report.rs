@@ -21,7 +21,7 @@ fn class(inst: &Inst) -> Class {
     match inst.op {
         Op::Branch { .. } if inst.guard != Guard::Always => Class::Branch,
         Op::BranchIndexed { .. } => Class::Branch,
-        Op::Barrier { .. } => Class::Barrier,
+        Op::Barrier(_) => Class::Barrier,
         Op::Shuffle { .. } => Class::Shuffle,
         Op::F32Add { .. } | Op::F32Sub { .. } => Class::Float(0),
         Op::Float2_32 { op: Float2::Add | Float2::Sub, .. } => Class::Float(0),
@@ -43,15 +43,20 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     put("sm__ctas_launched.sum", counts.blocks);
 
     let memory = &counts.memory;
-    let global: [(&str, GlobalCounts); 4] =
-        [("ld", memory.load), ("st", memory.store), ("red", memory.reduction), ("atom", memory.atomic)];
+    let global: [(&str, GlobalCounts); 4] = [
+        ("ld", memory.load),
+        ("st", memory.store),
+        ("red", memory.reduction),
+        ("atom", memory.atomic),
+    ];
     for (op, count) in global {
         put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), count.requests);
         put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);
     }
     put("smsp__sass_data_bytes_mem_global_op_ld.sum", memory.load.bytes);
     put("smsp__sass_data_bytes_mem_global_op_st.sum", memory.store.bytes);
-    let shared: [(&str, SharedCounts); 2] = [("ld", memory.shared_load), ("st", memory.shared_store)];
+    let shared: [(&str, SharedCounts); 2] =
+        [("ld", memory.shared_load), ("st", memory.shared_store)];
     for (op, count) in shared {
         put(&format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"), count.wavefronts);
         let conflicts = count.wavefronts - count.ideal;

@@ -51,13 +51,20 @@ mod tests {
     fn stride_identities() {
         for stride in 1..=40u64 {
             let expected = 32u64.min((32 * stride * 4).div_ceil(32));
-            assert_eq!(count(&strided(0x7000_0000_0000, stride * 4), u32::MAX, 4), expected, "stride {stride}");
+            assert_eq!(
+                count(&strided(0x7000_0000_0000, stride * 4), u32::MAX, 4),
+                expected,
+                "stride {stride}"
+            );
         }
     }
 
     #[test]
     fn a_range_is_its_first_to_last_sector() {
-        assert_eq!((of_range(0, 128), of_range(4, 128), of_range(31, 1), of_range(31, 2)), (4, 5, 1, 2));
+        assert_eq!(
+            (of_range(0, 128), of_range(4, 128), of_range(31, 1), of_range(31, 2)),
+            (4, 5, 1, 2)
+        );
     }
 
     proptest! {

@@ -53,6 +53,6 @@ pub static GH100: Chip = Chip {
     blocks_per_sm: 32,
     clock_khz: 1_980_000,
     memory_clock_khz: 3_201_000,
-    memory_bus_bits: 6144,
+    memory_bus_bits: 6016,
     l2_bytes: 62_914_560,
 };

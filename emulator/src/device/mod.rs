@@ -78,7 +78,13 @@ impl Device {
             .filter(|threads| *threads > 0)
             .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
             .unwrap_or(1);
-        Self { chip, memory: Memory::new(chip.memory_bytes), launches: Vec::new(), launch_count: 0, host_threads }
+        Self {
+            chip,
+            memory: Memory::new(chip.memory_bytes),
+            launches: Vec::new(),
+            launch_count: 0,
+            host_threads,
+        }
     }
 
     /// Limits the host threads that a launch may use.
@@ -112,7 +118,9 @@ impl Device {
         let program: &crate::lower::Program = &Arc::clone(&kernel.program);
         let mut padded = params.to_vec();
         padded.resize((program.param_bytes as usize).next_multiple_of(8), 0);
-        let words = padded.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        let words = padded
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
         self.launch_count += 1;
         let launch = Launch {
             program,
@@ -132,34 +140,53 @@ impl Device {
         Ok(self.launches.last().expect("just pushed"))
     }
 
-    fn check(&self, kernel: &Kernel, config: LaunchConfig, params: &[u8]) -> Result<(), LaunchError> {
+    fn check(
+        &self,
+        kernel: &Kernel,
+        config: LaunchConfig,
+        params: &[u8],
+    ) -> Result<(), LaunchError> {
         let LaunchConfig { grid, block, shared_bytes } = config;
         let name = kernel.name();
-        let refuse = |why: String| Err(LaunchError::Config(format!("kernel '{name}' cannot be launched: {why}")));
+        let refuse = |why: String| {
+            Err(LaunchError::Config(format!("kernel '{name}' cannot be launched: {why}")))
+        };
         let chip = self.chip;
         if grid.contains(&0) || block.contains(&0) {
             return refuse(format!("grid {grid:?} and block {block:?} must not have a zero"));
         }
         let axes = || ["x", "y", "z"].into_iter().zip(0..3);
         if let Some((axis, at)) = axes().find(|(_, at)| grid[*at] > chip.max_grid[*at]) {
-            return refuse(format!("grid.{axis} is {} but the device allows {}", grid[at], chip.max_grid[at]));
+            return refuse(format!(
+                "grid.{axis} is {} but the device allows {}",
+                grid[at], chip.max_grid[at]
+            ));
         }
         if let Some((axis, at)) = axes().find(|(_, at)| block[*at] > chip.max_block[*at]) {
-            return refuse(format!("block.{axis} is {} but the device allows {}", block[at], chip.max_block[at]));
+            return refuse(format!(
+                "block.{axis} is {} but the device allows {}",
+                block[at], chip.max_block[at]
+            ));
         }
         let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
         if threads > u64::from(chip.max_threads_per_block) {
             let limit = chip.max_threads_per_block;
-            return refuse(format!("a block of {threads} threads exceeds the device's limit of {limit}"));
+            return refuse(format!(
+                "a block of {threads} threads exceeds the device's limit of {limit}"
+            ));
         }
         let bounds = kernel.program.bounds;
         if let Some(most) = bounds.max_threads.map(|most| most.iter().product::<u32>())
             && threads > u64::from(most)
         {
-            return refuse(format!("a block of {threads} threads exceeds the {most} that it was compiled for (.maxntid)"));
+            return refuse(format!(
+                "a block of {threads} threads exceeds the {most} that it was compiled for (.maxntid)"
+            ));
         }
         if let Some(required) = bounds.required.filter(|required| *required != block) {
-            return refuse(format!("block {block:?} is not the {required:?} that it was compiled for (.reqntid)"));
+            return refuse(format!(
+                "block {block:?} is not the {required:?} that it was compiled for (.reqntid)"
+            ));
         }
         let allowed = kernel.max_dynamic_shared(chip);
         if shared_bytes > allowed {
@@ -170,7 +197,11 @@ impl Device {
             ));
         }
         if params.len() < kernel.program.param_bytes as usize {
-            return refuse(format!("it takes {} bytes of parameters, not {}", kernel.program.param_bytes, params.len()));
+            return refuse(format!(
+                "it takes {} bytes of parameters, not {}",
+                kernel.program.param_bytes,
+                params.len()
+            ));
         }
         Ok(())
     }

@@ -62,7 +62,11 @@ impl Kernel {
 
     /// Bytes of shared memory with so much of it dynamic.
     pub fn shared_bytes(&self, dynamic: u32) -> u32 {
-        if dynamic == 0 { self.program.shared_bytes } else { self.program.dynamic_shared_offset + dynamic }
+        if dynamic == 0 {
+            self.program.shared_bytes
+        } else {
+            self.program.dynamic_shared_offset + dynamic
+        }
     }
 
     /// The most dynamic shared memory that a launch may ask for.
@@ -102,20 +106,34 @@ impl Module {
 
     fn fill(&mut self, tree: &ptx::Module<'_>, memory: &mut Memory) -> Result<(), PtxError> {
         let mut symbols = Symbols::new();
-        let stored = || tree.variables.iter().filter(|variable| matches!(variable.space, Space::Global | Space::Const));
+        let stored = || {
+            tree.variables
+                .iter()
+                .filter(|variable| matches!(variable.space, Space::Global | Space::Const))
+        };
         for variable in stored() {
             let address = allocate(variable, memory)?;
             symbols.insert(variable.name.to_owned(), address);
-            self.variables.insert(variable.name.to_owned(), (address, u64::from(variable.bytes.unwrap_or(0))));
+            self.variables.insert(
+                variable.name.to_owned(),
+                (address, u64::from(variable.bytes.unwrap_or(0))),
+            );
         }
         for variable in stored() {
             initialise(variable, &symbols, memory)?;
         }
-        let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+        let number = |text: &str| {
+            text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
+        };
         let (ptx_version, ptx_target) = (10 * tree.version.0 + tree.version.1, number(tree.target));
         self.kernels = lower::lower(tree, &symbols)?
             .into_iter()
-            .map(|program| Kernel { program: Arc::new(program), opted_in: Arc::default(), ptx_version, ptx_target })
+            .map(|program| Kernel {
+                program: Arc::new(program),
+                opted_in: Arc::default(),
+                ptx_version,
+                ptx_target,
+            })
             .collect();
         Ok(())
     }
@@ -147,12 +165,15 @@ impl Module {
 fn allocate(variable: &Variable<'_>, memory: &mut Memory) -> Result<u64, PtxError> {
     let name = variable.name;
     let Some(bytes) = variable.bytes.filter(|_| !variable.is_extern) else {
-        return Err(PtxError::unsupported(variable.line, format!("unsupported external variable '{name}'")));
+        return Err(PtxError::unsupported(
+            variable.line,
+            format!("unsupported external variable '{name}'"),
+        ));
     };
     let is_const = variable.space == Space::Const;
-    memory
-        .allocate_named(u64::from(bytes.max(1)), Some(name.to_owned()), is_const)
-        .ok_or_else(|| PtxError::unsupported(variable.line, format!("no memory for variable '{name}'")))
+    memory.allocate_named(u64::from(bytes.max(1)), Some(name.to_owned()), is_const).ok_or_else(
+        || PtxError::unsupported(variable.line, format!("no memory for variable '{name}'")),
+    )
 }
 
 fn initialise(variable: &Variable<'_>, symbols: &Symbols, memory: &Memory) -> Result<(), PtxError> {
@@ -164,7 +185,8 @@ fn initialise(variable: &Variable<'_>, symbols: &Symbols, memory: &Memory) -> Re
             Init::Address(name, offset) => match symbols.get(*name) {
                 Some(address) if size == 8 => address.wrapping_add_signed(*offset),
                 _ => {
-                    let message = format!("unsupported initial value '{name}' of '{}'", variable.name);
+                    let message =
+                        format!("unsupported initial value '{name}' of '{}'", variable.name);
                     return Err(PtxError::unsupported(variable.line, message));
                 }
             },
@@ -172,7 +194,7 @@ fn initialise(variable: &Variable<'_>, symbols: &Symbols, memory: &Memory) -> Re
         bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
     }
     let room = symbols.get(variable.name).copied().unwrap_or(0);
-    memory
-        .write(room, &bytes)
-        .map_err(|_| PtxError::invalid(variable.line, format!("too many initial values for '{}'", variable.name)))
+    memory.write(room, &bytes).map_err(|_| {
+        PtxError::invalid(variable.line, format!("too many initial values for '{}'", variable.name))
+    })
 }

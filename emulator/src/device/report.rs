@@ -62,7 +62,12 @@ pub fn report(chip: &Chip, launches: &[LaunchRecord]) -> String {
 pub fn fault_json(kind: &str, message: &str, report: Option<&FaultReport>) -> String {
     let mut json = format!("{{\"kind\":{},\"message\":{}", quote(kind), quote(message));
     if let Some(report) = report {
-        let _ = write!(json, ",\"kernel\":{},\"block\":{}", quote(&report.kernel), triple(report.block));
+        let _ = write!(
+            json,
+            ",\"kernel\":{},\"block\":{}",
+            quote(&report.kernel),
+            triple(report.block)
+        );
         if let Some(thread) = report.thread {
             let _ = write!(json, ",\"thread\":{}", triple(thread));
         }
@@ -73,7 +78,12 @@ pub fn fault_json(kind: &str, message: &str, report: Option<&FaultReport>) -> St
             .frames
             .iter()
             .map(|frame| {
-                format!("{{\"file\":{},\"line\":{},\"column\":{}}}", quote(&frame.file), frame.line, frame.column)
+                format!(
+                    "{{\"file\":{},\"line\":{},\"column\":{}}}",
+                    quote(&frame.file),
+                    frame.line,
+                    frame.column
+                )
             })
             .collect();
         let _ = write!(json, ",\"frames\":[{}]", frames.join(","));

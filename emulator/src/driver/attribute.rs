@@ -54,7 +54,8 @@ extern "C" fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) -> Code {
 
 /// Copies text with its NUL into a buffer, cut to fit.
 fn put_text(buffer: Target, length: c_int, text: &str) -> Result<(), Code> {
-    let length = usize::try_from(length).ok().filter(|length| *length > 0).ok_or(Code::INVALID_VALUE)?;
+    let length =
+        usize::try_from(length).ok().filter(|length| *length > 0).ok_or(Code::INVALID_VALUE)?;
     let bytes = buffer.bytes(length)?;
     let kept = text.len().min(length - 1);
     bytes[..kept].copy_from_slice(&text.as_bytes()[..kept]);
@@ -92,7 +93,11 @@ extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: c_int) -> Code {
+extern "C" fn cuDeviceComputeCapability(
+    major: Out<c_int>,
+    minor: Out<c_int>,
+    device: c_int,
+) -> Code {
     with(|driver| {
         only(device)?;
         let (high, low) = driver.device.chip.compute_capability;
@@ -156,6 +161,8 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         // SURFACE_ALIGNMENT, CONCURRENT_KERNELS.
         30 => 512,
         31 => 1,
+        // ECC_ENABLED.
+        32 => 1,
         36 => chip.memory_clock_khz,
         37 => chip.memory_bus_bits,
         38 => chip.l2_bytes,

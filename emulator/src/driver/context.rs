@@ -3,7 +3,8 @@
 use super::code::Code;
 use super::pointers::{Handle, Out};
 use super::state::{
-    Driver, PRIMARY, current, pop_current, push_current, set_current, with, with_context, with_healthy,
+    Driver, PRIMARY, current, pop_current, push_current, set_current, with, with_context,
+    with_healthy,
 };
 use std::ffi::{c_int, c_uint};
 
@@ -47,7 +48,11 @@ extern "C" fn cuDevicePrimaryCtxReset_v2(device: c_int) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDevicePrimaryCtxGetState(device: c_int, flags: Out<c_uint>, active: Out<c_int>) -> Code {
+extern "C" fn cuDevicePrimaryCtxGetState(
+    device: c_int,
+    flags: Out<c_uint>,
+    active: Out<c_int>,
+) -> Code {
     with(|driver| {
         only(device)?;
         flags.set(0)?;
@@ -76,14 +81,23 @@ extern "C" fn cuCtxCreate_v2(context: Out<Handle>, _flags: c_uint, device: c_int
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxCreate_v4(context: Out<Handle>, _params: Handle, _flags: c_uint, device: c_int) -> Code {
+extern "C" fn cuCtxCreate_v4(
+    context: Out<Handle>,
+    _params: Handle,
+    _flags: c_uint,
+    device: c_int,
+) -> Code {
     create(context, device)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxDestroy_v2(context: Handle) -> Code {
     with(|driver| {
-        let at = driver.contexts.iter().position(|known| *known == context).ok_or(Code::INVALID_CONTEXT)?;
+        let at = driver
+            .contexts
+            .iter()
+            .position(|known| *known == context)
+            .ok_or(Code::INVALID_CONTEXT)?;
         driver.contexts.remove(at);
         if current() == Some(context) {
             pop_current();
@@ -159,7 +173,8 @@ extern "C" fn cuCtxGetApiVersion(context: Handle, version: Out<c_uint>) -> Code 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetId(context: Handle, id: Out<u64>) -> Code {
     with(|driver| {
-        let context = if context == Handle::NULL { current().ok_or(Code::INVALID_CONTEXT)? } else { context };
+        let context =
+            if context == Handle::NULL { current().ok_or(Code::INVALID_CONTEXT)? } else { context };
         known(driver, context)?;
         id.set(context.0 as u64)
     })

@@ -45,7 +45,11 @@ extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_in
         match attribute {
             MAX_DYNAMIC_SHARED => {
                 let bytes = u32::try_from(value).map_err(|_| Code::INVALID_VALUE)?;
-                if kernel.opt_in_shared(driver.device.chip, bytes) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+                if kernel.opt_in_shared(driver.device.chip, bytes) {
+                    Ok(())
+                } else {
+                    Err(Code::INVALID_VALUE)
+                }
             }
             PREFERRED_CARVEOUT => Ok(()),
             _ => Err(Code::NOT_SUPPORTED),
@@ -60,7 +64,9 @@ extern "C" fn cuFuncSetCacheConfig(function: Handle, _config: c_uint) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuFuncGetModule(module: Out<Handle>, function: Handle) -> Code {
-    with_context(|driver| module.set(driver.functions.get(&function).ok_or(Code::INVALID_HANDLE)?.0))
+    with_context(|driver| {
+        module.set(driver.functions.get(&function).ok_or(Code::INVALID_HANDLE)?.0)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -104,7 +110,8 @@ extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     with_context(|driver| {
         let chip = driver.device.chip;
         let kernel = kernel(driver, function)?;
-        let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).ok_or(Code::INVALID_VALUE)?;
+        let blocks =
+            u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).ok_or(Code::INVALID_VALUE)?;
         let each = (chip.shared_per_sm / blocks).saturating_sub(chip.shared_reserved) / 128 * 128;
         let free = each.saturating_sub(kernel.static_shared()).min(chip.shared_per_block_optin);
         bytes.set(free as usize)
@@ -170,7 +177,8 @@ fn gather(kernel: &Kernel, params: Params, extra: Extra) -> Result<Vec<u8>, Code
     if let Some(pieces) = params.get(kernel.params().len()) {
         let mut buffer = vec![0; kernel.param_bytes() as usize];
         for (&(offset, bytes), piece) in kernel.params().iter().zip(pieces) {
-            buffer[offset as usize..(offset + bytes) as usize].copy_from_slice(piece.bytes(bytes as usize)?);
+            buffer[offset as usize..(offset + bytes) as usize]
+                .copy_from_slice(piece.bytes(bytes as usize)?);
         }
         return Ok(buffer);
     }
@@ -181,7 +189,13 @@ fn gather(kernel: &Kernel, params: Params, extra: Extra) -> Result<Vec<u8>, Code
     }
 }
 
-fn launch(function: Handle, config: LaunchConfig, stream: Handle, params: Params, extra: Extra) -> Code {
+fn launch(
+    function: Handle,
+    config: LaunchConfig,
+    stream: Handle,
+    params: Params,
+    extra: Extra,
+) -> Code {
     with_healthy(|driver| {
         let kernel = kernel(driver, function)?.clone();
         let stream = match stream {
@@ -209,19 +223,31 @@ extern "C" fn cuLaunchKernel(
     params: Params,
     extra: Extra,
 ) -> Code {
-    let config = LaunchConfig { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared_bytes };
+    let config = LaunchConfig {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        shared_bytes,
+    };
     launch(function, config, stream, params, extra)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchKernelEx(config: LaunchConfigIn, function: Handle, params: Params, extra: Extra) -> Code {
+extern "C" fn cuLaunchKernelEx(
+    config: LaunchConfigIn,
+    function: Handle,
+    params: Params,
+    extra: Extra,
+) -> Code {
     let raw = match config.get() {
         Ok(raw) => raw,
         Err(code) => return code,
     };
     if raw.attribute_count != 0 {
         return with_context(|driver| {
-            driver.note("launch_config", "launch attributes (clusters, cooperative launch, …) are not supported");
+            driver.note(
+                "launch_config",
+                "launch attributes (clusters, cooperative launch, …) are not supported",
+            );
             Err(Code::NOT_SUPPORTED)
         });
     }
@@ -233,7 +259,8 @@ extern "C" fn cuLaunchKernelEx(config: LaunchConfigIn, function: Handle, params:
 extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> Code {
     // A name that lives as long as the process: functions are few, and CUDA promises no less.
     with_context(|driver| {
-        let text = std::ffi::CString::new(kernel(driver, function)?.name()).map_err(|_| Code::UNKNOWN)?;
+        let text =
+            std::ffi::CString::new(kernel(driver, function)?.name()).map_err(|_| Code::UNKNOWN)?;
         name.set(Box::leak(text.into_boxed_c_str()).as_ptr())
     })
 }

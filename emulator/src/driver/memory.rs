@@ -14,7 +14,10 @@ fn is_device(driver: &Driver, address: u64) -> bool {
 /// Turns a range that is not allocated into CUDA's error, and says where it is.
 fn refuse(driver: &mut Driver, verb: &str, address: u64, bytes: u64) -> Code {
     let place = driver.device.memory.locate(address);
-    driver.note("invalid_argument", &format!("a host call {verb} {bytes} bytes of device memory at {address:#x}, {place}"));
+    driver.note(
+        "invalid_argument",
+        &format!("a host call {verb} {bytes} bytes of device memory at {address:#x}, {place}"),
+    );
     Code::INVALID_VALUE
 }
 
@@ -39,27 +42,43 @@ fn free(address: u64) -> Code {
 fn upload(to: u64, from: Source, bytes: usize) -> Code {
     with_healthy(|driver| {
         let source = from.bytes(bytes)?;
-        driver.device.memory.write(to, source).map_err(|_| refuse(driver, "writes", to, bytes as u64))
+        driver
+            .device
+            .memory
+            .write(to, source)
+            .map_err(|_| refuse(driver, "writes", to, bytes as u64))
     })
 }
 
 fn download(to: Target, from: u64, bytes: usize) -> Code {
     with_healthy(|driver| {
         let target = to.bytes(bytes)?;
-        driver.device.memory.read(from, target).map_err(|_| refuse(driver, "reads", from, bytes as u64))
+        driver
+            .device
+            .memory
+            .read(from, target)
+            .map_err(|_| refuse(driver, "reads", from, bytes as u64))
     })
 }
 
 fn copy(to: u64, from: u64, bytes: usize) -> Code {
     with_healthy(|driver| {
-        driver.device.memory.copy(to, from, bytes as u64).map_err(|_| refuse(driver, "copies", from, bytes as u64))
+        driver
+            .device
+            .memory
+            .copy(to, from, bytes as u64)
+            .map_err(|_| refuse(driver, "copies", from, bytes as u64))
     })
 }
 
 fn fill(address: u64, pattern: &[u8], count: usize) -> Code {
     with_healthy(|driver| {
         let total = count as u64 * pattern.len() as u64;
-        driver.device.memory.fill(address, pattern, count as u64).map_err(|_| refuse(driver, "fills", address, total))
+        driver
+            .device
+            .memory
+            .fill(address, pattern, count as u64)
+            .map_err(|_| refuse(driver, "fills", address, total))
     })
 }
 

@@ -8,6 +8,7 @@ use std::ffi::c_uint;
 
 const ELF: &[u8] = b"\x7fELF";
 const FATBIN: &[u8] = b"\x50\xed\x55\xba";
+const FATBIN_WRAPPER: &[u8] = b"\xb1\x43\x62\x46";
 
 fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Code> {
     let loaded = driver.device.load(text).map_err(|error| {
@@ -26,16 +27,21 @@ fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Code
 
 fn load_image(module: Out<Handle>, image: Source) -> Code {
     with_healthy(|driver| {
-        let head = image.bytes(4)?;
-        if head == ELF || head == FATBIN {
-            let what = if head == ELF { "a cubin" } else { "a fatbin" };
+        let is_elf = image.starts_with(ELF)?;
+        if is_elf || image.starts_with(FATBIN)? || image.starts_with(FATBIN_WRAPPER)? {
+            let what = if is_elf { "a cubin" } else { "a fatbin" };
             driver.note(
                 "unsupported_binary",
-                &format!("the module is {what} (GPU machine code): the emulator runs PTX text only"),
+                &format!(
+                    "the module is {what} (GPU machine code): the emulator runs PTX text only"
+                ),
             );
             return Err(Code::NO_BINARY_FOR_GPU);
         }
-        let text = image.text().get().inspect_err(|_| driver.note("invalid_ptx", "the module is not text"))?;
+        let text = image
+            .text()
+            .get()
+            .inspect_err(|_| driver.note("invalid_ptx", "the module is not text"))?;
         load(driver, module, text)
     })
 }
@@ -66,7 +72,10 @@ extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> Code {
     with_healthy(|driver| {
         let bytes = std::fs::read(path.get()?).map_err(|_| Code::FILE_NOT_FOUND)?;
         if bytes.starts_with(ELF) || bytes.starts_with(FATBIN) {
-            driver.note("unsupported_binary", "the file is GPU machine code: the emulator runs PTX text only");
+            driver.note(
+                "unsupported_binary",
+                "the file is GPU machine code: the emulator runs PTX text only",
+            );
             return Err(Code::NO_BINARY_FOR_GPU);
         }
         let text = String::from_utf8(bytes).map_err(|_| Code::INVALID_PTX)?;
@@ -96,7 +105,12 @@ extern "C" fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: T
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) -> Code {
+extern "C" fn cuModuleGetGlobal_v2(
+    address: Out<u64>,
+    bytes: Out<usize>,
+    module: Handle,
+    name: Text,
+) -> Code {
     with_context(|driver| {
         let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
         let (at, size) = loaded.variable(name.get()?).ok_or(Code::NOT_FOUND)?;

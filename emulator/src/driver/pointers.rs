@@ -76,6 +76,16 @@ impl Source {
         Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
     }
 
+    /// Whether the bytes begin with `prefix`, which has no NUL before its end; never reads beyond a NUL.
+    pub fn starts_with(self, prefix: &[u8]) -> Result<bool, Code> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE);
+        }
+        let first: *const u8 = self.0.cast();
+        // SAFETY: not null; each byte is read only after all before it matched, so none was the NUL that ends a text.
+        Ok(prefix.iter().enumerate().all(|(at, byte)| unsafe { *first.add(at) } == *byte))
+    }
+
     /// The same bytes as NUL-terminated text.
     pub fn text(self) -> Text {
         Text(self.0.cast())

@@ -86,10 +86,14 @@ impl Driver {
             LaunchError::Fault(report) => {
                 self.fault = Some(fault_json(report.kind, &report.message, Some(report)));
                 self.sticky = Some(match report.class {
-                    FaultKind::OutOfBounds | FaultKind::UseAfterFree | FaultKind::Null => Code::ILLEGAL_ADDRESS,
+                    FaultKind::OutOfBounds | FaultKind::UseAfterFree | FaultKind::Null => {
+                        Code::ILLEGAL_ADDRESS
+                    }
                     FaultKind::Misaligned => Code::MISALIGNED_ADDRESS,
                     FaultKind::Assert => Code::ASSERT,
-                    FaultKind::Trap | FaultKind::BarrierDeadlock | FaultKind::Undefined => Code::LAUNCH_FAILED,
+                    FaultKind::Trap | FaultKind::BarrierDeadlock | FaultKind::Undefined => {
+                        Code::LAUNCH_FAILED
+                    }
                 });
                 Ok(())
             }
@@ -122,7 +126,8 @@ fn locked(f: impl FnOnce(&mut Option<Driver>) -> Result<(), Code>) -> Code {
                 .unwrap_or("no message");
             let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if let Some(driver) = driver.as_mut() {
-                driver.note("internal", &format!("the emulator failed: {text}; please report this"));
+                driver
+                    .note("internal", &format!("the emulator failed: {text}; please report this"));
                 driver.sticky = Some(Code::UNKNOWN);
             }
             Code::UNKNOWN

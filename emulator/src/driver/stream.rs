@@ -7,7 +7,11 @@ use std::ffi::{c_int, c_uint};
 
 /// The default stream has three names: null, legacy and per-thread.
 fn known(driver: &Driver, stream: Handle) -> Result<(), Code> {
-    if stream.0 <= 2 || driver.streams.contains_key(&stream) { Ok(()) } else { Err(Code::INVALID_HANDLE) }
+    if stream.0 <= 2 || driver.streams.contains_key(&stream) {
+        Ok(())
+    } else {
+        Err(Code::INVALID_HANDLE)
+    }
 }
 
 fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Code {
@@ -25,7 +29,11 @@ extern "C" fn cuStreamCreate(stream: Out<Handle>, flags: c_uint) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Code {
+extern "C" fn cuStreamCreateWithPriority(
+    stream: Out<Handle>,
+    flags: c_uint,
+    priority: c_int,
+) -> Code {
     create(stream, flags, priority)
 }
 
@@ -85,7 +93,11 @@ extern "C" fn cuStreamIsCapturing(stream: Handle, status: Out<c_uint>) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, argument: Target) -> Code {
+extern "C" fn cuLaunchHostFunc(
+    stream: Handle,
+    function: Option<HostFunction>,
+    argument: Target,
+) -> Code {
     let ready = with_healthy(|driver| known(driver, stream));
     if ready != Code::SUCCESS {
         return ready;

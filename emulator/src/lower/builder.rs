@@ -64,7 +64,8 @@ impl<'a> Scope<'a> {
         }
         self.families.iter().find_map(|&(prefix, file, first, count)| {
             let digits = name.strip_prefix(prefix)?;
-            let index: u32 = digits.parse().ok().filter(|_| digits == "0" || !digits.starts_with('0'))?;
+            let index: u32 =
+                digits.parse().ok().filter(|_| digits == "0" || !digits.starts_with('0'))?;
             (index < count).then(|| Binding::Register(file, Slot::private(first + index as usize)))
         })
     }
@@ -145,12 +146,20 @@ impl<'m, 'a> Builder<'m, 'a> {
         let first = *used;
         *used += count as usize;
         if *used > 0x7fff {
-            return Err(PtxError::unsupported(line, "unsupported PTX: more than 32767 registers of one width"));
+            return Err(PtxError::unsupported(
+                line,
+                "unsupported PTX: more than 32767 registers of one width",
+            ));
         }
         Ok(first)
     }
 
-    pub(super) fn declare_registers(&mut self, ty: Type, names: &[(&'a str, Option<u32>)], line: u32) -> Lowered<()> {
+    pub(super) fn declare_registers(
+        &mut self,
+        ty: Type,
+        names: &[(&'a str, Option<u32>)],
+        line: u32,
+    ) -> Lowered<()> {
         let file = file_of(ty);
         for &(name, count) in names {
             let first = self.registers(file, count.unwrap_or(1), line)?;
@@ -169,7 +178,9 @@ impl<'m, 'a> Builder<'m, 'a> {
 
     /// Changes what a name means in the scope that declared it.
     pub(super) fn rebind(&mut self, name: &'a str, binding: Binding) {
-        if let Some(scope) = self.scopes.iter_mut().rev().find(|scope| scope.names.contains_key(name)) {
+        if let Some(scope) =
+            self.scopes.iter_mut().rev().find(|scope| scope.names.contains_key(name))
+        {
             scope.bind(name, binding);
         }
     }
@@ -223,10 +234,14 @@ impl<'m, 'a> Builder<'m, 'a> {
             },
             Operand::Component(name, component) => self.special32(name, component, line),
             Operand::Offset(name, offset) => match self.find(name) {
-                Some(Binding::Variable(address)) => Ok(self.bits32(address.wrapping_add_signed(*offset) as u32)),
+                Some(Binding::Variable(address)) => {
+                    Ok(self.bits32(address.wrapping_add_signed(*offset) as u32))
+                }
                 _ => Err(self.unknown(name, line)),
             },
-            Operand::Integer(value) if ty == Type::Float(4) => Ok(self.bits32((*value as f32).to_bits())),
+            Operand::Integer(value) if ty == Type::Float(4) => {
+                Ok(self.bits32((*value as f32).to_bits()))
+            }
             Operand::Integer(value) => Ok(self.bits32(*value as u32)),
             Operand::Float32(bits) => Ok(self.bits32(*bits)),
             Operand::Float64(bits) => Ok(self.bits32((f64::from_bits(*bits) as f32).to_bits())),
@@ -266,7 +281,12 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     /// A source register of either width (loads, stores and conversions accept wider ones), or a constant as `ty`.
-    pub(super) fn source_any(&mut self, operand: &Operand<'a>, ty: Type, line: u32) -> Lowered<(Slot, bool)> {
+    pub(super) fn source_any(
+        &mut self,
+        operand: &Operand<'a>,
+        ty: Type,
+        line: u32,
+    ) -> Lowered<(Slot, bool)> {
         if let Operand::Name(name) = operand
             && let Some(Binding::Register(file, slot)) = self.find(name)
             && file != File::Pred
@@ -298,7 +318,12 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     /// A destination of one file; `_` is the sink.
-    pub(super) fn destination(&mut self, operand: &Operand<'a>, file: File, line: u32) -> Lowered<Slot> {
+    pub(super) fn destination(
+        &mut self,
+        operand: &Operand<'a>,
+        file: File,
+        line: u32,
+    ) -> Lowered<Slot> {
         let (slot, found) = self.destination_any(operand, file, line)?;
         if found != file {
             let wanted = match file {
@@ -312,7 +337,12 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     /// A destination register and its file; `_` is the sink of `default`.
-    pub(super) fn destination_any(&mut self, operand: &Operand<'a>, default: File, line: u32) -> Lowered<(Slot, File)> {
+    pub(super) fn destination_any(
+        &mut self,
+        operand: &Operand<'a>,
+        default: File,
+        line: u32,
+    ) -> Lowered<(Slot, File)> {
         match operand {
             Operand::Sink => Ok((self.sink(), default)),
             Operand::Name(name) => match self.find(name) {
@@ -324,14 +354,23 @@ impl<'m, 'a> Builder<'m, 'a> {
     }
 
     pub(super) fn unknown(&self, name: &str, line: u32) -> PtxError {
-        if name.starts_with('%') && self.module.functions.iter().all(|function| function.name != name) {
-            return PtxError::unsupported(line, format!("unsupported or undeclared register '{name}'"));
+        if name.starts_with('%')
+            && self.module.functions.iter().all(|function| function.name != name)
+        {
+            return PtxError::unsupported(
+                line,
+                format!("unsupported or undeclared register '{name}'"),
+            );
         }
         PtxError::invalid(line, format!("unknown name '{name}'"))
     }
 
     /// The base of `[base+offset]`: slot, whether it is 64 bits wide, and the offset left over.
-    pub(super) fn address(&mut self, operand: &Operand<'a>, line: u32) -> Lowered<(Slot, bool, i32)> {
+    pub(super) fn address(
+        &mut self,
+        operand: &Operand<'a>,
+        line: u32,
+    ) -> Lowered<(Slot, bool, i32)> {
         let Operand::Address(base, offset) = operand else {
             return Err(PtxError::invalid(line, "operand is not an address"));
         };
@@ -339,8 +378,9 @@ impl<'m, 'a> Builder<'m, 'a> {
             AddressBase::Absolute => *offset as u64,
             AddressBase::Name(name) => match self.find(name) {
                 Some(Binding::Register(file @ (File::R32 | File::R64), slot)) => {
-                    let offset = i32::try_from(*offset)
-                        .map_err(|_| PtxError::unsupported(line, "unsupported address offset beyond 32 bits"))?;
+                    let offset = i32::try_from(*offset).map_err(|_| {
+                        PtxError::unsupported(line, "unsupported address offset beyond 32 bits")
+                    })?;
                     return Ok((slot, file == File::R64, offset));
                 }
                 Some(Binding::Variable(address)) => address.wrapping_add_signed(*offset),
@@ -368,7 +408,9 @@ impl<'m, 'a> Builder<'m, 'a> {
             _ => return Err(self.unknown(name, line)),
         };
         let value = match (name, component) {
-            ("%tid", "x" | "y" | "z") => return self.warp_register(WarpInit::ThreadIndex(axis), line),
+            ("%tid", "x" | "y" | "z") => {
+                return self.warp_register(WarpInit::ThreadIndex(axis), line);
+            }
             ("%warpid", "") => return self.warp_register(WarpInit::WarpIndex, line),
             ("%ntid", "x" | "y" | "z") => Const32::Special(Special::BlockDim(axis)),
             ("%ctaid", "x" | "y" | "z") => Const32::Special(Special::BlockIndex(axis)),
@@ -388,7 +430,10 @@ impl<'m, 'a> Builder<'m, 'a> {
             ("WARP_SZ", "") => Const32::Bits(32),
             _ if name.starts_with('%') => {
                 let dot = if component.is_empty() { "" } else { "." };
-                return Err(PtxError::unsupported(line, format!("unsupported or undeclared register '{name}{dot}{component}'")));
+                return Err(PtxError::unsupported(
+                    line,
+                    format!("unsupported or undeclared register '{name}{dot}{component}'"),
+                ));
             }
             _ => return Err(self.unknown(name, line)),
         };

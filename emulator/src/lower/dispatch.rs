@@ -14,16 +14,15 @@ impl<'a> Builder<'_, 'a> {
     /// Everything but branches and calls.
     pub(super) fn plain(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         match i.opcode {
-            "add" | "sub" | "mul" | "div" | "min" | "max" | "fma" | "mad" | "sqrt" | "rcp" | "rsqrt" | "ex2" | "lg2"
-            | "sin" | "cos" | "tanh" | "copysign"
+            "add" | "sub" | "mul" | "div" | "min" | "max" | "fma" | "mad" | "sqrt" | "rcp"
+            | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign"
                 if is_float(i) =>
             {
                 self.float(i)
             }
             "neg" | "abs" if is_float(i) => self.sign(i),
-            "add" | "sub" | "addc" | "subc" | "mul" | "mul24" | "div" | "rem" | "min" | "max" | "and" | "or" | "xor" => {
-                self.integer(i)
-            }
+            "add" | "sub" | "addc" | "subc" | "mul" | "mul24" | "div" | "rem" | "min" | "max"
+            | "and" | "or" | "xor" => self.integer(i),
             "mad" => self.mad(i),
             "neg" | "abs" | "not" | "cnot" | "brev" | "popc" | "clz" | "bfind" => self.unary(i),
             "shl" | "shr" => self.shift(i),

@@ -11,9 +11,10 @@ const WORD: Type = Type::Unsigned(4);
 impl<'a> Builder<'_, 'a> {
     fn pair(&mut self, i: &Instruction<'a>, operand: &Operand<'a>) -> Lowered<(Slot, Slot)> {
         match operand {
-            Operand::Pair(d, p) => {
-                Ok((self.destination(d, File::R32, i.line)?, self.destination(p, File::Pred, i.line)?))
-            }
+            Operand::Pair(d, p) => Ok((
+                self.destination(d, File::R32, i.line)?,
+                self.destination(p, File::Pred, i.line)?,
+            )),
             d => Ok((self.destination(d, File::R32, i.line)?, self.sink())),
         }
     }
@@ -35,8 +36,11 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let [d, a, b, c, members @ ..] = i.operands.as_slice() else { return Err(unsupported(i)) };
         let (d, p) = self.pair(i, d)?;
-        let [a, b, c] =
-            [self.source32(a, WORD, i.line)?, self.source32(b, WORD, i.line)?, self.source32(c, WORD, i.line)?];
+        let [a, b, c] = [
+            self.source32(a, WORD, i.line)?,
+            self.source32(b, WORD, i.line)?,
+            self.source32(c, WORD, i.line)?,
+        ];
         let members = match (sync, members) {
             (true, [members]) => self.source32(members, WORD, i.line)?,
             (false, []) => self.bits32(u32::MAX),
@@ -49,7 +53,8 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn vote(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let sync = words.take("sync");
-        let what = words.take_one(&["all", "any", "uni", "ballot", "add", "min", "max", "and", "or", "xor"]);
+        let what = words
+            .take_one(&["all", "any", "uni", "ballot", "add", "min", "max", "and", "or", "xor"]);
         let ty = words.one_type(i)?;
         words.done(i)?;
         if i.opcode == "activemask" {
@@ -90,7 +95,8 @@ impl<'a> Builder<'_, 'a> {
                     "xor" => Binary::Xor,
                     _ => return Err(unsupported(i)),
                 };
-                let (d, a) = (self.destination(d, File::R32, i.line)?, self.source32(a, ty, i.line)?);
+                let (d, a) =
+                    (self.destination(d, File::R32, i.line)?, self.source32(a, ty, i.line)?);
                 Ok(Op::Redux { op, d, a, members })
             }
             _ => Err(unsupported(i)),
@@ -144,6 +150,6 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let id = self.source32(id, WORD, i.line)?;
-        Ok(Op::Barrier { kind, id, threads, d, p, negate })
+        Ok(Op::Barrier(Barrier { kind, id, threads, d, p, negate }))
     }
 }

@@ -37,7 +37,12 @@ impl<'a> Builder<'_, 'a> {
         if let Some(op) = one {
             let [_, a] = operands(i)?;
             let a = self.source(a, ty, i.line)?;
-            if wide && matches!(op, Float1::Ex2 | Float1::Lg2 | Float1::Sin | Float1::Cos | Float1::Tanh) {
+            if wide
+                && matches!(
+                    op,
+                    Float1::Ex2 | Float1::Lg2 | Float1::Sin | Float1::Cos | Float1::Tanh
+                )
+            {
                 return Err(unsupported(i));
             }
             // The approximations of doubles look at the upper halves only: seeds for Newton's iteration.
@@ -47,11 +52,19 @@ impl<'a> Builder<'_, 'a> {
                 (_, true) => return Err(unsupported(i)),
                 (op, false) => op,
             };
-            return Ok(if wide { Op::Float1_64 { op, mode, d, a } } else { Op::Float1_32 { op, mode, d, a } });
+            return Ok(if wide {
+                Op::Float1_64 { op, mode, d, a }
+            } else {
+                Op::Float1_32 { op, mode, d, a }
+            });
         }
         if matches!(i.opcode, "fma" | "mad") {
             let [_, a, b, c] = operands(i)?;
-            let (a, b, c) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?, self.source(c, ty, i.line)?);
+            let (a, b, c) = (
+                self.source(a, ty, i.line)?,
+                self.source(b, ty, i.line)?,
+                self.source(c, ty, i.line)?,
+            );
             return Ok(match (wide, mode == FloatMode::PLAIN) {
                 (false, true) => Op::F32Fma { d, a, b, c },
                 (true, true) => Op::F64Fma { d, a, b, c },
@@ -101,13 +114,20 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let [d, a] = operands(i)?;
         let d = self.destination(d, File::Pred, i.line)?;
-        Ok(Op::TestFloat { wide: file_of(ty) == File::R64, kind, d, a: self.source(a, ty, i.line)? })
+        Ok(Op::TestFloat {
+            wide: file_of(ty) == File::R64,
+            kind,
+            d,
+            a: self.source(a, ty, i.line)?,
+        })
     }
 
     /// `setp` and `set`.
     pub(super) fn compare(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
-        let Some((cmp, unsigned)) = words.take_first().and_then(comparison) else { return Err(unsupported(i)) };
+        let Some((cmp, unsigned)) = words.take_first().and_then(comparison) else {
+            return Err(unsupported(i));
+        };
         let combine = match words.take_one(&["and", "or", "xor"]) {
             Some("and") => Some(Combine::And),
             Some("or") => Some(Combine::Or),
@@ -141,7 +161,15 @@ impl<'a> Builder<'_, 'a> {
             if combine.is_some() || !rest.is_empty() {
                 return Err(unsupported(i));
             }
-            return Ok(Op::Set { ty: kind, cmp, ftz, float, d: self.destination(d, File::R32, i.line)?, a, b });
+            return Ok(Op::Set {
+                ty: kind,
+                cmp,
+                ftz,
+                float,
+                d: self.destination(d, File::R32, i.line)?,
+                a,
+                b,
+            });
         }
         let (d, q) = match d {
             Operand::Pair(d, q) => {
@@ -155,7 +183,7 @@ impl<'a> Builder<'_, 'a> {
             (Scalar::U32, None, []) if plain => Ok(Op::SetpU32 { cmp, d, a, b }),
             (Scalar::F32, None, []) if plain => Ok(Op::SetpF32 { cmp, d, a, b }),
             // Without a combination: `or` with a predicate that is never set.
-            (_, None, []) => Ok(Op::Setp {
+            (_, None, []) => Ok(Op::Setp(Setp {
                 ty: kind,
                 cmp,
                 ftz,
@@ -166,10 +194,10 @@ impl<'a> Builder<'_, 'a> {
                 combine: Combine::Or,
                 c: self.never(),
                 negate: false,
-            }),
+            })),
             (_, Some(combine), [c]) => {
                 let (c, negate) = self.predicate(c, i.line)?;
-                Ok(Op::Setp { ty: kind, cmp, ftz, d, q, a, b, combine, c, negate })
+                Ok(Op::Setp(Setp { ty: kind, cmp, ftz, d, q, a, b, combine, c, negate }))
             }
             _ => Err(unsupported(i)),
         }
@@ -183,7 +211,9 @@ impl<'a> Builder<'_, 'a> {
         let types = words.types();
         words.done(i)?;
         let [to_ty, from_ty] = types[..] else { return Err(unsupported(i)) };
-        let (Some(to), Some(from)) = (scalar(to_ty), scalar(from_ty)) else { return Err(unsupported(i)) };
+        let (Some(to), Some(from)) = (scalar(to_ty), scalar(from_ty)) else {
+            return Err(unsupported(i));
+        };
         let [d, a] = operands(i)?;
         let (d, file) = self.destination_any(d, file_of(to_ty), i.line)?;
         let (a, wide_source) = self.source_any(a, from_ty, i.line)?;

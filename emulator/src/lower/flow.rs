@@ -33,7 +33,10 @@ fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
 }
 
 fn ends_block(op: &Op) -> bool {
-    matches!(op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap { .. })
+    matches!(
+        op,
+        Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap { .. }
+    )
 }
 
 fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
@@ -55,8 +58,10 @@ fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
         .map(|(index, &begin)| {
             let end = starts.get(index + 1).copied().unwrap_or(code.len());
             let last = &code[end - 1];
-            let mut successors: Vec<usize> =
-                targets(&last.op, tables).iter().filter_map(|target| block_at(*target as usize)).collect();
+            let mut successors: Vec<usize> = targets(&last.op, tables)
+                .iter()
+                .filter_map(|target| block_at(*target as usize))
+                .collect();
             if last.guard != Guard::Always || !ends_block(&last.op) {
                 successors.extend(block_at(end));
             }
@@ -95,7 +100,9 @@ fn immediate_post_dominators(blocks: &[Block]) -> Vec<Option<usize>> {
                 if dominator[successor].is_none() {
                     continue;
                 }
-                best = Some(best.map_or(successor, |other| intersect(&dominator, &rank, other, successor)));
+                best = Some(
+                    best.map_or(successor, |other| intersect(&dominator, &rank, other, successor)),
+                );
             }
             if best.is_some() && dominator[block] != best {
                 dominator[block] = best;
@@ -170,7 +177,10 @@ mod tests {
     #[test]
     fn an_if_else_meets_after_both() {
         let jump = plain(Op::Branch { target: 4, reconverge: 0 });
-        assert_eq!(meets(vec![branch(3), plain(Op::Nop), jump, plain(Op::Nop), plain(Op::Return)]), [4]);
+        assert_eq!(
+            meets(vec![branch(3), plain(Op::Nop), jump, plain(Op::Nop), plain(Op::Return)]),
+            [4]
+        );
     }
 
     #[test]

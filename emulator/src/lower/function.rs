@@ -1,11 +1,11 @@
 //! One kernel with its device functions: statements, labels, calls, storage.
 
 use super::builder::{Binding, Builder, File, Lowered, Scope, Symbols};
+use super::flow;
 use super::inst::{AtomicOp, Guard, NOWHERE, Op, Scalar, Slot, Space as MachineSpace};
 use super::modifiers::{Modifiers, operands, unsupported};
 use super::operands::{Role, visit};
 use super::program::{Program, SourceTables};
-use super::flow;
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Formal, Function, Instruction, Module, Operand, Space, Statement, Variable};
 use std::collections::{HashMap, HashSet};
@@ -104,8 +104,13 @@ fn settle_atomics(program: &mut Program) {
         }
         let commutes = matches!(
             atomic.op,
-            AtomicOp::Add | AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
-        ) && !matches!(atomic.ty, Scalar::F32 | Scalar::F64);
+            AtomicOp::Add
+                | AtomicOp::Min
+                | AtomicOp::Max
+                | AtomicOp::And
+                | AtomicOp::Or
+                | AtomicOp::Xor
+        ) && matches!(atomic.ty, Scalar::U32 | Scalar::S32);
         kinds.insert(atomic.op as u8);
         program.blocks_interact |= atomic.result_used || !commutes;
     }
@@ -113,7 +118,10 @@ fn settle_atomics(program: &mut Program) {
 }
 
 /// The kernel and every device function it can call, callers first.
-fn reachable<'m, 'a>(module: &'m Module<'a>, kernel: &'m Function<'a>) -> Lowered<Vec<&'m Function<'a>>> {
+fn reachable<'m, 'a>(
+    module: &'m Module<'a>,
+    kernel: &'m Function<'a>,
+) -> Lowered<Vec<&'m Function<'a>>> {
     let mut found = vec![kernel];
     let mut path = vec![kernel.name];
     descend(module, kernel, &mut found, &mut path)?;
@@ -139,9 +147,15 @@ fn descend<'m, 'a>(
     });
     for (name, line) in callees {
         if path.contains(&name) {
-            return Err(PtxError::unsupported(line, format!("unsupported recursive call of '{name}'")));
+            return Err(PtxError::unsupported(
+                line,
+                format!("unsupported recursive call of '{name}'"),
+            ));
         }
-        let callee = module.functions.iter().find(|function| function.name == name && function.body.is_some());
+        let callee = module
+            .functions
+            .iter()
+            .find(|function| function.name == name && function.body.is_some());
         if let Some(callee) = callee {
             if !found.iter().any(|known| known.name == name) {
                 found.push(callee);
@@ -187,10 +201,16 @@ impl<'m, 'a> Builder<'m, 'a> {
             .map(|formal| {
                 let line = formal.variable.line;
                 if formal.is_register {
-                    return Err(PtxError::unsupported(line, "unsupported '.reg' parameter of a device function"));
+                    return Err(PtxError::unsupported(
+                        line,
+                        "unsupported '.reg' parameter of a device function",
+                    ));
                 }
                 let Some(bytes) = formal.variable.bytes else {
-                    return Err(PtxError::unsupported(line, "unsupported variadic device function"));
+                    return Err(PtxError::unsupported(
+                        line,
+                        "unsupported variadic device function",
+                    ));
                 };
                 let first = self.registers(File::R32, bytes.div_ceil(4).max(1), line)?;
                 Ok((Slot::private(first), bytes))
@@ -208,7 +228,9 @@ impl<'m, 'a> Builder<'m, 'a> {
         self.loc = None;
         if let Some(callee) = callees.get(function.name) {
             let formals = function.params.iter().zip(&callee.formals);
-            for (formal, &(slot, bytes)) in formals.chain(function.returns.iter().zip(&callee.returns)) {
+            for (formal, &(slot, bytes)) in
+                formals.chain(function.returns.iter().zip(&callee.returns))
+            {
                 self.bind(formal.variable.name, Binding::Words(slot, bytes));
             }
         }
@@ -217,7 +239,14 @@ impl<'m, 'a> Builder<'m, 'a> {
         self.statements(body, callees, calls, &mut jumps, function.line)?;
         let open = |inst: &super::inst::Inst| {
             inst.guard != Guard::Always
-                || !matches!(inst.op, Op::Return | Op::Exit | Op::Trap { .. } | Op::Branch { .. } | Op::BranchIndexed { .. })
+                || !matches!(
+                    inst.op,
+                    Op::Return
+                        | Op::Exit
+                        | Op::Trap { .. }
+                        | Op::Branch { .. }
+                        | Op::BranchIndexed { .. }
+                )
         };
         let labelled_end = jumps.labels.values().any(|at| *at as usize == self.code.len());
         if labelled_end || self.code.last().is_none_or(open) {
@@ -241,9 +270,13 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         for (table, list, line) in &jumps.tables {
             let Some(labels) = jumps.lists.get(list) else {
-                return Err(PtxError::invalid(*line, format!("unknown '.branchtargets' list '{list}'")));
+                return Err(PtxError::invalid(
+                    *line,
+                    format!("unknown '.branchtargets' list '{list}'"),
+                ));
             };
-            self.tables[*table] = labels.iter().map(|label| find(label, *line)).collect::<Lowered<_>>()?;
+            self.tables[*table] =
+                labels.iter().map(|label| find(label, *line)).collect::<Lowered<_>>()?;
         }
         Ok(())
     }
@@ -260,7 +293,10 @@ impl<'m, 'a> Builder<'m, 'a> {
             match statement {
                 Statement::Label(name, line) => {
                     if jumps.labels.insert(name, self.code.len() as u32).is_some() {
-                        return Err(PtxError::unsupported(*line, format!("unsupported second label '{name}' in a function")));
+                        return Err(PtxError::unsupported(
+                            *line,
+                            format!("unsupported second label '{name}' in a function"),
+                        ));
                     }
                 }
                 Statement::Loc(loc) => self.loc = Some(*loc),
@@ -275,7 +311,9 @@ impl<'m, 'a> Builder<'m, 'a> {
                     self.statements(inner, callees, calls, jumps, line)?;
                     self.scopes.pop();
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction, callees, calls, jumps)?,
+                Statement::Instruction(instruction) => {
+                    self.instruction(instruction, callees, calls, jumps)?
+                }
             }
         }
         Ok(())
@@ -289,17 +327,29 @@ impl<'m, 'a> Builder<'m, 'a> {
                 self.local_bytes = at + bytes;
                 Binding::Variable(u64::from(at))
             }
-            Space::Param => {
-                Binding::Words(Slot::private(self.registers(File::R32, bytes.div_ceil(4).max(1), variable.line)?), bytes)
-            }
+            Space::Param => Binding::Words(
+                Slot::private(self.registers(
+                    File::R32,
+                    bytes.div_ceil(4).max(1),
+                    variable.line,
+                )?),
+                bytes,
+            ),
             Space::Shared => {
-                let offset = self.shared_inside.get(&(variable.line, variable.name)).copied().unwrap_or_default();
+                let offset = self
+                    .shared_inside
+                    .get(&(variable.line, variable.name))
+                    .copied()
+                    .unwrap_or_default();
                 Binding::Variable(u64::from(offset))
             }
             _ => {
                 return Err(PtxError::unsupported(
                     variable.line,
-                    format!("unsupported variable '{}' of this state space inside a function", variable.name),
+                    format!(
+                        "unsupported variable '{}' of this state space inside a function",
+                        variable.name
+                    ),
                 ));
             }
         };
@@ -336,7 +386,11 @@ impl<'m, 'a> Builder<'m, 'a> {
                 let index = self.source32(index, crate::ptx::ast::Type::Unsigned(4), i.line)?;
                 jumps.tables.push((self.tables.len(), list, i.line));
                 self.tables.push(Vec::new());
-                Op::BranchIndexed { index, table: self.tables.len() as u32 - 1, reconverge: NOWHERE }
+                Op::BranchIndexed {
+                    index,
+                    table: self.tables.len() as u32 - 1,
+                    reconverge: NOWHERE,
+                }
             }
             "call" => self.call(i, callees, calls)?,
             _ => self.plain(i)?,
@@ -359,8 +413,12 @@ impl<'m, 'a> Builder<'m, 'a> {
             [Operand::Tuple(results), Operand::Name(name), Operand::Tuple(arguments)] => {
                 (results.as_slice(), *name, arguments.as_slice())
             }
-            [Operand::Tuple(results), Operand::Name(name)] => (results.as_slice(), *name, [].as_slice()),
-            [Operand::Name(name), Operand::Tuple(arguments)] => ([].as_slice(), *name, arguments.as_slice()),
+            [Operand::Tuple(results), Operand::Name(name)] => {
+                (results.as_slice(), *name, [].as_slice())
+            }
+            [Operand::Name(name), Operand::Tuple(arguments)] => {
+                ([].as_slice(), *name, arguments.as_slice())
+            }
             [Operand::Name(name)] => ([].as_slice(), *name, [].as_slice()),
             _ => return Err(PtxError::unsupported(i.line, "unsupported indirect call")),
         };
@@ -369,7 +427,9 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
         let Some(callee) = callees.get(name) else {
             let message = match self.find(name) {
-                Some(Binding::Register(..)) => format!("unsupported indirect call through '{name}'"),
+                Some(Binding::Register(..)) => {
+                    format!("unsupported indirect call through '{name}'")
+                }
                 _ => format!("unsupported call of '{name}', which the module does not define"),
             };
             return Err(PtxError::unsupported(i.line, message));
@@ -379,19 +439,35 @@ impl<'m, 'a> Builder<'m, 'a> {
             let Operand::Name(argument) = argument else { return Err(unsupported(i)) };
             match self.find(argument) {
                 Some(Binding::Words(slot, available)) if available >= bytes => {
-                    moves.extend((0..bytes.div_ceil(4) as u16).map(|word| (Slot(slot.0 + word), Slot(formal.0 + word))));
+                    moves.extend(
+                        (0..bytes.div_ceil(4) as u16)
+                            .map(|word| (Slot(slot.0 + word), Slot(formal.0 + word))),
+                    );
                 }
-                _ => return Err(PtxError::unsupported(i.line, format!("unsupported call argument '{argument}'"))),
+                _ => {
+                    return Err(PtxError::unsupported(
+                        i.line,
+                        format!("unsupported call argument '{argument}'"),
+                    ));
+                }
             }
         }
         if arguments.len() != callee.formals.len() || results.len() > callee.returns.len() {
-            return Err(PtxError::invalid(i.line, format!("call of '{name}' does not fit its parameters")));
+            return Err(PtxError::invalid(
+                i.line,
+                format!("call of '{name}' does not fit its parameters"),
+            ));
         }
         for (result, &(slot, bytes)) in results.iter().zip(&callee.returns) {
             let Operand::Name(result) = result else { return Err(unsupported(i)) };
             match self.find(result) {
                 Some(Binding::Words(..)) => self.rebind(result, Binding::Words(slot, bytes)),
-                _ => return Err(PtxError::unsupported(i.line, format!("unsupported call result '{result}'"))),
+                _ => {
+                    return Err(PtxError::unsupported(
+                        i.line,
+                        format!("unsupported call result '{result}'"),
+                    ));
+                }
             }
         }
         calls.push((self.code.len(), name));

@@ -45,7 +45,9 @@ impl<'a> Builder<'_, 'a> {
             ("mul", Some("lo"), false) => Binary::MulLo,
             ("mul", Some("hi"), false) => pick(signed, Binary::MulHiS, Binary::MulHiU),
             ("mul", Some("wide"), false) => return self.mul_wide(i, ty),
-            ("mul24", Some("lo"), false) if ty.bytes() == 4 => pick(signed, Binary::Mul24S, Binary::Mul24U),
+            ("mul24", Some("lo"), false) if ty.bytes() == 4 => {
+                pick(signed, Binary::Mul24S, Binary::Mul24U)
+            }
             ("div", None, false) => pick(signed, Binary::DivS, Binary::DivU),
             ("rem", None, false) => pick(signed, Binary::RemS, Binary::RemU),
             ("min", None, false) => pick(signed, Binary::MinS, Binary::MinU),
@@ -65,10 +67,16 @@ impl<'a> Builder<'_, 'a> {
         Ok(match (file, ty.bytes()) {
             (File::R64, _) => Op::Binary64 { op, d, a, b },
             // What depends only on the low halves needs no care for the upper ones.
-            (_, 2) if !matches!(
-                op,
-                Binary::Add | Binary::Sub | Binary::MulLo | Binary::And | Binary::Or | Binary::Xor
-            ) =>
+            (_, 2)
+                if !matches!(
+                    op,
+                    Binary::Add
+                        | Binary::Sub
+                        | Binary::MulLo
+                        | Binary::And
+                        | Binary::Or
+                        | Binary::Xor
+                ) =>
             {
                 Op::Binary16 { op, signed, d, a, b }
             }
@@ -92,7 +100,8 @@ impl<'a> Builder<'_, 'a> {
             _ => return Err(unsupported(i)),
         };
         let d = self.destination(d, File::Pred, i.line)?;
-        let ((a, false), (b, false)) = (self.predicate(a, i.line)?, self.predicate(b, i.line)?) else {
+        let ((a, false), (b, false)) = (self.predicate(a, i.line)?, self.predicate(b, i.line)?)
+        else {
             return Err(unsupported(i));
         };
         Ok(Op::PredLogic { op, d, a, b })
@@ -113,7 +122,7 @@ impl<'a> Builder<'_, 'a> {
         let [d, a, b] = operands(i)?;
         let d = self.destination(d, file, i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        Ok(Op::Carry {
+        Ok(Op::Carry(Carry {
             wide: file == File::R64,
             subtract: i.opcode.starts_with("sub"),
             read: i.opcode.ends_with('c'),
@@ -122,7 +131,7 @@ impl<'a> Builder<'_, 'a> {
             d,
             a,
             b,
-        })
+        }))
     }
 
     fn mul_wide(&mut self, i: &Instruction<'a>, ty: Type) -> Lowered<Op> {
@@ -148,12 +157,15 @@ impl<'a> Builder<'_, 'a> {
         let result_file = if wide_result && ty.bytes() == 4 { File::R64 } else { file_of(ty) };
         let d = self.destination(d, result_file, i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        let result_ty = if result_file == File::R64 { Type::Unsigned(8) } else { Type::Unsigned(4) };
+        let result_ty =
+            if result_file == File::R64 { Type::Unsigned(8) } else { Type::Unsigned(4) };
         let c = self.source(c, result_ty, i.line)?;
         Ok(match (part, ty.bytes()) {
             (Some("lo"), 2 | 4) => Op::Ternary32 { op: Ternary::MadLo, d, a, b, c },
             (Some("lo"), 8) => Op::MadLo64 { d, a, b, c },
-            (Some("hi"), 4) => Op::Ternary32 { op: pick(signed, Ternary::MadHiS, Ternary::MadHiU), d, a, b, c },
+            (Some("hi"), 4) => {
+                Op::Ternary32 { op: pick(signed, Ternary::MadHiS, Ternary::MadHiU), d, a, b, c }
+            }
             (Some("hi"), 8) => Op::MadHi64 { signed, d, a, b, c },
             (Some("wide"), 2) => Op::MadWide16 { signed, d, a, b, c },
             (Some("wide"), 4) => Op::MadWide { signed, d, a, b, c },
@@ -171,7 +183,11 @@ impl<'a> Builder<'_, 'a> {
         if ty == Type::Pred {
             let d = self.destination(d, File::Pred, i.line)?;
             let (a, negated) = self.predicate(a, i.line)?;
-            return if i.opcode == "not" && !negated { Ok(Op::PredNot { d, a }) } else { Err(unsupported(i)) };
+            return if i.opcode == "not" && !negated {
+                Ok(Op::PredNot { d, a })
+            } else {
+                Err(unsupported(i))
+            };
         }
         let wide = file_of(ty) == File::R64;
         let count = match (i.opcode, ty.is_signed(), shift_amount) {
@@ -232,7 +248,8 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let Some(&ty) = types.first() else { return Err(unsupported(i)) };
         let wide = file_of(ty) == File::R64;
-        let d = self.destination(i.operands.first().unwrap_or(&Operand::Sink), file_of(ty), i.line)?;
+        let d =
+            self.destination(i.operands.first().unwrap_or(&Operand::Sink), file_of(ty), i.line)?;
         let word = Type::Unsigned(4);
         match i.opcode {
             "bfe" => {
@@ -243,13 +260,23 @@ impl<'a> Builder<'_, 'a> {
                 if wide {
                     return Ok(Op::Bfe64 { signed, d, a, b, c });
                 }
-                return Ok(Op::Ternary32 { op: pick(signed, Ternary::BfeS, Ternary::BfeU), d, a, b, c });
+                return Ok(Op::Ternary32 {
+                    op: pick(signed, Ternary::BfeS, Ternary::BfeU),
+                    d,
+                    a,
+                    b,
+                    c,
+                });
             }
             "bfi" => {
                 let [_, a, b, c, e] = operands(i)?;
                 let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
                 let (c, e) = (self.source32(c, word, i.line)?, self.source32(e, word, i.line)?);
-                return Ok(if wide { Op::Bfi64 { d, a, b, c, e } } else { Op::Bfi32 { d, a, b, c, e } });
+                return Ok(if wide {
+                    Op::Bfi64 { d, a, b, c, e }
+                } else {
+                    Op::Bfi32 { d, a, b, c, e }
+                });
             }
             _ if wide => return Err(unsupported(i)),
             _ => {}
@@ -260,17 +287,25 @@ impl<'a> Builder<'_, 'a> {
             ("shf", Some("r"), Some("wrap")) => Ternary::ShfRightWrap,
             ("shf", Some("r"), Some("clamp")) => Ternary::ShfRightClamp,
             ("prmt", None, None) => Ternary::Prmt,
-            ("sad", None, None) if ty.bytes() == 4 => pick(ty.is_signed(), Ternary::SadS, Ternary::SadU),
-            ("dp4a", None, None) if types.len() == 2 => match (types[0].is_signed(), types[1].is_signed()) {
-                (false, false) => Ternary::Dp4aUU,
-                (true, true) => Ternary::Dp4aSS,
-                (false, true) => Ternary::Dp4aUS,
-                (true, false) => Ternary::Dp4aSU,
-            },
+            ("sad", None, None) if ty.bytes() == 4 => {
+                pick(ty.is_signed(), Ternary::SadS, Ternary::SadU)
+            }
+            ("dp4a", None, None) if types.len() == 2 => {
+                match (types[0].is_signed(), types[1].is_signed()) {
+                    (false, false) => Ternary::Dp4aUU,
+                    (true, true) => Ternary::Dp4aSS,
+                    (false, true) => Ternary::Dp4aUS,
+                    (true, false) => Ternary::Dp4aSU,
+                }
+            }
             ("lop3", None, None) => {
                 let [_, a, b, c, table] = operands(i)?;
                 let Operand::Integer(table) = table else { return Err(unsupported(i)) };
-                let [a, b, c] = [self.source32(a, word, i.line)?, self.source32(b, word, i.line)?, self.source32(c, word, i.line)?];
+                let [a, b, c] = [
+                    self.source32(a, word, i.line)?,
+                    self.source32(b, word, i.line)?,
+                    self.source32(c, word, i.line)?,
+                ];
                 return Ok(Op::Ternary32 { op: Ternary::Lop3(*table as u8), d, a, b, c });
             }
             _ => return Err(unsupported(i)),
@@ -279,7 +314,11 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let [_, a, b, c] = operands(i)?;
-        let [a, b, c] = [self.source32(a, word, i.line)?, self.source32(b, word, i.line)?, self.source32(c, word, i.line)?];
+        let [a, b, c] = [
+            self.source32(a, word, i.line)?,
+            self.source32(b, word, i.line)?,
+            self.source32(c, word, i.line)?,
+        ];
         Ok(Op::Ternary32 { op, d, a, b, c })
     }
 }

@@ -12,7 +12,15 @@ use crate::ptx::ast::{AddressBase, Instruction, Operand, Type};
 fn is_hint(word: &str) -> bool {
     matches!(word, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "weak")
         || (word.starts_with("L1::") && word != "L1::cache_hint")
-        || matches!(word, "L2::64B" | "L2::128B" | "L2::256B" | "L2::evict_first" | "L2::evict_last" | "L2::evict_normal")
+        || matches!(
+            word,
+            "L2::64B"
+                | "L2::128B"
+                | "L2::256B"
+                | "L2::evict_first"
+                | "L2::evict_last"
+                | "L2::evict_normal"
+        )
 }
 
 fn is_scope(word: &str) -> bool {
@@ -51,7 +59,10 @@ impl<'a> Builder<'_, 'a> {
         let is_store = i.opcode == "st";
         let [first, second] = i.operands.as_slice() else { return Err(unsupported(i)) };
         let (address, value) = if is_store { (first, second) } else { (second, first) };
-        if !matches!(bytes, 1 | 2 | 4 | 8) || bytes * count > 16 || ty == Type::Packed && is_store && count > 4 {
+        if !matches!(bytes, 1 | 2 | 4 | 8)
+            || bytes * count > 16
+            || ty == Type::Packed && is_store && count > 4
+        {
             return Err(unsupported(i));
         }
         let parts = match value {
@@ -73,10 +84,14 @@ impl<'a> Builder<'_, 'a> {
             *slot = found;
             let sink = *part == Operand::Sink;
             if (!sink && *wide.get_or_insert(is_wide) != is_wide) || (bytes == 8 && !is_wide) {
-                return Err(PtxError::invalid(i.line, "the registers of a vector must have one width of at least the type's"));
+                return Err(PtxError::invalid(
+                    i.line,
+                    "the registers of a vector must have one width of at least the type's",
+                ));
             }
         }
-        let element = Element { bytes, signed: ty.is_signed(), wide: wide.unwrap_or(bytes == 8), count };
+        let element =
+            Element { bytes, signed: ty.is_signed(), wide: wide.unwrap_or(bytes == 8), count };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
         {
@@ -88,7 +103,11 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         self.ordered |= ordered && matches!(space, Space::Generic | Space::Global);
-        Ok(if is_store { Op::Store { element, address, a: slots } } else { Op::Load { element, address, d: slots } })
+        Ok(if is_store {
+            Op::Store { element, address, a: slots }
+        } else {
+            Op::Load { element, address, d: slots }
+        })
     }
 
     /// An access to a named parameter, whose place is known now.
@@ -101,7 +120,8 @@ impl<'a> Builder<'_, 'a> {
         slots: [Slot; 4],
     ) -> Lowered<Option<Op>> {
         let Operand::Address(AddressBase::Name(name), offset) = address else { return Ok(None) };
-        let outside = || PtxError::invalid(i.line, format!("access beyond the end of parameter '{name}'"));
+        let outside =
+            || PtxError::invalid(i.line, format!("access beyond the end of parameter '{name}'"));
         let offset = u32::try_from(*offset).map_err(|_| outside())?;
         match self.find(name) {
             Some(Binding::LaunchParam(at, bytes)) if !is_store => {
@@ -149,13 +169,25 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.one_type(i)?;
         let op = words.take_first();
         words.done(i)?;
-        let (Some(cell), Some(op)) = (scalar(ty), op.and_then(atomic_op)) else { return Err(unsupported(i)) };
+        let (Some(cell), Some(op)) = (scalar(ty), op.and_then(atomic_op)) else {
+            return Err(unsupported(i));
+        };
         let cell = match (op, cell) {
-            (AtomicOp::Add, Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64) => cell,
-            (AtomicOp::Min | AtomicOp::Max, Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64) => cell,
+            (
+                AtomicOp::Add,
+                Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64,
+            ) => cell,
+            (
+                AtomicOp::Min | AtomicOp::Max,
+                Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64,
+            ) => cell,
             (AtomicOp::Inc | AtomicOp::Dec, Scalar::U32) => cell,
             (
-                AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::CompareSwap,
+                AtomicOp::And
+                | AtomicOp::Or
+                | AtomicOp::Xor
+                | AtomicOp::Exchange
+                | AtomicOp::CompareSwap,
                 Scalar::U32 | Scalar::U64 | Scalar::S32 | Scalar::S64,
             ) => pick(cell.is_wide(), Scalar::U64, Scalar::U32),
             (AtomicOp::Exchange, Scalar::F32) => Scalar::U32,

@@ -15,6 +15,7 @@ mod memory;
 mod modifiers;
 mod moves;
 mod operands;
+pub mod operation;
 pub mod program;
 mod storage;
 
@@ -50,18 +51,25 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Vec<Program>, Ptx
     }
     check_target(module.target)?;
     let source = Arc::new(source_tables(module));
-    let kernels = module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
+    let kernels =
+        module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
     kernels.map(|kernel| function::lower_kernel(module, symbols, kernel, &source)).collect()
 }
 
 fn check_target(target: &str) -> Result<(), PtxError> {
-    let number: String = target.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    let number: String = target
+        .chars()
+        .skip_while(|c| !c.is_ascii_digit())
+        .take_while(char::is_ascii_digit)
+        .collect();
     match number.parse::<u32>() {
         Ok(number) if number <= DEVICE_TARGET => Ok(()),
         Ok(_) => Err(PtxError {
             kind: PtxErrorKind::Unsupported,
             line: 0,
-            message: format!("unsupported '.target {target}': the emulated device is sm_{DEVICE_TARGET}"),
+            message: format!(
+                "unsupported '.target {target}': the emulated device is sm_{DEVICE_TARGET}"
+            ),
         }),
         Err(_) => Err(PtxError::invalid(0, format!("malformed '.target {target}'"))),
     }

@@ -99,7 +99,10 @@ fn direction(word: &str) -> Rounding {
 
 /// The refusal of an instruction, by its full name.
 pub fn unsupported(instruction: &Instruction<'_>) -> PtxError {
-    PtxError::unsupported(instruction.line, format!("unsupported PTX instruction '{}'", instruction.full_name()))
+    PtxError::unsupported(
+        instruction.line,
+        format!("unsupported PTX instruction '{}'", instruction.full_name()),
+    )
 }
 
 /// The operands as an array, or an error that says how many were expected.
@@ -109,7 +112,11 @@ pub fn operands<'i, 'a, const N: usize>(
     instruction.operands.as_slice().try_into().map_err(|_| {
         PtxError::invalid(
             instruction.line,
-            format!("'{}' takes {N} operands but has {}", instruction.full_name(), instruction.operands.len()),
+            format!(
+                "'{}' takes {N} operands but has {}",
+                instruction.full_name(),
+                instruction.operands.len()
+            ),
         )
     })
 }

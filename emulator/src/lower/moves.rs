@@ -18,7 +18,9 @@ impl<'a> Builder<'_, 'a> {
         match (d, a) {
             (d, Operand::Vector(parts)) => return self.pack(i, ty, d, parts),
             (Operand::Vector(parts), a) => return self.unpack(i, ty, parts, a),
-            (d, Operand::Name(name)) if name.starts_with("%clock") || name.starts_with("%globaltimer") => {
+            (d, Operand::Name(name))
+                if name.starts_with("%clock") || name.starts_with("%globaltimer") =>
+            {
                 let (what, file) = match *name {
                     "%clock" | "%clock_lo" | "%globaltimer_lo" => (Clock::Low, File::R32),
                     "%clock_hi" | "%globaltimer_hi" => (Clock::High, File::R32),
@@ -47,7 +49,9 @@ impl<'a> Builder<'_, 'a> {
             let offset = if let Operand::Offset(_, offset) = a { *offset } else { 0 };
             match self.find(name) {
                 Some(Binding::LaunchParam(at, _)) if ty.bytes() == 8 => {
-                    return Ok(self.constant64(Const64::Bits(u64::from(at).wrapping_add_signed(offset))));
+                    return Ok(
+                        self.constant64(Const64::Bits(u64::from(at).wrapping_add_signed(offset)))
+                    );
                 }
                 Some(Binding::Words(..)) => {
                     return Err(PtxError::unsupported(
@@ -59,7 +63,10 @@ impl<'a> Builder<'_, 'a> {
                     return Ok(self.constant64(Const64::Special(Special::GridId)));
                 }
                 None if self.module.functions.iter().any(|function| function.name == *name) => {
-                    return Err(PtxError::unsupported(i.line, format!("unsupported address of function '{name}'")));
+                    return Err(PtxError::unsupported(
+                        i.line,
+                        format!("unsupported address of function '{name}'"),
+                    ));
                 }
                 _ => {}
             }
@@ -67,10 +74,19 @@ impl<'a> Builder<'_, 'a> {
         self.source(a, ty, i.line)
     }
 
-    fn pack(&mut self, i: &Instruction<'a>, ty: Type, d: &Operand<'a>, parts: &[Operand<'a>]) -> Lowered<Op> {
+    fn pack(
+        &mut self,
+        i: &Instruction<'a>,
+        ty: Type,
+        d: &Operand<'a>,
+        parts: &[Operand<'a>],
+    ) -> Lowered<Op> {
         let d = self.destination(d, file_of(ty), i.line)?;
         let part = Type::Unsigned((ty.bytes() as usize / parts.len().max(1)) as u8);
-        let a = parts.iter().map(|part_of| self.source32(part_of, part, i.line)).collect::<Lowered<Vec<_>>>()?;
+        let a = parts
+            .iter()
+            .map(|part_of| self.source32(part_of, part, i.line))
+            .collect::<Lowered<Vec<_>>>()?;
         Ok(match (ty.bytes(), a.as_slice()) {
             (8, &[a, b]) => Op::Pack64 { d, a, b },
             (4, &[a, b]) => Op::Pack32 { d, a, b },
@@ -80,9 +96,18 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn unpack(&mut self, i: &Instruction<'a>, ty: Type, parts: &[Operand<'a>], a: &Operand<'a>) -> Lowered<Op> {
+    fn unpack(
+        &mut self,
+        i: &Instruction<'a>,
+        ty: Type,
+        parts: &[Operand<'a>],
+        a: &Operand<'a>,
+    ) -> Lowered<Op> {
         let a = self.source(a, ty, i.line)?;
-        let d = parts.iter().map(|part| self.destination(part, File::R32, i.line)).collect::<Lowered<Vec<_>>>()?;
+        let d = parts
+            .iter()
+            .map(|part| self.destination(part, File::R32, i.line))
+            .collect::<Lowered<Vec<_>>>()?;
         Ok(match (ty.bytes(), d.as_slice()) {
             (8, &[d, e]) => Op::Unpack64 { d, e, a },
             (4, &[d, e]) => Op::Unpack32 { d, e, a },

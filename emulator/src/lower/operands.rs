@@ -4,7 +4,9 @@
 //! no second table of instructions.
 
 use super::builder::File;
-use super::inst::{BarrierKind, Element, Guard, Inst, Op, Scalar, Slot, Vote};
+use super::inst::{
+    Barrier, BarrierKind, Carry, Element, Guard, Inst, Op, Scalar, Setp, Slot, Vote,
+};
 
 /// What an instruction does with a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,10 @@ pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) 
     }
     let mut one = |file, role, slot: &mut Slot| see(file, role, slot, 1);
     match &mut inst.op {
-        Op::Mov32 { d, a } | Op::Unary32 { d, a, .. } | Op::Count32 { d, a, .. } | Op::Float1_32 { d, a, .. } => {
+        Op::Mov32 { d, a }
+        | Op::Unary32 { d, a, .. }
+        | Op::Count32 { d, a, .. }
+        | Op::Float1_32 { d, a, .. } => {
             one(R32, Read, a);
             one(R32, Write, d);
         }
@@ -126,7 +131,7 @@ pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) 
             one(R32, Read, c);
             one(R64, Write, d);
         }
-        Op::Carry { wide, carry, d, a, b, .. } => {
+        Op::Carry(Carry { wide, carry, d, a, b, .. }) => {
             let file = by_width(*wide);
             one(Pred, Read, carry);
             one(file, Read, a);
@@ -181,7 +186,7 @@ pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) 
             one(R32, Read, b);
             one(Pred, Write, d);
         }
-        Op::Setp { ty, d, q, a, b, c, .. } => {
+        Op::Setp(Setp { ty, d, q, a, b, c, .. }) => {
             let file = by_width(ty.is_wide());
             one(file, Read, a);
             one(file, Read, b);
@@ -218,20 +223,28 @@ pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) 
             d[..count].iter_mut().for_each(|slot| one(by_width(*wide), Write, slot));
         }
         Op::ReadWords { element, d, word, byte } => {
-            d[..usize::from(element.count)].iter_mut().for_each(|slot| one(by_width(element.wide), Write, slot));
+            d[..usize::from(element.count)]
+                .iter_mut()
+                .for_each(|slot| one(by_width(element.wide), Write, slot));
             see(R32, Read, word, words(*element, *byte));
         }
         Op::WriteWords { element, a, word, byte } => {
-            a[..usize::from(element.count)].iter_mut().for_each(|slot| one(by_width(element.wide), Read, slot));
+            a[..usize::from(element.count)]
+                .iter_mut()
+                .for_each(|slot| one(by_width(element.wide), Read, slot));
             see(R32, Write, word, words(*element, *byte));
         }
         Op::Load { element, address, d } => {
             one(by_width(address.wide), Read, &mut address.base);
-            d[..usize::from(element.count)].iter_mut().for_each(|slot| one(by_width(element.wide), Write, slot));
+            d[..usize::from(element.count)]
+                .iter_mut()
+                .for_each(|slot| one(by_width(element.wide), Write, slot));
         }
         Op::Store { element, address, a } => {
             one(by_width(address.wide), Read, &mut address.base);
-            a[..usize::from(element.count)].iter_mut().for_each(|slot| one(by_width(element.wide), Read, slot));
+            a[..usize::from(element.count)]
+                .iter_mut()
+                .for_each(|slot| one(by_width(element.wide), Read, slot));
         }
         Op::Atomic(atomic) => {
             let file = by_width(matches!(atomic.ty, Scalar::U64 | Scalar::S64 | Scalar::F64));
@@ -266,7 +279,7 @@ pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) 
         Op::ActiveMask { d } => one(R32, Write, d),
         Op::WarpSync { members } => one(R32, Read, members),
         Op::Clock { what, d } => one(by_width(*what == super::inst::Clock::Full), Write, d),
-        Op::Barrier { kind, id, threads, d, p, .. } => {
+        Op::Barrier(Barrier { kind, id, threads, d, p, .. }) => {
             one(R32, Read, id);
             if let Some(threads) = threads {
                 one(R32, Read, threads);
@@ -275,6 +288,7 @@ pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) 
             one(if *kind == BarrierKind::RedPopc { R32 } else { Pred }, Write, d);
         }
         Op::BranchIndexed { index, .. } => one(R32, Read, index),
-        Op::Branch { .. } | Op::Call { .. } | Op::Return | Op::Exit | Op::Trap { .. } | Op::Nop => {}
+        Op::Branch { .. } | Op::Call { .. } | Op::Return | Op::Exit | Op::Trap { .. } | Op::Nop => {
+        }
     }
 }

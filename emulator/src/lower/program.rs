@@ -142,18 +142,28 @@ impl Program {
     /// The source frames of an instruction, innermost first.
     pub fn frames(&self, pc: u32) -> Vec<Frame> {
         let mut frames = Vec::new();
-        let Some(loc) = self.positions.get(pc as usize).and_then(|position| position.loc) else { return frames };
+        let Some(loc) = self.positions.get(pc as usize).and_then(|position| position.loc) else {
+            return frames;
+        };
         let mut next = Some((loc.position, loc.inlined_at));
         while let Some((position, inlined_at)) = next {
-            if let Some((_, file)) = self.source.files.iter().find(|(number, _)| *number == position.file)
+            if let Some((_, file)) =
+                self.source.files.iter().find(|(number, _)| *number == position.file)
                 && position.line != 0
             {
-                frames.push(Frame { file: file.clone(), line: position.line, column: position.column });
+                frames.push(Frame {
+                    file: file.clone(),
+                    line: position.line,
+                    column: position.column,
+                });
             }
             // A chain of inlining is short; the limit guards against a table that names itself.
-            next = inlined_at
-                .filter(|_| frames.len() < 64)
-                .map(|outer| (outer, self.source.inlined.get(&outer).copied().filter(|further| *further != outer)));
+            next = inlined_at.filter(|_| frames.len() < 64).map(|outer| {
+                (
+                    outer,
+                    self.source.inlined.get(&outer).copied().filter(|further| *further != outer),
+                )
+            });
         }
         frames
     }

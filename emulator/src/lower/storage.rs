@@ -16,7 +16,10 @@ impl<'m, 'a> Builder<'m, 'a> {
         for formal in &kernel.params {
             let variable = &formal.variable;
             let Some(bytes) = variable.bytes else {
-                return Err(PtxError::invalid(variable.line, "a kernel parameter must have a size"));
+                return Err(PtxError::invalid(
+                    variable.line,
+                    "a kernel parameter must have a size",
+                ));
             };
             let at = end.next_multiple_of(variable.align.max(1));
             end = at + bytes;
@@ -44,10 +47,14 @@ impl<'m, 'a> Builder<'m, 'a> {
             let at = self.place(variable, variable.bytes.unwrap_or(0));
             self.shared_inside.insert((variable.line, variable.name), at);
         }
-        let module_dynamic = module.variables.iter().filter(|v| v.space == Space::Shared && used.contains(v.name));
-        let dynamic: Vec<_> =
-            module_dynamic.chain(inside.iter().copied()).filter(|variable| variable.bytes.is_none()).collect();
-        self.dynamic_align = dynamic.iter().map(|variable| variable.align.max(1)).max().unwrap_or(1).max(16);
+        let module_dynamic =
+            module.variables.iter().filter(|v| v.space == Space::Shared && used.contains(v.name));
+        let dynamic: Vec<_> = module_dynamic
+            .chain(inside.iter().copied())
+            .filter(|variable| variable.bytes.is_none())
+            .collect();
+        self.dynamic_align =
+            dynamic.iter().map(|variable| variable.align.max(1)).max().unwrap_or(1).max(16);
         let start = self.shared_bytes.next_multiple_of(self.dynamic_align);
         for variable in dynamic {
             self.shared.insert(variable.name, start);
@@ -64,11 +71,17 @@ impl<'m, 'a> Builder<'m, 'a> {
 }
 
 /// Names that instructions mention, and shared variables declared inside.
-fn gather<'m, 'a>(body: &'m [Statement<'a>], used: &mut HashSet<&'a str>, inside: &mut Vec<&'m Variable<'a>>) {
+fn gather<'m, 'a>(
+    body: &'m [Statement<'a>],
+    used: &mut HashSet<&'a str>,
+    inside: &mut Vec<&'m Variable<'a>>,
+) {
     for statement in body {
         match statement {
             Statement::Block(inner) => gather(inner, used, inside),
-            Statement::Variable(variable) if variable.space == Space::Shared => inside.push(variable),
+            Statement::Variable(variable) if variable.space == Space::Shared => {
+                inside.push(variable)
+            }
             Statement::Instruction(instruction) => {
                 used.extend(instruction.operands.iter().filter_map(|operand| match operand {
                     Operand::Name(name) | Operand::Offset(name, _) => Some(*name),

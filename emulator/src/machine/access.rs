@@ -81,7 +81,8 @@ fn place(cx: &Context<'_>, address: Address) -> (Space, u64, Pattern) {
 #[inline(always)]
 fn global_words<'c>(cx: &'c mut Context<'_>, first: u64, words: u64) -> Option<&'c [AtomicU32]> {
     let memory = cx.memory;
-    let inside = |index: usize| memory.at(index).filter(|allocation| allocation.contains(first, 4 * words));
+    let inside =
+        |index: usize| memory.at(index).filter(|allocation| allocation.contains(first, 4 * words));
     let allocation = match inside(*cx.last_allocation) {
         Some(allocation) => allocation,
         None => {
@@ -90,7 +91,7 @@ fn global_words<'c>(cx: &'c mut Context<'_>, first: u64, words: u64) -> Option<&
         }
     };
     let start = first - allocation.base;
-    if start % 4 != 0 {
+    if !start.is_multiple_of(4) {
         return None;
     }
     allocation.words.get((start / 4) as usize..(start / 4 + words) as usize)
@@ -98,13 +99,19 @@ fn global_words<'c>(cx: &'c mut Context<'_>, first: u64, words: u64) -> Option<&
 
 #[inline(always)]
 fn shared_range(cx: &Context<'_>, first: u64, words: u64) -> Option<std::ops::Range<usize>> {
-    let inside = first % 4 == 0 && first + 4 * words <= u64::from(cx.shared_bytes);
+    let inside = first.is_multiple_of(4) && first + 4 * words <= u64::from(cx.shared_bytes);
     inside.then_some((first / 4) as usize..(first / 4 + words) as usize)
 }
 
 /// `d ← [address]`
 #[inline(always)]
-pub fn load(cx: &mut Context<'_>, element: Element, address: Address, d: [Slot; 4], on: u32) -> Outcome {
+pub fn load(
+    cx: &mut Context<'_>,
+    element: Element,
+    address: Address,
+    d: [Slot; 4],
+    on: u32,
+) -> Outcome {
     if simple(element, on) {
         match place(cx, address) {
             (Space::Global, first, Pattern::Consecutive) => {
@@ -132,6 +139,13 @@ pub fn load(cx: &mut Context<'_>, element: Element, address: Address, d: [Slot; 
                     return Ok(());
                 }
             }
+            (Space::Const, first, Pattern::Uniform) => {
+                if let Some([word]) = global_words(cx, first, 1) {
+                    let value = word.load(Relaxed);
+                    cx.lanes.set32(d[0], &[value; 32], FULL);
+                    return Ok(());
+                }
+            }
             (Space::Shared, first, Pattern::Consecutive) => {
                 if let Some(range) = shared_range(cx, first, 32) {
                     let mut value = [0; 32];
@@ -149,7 +163,9 @@ pub fn load(cx: &mut Context<'_>, element: Element, address: Address, d: [Slot; 
                     return Ok(());
                 }
             }
-            (Space::Shared, _, Pattern::Other) if address.space == Space::Shared && !address.wide => {
+            (Space::Shared, _, Pattern::Other)
+                if address.space == Space::Shared && !address.wide =>
+            {
                 let bases = cx.lanes.get32(address.base);
                 let mut value = [0; 32];
                 let mut addresses = [0; 32];
@@ -157,7 +173,8 @@ pub fn load(cx: &mut Context<'_>, element: Element, address: Address, d: [Slot; 
                 for lane in 0..32 {
                     let at = bases[lane].wrapping_add_signed(address.offset);
                     addresses[lane] = at;
-                    good &= at % 4 == 0 && at < cx.shared_bytes && cx.shared_bytes - at >= 4;
+                    good &=
+                        at.is_multiple_of(4) && at < cx.shared_bytes && cx.shared_bytes - at >= 4;
                     value[lane] = cx.shared.get((at / 4) as usize).copied().unwrap_or(0);
                 }
                 if good {
@@ -186,7 +203,13 @@ fn count_shared_load(cx: &mut Context<'_>) {
 
 /// `[address] ← a`
 #[inline(always)]
-pub fn store(cx: &mut Context<'_>, element: Element, address: Address, a: [Slot; 4], on: u32) -> Outcome {
+pub fn store(
+    cx: &mut Context<'_>,
+    element: Element,
+    address: Address,
+    a: [Slot; 4],
+    on: u32,
+) -> Outcome {
     if simple(element, on) {
         match place(cx, address) {
             (Space::Global, first, Pattern::Consecutive) => {

@@ -28,7 +28,9 @@ pub fn resolve(address: u64) -> (Space, u64) {
     match address {
         SHARED_WINDOW..LOCAL_WINDOW => (Space::Shared, address - SHARED_WINDOW),
         LOCAL_WINDOW..PARAM_WINDOW => (Space::Local, address - LOCAL_WINDOW),
-        PARAM_WINDOW.. if address < PARAM_WINDOW + WINDOW_BYTES => (Space::Param, address - PARAM_WINDOW),
+        PARAM_WINDOW.. if address < PARAM_WINDOW + WINDOW_BYTES => {
+            (Space::Param, address - PARAM_WINDOW)
+        }
         _ => (Space::Global, address),
     }
 }

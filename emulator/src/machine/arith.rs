@@ -1,10 +1,13 @@
 //! The arithmetic that kernels spend their time in, inlined into the execution loop and vectorised there.
 //!
-//! Anything rare goes on to [`rare`].
+//! Anything rare goes on to `rare`.
 
 use super::lanes::Lanes;
 use super::rare;
-use crate::lower::inst::{Binary, Cmp, Conversion, CvtRounding, FloatMode, Float2, Op, Rounding, Scalar, Shift, Ternary, Unary};
+use crate::lower::inst::{
+    Binary, Cmp, Conversion, CvtRounding, Float2, FloatMode, Op, Rounding, Scalar, Shift, Ternary,
+    Unary,
+};
 
 /// What the hardware writes for any 32-bit NaN.
 pub const NAN32: u32 = 0x7fff_ffff;
@@ -80,7 +83,9 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         Op::Ternary32 { op: Ternary::MadLo, d, a, b, c } => {
             lanes.map3_32(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
-        Op::MulWide { signed: false, d, a, b } => lanes.widen2(d, (a, b), m, |a, b| u64::from(a) * u64::from(b)),
+        Op::MulWide { signed: false, d, a, b } => {
+            lanes.widen2(d, (a, b), m, |a, b| u64::from(a) * u64::from(b))
+        }
         Op::MulWide { signed: true, d, a, b } => {
             lanes.widen2(d, (a, b), m, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
         }
@@ -96,20 +101,32 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         Op::F32Add { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) + f32(b))),
         Op::F32Sub { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) - f32(b))),
         Op::F32Mul { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) * f32(b))),
-        Op::F32Fma { d, a, b, c } => lanes.map3_32(d, (a, b, c), m, |a, b, c| bits32(f32(a).mul_add(f32(b), f32(c)))),
+        Op::F32Fma { d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| bits32(f32(a).mul_add(f32(b), f32(c))))
+        }
         Op::F64Add { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) + f64(b))),
         Op::F64Sub { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) - f64(b))),
         Op::F64Mul { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) * f64(b))),
-        Op::F64Fma { d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| bits64(f64(a).mul_add(f64(b), f64(c)))),
+        Op::F64Fma { d, a, b, c } => {
+            lanes.map3_64(d, (a, b, c), m, |a, b, c| bits64(f64(a).mul_add(f64(b), f64(c))))
+        }
         Op::Float2_32 { op, mode: FloatMode::FLUSH, d, a, b } => match op {
-            Float2::Add => lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) + f32(flush(b))))),
-            Float2::Sub => lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) - f32(flush(b))))),
-            Float2::Mul => lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) * f32(flush(b))))),
+            Float2::Add => {
+                lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) + f32(flush(b)))))
+            }
+            Float2::Sub => {
+                lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) - f32(flush(b)))))
+            }
+            Float2::Mul => {
+                lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) * f32(flush(b)))))
+            }
             _ => rare::float2_32(lanes, op, FloatMode::FLUSH, d, a, b, m),
         },
-        Op::Fma32 { mode: FloatMode::FLUSH, d, a, b, c } => lanes.map3_32(d, (a, b, c), m, |a, b, c| {
-            flush(bits32(f32(flush(a)).mul_add(f32(flush(b)), f32(flush(c)))))
-        }),
+        Op::Fma32 { mode: FloatMode::FLUSH, d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| {
+                flush(bits32(f32(flush(a)).mul_add(f32(flush(b)), f32(flush(c)))))
+            })
+        }
         Op::SetpS32 { cmp, d, a, b } => {
             let bits = match cmp {
                 Cmp::Eq => lanes.test32(a, b, |a, b| a == b),
@@ -139,7 +156,9 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
                 Cmp::Le => lanes.test32(a, b, |a, b| f32(a) <= f32(b)),
                 Cmp::Gt => lanes.test32(a, b, |a, b| f32(a) > f32(b)),
                 Cmp::Ge => lanes.test32(a, b, |a, b| f32(a) >= f32(b)),
-                _ => lanes.test32(a, b, |a, b| rare::compare_floats(cmp, f64::from(f32(a)), f64::from(f32(b)))),
+                _ => lanes.test32(a, b, |a, b| {
+                    rare::compare_floats(cmp, f64::from(f32(a)), f64::from(f32(b)))
+                }),
             };
             lanes.set_pred(d, bits, m);
         }
@@ -148,25 +167,39 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         }
         Op::PredNot { d, a } => lanes.set_pred(d, !lanes.pred(a), m),
         Op::Convert { how, d, a } => convert(lanes, how, d, a, m),
-        Op::Window { d, a, window, .. } => lanes.map1_64(d, (a,), m, |a| a.wrapping_add_signed(window)),
+        Op::Window { d, a, window, .. } => {
+            lanes.map1_64(d, (a,), m, |a| a.wrapping_add_signed(window))
+        }
         ref op => rare::execute(lanes, op, m),
     }
 }
 
 /// The conversions that index arithmetic is made of.
 #[inline(always)]
-fn convert(lanes: &mut Lanes<'_>, how: Conversion, d: crate::lower::inst::Slot, a: crate::lower::inst::Slot, m: u32) {
+fn convert(
+    lanes: &mut Lanes<'_>,
+    how: Conversion,
+    d: crate::lower::inst::Slot,
+    a: crate::lower::inst::Slot,
+    m: u32,
+) {
     use Scalar::{F32, F64, S32, S64, U32, U64};
     let Conversion { from, to, rounding, ftz, sat, wide_source, wide_destination } = how;
     match (from, to, wide_source, wide_destination) {
         (U32, U64 | S64, false, true) if !sat => lanes.widen(d, (a,), m, u64::from),
-        (S32, U64 | S64, false, true) if !sat => lanes.widen(d, (a,), m, |a| i64::from(a as i32) as u64),
+        (S32, U64 | S64, false, true) if !sat => {
+            lanes.widen(d, (a,), m, |a| i64::from(a as i32) as u64)
+        }
         (U64 | S64, U32 | S32, true, false) if !sat => lanes.narrow(d, (a,), m, |a| a as u32),
         (S32, F32, false, false) if rounding == CvtRounding::Float(Rounding::Nearest) && !sat => {
             lanes.map1_32(d, (a,), m, |a| (a as i32 as f32).to_bits());
         }
-        (F32, F64, false, true) if !sat && !ftz => lanes.widen(d, (a,), m, |a| bits64(f64::from(f32(a)))),
-        (F64, F32, true, false) if rounding == CvtRounding::Float(Rounding::Nearest) && !sat && !ftz => {
+        (F32, F64, false, true) if !sat && !ftz => {
+            lanes.widen(d, (a,), m, |a| bits64(f64::from(f32(a))))
+        }
+        (F64, F32, true, false)
+            if rounding == CvtRounding::Float(Rounding::Nearest) && !sat && !ftz =>
+        {
             lanes.narrow(d, (a,), m, |a| bits32(f64(a) as f32));
         }
         _ => rare::convert(lanes, how, d, a, m),

@@ -41,13 +41,31 @@ fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
         AtomicOp::Min => old.min(b),
         AtomicOp::Max if signed => (old as i32).max(b as i32) as u32,
         AtomicOp::Max => old.max(b),
-        AtomicOp::Inc => if old >= b { 0 } else { old + 1 },
-        AtomicOp::Dec => if old == 0 || old > b { b } else { old - 1 },
+        AtomicOp::Inc => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Dec => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
         AtomicOp::And => old & b,
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
         AtomicOp::Exchange => b,
-        AtomicOp::CompareSwap => if old == b { c } else { old },
+        AtomicOp::CompareSwap => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
     }
 }
 
@@ -60,12 +78,30 @@ fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::Min => old.min(b),
         AtomicOp::Max if signed => (old as i64).max(b as i64) as u64,
         AtomicOp::Max => old.max(b),
-        AtomicOp::Inc => if old >= b { 0 } else { old + 1 },
-        AtomicOp::Dec => if old == 0 || old > b { b } else { old - 1 },
+        AtomicOp::Inc => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Dec => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
         AtomicOp::And => old & b,
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
         AtomicOp::Exchange => b,
-        AtomicOp::CompareSwap => if old == b { c } else { old },
+        AtomicOp::CompareSwap => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
     }
 }

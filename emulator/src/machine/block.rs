@@ -9,7 +9,7 @@ use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
 use super::warp::{State, Warp};
 use crate::counters::Counts;
-use crate::lower::inst::{BarrierKind, Op};
+use crate::lower::inst::{Barrier, BarrierKind, Op};
 use crate::lower::program::{Const32, Const64, LaneMask, Special, WarpInit};
 
 /// What runs blocks.
@@ -71,16 +71,22 @@ impl<'l> Worker<'l> {
         for (at, what) in program.const32.iter().enumerate() {
             self.r32[at] = match *what {
                 Const32::Bits(bits) => [bits; 32],
-                Const32::Param(offset, bytes, signed) => [self.launch.param(offset, bytes, signed) as u32; 32],
+                Const32::Param(offset, bytes, signed) => {
+                    [self.launch.param(offset, bytes, signed) as u32; 32]
+                }
                 Const32::Special(what) => [self.special(what, block, linear); 32],
                 Const32::Lane => std::array::from_fn(|lane| lane as u32),
-                Const32::LaneMask(relation) => std::array::from_fn(|lane| lane_mask(relation, lane as u32)),
+                Const32::LaneMask(relation) => {
+                    std::array::from_fn(|lane| lane_mask(relation, lane as u32))
+                }
             };
         }
         for (at, what) in program.const64.iter().enumerate() {
             self.r64[at] = match *what {
                 Const64::Bits(bits) => [bits; 32],
-                Const64::Param(offset, bytes, signed) => [self.launch.param(offset, bytes, signed); 32],
+                Const64::Param(offset, bytes, signed) => {
+                    [self.launch.param(offset, bytes, signed); 32]
+                }
                 Const64::Special(what) => [u64::from(self.special(what, block, linear)); 32],
             };
         }
@@ -187,12 +193,16 @@ impl<'l> Worker<'l> {
     fn release(&mut self) -> Result<(), Box<Fault>> {
         let running = self.warps.iter().filter(|warp| warp.state != State::Done).count() as u32;
         for id in 0..16 {
-            let here: Vec<usize> =
-                (0..self.warps.len()).filter(|&warp| self.arrivals[warp].is_some_and(|arrival| arrival.id == id)).collect();
+            let here: Vec<usize> = (0..self.warps.len())
+                .filter(|&warp| self.arrivals[warp].is_some_and(|arrival| arrival.id == id))
+                .collect();
             let Some(&first) = here.first() else { continue };
             let wanted = |warp: usize| self.arrivals[warp].and_then(|arrival| arrival.threads);
             if here.iter().any(|&warp| wanted(warp) != wanted(first)) {
-                return Err(self.barrier_fault(first, format!("warps come to barrier {id} with different thread counts")));
+                return Err(self.barrier_fault(
+                    first,
+                    format!("warps come to barrier {id} with different thread counts"),
+                ));
             }
             let needed = wanted(first).map_or(running, |threads| threads / 32);
             if (here.len() as u32) < needed {
@@ -216,7 +226,10 @@ impl<'l> Worker<'l> {
 
     /// Writes the result of a barrier that counts or combines.
     fn deliver(&mut self, warp: usize, arrival: Arrival, votes: u32, live: u32) {
-        let Op::Barrier { kind, d, .. } = self.launch.program.code[arrival.pc as usize].op else { return };
+        let Op::Barrier(Barrier { kind, d, .. }) = self.launch.program.code[arrival.pc as usize].op
+        else {
+            return;
+        };
         let on = self.warps[warp].live;
         let mut lanes = lanes(&mut self.r32, &mut self.r64, &mut self.preds, self.launch, warp);
         let bits = |holds: bool| if holds { u32::MAX } else { 0 };
@@ -231,7 +244,14 @@ impl<'l> Worker<'l> {
     fn barrier_fault(&self, warp: usize, detail: String) -> Box<Fault> {
         let pc = self.arrivals[warp].map(|arrival| arrival.pc);
         let lane = (warp as u32, self.warps[warp].live.trailing_zeros().min(31));
-        Box::new(Fault { kind: FaultKind::BarrierDeadlock, pc, lane: Some(lane), access: None, detail })
+        Box::new(Fault {
+            kind: FaultKind::BarrierDeadlock,
+            pc,
+            callers: Vec::new(),
+            lane: Some(lane),
+            access: None,
+            detail,
+        })
     }
 
     fn deadlock(&self) -> Box<Fault> {
@@ -250,10 +270,14 @@ impl<'l> Worker<'l> {
                 _ => exited += 1,
             }
         }
-        let plural = |count: u32, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
+        let plural = |count: u32, one: &str, more: &str| {
+            format!("{count} {}", if count == 1 { one } else { more })
+        };
         let mut told: Vec<String> = groups
             .iter()
-            .map(|&(id, count)| format!("{} at barrier {id}", plural(count, "warp waits", "warps wait")))
+            .map(|&(id, count)| {
+                format!("{} at barrier {id}", plural(count, "warp waits", "warps wait"))
+            })
             .collect();
         if exited > 0 {
             told.push(plural(exited, "has exited", "have exited"));

@@ -128,10 +128,18 @@ fn float_to_integer(how: Conversion, value: Value) -> u64 {
         // PTX: zero, unless a double is involved on either side of 64 bits.
         Value::Nan if how.from == Scalar::F64 || width == 64 => return nan_integer(width),
         Value::Nan => 0,
-        Value::Infinite(negative) => if negative { low } else { high },
+        Value::Infinite(negative) => {
+            if negative {
+                low
+            } else {
+                high
+            }
+        }
         Value::Finite(negative, mantissa, exponent) => {
             let magnitude = match exponent {
-                0.. if mantissa != 0 && mantissa.leading_zeros() as i32 - 1 <= exponent => i128::MAX,
+                0.. if mantissa != 0 && mantissa.leading_zeros() as i32 - 1 <= exponent => {
+                    i128::MAX
+                }
                 0.. => (mantissa << exponent) as i128,
                 _ => mantissa.checked_shr(exponent.unsigned_abs()).unwrap_or(0) as i128,
             };
@@ -185,7 +193,10 @@ mod tests {
 
     #[test]
     fn narrow_results_are_extended_by_their_type() {
-        assert_eq!(convert(how(Scalar::U32, Scalar::S8, CvtRounding::None, false), 0x1ff), u64::MAX);
+        assert_eq!(
+            convert(how(Scalar::U32, Scalar::S8, CvtRounding::None, false), 0x1ff),
+            u64::MAX
+        );
         assert_eq!(convert(how(Scalar::U32, Scalar::U8, CvtRounding::None, false), 0x1ff), 0xff);
         assert_eq!(convert(how(Scalar::S32, Scalar::U8, CvtRounding::None, true), 0xffff_ffff), 0);
         assert_eq!(convert(how(Scalar::S32, Scalar::S8, CvtRounding::None, true), 300), 127);
@@ -204,7 +215,11 @@ mod tests {
     fn a_half_rounds_to_even() {
         for (value, expected) in [(0.5f32, 0i32), (1.5, 2), (2.5, 2), (-0.5, 0), (-1.5, -2)] {
             let bits = u64::from(value.to_bits());
-            assert_eq!(convert(how(Scalar::F32, Scalar::S32, EVEN, false), bits) as i32, expected, "{value}");
+            assert_eq!(
+                convert(how(Scalar::F32, Scalar::S32, EVEN, false), bits) as i32,
+                expected,
+                "{value}"
+            );
             let rounded = convert(how(Scalar::F32, Scalar::F32, EVEN, false), bits) as u32;
             assert_eq!(rounded, value.round_ties_even().to_bits(), "{value}");
         }

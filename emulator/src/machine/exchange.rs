@@ -38,7 +38,8 @@ pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
             check(cx, members, on)?;
             let values = cx.lanes.any(a, wide);
             let same = |lane: usize| {
-                let equal = |other: &usize| on & (1 << other) != 0 && values[*other] == values[lane];
+                let equal =
+                    |other: &usize| on & (1 << other) != 0 && values[*other] == values[lane];
                 (0..32).filter(equal).fold(0u32, |mask, other| mask | 1 << other)
             };
             let mut result: Lanes32 = std::array::from_fn(same);
@@ -52,7 +53,8 @@ pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
         Op::Redux { op, d, a, members } => {
             check(cx, members, on)?;
             let values = *cx.lanes.get32(a);
-            let taking_part = (0..32).filter(|lane| on & (1 << lane) != 0).map(|lane: usize| values[lane]);
+            let taking_part =
+                (0..32).filter(|lane| on & (1 << lane) != 0).map(|lane: usize| values[lane]);
             let total = taking_part.reduce(|x, y| binary32(op, x, y)).unwrap_or(0);
             cx.lanes.set32(d, &[total; 32], on);
         }
@@ -73,12 +75,20 @@ fn check(cx: &Context<'_>, members: Slot, on: u32) -> Outcome {
     let detail = if missing == 0 {
         format!("a lane that executes a .sync exchange is not in its member mask {members:#010x}")
     } else {
-        format!("the member mask {members:#010x} of a .sync exchange names lanes {missing:#010x} that run elsewhere")
+        format!(
+            "the member mask {members:#010x} of a .sync exchange names lanes {missing:#010x} that run elsewhere"
+        )
     };
     Err(fault(cx, FaultKind::Undefined, on, detail))
 }
 
-fn shuffle(cx: &mut Context<'_>, mode: Shuffle, (d, p): (Slot, Slot), (a, b, c): (Slot, Slot, Slot), on: u32) {
+fn shuffle(
+    cx: &mut Context<'_>,
+    mode: Shuffle,
+    (d, p): (Slot, Slot),
+    (a, b, c): (Slot, Slot, Slot),
+    on: u32,
+) {
     let (values, amounts, controls) = (*cx.lanes.get32(a), *cx.lanes.get32(b), *cx.lanes.get32(c));
     let mut result = values;
     let mut in_range = 0;

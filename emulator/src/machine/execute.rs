@@ -12,7 +12,7 @@ use super::lanes::Lanes;
 use super::memory::Memory;
 use super::warp::Warp;
 use crate::counters::Counts;
-use crate::lower::inst::{BarrierKind, Clock, Guard, Op};
+use crate::lower::inst::{Barrier, BarrierKind, Clock, Guard, Op};
 use crate::lower::program::Program;
 
 /// Why a warp stopped.
@@ -139,12 +139,16 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
                     break Err(fault);
                 }
             }
-            Op::Shuffle { .. } | Op::Vote { .. } | Op::Match { .. } | Op::Redux { .. } | Op::WarpSync { .. } => {
+            Op::Shuffle { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::WarpSync { .. } => {
                 if let Err(fault) = exchange::execute(cx, &inst.op, on) {
                     break Err(fault);
                 }
             }
-            Op::Barrier { .. } => match arrive(cx, &inst.op, on) {
+            Op::Barrier(ref barrier) => match arrive(cx, barrier, on) {
                 Ok(None) => {}
                 Ok(Some(arrival)) => {
                     stopped = Some(arrival);
@@ -152,7 +156,12 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
                 }
                 Err(fault) => break Err(fault),
             },
-            Op::BranchIndexed { .. } | Op::Call { .. } | Op::Return | Op::Exit | Op::Trap { .. } | Op::Clock { .. } => {
+            Op::BranchIndexed { .. }
+            | Op::Call { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap { .. }
+            | Op::Clock { .. } => {
                 let now = *cx.clock + u64::from(TURN - left);
                 if let Err(fault) = transfer(cx, &inst.op, on, now) {
                     break Err(fault);
@@ -166,6 +175,7 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
         (Ok(Stop::Turn), Some(arrival)) => Ok(Stop::Barrier(arrival)),
         (Err(mut fault), _) => {
             fault.pc = fault.pc.or(Some(cx.warp.pc - 1));
+            fault.callers = cx.warp.callers();
             Err(fault)
         }
         (outcome, _) => outcome,
@@ -175,7 +185,7 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
 /// A fault of the running instruction, without an access.
 pub fn fault(cx: &Context<'_>, kind: FaultKind, lanes: u32, detail: String) -> Box<Fault> {
     let lane = Some((cx.warp.index, lanes.trailing_zeros().min(31)));
-    Box::new(Fault { kind, pc: None, lane, access: None, detail })
+    Box::new(Fault { kind, pc: None, callers: Vec::new(), lane, access: None, detail })
 }
 
 /// Control transfers other than plain branches.
@@ -196,7 +206,11 @@ fn transfer(cx: &mut Context<'_>, op: &Op, on: u32, now: u64) -> Result<(), Box<
                 } else if let Some(target) = targets.get(indices[lane] as usize) {
                     *target
                 } else {
-                    let detail = format!("brx.idx takes entry {} of {} branch targets", indices[lane], targets.len());
+                    let detail = format!(
+                        "brx.idx takes entry {} of {} branch targets",
+                        indices[lane],
+                        targets.len()
+                    );
                     return Err(fault(cx, FaultKind::Undefined, 1 << lane, detail));
                 };
                 match groups.iter_mut().find(|(pc, _)| *pc == target) {
@@ -241,8 +255,8 @@ fn transfer(cx: &mut Context<'_>, op: &Op, on: u32, now: u64) -> Result<(), Box<
 }
 
 /// A warp comes to a barrier; `None` if it goes on at once.
-fn arrive(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Option<Arrival>, Box<Fault>> {
-    let Op::Barrier { kind, id, threads, p, negate, .. } = *op else { return Ok(None) };
+fn arrive(cx: &mut Context<'_>, barrier: &Barrier, on: u32) -> Result<Option<Arrival>, Box<Fault>> {
+    let Barrier { kind, id, threads, p, negate, .. } = *barrier;
     if on == 0 {
         return Ok(None);
     }
@@ -259,7 +273,10 @@ fn arrive(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Option<Arrival>, Box
     let id = cx.lanes.get32(id)[lane];
     let threads = threads.map(|threads| cx.lanes.get32(threads)[lane]);
     if id > 15 || threads.is_some_and(|threads| threads == 0 || threads % 32 != 0) {
-        let detail = format!("barrier {id} with {} threads: barriers are 0 to 15, threads a multiple of 32", threads.unwrap_or(0));
+        let detail = format!(
+            "barrier {id} with {} threads: barriers are 0 to 15, threads a multiple of 32",
+            threads.unwrap_or(0)
+        );
         return Err(fault(cx, FaultKind::Undefined, on, detail));
     }
     let predicate = cx.lanes.pred(p);

@@ -49,6 +49,8 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The instruction, if one instruction is to blame.
     pub pc: Option<u32>,
+    /// The calls that it happened inside of, innermost first.
+    pub callers: Vec<u32>,
     /// The warp and lane of the lowest thread.
     pub lane: Option<(u32, u32)>,
     /// Address and size of an access, with the space it was in.
@@ -97,21 +99,34 @@ pub struct FaultReport {
     pub class: FaultKind,
 }
 
+fn is_library(file: &str) -> bool {
+    file.contains("/lib/rustlib/src/rust/library/") || file.starts_with("/rustc/")
+}
+
 fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
 
 impl FaultReport {
     /// Words a fault of `program` in `block`, whose dimensions are `dim`.
-    pub fn new(fault: &Fault, program: &Program, block: [u32; 3], dim: [u32; 3], memory: &Memory) -> Self {
-        let frames = fault.pc.map(|pc| program.frames(pc)).unwrap_or_default();
+    pub fn new(
+        fault: &Fault,
+        program: &Program,
+        block: [u32; 3],
+        dim: [u32; 3],
+        memory: &Memory,
+    ) -> Self {
+        let frames: Vec<Frame> =
+            fault.pc.iter().chain(&fault.callers).flat_map(|&pc| program.frames(pc)).collect();
         let ptx_line = fault.pc.map(|pc| program.positions[pc as usize].ptx_line);
         let thread = fault.lane.map(|(warp, lane)| {
             let linear = warp * 32 + lane;
             [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
         });
         let mut message = format!("kernel '{}'", program.name);
-        if let Some(frame) = frames.first() {
+        // A panic happens inside Rust's library; what its reader wrote is further out.
+        let own = frames.iter().find(|frame| !is_library(&frame.file));
+        if let Some(frame) = own.or(frames.first()) {
             message += &format!(" at {}:{}:{}", frame.file, frame.line, frame.column);
         } else if let Some(line) = ptx_line {
             message += &format!(" at PTX line {line}");

@@ -30,7 +30,9 @@ pub fn one32(op: Float1, mode: FloatMode, a: u32) -> u32 {
     let bits = match op {
         Float1::Neg => a ^ 0x8000_0000,
         Float1::Abs => a & 0x7fff_ffff,
-        Float1::Sqrt => directed32(mode, |direction| F32.sqrt(u64::from(a), direction), value.sqrt()),
+        Float1::Sqrt => {
+            directed32(mode, |direction| F32.sqrt(u64::from(a), direction), value.sqrt())
+        }
         Float1::Rcp => {
             let one = u64::from(1f32.to_bits());
             directed32(mode, |direction| F32.divide(one, u64::from(a), direction), 1.0 / value)
@@ -66,7 +68,9 @@ pub fn one64(op: Float1, mode: FloatMode, a: u64) -> u64 {
         Float1::Neg => a ^ (1 << 63),
         Float1::Abs => a & !(1 << 63),
         Float1::Sqrt => directed64(mode, |direction| F64.sqrt(a, direction), value.sqrt()),
-        Float1::Rcp => directed64(mode, |direction| F64.divide(1f64.to_bits(), a, direction), 1.0 / value),
+        Float1::Rcp => {
+            directed64(mode, |direction| F64.divide(1f64.to_bits(), a, direction), 1.0 / value)
+        }
         Float1::Rsqrt => bits64(1.0 / value.sqrt()),
         Float1::RcpSeed => seed(a, |value| 1.0 / value),
         Float1::RsqrtSeed => seed(a, |value| 1.0 / value.sqrt()),
@@ -92,10 +96,14 @@ pub fn two32(op: Float2, mode: FloatMode, a: u32, b: u32) -> u32 {
     let (wide_a, wide_b) = (u64::from(a), u64::from(b));
     let one = u64::from(1f32.to_bits());
     let bits = match op {
-        Float2::Add => directed32(mode, |direction| Some(F32.fma(wide_a, one, wide_b, direction)), x + y),
-        Float2::Sub => {
-            directed32(mode, |direction| Some(F32.fma(wide_a, one, wide_b ^ 0x8000_0000, direction)), x - y)
+        Float2::Add => {
+            directed32(mode, |direction| Some(F32.fma(wide_a, one, wide_b, direction)), x + y)
         }
+        Float2::Sub => directed32(
+            mode,
+            |direction| Some(F32.fma(wide_a, one, wide_b ^ 0x8000_0000, direction)),
+            x - y,
+        ),
         Float2::Mul => {
             // Adding a zero of the product's own sign keeps the sign of a zero product.
             let zero = (wide_a ^ wide_b) & 0x8000_0000;
@@ -129,19 +137,25 @@ pub fn two64(op: Float2, mode: FloatMode, a: u64, b: u64) -> u64 {
     let (one, sign) = (1f64.to_bits(), 1 << 63);
     match op {
         Float2::Add => directed64(mode, |direction| Some(F64.fma(a, one, b, direction)), x + y),
-        Float2::Sub => directed64(mode, |direction| Some(F64.fma(a, one, b ^ sign, direction)), x - y),
-        Float2::Mul => directed64(mode, |direction| Some(F64.fma(a, b, (a ^ b) & sign, direction)), x * y),
+        Float2::Sub => {
+            directed64(mode, |direction| Some(F64.fma(a, one, b ^ sign, direction)), x - y)
+        }
+        Float2::Mul => {
+            directed64(mode, |direction| Some(F64.fma(a, b, (a ^ b) & sign, direction)), x * y)
+        }
         Float2::Div => directed64(mode, |direction| F64.divide(a, b, direction), x / y),
         Float2::CopySign => (b & !sign) | (a & sign),
-        Float2::Min | Float2::MinNan | Float2::Max | Float2::MaxNan => match (x.is_nan(), y.is_nan()) {
-            (true, false) if !matches!(op, Float2::MinNan | Float2::MaxNan) => b,
-            (false, true) if !matches!(op, Float2::MinNan | Float2::MaxNan) => a,
-            (false, false) => {
-                let least = matches!(op, Float2::Min | Float2::MinNan);
-                if x.total_cmp(&y).is_le() == least { a } else { b }
+        Float2::Min | Float2::MinNan | Float2::Max | Float2::MaxNan => {
+            match (x.is_nan(), y.is_nan()) {
+                (true, false) if !matches!(op, Float2::MinNan | Float2::MaxNan) => b,
+                (false, true) if !matches!(op, Float2::MinNan | Float2::MaxNan) => a,
+                (false, false) => {
+                    let least = matches!(op, Float2::Min | Float2::MinNan);
+                    if x.total_cmp(&y).is_le() == least { a } else { b }
+                }
+                _ => super::arith::NAN64,
             }
-            _ => super::arith::NAN64,
-        },
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Integer operations on one value, as PTX defines them.
 //!
-//! Division by zero is undefined in PTX; like the hardware, an unsigned quotient is all ones and a remainder is the
-//! dividend.
+//! Division by zero is undefined in PTX; like the hardware, quotient and remainder are all ones.
 
 use crate::lower::inst::{Binary, Count, Shift, Ternary, Unary};
 
@@ -86,8 +85,8 @@ pub fn binary32(op: Binary, a: u32, b: u32) -> u32 {
         Binary::DivU => a.checked_div(b).unwrap_or(u32::MAX),
         Binary::DivS if b == 0 => u32::MAX,
         Binary::DivS => sa.wrapping_div(sb) as u32,
-        Binary::RemU => a.checked_rem(b).unwrap_or(a),
-        Binary::RemS if b == 0 => a,
+        Binary::RemU => a.checked_rem(b).unwrap_or(!0),
+        Binary::RemS if b == 0 => !0,
         Binary::RemS => sa.wrapping_rem(sb) as u32,
         Binary::MinU => a.min(b),
         Binary::MinS => sa.min(sb) as u32,
@@ -115,8 +114,8 @@ pub fn binary64(op: Binary, a: u64, b: u64) -> u64 {
         Binary::DivU => a.checked_div(b).unwrap_or(u64::MAX),
         Binary::DivS if b == 0 => u64::MAX,
         Binary::DivS => sa.wrapping_div(sb) as u64,
-        Binary::RemU => a.checked_rem(b).unwrap_or(a),
-        Binary::RemS if b == 0 => a,
+        Binary::RemU => a.checked_rem(b).unwrap_or(!0),
+        Binary::RemS if b == 0 => !0,
         Binary::RemS => sa.wrapping_rem(sb) as u64,
         Binary::MinU => a.min(b),
         Binary::MinS => sa.min(sb) as u64,
@@ -159,7 +158,11 @@ pub fn shift64(op: Shift, a: u64, amount: u32) -> u64 {
 
 /// 32 × 32 → 64 bits.
 pub fn mul_wide(signed: bool, a: u32, b: u32) -> u64 {
-    if signed { (i64::from(a as i32) * i64::from(b as i32)) as u64 } else { u64::from(a) * u64::from(b) }
+    if signed {
+        (i64::from(a as i32) * i64::from(b as i32)) as u64
+    } else {
+        u64::from(a) * u64::from(b)
+    }
 }
 
 /// 16 × 16 → 32 bits.
@@ -196,7 +199,8 @@ pub fn ternary32(op: Ternary, a: u32, b: u32, c: u32) -> u32 {
 }
 
 fn dp4a(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
-    let byte = |value: u8, signed: bool| if signed { i32::from(value as i8) } else { i32::from(value) };
+    let byte =
+        |value: u8, signed: bool| if signed { i32::from(value as i8) } else { i32::from(value) };
     let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
     products.fold(c, |sum, (a, b)| sum.wrapping_add((byte(a, a_signed) * byte(b, b_signed)) as u32))
 }
@@ -223,7 +227,8 @@ pub fn bfe(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 
     let top = width - 1;
     let sign = if !signed || length == 0 { 0 } else { a >> (position + length - 1).min(top) & 1 };
     (0..width).fold(0, |result, bit| {
-        let source = if bit < length && position + bit <= top { a >> (position + bit) & 1 } else { sign };
+        let source =
+            if bit < length && position + bit <= top { a >> (position + bit) & 1 } else { sign };
         result | source << bit
     })
 }
@@ -246,7 +251,10 @@ mod tests {
 
     #[test]
     fn division_by_zero_does_what_hardware_does() {
-        assert_eq!((binary32(Binary::DivU, 7, 0), binary32(Binary::RemU, 7, 0)), (u32::MAX, 7));
+        assert_eq!(
+            (binary32(Binary::DivU, 7, 0), binary32(Binary::RemU, 7, 0)),
+            (u32::MAX, u32::MAX)
+        );
         assert_eq!(binary32(Binary::DivS, i32::MIN as u32, u32::MAX), i32::MIN as u32);
     }
 

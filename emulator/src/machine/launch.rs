@@ -115,7 +115,8 @@ impl Launch<'_> {
                             }
                             if let Err(report) = worker.run(block) {
                                 first_fault.fetch_min(block, Relaxed);
-                                let mut fault = fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                                let mut fault =
+                                    fault.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                                 if fault.as_ref().is_none_or(|(known, _)| block < *known) {
                                     *fault = Some((block, report));
                                 }
@@ -126,7 +127,8 @@ impl Launch<'_> {
                             break;
                         }
                     }
-                    *total.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) += &worker.counts;
+                    *total.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) +=
+                        &worker.counts;
                 });
             }
         });

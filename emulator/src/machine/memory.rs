@@ -63,7 +63,12 @@ impl Memory {
     }
 
     /// Allocates memory for a module variable.
-    pub fn allocate_named(&mut self, bytes: u64, name: Option<String>, is_const: bool) -> Option<u64> {
+    pub fn allocate_named(
+        &mut self,
+        bytes: u64,
+        name: Option<String>,
+        is_const: bool,
+    ) -> Option<u64> {
         if bytes == 0 || bytes > self.capacity - self.in_use {
             return None;
         }
@@ -83,7 +88,10 @@ impl Memory {
     /// # Errors
     /// [`NotAllocated`] if none does.
     pub fn free(&mut self, base: u64) -> Result<(), NotAllocated> {
-        let at = self.allocations.binary_search_by_key(&base, |allocation| allocation.base).map_err(|_| NotAllocated)?;
+        let at = self
+            .allocations
+            .binary_search_by_key(&base, |allocation| allocation.base)
+            .map_err(|_| NotAllocated)?;
         let allocation = self.allocations.remove(at);
         self.in_use -= allocation.bytes;
         self.freed.push((allocation.base, allocation.bytes));
@@ -92,7 +100,9 @@ impl Memory {
 
     /// Frees everything.
     pub fn clear(&mut self) {
-        self.freed.extend(self.allocations.drain(..).map(|allocation| (allocation.base, allocation.bytes)));
+        self.freed.extend(
+            self.allocations.drain(..).map(|allocation| (allocation.base, allocation.bytes)),
+        );
         self.in_use = 0;
     }
 
@@ -121,7 +131,9 @@ impl Memory {
     }
 
     fn range(&self, address: u64, bytes: u64) -> Result<&Allocation, NotAllocated> {
-        self.find(address).filter(|allocation| allocation.contains(address, bytes)).ok_or(NotAllocated)
+        self.find(address)
+            .filter(|allocation| allocation.contains(address, bytes))
+            .ok_or(NotAllocated)
     }
 
     /// Copies into device memory.
@@ -141,7 +153,10 @@ impl Memory {
                 let whole = rest.len() / 4;
                 let words = &allocation.words[at / 4..at / 4 + whole];
                 for (word, chunk) in words.iter().zip(rest.chunks_exact(4)) {
-                    word.store(u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]), Relaxed);
+                    word.store(
+                        u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]),
+                        Relaxed,
+                    );
                 }
                 at += whole * 4;
                 rest = &rest[whole * 4..];
@@ -232,27 +247,42 @@ impl Memory {
 
     /// Says where `address` is, relative to the nearest allocation.
     pub fn locate(&self, address: u64) -> String {
-        if let Some(&(base, bytes)) = self.freed.iter().find(|&&(base, bytes)| address.wrapping_sub(base) < bytes) {
-            return format!("{} bytes into a {bytes}-byte allocation at {base:#x} that was freed", address - base);
+        if let Some(&(base, bytes)) =
+            self.freed.iter().find(|&&(base, bytes)| address.wrapping_sub(base) < bytes)
+        {
+            return format!(
+                "{} bytes into a {bytes}-byte allocation at {base:#x} that was freed",
+                address - base
+            );
         }
         let describe = |allocation: &Allocation| {
-            let name = allocation.name.as_ref().map(|name| format!(" (variable '{name}')")).unwrap_or_default();
+            let name = allocation
+                .name
+                .as_ref()
+                .map(|name| format!(" (variable '{name}')"))
+                .unwrap_or_default();
             format!("a {}-byte allocation at {:#x}{name}", allocation.bytes, allocation.base)
         };
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let below = after.checked_sub(1).map(|index| &self.allocations[index]);
         let above = self.allocations.get(after);
-        let past = below.map(|allocation| address - allocation.base.saturating_add(allocation.bytes).min(address));
+        let past = below.map(|allocation| {
+            address - allocation.base.saturating_add(allocation.bytes).min(address)
+        });
         let before = above.map(|allocation| allocation.base - address);
         match (below, above, past, before) {
             (Some(below), _, Some(0), _) if address < below.base + below.bytes => {
                 format!("which runs past the end of {}", describe(below))
             }
-            (Some(below), _, Some(past), before) if before.is_none_or(|before| past <= before) => match past {
-                0 => format!("just past the end of {}", describe(below)),
-                past => format!("{past} bytes past the end of {}", describe(below)),
-            },
-            (_, Some(above), _, Some(before)) => format!("{before} bytes before {}", describe(above)),
+            (Some(below), _, Some(past), before) if before.is_none_or(|before| past <= before) => {
+                match past {
+                    0 => format!("just past the end of {}", describe(below)),
+                    past => format!("{past} bytes past the end of {}", describe(below)),
+                }
+            }
+            (_, Some(above), _, Some(before)) => {
+                format!("{before} bytes before {}", describe(above))
+            }
             _ => "but nothing is allocated".to_owned(),
         }
     }

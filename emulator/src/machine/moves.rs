@@ -11,7 +11,9 @@ fn part(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
 /// Executes an operation that only moves bits.
 pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
     match *op {
-        Op::Pack64 { d, a, b } => lanes.widen2(d, (a, b), m, |a, b| u64::from(b) << 32 | u64::from(a)),
+        Op::Pack64 { d, a, b } => {
+            lanes.widen2(d, (a, b), m, |a, b| u64::from(b) << 32 | u64::from(a))
+        }
         Op::Unpack64 { d, e, a } => {
             let values = *lanes.get64(a);
             lanes.set32(d, &part(&values, 0, u64::MAX), m);
@@ -25,7 +27,9 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         }
         Op::Pack16x4 { d, a } => {
             let parts = a.map(|slot| *lanes.get32(slot));
-            let pack = |lane: usize| (0..4).fold(0, |all, at| all | u64::from(parts[at][lane] & 0xffff) << (16 * at));
+            let pack = |lane: usize| {
+                (0..4).fold(0, |all, at| all | u64::from(parts[at][lane] & 0xffff) << (16 * at))
+            };
             lanes.set64(d, &std::array::from_fn(pack), m);
         }
         Op::Unpack16x4 { d, a } => {
@@ -36,7 +40,8 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         }
         Op::Pack8x4 { d, a } => {
             let parts = a.map(|slot| *lanes.get32(slot));
-            let pack = |lane: usize| (0..4).fold(0, |all, at| all | (parts[at][lane] & 0xff) << (8 * at));
+            let pack =
+                |lane: usize| (0..4).fold(0, |all, at| all | (parts[at][lane] & 0xff) << (8 * at));
             lanes.set32(d, &std::array::from_fn(pack), m);
         }
         Op::Unpack8x4 { d, a } => {
@@ -75,7 +80,11 @@ fn read_words(lanes: &mut Lanes<'_>, element: Element, d: [Slot; 4], word: Slot,
     for (index, slot) in (0u32..).zip(d).take(usize::from(element.count)) {
         let at = u32::from(byte) + index * u32::from(element.bytes);
         let first = *lanes.get32(Slot(word.0 + (at / 4) as u16));
-        let second = if element.bytes == 8 { *lanes.get32(Slot(word.0 + (at / 4) as u16 + 1)) } else { [0; 32] };
+        let second = if element.bytes == 8 {
+            *lanes.get32(Slot(word.0 + (at / 4) as u16 + 1))
+        } else {
+            [0; 32]
+        };
         let value = std::array::from_fn(|lane| {
             let both = u64::from(second[lane]) << 32 | u64::from(first[lane]);
             extend(both >> (8 * (at % 4)), element.bytes, element.signed)
@@ -84,15 +93,28 @@ fn read_words(lanes: &mut Lanes<'_>, element: Element, d: [Slot; 4], word: Slot,
     }
 }
 
-fn write_words(lanes: &mut Lanes<'_>, element: Element, a: [Slot; 4], word: Slot, byte: u8, m: u32) {
+fn write_words(
+    lanes: &mut Lanes<'_>,
+    element: Element,
+    a: [Slot; 4],
+    word: Slot,
+    byte: u8,
+    m: u32,
+) {
     for (index, slot) in (0u32..).zip(a).take(usize::from(element.count)) {
         let at = u32::from(byte) + index * u32::from(element.bytes);
         let target = Slot(word.0 + (at / 4) as u16);
         let value = lanes.any(slot, element.wide);
         let shift = 8 * (at % 4);
-        let field = if element.bytes >= 4 { u32::MAX } else { ((1 << (8 * u32::from(element.bytes))) - 1) << shift };
+        let field = if element.bytes >= 4 {
+            u32::MAX
+        } else {
+            ((1 << (8 * u32::from(element.bytes))) - 1) << shift
+        };
         let old = *lanes.get32(target);
-        let low = std::array::from_fn(|lane| (old[lane] & !field) | ((value[lane] as u32) << shift & field));
+        let low = std::array::from_fn(|lane| {
+            (old[lane] & !field) | ((value[lane] as u32) << shift & field)
+        });
         lanes.set32(target, &low, m);
         if element.bytes == 8 {
             lanes.set32(Slot(target.0 + 1), &value.map(|value| (value >> 32) as u32), m);

@@ -5,7 +5,10 @@ use super::convert;
 use super::float;
 use super::integer;
 use super::lanes::Lanes;
-use crate::lower::inst::{Binary, Cmp, Combine, Conversion, Float2, FloatClass, FloatMode, Op, Scalar, Shift, Slot};
+use crate::lower::inst::{
+    Binary, Carry, Cmp, Combine, Conversion, Float2, FloatClass, FloatMode, Op, Scalar, Setp,
+    Shift, Slot,
+};
 
 /// Executes an operation that touches registers only.
 #[inline(never)]
@@ -31,7 +34,9 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
             Shift::RightU => shift_right32(a & 0xffff, b),
             Shift::RightS => (i32::from(a as i16) >> b.min(31)) as u32,
         }),
-        Op::Ternary32 { op, d, a, b, c } => lanes.map3_32(d, (a, b, c), m, |a, b, c| integer::ternary32(op, a, b, c)),
+        Op::Ternary32 { op, d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| integer::ternary32(op, a, b, c))
+        }
         Op::MadLo64 { d, a, b, c } => {
             lanes.map3_64(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
@@ -41,30 +46,38 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         }),
         Op::MadWide { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get32(a), *lanes.get32(b), *lanes.get64(c));
-            let result = std::array::from_fn(|lane| integer::mul_wide(signed, a[lane], b[lane]).wrapping_add(c[lane]));
+            let result = std::array::from_fn(|lane| {
+                integer::mul_wide(signed, a[lane], b[lane]).wrapping_add(c[lane])
+            });
             lanes.set64(d, &result, m);
         }
-        Op::MulWide { signed, d, a, b } => lanes.widen2(d, (a, b), m, |a, b| integer::mul_wide(signed, a, b)),
+        Op::MulWide { signed, d, a, b } => {
+            lanes.widen2(d, (a, b), m, |a, b| integer::mul_wide(signed, a, b))
+        }
         Op::MulWide16 { signed, d, a, b } => {
             lanes.map2_32(d, (a, b), m, |a, b| integer::mul_wide16(signed, a, b));
         }
         Op::MadWide16 { signed, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| integer::mul_wide16(signed, a, b).wrapping_add(c));
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| {
+                integer::mul_wide16(signed, a, b).wrapping_add(c)
+            });
         }
         Op::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
             integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
         }),
         Op::Bfi64 { d, a, b, c, e } => {
             let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
-            let result = std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
+            let result =
+                std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
             lanes.set64(d, &result, m);
         }
         Op::Bfe64 { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get64(a), *lanes.get32(b), *lanes.get32(c));
-            let result = std::array::from_fn(|lane| integer::bfe(a[lane], b[lane], c[lane], 64, signed));
+            let result =
+                std::array::from_fn(|lane| integer::bfe(a[lane], b[lane], c[lane], 64, signed));
             lanes.set64(d, &result, m);
         }
-        Op::Carry { .. } => carry(lanes, op, m),
+        Op::Carry(how) => carry(lanes, how, m),
         Op::Select64 { d, a, b, p } => {
             let (mut result, other, p) = (*lanes.get64(a), *lanes.get64(b), lanes.pred(p));
             for lane in 0..32 {
@@ -74,12 +87,22 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
             }
             lanes.set64(d, &result, m);
         }
-        Op::Float1_32 { op, mode, d, a } => lanes.map1_32(d, (a,), m, |a| float::one32(op, mode, a)),
-        Op::Float1_64 { op, mode, d, a } => lanes.map1_64(d, (a,), m, |a| float::one64(op, mode, a)),
+        Op::Float1_32 { op, mode, d, a } => {
+            lanes.map1_32(d, (a,), m, |a| float::one32(op, mode, a))
+        }
+        Op::Float1_64 { op, mode, d, a } => {
+            lanes.map1_64(d, (a,), m, |a| float::one64(op, mode, a))
+        }
         Op::Float2_32 { op, mode, d, a, b } => float2_32(lanes, op, mode, d, a, b, m),
-        Op::Float2_64 { op, mode, d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| float::two64(op, mode, a, b)),
-        Op::Fma32 { mode, d, a, b, c } => lanes.map3_32(d, (a, b, c), m, |a, b, c| float::fma32(mode, a, b, c)),
-        Op::Fma64 { mode, d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| float::fma64(mode, a, b, c)),
+        Op::Float2_64 { op, mode, d, a, b } => {
+            lanes.map2_64(d, (a, b), m, |a, b| float::two64(op, mode, a, b))
+        }
+        Op::Fma32 { mode, d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| float::fma32(mode, a, b, c))
+        }
+        Op::Fma64 { mode, d, a, b, c } => {
+            lanes.map3_64(d, (a, b, c), m, |a, b, c| float::fma64(mode, a, b, c))
+        }
         Op::TestFloat { wide, kind, d, a } => {
             let bits = if wide {
                 lanes.test64(a, a, |a, _| float_class(kind, f64::from_bits(a).classify()))
@@ -88,7 +111,7 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
             };
             lanes.set_pred(d, bits, m);
         }
-        Op::Setp { ty, cmp, ftz, d, q, a, b, combine: with, c, negate } => {
+        Op::Setp(Setp { ty, cmp, ftz, d, q, a, b, combine: with, c, negate }) => {
             let bits = compare(lanes, ty, cmp, ftz, a, b);
             let other = if negate { !lanes.pred(c) } else { lanes.pred(c) };
             lanes.set_pred(q, combine(with, !bits, other), m);
@@ -97,14 +120,18 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
         Op::Set { ty, cmp, ftz, float, d, a, b } => {
             let bits = compare(lanes, ty, cmp, ftz, a, b);
             let yes = if float { 1f32.to_bits() } else { u32::MAX };
-            lanes.set32(d, &std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 }), m);
+            lanes.set32(
+                d,
+                &std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 }),
+                m,
+            );
         }
         _ => super::moves::execute(lanes, op, m),
     }
 }
 
-fn carry(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
-    let Op::Carry { wide, subtract, read, write, carry, d, a, b } = *op else { return };
+fn carry(lanes: &mut Lanes<'_>, how: Carry, m: u32) {
+    let Carry { wide, subtract, read, write, carry, d, a, b } = how;
     let (a, b) = (lanes.any(a, wide), lanes.any(b, wide));
     let carry_in = if read { lanes.pred(carry) } else { 0 };
     let (mut result, mut carry_out) = ([0; 32], 0);
@@ -122,7 +149,8 @@ fn carry(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
 }
 
 fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot) -> u32 {
-    let float = |bits: u32| f64::from(f32::from_bits(if ftz { super::arith::flush(bits) } else { bits }));
+    let float =
+        |bits: u32| f64::from(f32::from_bits(if ftz { super::arith::flush(bits) } else { bits }));
     match ty {
         Scalar::U16 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a & 0xffff, b & 0xffff)),
         Scalar::S16 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a as i16, b as i16)),
@@ -130,7 +158,9 @@ fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot)
         Scalar::F32 => lanes.test32(a, b, |a, b| compare_floats(cmp, float(a), float(b))),
         Scalar::U64 => lanes.test64(a, b, |a, b| compare_ordered(cmp, a, b)),
         Scalar::S64 => lanes.test64(a, b, |a, b| compare_ordered(cmp, a as i64, b as i64)),
-        Scalar::F64 => lanes.test64(a, b, |a, b| compare_floats(cmp, f64::from_bits(a), f64::from_bits(b))),
+        Scalar::F64 => {
+            lanes.test64(a, b, |a, b| compare_floats(cmp, f64::from_bits(a), f64::from_bits(b)))
+        }
         _ => lanes.test32(a, b, |a, b| compare_ordered(cmp, a, b)),
     }
 }
@@ -206,7 +236,15 @@ pub fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, a: Slot, b: Slot, m:
 
 /// Single-precision operations in a mode that is not hot.
 #[inline(never)]
-pub fn float2_32(lanes: &mut Lanes<'_>, op: Float2, mode: FloatMode, d: Slot, a: Slot, b: Slot, m: u32) {
+pub fn float2_32(
+    lanes: &mut Lanes<'_>,
+    op: Float2,
+    mode: FloatMode,
+    d: Slot,
+    a: Slot,
+    b: Slot,
+    m: u32,
+) {
     lanes.map2_32(d, (a, b), m, |a, b| float::two32(op, mode, a, b));
 }
 

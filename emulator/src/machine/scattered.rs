@@ -74,14 +74,18 @@ pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Vec<Part> {
 pub fn admit(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outcome {
     for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
         let address = part.addresses[lane];
-        if address % u64::from(bytes) != 0 {
+        if !address.is_multiple_of(u64::from(bytes)) {
             return Err(refuse(cx, part, lane, bytes, verb, FaultKind::Misaligned));
         }
         let inside = match part.space {
             Space::Shared => address + u64::from(bytes) <= u64::from(cx.shared_bytes),
             Space::Local => address + u64::from(bytes) <= u64::from(cx.program.local_bytes),
-            Space::Param => address + u64::from(bytes) <= u64::from(cx.program.param_bytes) && verb == Verb::Read,
-            _ => allocation(cx, address).is_some_and(|found| found.contains(address, u64::from(bytes))),
+            Space::Param => {
+                address + u64::from(bytes) <= u64::from(cx.program.param_bytes)
+                    && verb == Verb::Read
+            }
+            _ => allocation(cx, address)
+                .is_some_and(|found| found.contains(address, u64::from(bytes))),
         };
         if !inside {
             let kind = match part.space {
@@ -97,7 +101,14 @@ pub fn admit(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outco
     Ok(())
 }
 
-fn refuse(cx: &Context<'_>, part: &Part, lane: usize, bytes: u32, verb: Verb, kind: FaultKind) -> Box<Fault> {
+fn refuse(
+    cx: &Context<'_>,
+    part: &Part,
+    lane: usize,
+    bytes: u32,
+    verb: Verb,
+    kind: FaultKind,
+) -> Box<Fault> {
     let (space, limit) = match part.space {
         Space::Shared => ("shared", Some(u64::from(cx.shared_bytes))),
         Space::Local => ("local", Some(u64::from(cx.program.local_bytes))),
@@ -111,7 +122,14 @@ fn refuse(cx: &Context<'_>, part: &Part, lane: usize, bytes: u32, verb: Verb, ki
     };
     let access = Access { verb, space, address: part.addresses[lane], size: bytes, limit };
     let lane = Some((cx.warp.index, lane as u32));
-    Box::new(Fault { kind, pc: None, lane, access: Some(access), detail: String::new() })
+    Box::new(Fault {
+        kind,
+        pc: None,
+        callers: Vec::new(),
+        lane,
+        access: Some(access),
+        detail: String::new(),
+    })
 }
 
 fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
@@ -119,8 +137,10 @@ fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
     match (part.space, verb) {
         (Space::Shared, Verb::Update(_)) => counts.shared_atomics += 1,
         (Space::Shared, _) => {
-            let fronts = banks::wavefronts(&part.addresses.map(|address| address as u32), part.lanes, bytes);
-            let counts = if verb == Verb::Read { &mut counts.shared_load } else { &mut counts.shared_store };
+            let fronts =
+                banks::wavefronts(&part.addresses.map(|address| address as u32), part.lanes, bytes);
+            let counts =
+                if verb == Verb::Read { &mut counts.shared_load } else { &mut counts.shared_store };
             counts.requests += 1;
             counts.wavefronts += u64::from(fronts.total);
             counts.ideal += u64::from(fronts.ideal);
@@ -201,7 +221,12 @@ impl Cell<'_> {
 }
 
 /// The word that holds `address` of an admitted lane. Parameters are read elsewhere.
-pub fn cell<'c>(cx: &'c mut Context<'_>, space: Space, lane: usize, address: u64) -> Option<Cell<'c>> {
+pub fn cell<'c>(
+    cx: &'c mut Context<'_>,
+    space: Space,
+    lane: usize,
+    address: u64,
+) -> Option<Cell<'c>> {
     match space {
         Space::Shared => cx.shared.get_mut((address / 4) as usize).map(Cell::Owned),
         Space::Local => cx.local.get_mut((address / 4) as usize * 32 + lane).map(Cell::Owned),
@@ -242,7 +267,13 @@ pub fn write(cx: &mut Context<'_>, space: Space, lane: usize, address: u64, byte
 
 /// `d ← [address]`
 #[inline(never)]
-pub fn load(cx: &mut Context<'_>, element: Element, address: Address, d: [Slot; 4], on: u32) -> Outcome {
+pub fn load(
+    cx: &mut Context<'_>,
+    element: Element,
+    address: Address,
+    d: [Slot; 4],
+    on: u32,
+) -> Outcome {
     for part in parts(cx, address, on) {
         admit(cx, &part, element.total(), Verb::Read)?;
         for (index, slot) in (0u64..).zip(d).take(usize::from(element.count)) {
@@ -260,7 +291,13 @@ pub fn load(cx: &mut Context<'_>, element: Element, address: Address, d: [Slot; 
 
 /// `[address] ← a`
 #[inline(never)]
-pub fn store(cx: &mut Context<'_>, element: Element, address: Address, a: [Slot; 4], on: u32) -> Outcome {
+pub fn store(
+    cx: &mut Context<'_>,
+    element: Element,
+    address: Address,
+    a: [Slot; 4],
+    on: u32,
+) -> Outcome {
     for part in parts(cx, address, on) {
         admit(cx, &part, element.total(), Verb::Write)?;
         for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {

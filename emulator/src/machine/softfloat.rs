@@ -59,9 +59,17 @@ impl Format {
         match biased {
             0 => Value::Finite(negative, u128::from(fraction), lowest),
             biased if biased == 2 * self.max_exponent + 1 => {
-                if fraction == 0 { Value::Infinite(negative) } else { Value::Nan }
+                if fraction == 0 {
+                    Value::Infinite(negative)
+                } else {
+                    Value::Nan
+                }
             }
-            biased => Value::Finite(negative, u128::from(fraction | 1 << (self.precision - 1)), lowest + biased - 1),
+            biased => Value::Finite(
+                negative,
+                u128::from(fraction | 1 << (self.precision - 1)),
+                lowest + biased - 1,
+            ),
         }
     }
 
@@ -112,7 +120,9 @@ impl Format {
         match value {
             Value::Nan => self.nan(),
             Value::Infinite(negative) => self.infinity(negative),
-            Value::Finite(negative, mantissa, exponent) => self.round(negative, mantissa, exponent, mode),
+            Value::Finite(negative, mantissa, exponent) => {
+                self.round(negative, mantissa, exponent, mode)
+            }
         }
     }
 
@@ -121,8 +131,11 @@ impl Format {
         let (a, b, c) = (self.decode(a), self.decode(b), self.decode(c));
         let product = match (a, b) {
             (Value::Nan, _) | (_, Value::Nan) => Value::Nan,
-            (Value::Finite(_, 0, _), Value::Infinite(_)) | (Value::Infinite(_), Value::Finite(_, 0, _)) => Value::Nan,
-            (Value::Infinite(x), Value::Infinite(y) | Value::Finite(y, ..)) => Value::Infinite(x != y),
+            (Value::Finite(_, 0, _), Value::Infinite(_))
+            | (Value::Infinite(_), Value::Finite(_, 0, _)) => Value::Nan,
+            (Value::Infinite(x), Value::Infinite(y) | Value::Finite(y, ..)) => {
+                Value::Infinite(x != y)
+            }
             (Value::Finite(x, ..), Value::Infinite(y)) => Value::Infinite(x != y),
             (Value::Finite(x, m, e), Value::Finite(y, n, f)) => Value::Finite(x != y, m * n, e + f),
         };
@@ -130,7 +143,9 @@ impl Format {
             (Value::Nan, _) | (_, Value::Nan) => self.nan(),
             (Value::Infinite(x), Value::Infinite(y)) if x != y => self.nan(),
             (Value::Infinite(x), _) | (_, Value::Infinite(x)) => self.infinity(x),
-            (Value::Finite(x, m, e), Value::Finite(y, n, f)) => self.add((x, m, e), (y, n, f), mode),
+            (Value::Finite(x, m, e), Value::Finite(y, n, f)) => {
+                self.add((x, m, e), (y, n, f), mode)
+            }
         }
     }
 
@@ -143,7 +158,8 @@ impl Format {
             _ if a.2 >= b.2 => (a, b),
             _ => (b, a),
         };
-        let low_mantissa = if low.1 == 0 { 0 } else { shift_sticky(low.1, (high.2 - low.2) as u32) };
+        let low_mantissa =
+            if low.1 == 0 { 0 } else { shift_sticky(low.1, (high.2 - low.2) as u32) };
         let (sign, sum) = if high.0 == low.0 {
             (high.0, high.1 + low_mantissa)
         } else if high.1 >= low_mantissa {
@@ -160,12 +176,15 @@ impl Format {
 
     /// `a ÷ b`; `None` if an operand is zero, infinite or NaN, where no rounding happens.
     pub fn divide(self, a: u64, b: u64, mode: Rounding) -> Option<u64> {
-        let (Value::Finite(x, m, e), Value::Finite(y, n, f)) = (self.decode(a), self.decode(b)) else { return None };
+        let (Value::Finite(x, m, e), Value::Finite(y, n, f)) = (self.decode(a), self.decode(b))
+        else {
+            return None;
+        };
         if m == 0 || n == 0 {
             return None;
         }
         let (_, m, e) = at_top((x, m, e));
-        let quotient = m / n << 1 | u128::from(m % n != 0);
+        let quotient = ((m / n) << 1) | u128::from(m % n != 0);
         Some(self.round(x != y, quotient, e - f - 1, mode))
     }
 
@@ -181,7 +200,7 @@ impl Format {
             e -= 1;
         }
         let root = m.isqrt();
-        Some(self.round(false, root << 1 | u128::from(root * root != m), e / 2 - 1, mode))
+        Some(self.round(false, (root << 1) | u128::from(root * root != m), e / 2 - 1, mode))
     }
 }
 
@@ -212,8 +231,9 @@ mod tests {
 
     /// Bit patterns whose exponents are near each other often enough to cancel and to align.
     fn near() -> impl Strategy<Value = u64> {
-        (any::<bool>(), 1000u64..1060, any::<u64>())
-            .prop_map(|(sign, exponent, fraction)| u64::from(sign) << 63 | exponent << 52 | fraction >> 12)
+        (any::<bool>(), 1000u64..1060, any::<u64>()).prop_map(|(sign, exponent, fraction)| {
+            u64::from(sign) << 63 | exponent << 52 | fraction >> 12
+        })
     }
 
     fn doubles() -> impl Strategy<Value = u64> {
@@ -263,7 +283,10 @@ mod tests {
     #[test]
     fn halves() {
         let half = |value: f32| F16.encode(F32.decode(u64::from(value.to_bits())), NEAREST);
-        assert_eq!((half(1.0), half(65504.0), half(65520.0), half(-2.0)), (0x3c00, 0x7bff, 0x7c00, 0xc000));
+        assert_eq!(
+            (half(1.0), half(65504.0), half(65520.0), half(-2.0)),
+            (0x3c00, 0x7bff, 0x7c00, 0xc000)
+        );
         assert_eq!((half(5.960_464_5e-8), half(f32::NAN)), (0x0001, 0x7fff));
     }
 }

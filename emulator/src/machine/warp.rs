@@ -48,8 +48,15 @@ pub struct Warp {
 impl Warp {
     /// A warp whose first `lanes` lanes are threads, at the first instruction.
     pub fn new(index: u32, lanes: u32) -> Self {
-        let mut warp =
-            Self { pc: 0, active: 0, reconverge: NOWHERE, live: 0, state: State::Ready, index, stack: Vec::new() };
+        let mut warp = Self {
+            pc: 0,
+            active: 0,
+            reconverge: NOWHERE,
+            live: 0,
+            state: State::Ready,
+            index,
+            stack: Vec::new(),
+        };
         warp.restart(lanes);
         warp
     }
@@ -103,6 +110,11 @@ impl Warp {
     pub fn call(&mut self, target: u32, back: u32, lanes: u32) {
         self.push(back, self.active, self.reconverge, true);
         (self.pc, self.active, self.reconverge) = (target, lanes, NOWHERE);
+    }
+
+    /// The call instructions that the active lanes are inside of, innermost first.
+    pub fn callers(&self) -> Vec<u32> {
+        self.stack.iter().rev().filter(|entry| entry.is_call).map(|entry| entry.pc - 1).collect()
     }
 
     /// `lanes` return to the caller, or exit if there is none.

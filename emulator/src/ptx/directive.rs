@@ -34,7 +34,10 @@ impl<'a> Parser<'a> {
                     return Ok(());
                 }
                 Token::Dot(word) => {
-                    return Err(PtxError::unsupported(self.line(), format!("unsupported PTX directive '.{word}'")));
+                    return Err(PtxError::unsupported(
+                        self.line(),
+                        format!("unsupported PTX directive '.{word}'"),
+                    ));
                 }
                 _ => return Err(self.unexpected("a definition")),
             }
@@ -85,11 +88,19 @@ impl<'a> Parser<'a> {
                 }
                 // An array may be said to be managed or to have attributes; storage is the same.
                 "attribute" => {
-                    return Err(PtxError::unsupported(line, "unsupported PTX directive '.attribute'"));
+                    return Err(PtxError::unsupported(
+                        line,
+                        "unsupported PTX directive '.attribute'",
+                    ));
                 }
                 word => match Type::from_word(word) {
                     Some(found) => ty = Some(found),
-                    None => return Err(PtxError::unsupported(line, format!("unsupported PTX directive '.{word}'"))),
+                    None => {
+                        return Err(PtxError::unsupported(
+                            line,
+                            format!("unsupported PTX directive '.{word}'"),
+                        ));
+                    }
                 },
             }
         }
@@ -115,7 +126,9 @@ impl<'a> Parser<'a> {
             bytes = bytes.and_then(|bytes| bytes.checked_mul(count));
         }
         let bytes = match bytes.map(u32::try_from) {
-            Some(Err(_)) => return Err(PtxError::unsupported(line, format!("variable '{name}' is too large"))),
+            Some(Err(_)) => {
+                return Err(PtxError::unsupported(line, format!("variable '{name}' is too large")));
+            }
             Some(Ok(bytes)) => Some(bytes),
             None => None,
         };
@@ -173,7 +186,10 @@ impl<'a> Parser<'a> {
             Token::Word(name) => {
                 self.bump();
                 if self.peek() == Token::Punct(b'(') {
-                    return Err(PtxError::unsupported(self.line(), format!("unsupported initialiser '{name}(…)'")));
+                    return Err(PtxError::unsupported(
+                        self.line(),
+                        format!("unsupported initialiser '{name}(…)'"),
+                    ));
                 }
                 Init::Address(name, self.offset()?)
             }
@@ -217,11 +233,22 @@ impl<'a> Parser<'a> {
                     self.skip_to_semicolon()?;
                 }
                 Token::Dot(word) => {
-                    return Err(PtxError::unsupported(self.line(), format!("unsupported PTX directive '.{word}'")));
+                    return Err(PtxError::unsupported(
+                        self.line(),
+                        format!("unsupported PTX directive '.{word}'"),
+                    ));
                 }
                 Token::Punct(b';') => {
                     self.bump();
-                    return Ok(Function { name, is_entry, params, returns, bounds, body: None, line });
+                    return Ok(Function {
+                        name,
+                        is_entry,
+                        params,
+                        returns,
+                        bounds,
+                        body: None,
+                        line,
+                    });
                 }
                 Token::Punct(b'{') => {
                     let body = Some(self.body()?);

@@ -146,20 +146,29 @@ impl<'a> Lexer<'a> {
         let word = self.word_from(start);
         let malformed = |line| PtxError::invalid(line, format!("malformed number '{word}'"));
         if let Some(hex) = word.strip_prefix("0f").or_else(|| word.strip_prefix("0F")) {
-            return u32::from_str_radix(hex, 16).map(Token::Float32).map_err(|_| malformed(self.line));
+            return u32::from_str_radix(hex, 16)
+                .map(Token::Float32)
+                .map_err(|_| malformed(self.line));
         }
         if let Some(hex) = word.strip_prefix("0d").or_else(|| word.strip_prefix("0D")) {
-            return u64::from_str_radix(hex, 16).map(Token::Float64).map_err(|_| malformed(self.line));
+            return u64::from_str_radix(hex, 16)
+                .map(Token::Float64)
+                .map_err(|_| malformed(self.line));
         }
         if self.peek(0) == b'.' && self.peek(1).is_ascii_digit() {
             self.at += 1;
             self.word_from(start);
-            if self.text[start..self.at].ends_with(['e', 'E']) && matches!(self.peek(0), b'+' | b'-') {
+            if self.text[start..self.at].ends_with(['e', 'E'])
+                && matches!(self.peek(0), b'+' | b'-')
+            {
                 self.at += 1;
                 self.word_from(start);
             }
             let text = &self.text[start..self.at];
-            return text.parse::<f64>().map(|value| Token::Float64(value.to_bits())).map_err(|_| malformed(self.line));
+            return text
+                .parse::<f64>()
+                .map(|value| Token::Float64(value.to_bits()))
+                .map_err(|_| malformed(self.line));
         }
         let digits = word.trim_end_matches(['U', 'u']);
         let (digits, radix) = match digits.as_bytes() {
@@ -232,7 +241,10 @@ mod tests {
 
     #[test]
     fn what_is_malformed_is_named_with_its_line() {
-        assert_eq!(tokenize("\n0fXYZ").unwrap_err().to_string(), "malformed number '0fXYZ' at line 2");
+        assert_eq!(
+            tokenize("\n0fXYZ").unwrap_err().to_string(),
+            "malformed number '0fXYZ' at line 2"
+        );
         assert_eq!(tokenize("\"abc").unwrap_err().to_string(), "string is never closed at line 1");
     }
 }

@@ -44,7 +44,11 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect(&mut self, punct: u8) -> Result<(), PtxError> {
-        if self.eat(punct) { Ok(()) } else { Err(self.unexpected(&format!("'{}'", char::from(punct)))) }
+        if self.eat(punct) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{}'", char::from(punct))))
+        }
     }
 
     pub(super) fn eat_dot(&mut self, word: &str) -> bool {
@@ -79,7 +83,8 @@ impl<'a> Parser<'a> {
 
     pub(super) fn unsigned(&mut self) -> Result<u32, PtxError> {
         let line = self.line();
-        u32::try_from(self.integer()?).map_err(|_| PtxError::invalid(line, "number does not fit in 32 bits"))
+        u32::try_from(self.integer()?)
+            .map_err(|_| PtxError::invalid(line, "number does not fit in 32 bits"))
     }
 
     /// An error that says what stands here and what was wanted.
@@ -119,7 +124,10 @@ impl<'a> Parser<'a> {
                     self.bump();
                     let line = self.line();
                     if self.integer()? != 64 {
-                        return Err(PtxError::unsupported(line, "unsupported '.address_size': only 64 is emulated"));
+                        return Err(PtxError::unsupported(
+                            line,
+                            "unsupported '.address_size': only 64 is emulated",
+                        ));
                     }
                 }
                 Token::Dot("file") => {
@@ -129,6 +137,11 @@ impl<'a> Parser<'a> {
                 Token::Dot("section") => self.skip_section()?,
                 Token::Dot("pragma") | Token::Dot("alias") => self.skip_to_semicolon()?,
                 Token::Punct(b';') => {
+                    self.bump();
+                }
+                // A label between debug sections.
+                Token::Word(_) if self.peek_second() == Token::Punct(b':') => {
+                    self.bump();
                     self.bump();
                 }
                 Token::Dot(_) => self.definition(&mut module)?,
@@ -183,7 +196,9 @@ impl<'a> Parser<'a> {
         loop {
             match self.bump() {
                 Token::Punct(b';') => return Ok(()),
-                Token::End => return Err(PtxError::invalid(line, "statement is never ended by ';'")),
+                Token::End => {
+                    return Err(PtxError::invalid(line, "statement is never ended by ';'"));
+                }
                 _ => {}
             }
         }
@@ -214,7 +229,10 @@ mod tests {
         assert_eq!((module.variables[1].space, module.variables[1].bytes), (Space::Shared, None));
         assert_eq!(module.variables[2].init, [Init::Address("table", 4)]);
         let kernel = &module.functions[0];
-        assert_eq!(kernel.params.iter().map(|p| p.variable.bytes).collect::<Vec<_>>(), [Some(8), Some(16)]);
+        assert_eq!(
+            kernel.params.iter().map(|p| p.variable.bytes).collect::<Vec<_>>(),
+            [Some(8), Some(16)]
+        );
         assert_eq!(kernel.bounds.max_threads, Some([256, 1, 1]));
         let body = kernel.body.as_ref().unwrap();
         let Statement::Instruction(branch) = &body[3] else { panic!("{body:?}") };

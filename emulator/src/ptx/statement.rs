@@ -50,7 +50,11 @@ impl<'a> Parser<'a> {
         Ok(Statement::Label(name, line))
     }
 
-    fn local_directive(&mut self, word: &'a str, body: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
+    fn local_directive(
+        &mut self,
+        word: &'a str,
+        body: &mut Vec<Statement<'a>>,
+    ) -> Result<(), PtxError> {
         match word {
             "reg" => {
                 self.bump();
@@ -64,7 +68,12 @@ impl<'a> Parser<'a> {
             "shared" | "local" | "param" | "global" | "const" => {
                 body.extend(self.variables(false)?.into_iter().map(Statement::Variable));
             }
-            _ => return Err(PtxError::unsupported(self.line(), format!("unsupported PTX directive '.{word}'"))),
+            _ => {
+                return Err(PtxError::unsupported(
+                    self.line(),
+                    format!("unsupported PTX directive '.{word}'"),
+                ));
+            }
         }
         Ok(())
     }
@@ -72,7 +81,10 @@ impl<'a> Parser<'a> {
     fn registers(&mut self) -> Result<Statement<'a>, PtxError> {
         let Token::Dot(word) = self.peek() else { return Err(self.unexpected("a register type")) };
         let Some(ty) = Type::from_word(word).filter(|ty| ty.bytes() <= 8) else {
-            return Err(PtxError::unsupported(self.line(), format!("unsupported register type '.{word}'")));
+            return Err(PtxError::unsupported(
+                self.line(),
+                format!("unsupported register type '.{word}'"),
+            ));
         };
         self.bump();
         let mut names = Vec::new();
@@ -168,7 +180,9 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Operand::Not(self.word()?)
             }
-            Token::Punct(b'-') | Token::Integer(_) | Token::Float32(_) | Token::Float64(_) => self.number()?,
+            Token::Punct(b'-') | Token::Integer(_) | Token::Float32(_) | Token::Float64(_) => {
+                self.number()?
+            }
             Token::Word("_") => {
                 self.bump();
                 Operand::Sink
@@ -215,9 +229,7 @@ impl<'a> Parser<'a> {
             }
             _ => (AddressBase::Absolute, self.integer()?),
         };
-        if self.eat(b'+') {
-            offset += self.integer()?;
-        } else if self.peek() == Token::Punct(b'-') {
+        if self.eat(b'+') || self.peek() == Token::Punct(b'-') {
             offset += self.integer()?;
         }
         self.expect(b']')?;

@@ -10,7 +10,10 @@ use crate::error::{Failure, Result};
 ///
 /// # Errors
 /// A GPU that was asked for and is not there, or a driver that is there and broken (exit code 107).
-pub(super) fn is_emulated(backend: Backend, probe: impl FnOnce() -> Result<DriverProbe>) -> Result<bool> {
+pub(super) fn is_emulated(
+    backend: Backend,
+    probe: impl FnOnce() -> Result<DriverProbe>,
+) -> Result<bool> {
     if backend == Backend::Emulator {
         return Ok(true);
     }
@@ -41,8 +44,12 @@ fn remedy(code: u32) -> &'static str {
         3 => "Its kernel module is not loaded: check `nvidia-smi` and `lsmod | grep nvidia`.",
         46 => "The device is busy or unavailable: look for another process with `nvidia-smi`.",
         802 => "The system is not ready for CUDA: check that nvidia-fabricmanager runs.",
-        803 => "The library and the kernel module are of different versions: reboot after a driver update.",
-        804 => "The compatibility libraries do not fit this device: remove cuda-compat from LD_LIBRARY_PATH.",
+        803 => {
+            "The library and the kernel module are of different versions: reboot after a driver update."
+        }
+        804 => {
+            "The compatibility libraries do not fit this device: remove cuda-compat from LD_LIBRARY_PATH."
+        }
         _ => "Check that `nvidia-smi` works.",
     }
 }
@@ -61,7 +68,10 @@ mod tests {
         assert_eq!(decide(Backend::Auto, DriverProbe::Devices(Vec::new())), Ok(false));
         assert!(decide(Backend::Auto, DriverProbe::NoDevice).is_err());
         assert!(decide(Backend::Cuda, DriverProbe::Absent).is_err());
-        assert_eq!(is_emulated(Backend::Emulator, || unreachable!("the driver is not asked")), Ok(true));
+        assert_eq!(
+            is_emulated(Backend::Emulator, || unreachable!("the driver is not asked")),
+            Ok(true)
+        );
     }
 
     #[test]

@@ -19,7 +19,8 @@ impl Progress {
     pub(super) fn new(total: usize, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !quiet).then(|| {
-            let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+            let bar =
+                ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {eta} left  {msg}");
             bar.set_style(style.expect("the template is valid"));
             bar.enable_steady_tick(Duration::from_millis(200));

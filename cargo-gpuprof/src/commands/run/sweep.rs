@@ -28,7 +28,12 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// Files or standard output that cannot be written; what was measured is in `run`.
-    pub(super) fn run(&mut self, checked: &[Checked], run: &mut Run, out: &mut impl Write) -> Result<()> {
+    pub(super) fn run(
+        &mut self,
+        checked: &[Checked],
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
         let total = checked.iter().map(|c| c.planned.configurations.len()).sum();
         let mut progress = Progress::new(total, self.quiet);
         self.event(&Event::run_started(&run.id, &run.provenance, checked.len(), total), out)?;

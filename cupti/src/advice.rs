@@ -1,0 +1,178 @@
+//! What a CUPTI code means to the person who met it: the cause, how to check it, what to do.
+
+use crate::Code;
+
+/// Cause, check and remedy of a [`Code`], each one sentence or command for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// Why CUPTI answered so.
+    pub cause: &'static str,
+    /// How to see that this is the cause.
+    pub check: &'static str,
+    /// What makes it go away.
+    pub remedy: &'static str,
+}
+
+const fn advice(cause: &'static str, check: &'static str, remedy: &'static str) -> Advice {
+    Advice { cause, check, remedy }
+}
+
+impl Code {
+    /// The advice for this code. Total: a code without its own gets the general one.
+    #[must_use]
+    #[allow(clippy::too_many_lines)] // A table: one row a code.
+    pub const fn advice(self) -> Advice {
+        match self {
+            Self::Success => advice("nothing failed", "-", "-"),
+            Self::InsufficientPrivileges => advice(
+                "the driver lets only administrators read GPU performance counters",
+                "grep RmProfilingAdminOnly /proc/driver/nvidia/params (1 means locked)",
+                "run as root or with CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on); in a container, start it with \
+                 --cap-add=SYS_ADMIN; or, for everybody, put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` \
+                 into /etc/modprobe.d/ and reboot (https://developer.nvidia.com/ERR_NVGPUCTRPERM)",
+            ),
+            Self::HardwareBusy => advice(
+                "another tool holds the GPU's performance counters (DCGM, Nsight, another gpuprof)",
+                "nvidia-smi (processes); systemctl status nvidia-dcgm; pgrep -a 'ncu|nsys|dcgm'",
+                "stop it, or pause DCGM's profiling with `dcgmi profile --pause` and resume it afterwards with \
+                 `dcgmi profile --resume`",
+            ),
+            Self::VirtualizedDeviceInsufficientPrivileges => advice(
+                "this is a virtual GPU whose host does not let the guest read counters",
+                "nvidia-smi -q | grep -A2 -i virtualization",
+                "have the host's administrator enable profiling for this VM (vGPU parameter \
+                 enable_profiling=1), then restart the VM",
+            ),
+            Self::VirtualizedDeviceNotSupported => advice(
+                "CUPTI does not support this kind of virtual GPU",
+                "nvidia-smi -q | grep -A2 -i virtualization",
+                "profile on bare metal or with a passed-through GPU",
+            ),
+            Self::MigDeviceNotSupported => advice(
+                "this MIG slice does not let CUPTI read its counters",
+                "nvidia-smi -L (MIG lines)",
+                "use a compute instance that owns its whole GPU instance, or turn MIG off with `nvidia-smi -mig 0`",
+            ),
+            Self::ConfidentialComputingNotSupported => advice(
+                "the GPU runs in confidential-computing mode, which hides the counters",
+                "nvidia-smi conf-compute -f",
+                "profile on a GPU without confidential computing, or in its devtools mode",
+            ),
+            Self::CmpDeviceNotSupported => advice(
+                "this is a CMP mining card; its counters are fused off",
+                "nvidia-smi -L",
+                "profile on another GPU",
+            ),
+            Self::SliDeviceNotSupported => advice(
+                "the GPU is part of an SLI group",
+                "nvidia-smi -q | grep -i sli",
+                "turn SLI off in the X configuration and restart the display server",
+            ),
+            Self::WslDeviceNotSupported => advice(
+                "this Windows Subsystem for Linux set-up does not expose the counters",
+                "nvidia-smi (driver version on the Windows side)",
+                "update the Windows driver and allow counters in the NVIDIA Control Panel (Developer → Manage GPU \
+                 Performance Counters), or profile on Linux",
+            ),
+            Self::InvalidChipName => advice(
+                "this CUPTI does not know the GPU's chip",
+                "compare the device's chip with the list of chips that this CUPTI supports",
+                "install a newer CUPTI (`pip install --upgrade nvidia-cuda-cupti`)",
+            ),
+            Self::OldProfilerApiInitialized | Self::LegacyProfilerNotSupported => advice(
+                "something in this process uses CUPTI's older event or profiler API, which excludes this one",
+                "env | grep -E 'CUDA_INJECTION|COMPUTE_PROFILE|NVTX_INJECTION'",
+                "run without that tool or library (TAU, Score-P, an old framework profiler)",
+            ),
+            Self::MultipleSubscribersNotSupported => advice(
+                "another CUPTI client is attached to this process (ncu, nsys, cuda-gdb, a framework's profiler)",
+                "env | grep -E 'CUDA_INJECTION|LD_PRELOAD|NSYS|NV_NSIGHT'",
+                "run without that tool",
+            ),
+            Self::NotSupported => advice(
+                "these metrics cannot be collected together, or not on this chip",
+                "build a config image of each metric alone",
+                "collect them in separate groups (pcie__ metrics cannot join SM or DRAM ones)",
+            ),
+            Self::InvalidMetricName | Self::InvalidMetricId => advice(
+                "the chip has no metric of this name, or the name lacks its roll-up",
+                "cargo gpuprof metrics --chip CHIP NAME",
+                "take a name from the catalogue and append a roll-up such as .sum or .avg",
+            ),
+            Self::InvalidParameter => advice(
+                "CUPTI refused an argument; it also says so for an unknown metric name and for a struct larger than \
+                 it knows",
+                "validate the metric names; compare the CUPTI version with the driver's CUDA version",
+                "correct the names, or install the CUPTI of the driver's CUDA major version",
+            ),
+            Self::NotInitialized => advice(
+                "CUPTI could not initialise: libnvperf_host.so is not loadable, or a call that needs a GPU came \
+                 without one",
+                "ls the folder of libcupti for libnvperf_host.so; nvidia-smi",
+                "reinstall CUPTI with its nvperf libraries; run collection on a machine with a GPU",
+            ),
+            Self::Unknown => advice(
+                "CUPTI failed inside, as it does without a CUDA driver or with one of another major version",
+                "nvidia-smi (driver and CUDA version); cuptiGetVersion",
+                "install the CUPTI of the driver's CUDA major version; 13.2 and newer do nothing without a driver",
+            ),
+            Self::InvalidContext | Self::InvalidDevice => advice(
+                "the CUDA context or device handed to CUPTI is not one of the driver's",
+                "CUDA_VISIBLE_DEVICES; whether an emulated driver is loaded",
+                "profile with the context of a GPU of the system's driver",
+            ),
+            Self::InvalidOperation => advice(
+                "the call came out of order, or another profiling session is open on this context",
+                "whether a session is already open in this process",
+                "close it first; otherwise this is a mistake in gpuprof: please report it",
+            ),
+            Self::OutOfMemory => advice(
+                "there was no memory for the counter buffers",
+                "nvidia-smi (free memory); free -m",
+                "collect fewer ranges or metrics at once, or free device memory",
+            ),
+            Self::MaxLimitReached | Self::ParameterSizeNotSufficient => advice(
+                "more ranges or counters were asked for than the counter data image holds",
+                "the number of ranges pushed in one pass",
+                "raise the maximum number of ranges of the session",
+            ),
+            Self::Hardware => advice(
+                "the GPU reported a hardware error while its counters were read",
+                "dmesg | grep -i xid; nvidia-smi -q -d ECC",
+                "reset or replace the GPU; run again",
+            ),
+            Self::ApiNotImplemented | Self::NotCompatible | Self::CudaCompilerNotCompatible => advice(
+                "this CUPTI and this driver do not fit together",
+                "nvidia-smi (CUDA version); cuptiGetVersion",
+                "install the CUPTI of the driver's CUDA major version",
+            ),
+            _ => advice(
+                "CUPTI answered with a code that profiling ranges does not normally meet",
+                "nvidia-smi; cuptiGetVersion",
+                "report it with the output of `cargo gpuprof doctor`",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_cause_a_check_and_a_remedy() {
+        for code in Code::NAMED.iter().copied().chain([Code::Other(77)]) {
+            let Advice { cause, check, remedy } = code.advice();
+            assert!(!cause.is_empty() && !check.is_empty() && !remedy.is_empty(), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_codes_that_users_meet_have_advice_of_their_own() {
+        let general = Code::Other(77).advice();
+        for number in [1, 15, 17, 26, 27, 33, 35, 36, 38, 39, 40, 41, 42, 43, 44, 45, 46, 999] {
+            let code = Code::from_number(number);
+            assert_ne!(code.advice(), general, "{code}");
+        }
+    }
+}

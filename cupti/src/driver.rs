@@ -1,0 +1,138 @@
+//! The CUDA driver that CUPTI will talk to.
+//!
+//! CUPTI opens `libcuda.so.1` by that name, whatever driver the process uses itself (an emulated one, say). So the same
+//! name is opened here, and nothing of CUPTI that needs a GPU is called before its `cuInit` succeeded.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::OnceLock;
+
+use crate::library::Library;
+
+/// A driver that answered `cuInit` and has a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Driver {
+    /// The newest CUDA version that it supports, as in `cuDriverGetVersion`: 13000 for 13.0.
+    pub version: u32,
+    /// How many devices it shows.
+    pub devices: u32,
+}
+
+/// Why no driver answers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DriverProblem {
+    /// `libcuda.so.1` cannot be loaded.
+    #[error("no CUDA driver is installed (libcuda.so.1: {reason})")]
+    NotInstalled {
+        /// The linker's words.
+        reason: String,
+    },
+    /// It is a file of that name without the driver's functions.
+    #[error("libcuda.so.1 has no function {symbol}: it is not a CUDA driver")]
+    NotADriver {
+        /// The function.
+        symbol: &'static str,
+    },
+    /// `cuInit` failed.
+    #[error("cuInit failed with {code}: {}", cause(*code))]
+    Init {
+        /// The `CUresult`.
+        code: u32,
+    },
+    /// The driver works and shows no device.
+    #[error("the CUDA driver shows no device; check nvidia-smi and CUDA_VISIBLE_DEVICES")]
+    NoDevice,
+}
+
+const fn cause(code: u32) -> &'static str {
+    match code {
+        34 => "this libcuda is the toolkit's stub; put the driver's folder first",
+        100 => "no CUDA device is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES",
+        802 => "the system is not ready; start nvidia-fabricmanager",
+        803 => "driver library and kernel module differ; reboot after the driver update",
+        804 => {
+            "forward compatibility does not cover this GPU; remove the compat folder from the library path"
+        }
+        _ => "the driver does not start; check nvidia-smi and dmesg",
+    }
+}
+
+/// Starts the driver and counts its devices. The first call costs what `cuInit` costs, up to a tenth of a second.
+///
+/// # Errors
+/// Where no driver is installed, or it does not start, or it shows no device.
+pub fn probe() -> Result<Driver, DriverProblem> {
+    let driver = Functions::open()?;
+    // SAFETY: cuInit takes flags, which must be 0.
+    check(unsafe { (driver.init)(0) })?;
+    let (mut devices, mut version) = (0, 0);
+    // SAFETY: the driver is initialised; it writes one int.
+    check(unsafe { (driver.device_count)(&raw mut devices) })?;
+    // SAFETY: as above.
+    check(unsafe { (driver.version)(&raw mut version) })?;
+    match u32::try_from(devices) {
+        Ok(devices) if devices > 0 => {
+            Ok(Driver { version: u32::try_from(version).unwrap_or(0), devices })
+        }
+        _ => Err(DriverProblem::NoDevice),
+    }
+}
+
+/// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG slice.
+/// Empty where it has no such device.
+pub(crate) fn uuids(ordinal: usize) -> Result<Vec<[u8; 16]>, DriverProblem> {
+    probe()?;
+    let driver = Functions::open()?;
+    let (mut device, Ok(ordinal)) = (0, c_int::try_from(ordinal)) else {
+        return Ok(Vec::new());
+    };
+    // SAFETY: probe() initialised the driver; it writes one int.
+    if unsafe { (driver.device)(&raw mut device, ordinal) } != 0 {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for of in [driver.uuid, driver.uuid_of_slice] {
+        let mut uuid = [0; 16];
+        // SAFETY: `device` came from cuDeviceGet; a CUuuid is 16 bytes.
+        if unsafe { of(&raw mut uuid, device) } == 0 {
+            found.push(uuid);
+        }
+    }
+    Ok(found)
+}
+
+fn check(code: u32) -> Result<(), DriverProblem> {
+    if code == 0 { Ok(()) } else { Err(DriverProblem::Init { code }) }
+}
+
+struct Functions {
+    init: unsafe extern "C" fn(c_uint) -> u32,
+    device_count: unsafe extern "C" fn(*mut c_int) -> u32,
+    version: unsafe extern "C" fn(*mut c_int) -> u32,
+    device: unsafe extern "C" fn(*mut c_int, c_int) -> u32,
+    uuid: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
+    uuid_of_slice: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
+}
+
+impl Functions {
+    fn open() -> Result<&'static Self, DriverProblem> {
+        static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+        if let Some(functions) = FUNCTIONS.get() {
+            return Ok(functions);
+        }
+        let driver = Library::open("libcuda.so.1".as_ref())
+            .map_err(|reason| DriverProblem::NotInstalled { reason })?;
+        let missing = |symbol| DriverProblem::NotADriver { symbol };
+        // SAFETY: the types are those of cuda.h, with CUresult and CUdevice as the integers that they are.
+        let functions = unsafe {
+            Self {
+                init: driver.symbol("cuInit").map_err(missing)?,
+                device_count: driver.symbol("cuDeviceGetCount").map_err(missing)?,
+                version: driver.symbol("cuDriverGetVersion").map_err(missing)?,
+                device: driver.symbol("cuDeviceGet").map_err(missing)?,
+                uuid: driver.symbol("cuDeviceGetUuid").map_err(missing)?,
+                uuid_of_slice: driver.symbol("cuDeviceGetUuid_v2").map_err(missing)?,
+            }
+        };
+        Ok(FUNCTIONS.get_or_init(|| functions))
+    }
+}

@@ -1,0 +1,212 @@
+//! CUPTI's host API: everything about metrics that needs no GPU.
+//!
+//! Comes in: a chip's name and, where it came from a device, its counter availability image. Goes out: the catalogue of
+//! the chip's metrics, the validation of names, config images, pass counts, and values read from counter data.
+//!
+//! A host object keeps every metric that was added to it, and a refused addition spoils it. So the [`Host`] itself is
+//! only asked, never added to: each config image is built on an object of its own (a millisecond).
+
+mod catalogue;
+mod config;
+mod counter_data;
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char};
+use std::path::PathBuf;
+use std::ptr::{self, NonNull};
+use std::sync::Mutex;
+
+use cudarc::cupti::sys;
+
+pub use catalogue::{MetricKind, MetricProblem, Properties};
+pub use config::ConfigProblem;
+pub use counter_data::EvaluateError;
+
+use crate::abi::{Call, Functions};
+use crate::locate::{self, Location};
+use crate::{Failure, LoadError};
+
+/// A loaded CUPTI. A handle: copies are the same library.
+#[derive(Clone, Copy)]
+pub struct HostApi {
+    pub(crate) functions: &'static Functions,
+}
+
+impl HostApi {
+    /// Makes a CUPTI that was found ready for use. One process uses one CUPTI; loading the same again is free.
+    ///
+    /// # Errors
+    /// [`LoadError::TooOld`] before 12.6; [`LoadError::NeedsDriver`] for a version that crashes or fails
+    /// where no driver answers, before anything of it is called; [`LoadError::MissingSymbol`]; [`LoadError::AnotherLoaded`].
+    ///
+    /// # Panics
+    /// If another thread panicked in here.
+    pub fn load(location: &Location) -> Result<Self, LoadError> {
+        static LOADED: Mutex<Option<(PathBuf, &'static Functions)>> = Mutex::new(None);
+        locate::refuse(location)?;
+        let mut loaded = LOADED.lock().expect("nothing panics while it is held");
+        if let Some((path, functions)) = &*loaded {
+            return if path == location.path() {
+                Ok(Self { functions })
+            } else {
+                let (wanted, loaded) = (location.path().into(), path.clone());
+                Err(LoadError::AnotherLoaded { wanted, loaded })
+            };
+        }
+        let functions = Functions::resolve(location.library).map_err(|symbol| {
+            LoadError::MissingSymbol { path: location.path().into(), symbol }
+        })?;
+        let functions: &'static Functions = Box::leak(Box::new(functions));
+        *loaded = Some((location.path().into(), functions));
+        Ok(Self { functions })
+    }
+
+    /// The chips that this CUPTI knows, such as `GH100`.
+    ///
+    /// # Errors
+    /// Whatever CUPTI answers.
+    pub fn chips(&self) -> Result<Vec<String>, Failure> {
+        let mut call = Call::<sys::CUpti_Profiler_Host_GetSupportedChips_Params>::new();
+        // SAFETY: a host function; CUPTI owns the list.
+        unsafe { self.functions.host_chips.call(&mut call) }?;
+        // SAFETY: on success the pointer is to `numChips` strings that live as long as the library.
+        Ok(unsafe { strings((*call.out()).ppChipNames, (*call.out()).numChips) })
+    }
+
+    /// How many hardware counters, `_sass_` metrics aside, one pass of `chip` takes at most.
+    ///
+    /// # Errors
+    /// Whatever CUPTI answers, such as [`crate::Code::InvalidParameter`] for an unknown chip.
+    pub fn metrics_per_pass(&self, chip: &str) -> Result<usize, Failure> {
+        let chip = c_string(chip);
+        let mut call = Call::<sys::CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params>::new();
+        call.fields().pChipName = chip.as_ptr();
+        // SAFETY: a host function; the name lives until it returns.
+        unsafe { self.functions.host_metrics_per_pass.call(&mut call) }?;
+        // SAFETY: an integer that CUPTI wrote.
+        Ok(unsafe { (*call.out()).maxMetricsPerPass })
+    }
+}
+
+/// The metrics of one chip.
+pub struct Host {
+    api: HostApi,
+    object: Object,
+    chip: CString,
+    availability: Option<Vec<u8>>,
+    kinds: OnceCell<BTreeMap<String, MetricKind>>,
+}
+
+impl Host {
+    /// Opens the catalogue of `chip`. `availability` is the image that [`crate::Target::counter_availability`] gave: with
+    /// it, counters that the device does not offer (a MIG slice, a virtual GPU) are left out.
+    ///
+    /// # Errors
+    /// [`crate::Code::InvalidParameter`] or [`crate::Code::InvalidChipName`] for a chip that this CUPTI does not know.
+    pub fn new(api: HostApi, chip: &str, availability: Option<&[u8]>) -> Result<Self, Failure> {
+        let chip = c_string(chip);
+        let availability = availability.map(<[u8]>::to_vec);
+        let object = Object::new(api, &chip, availability.as_deref())?;
+        Ok(Self { api, object, chip, availability, kinds: OnceCell::new() })
+    }
+
+    /// The chip.
+    #[must_use]
+    pub fn chip(&self) -> &str {
+        self.chip.to_str().unwrap_or_default()
+    }
+
+    /// An object of its own, to add metrics to.
+    fn scratch(&self) -> Result<Object, Failure> {
+        Object::new(self.api, &self.chip, self.availability.as_deref())
+    }
+}
+
+/// A host object of CUPTI.
+struct Object {
+    api: HostApi,
+    pointer: NonNull<sys::CUpti_Profiler_Host_Object>,
+}
+
+impl Object {
+    fn new(api: HostApi, chip: &CStr, availability: Option<&[u8]>) -> Result<Self, Failure> {
+        let mut call = Call::<sys::CUpti_Profiler_Host_Initialize_Params>::new();
+        let fields = call.fields();
+        fields.profilerType = sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+        fields.pChipName = chip.as_ptr();
+        fields.pCounterAvailabilityImage = availability.map_or(ptr::null(), <[u8]>::as_ptr);
+        let function = &api.functions.host_initialize;
+        // SAFETY: a host function; name and image live until it returns.
+        unsafe { function.call(&mut call) }?;
+        // SAFETY: a pointer that CUPTI wrote.
+        let pointer = NonNull::new(unsafe { (*call.out()).pHostObject });
+        let pointer = pointer.ok_or(function.failed(crate::Code::Unknown))?;
+        Ok(Self { api, pointer })
+    }
+
+    fn as_ptr(&self) -> *mut sys::CUpti_Profiler_Host_Object {
+        self.pointer.as_ptr()
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let mut call = Call::<sys::CUpti_Profiler_Host_Deinitialize_Params>::new();
+        call.fields().pHostObject = self.as_ptr();
+        // SAFETY: the object is live, and nobody uses it after this. A failure leaks it, which is all that could be done.
+        let _ = unsafe { self.api.functions.host_deinitialize.call(&mut call) };
+    }
+}
+
+/// Text for CUPTI. A NUL inside ends it there, so such a name is one that CUPTI does not know.
+pub(crate) fn c_string(text: &str) -> CString {
+    let end = text.find('\0').unwrap_or(text.len());
+    CString::new(&text[..end]).expect("cut before the first NUL")
+}
+
+/// Names for CUPTI: the strings, and the pointers to them that it is given.
+pub(crate) struct Names {
+    _strings: Vec<CString>,
+    pointers: Vec<*const c_char>,
+}
+
+impl Names {
+    pub(crate) fn new(names: &[impl AsRef<str>]) -> Self {
+        let strings: Vec<_> = names.iter().map(|name| c_string(name.as_ref())).collect();
+        let pointers = strings.iter().map(|name| name.as_ptr()).collect();
+        Self { _strings: strings, pointers }
+    }
+
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut *const c_char {
+        self.pointers.as_mut_ptr()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pointers.len()
+    }
+}
+
+/// Copies a string of CUPTI's.
+///
+/// # Safety
+/// Null, or a string that ends in NUL.
+pub(crate) unsafe fn string(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// Copies a list of CUPTI's.
+///
+/// # Safety
+/// Null, or `count` pointers for [`string`].
+pub(crate) unsafe fn strings(list: *const *const c_char, count: usize) -> Vec<String> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(list, count).iter().map(|text| string(*text)).collect() }
+}

@@ -1,0 +1,153 @@
+//! Config images: the schedule of counters that a set of metrics needs, and how many passes it takes.
+
+use cudarc::cupti::sys;
+
+use super::{Host, HostApi, MetricProblem, Names, Object};
+use crate::abi::Call;
+use crate::{Code, Failure};
+
+/// Why metrics have no config image.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigProblem {
+    /// No metric at all.
+    #[error("there is no metric to collect")]
+    Empty,
+    /// Names that are not metrics of this chip, each with the reason.
+    #[error("{}", lines(names))]
+    Invalid {
+        /// The names and their problems, in the order asked for.
+        names: Vec<(String, MetricProblem)>,
+    },
+    /// Metrics that the chip lists and CUPTI cannot collect, not even alone.
+    #[error("{} cannot be collected on {chip}", names.join(", "))]
+    NotCollectable {
+        /// The metrics.
+        names: Vec<String>,
+        /// The chip.
+        chip: String,
+    },
+    /// Each can be collected, and not all together.
+    #[error(
+        "these metrics cannot be collected together; these groups can: {}",
+        groups.iter().map(|it| it.join(", ")).collect::<Vec<_>>().join(" | ")
+    )]
+    CannotCombine {
+        /// A way to split them: every metric in one group, each group with a config image.
+        groups: Vec<Vec<String>>,
+    },
+    /// CUPTI failed otherwise.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+fn lines(names: &[(String, MetricProblem)]) -> String {
+    names.iter().map(|(_, problem)| problem.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+impl Host {
+    /// The config image of `names`, to collect them with. Deterministic for a chip, a CUPTI version and a list.
+    ///
+    /// # Errors
+    /// [`ConfigProblem`]: every name that is not a metric at once, or which groups can be collected instead.
+    pub fn config_image(&self, names: &[impl AsRef<str>]) -> Result<Vec<u8>, ConfigProblem> {
+        if names.is_empty() {
+            return Err(ConfigProblem::Empty);
+        }
+        match self.build(names) {
+            Ok(image) => Ok(image),
+            Err(failure) => Err(self.explain(names, failure)),
+        }
+    }
+
+    /// How many passes a config image takes. One process, or one replay of the range, each.
+    ///
+    /// # Errors
+    /// [`Code::InvalidParameter`] for an image that is not one.
+    pub fn passes(&self, config: &[u8]) -> Result<usize, Failure> {
+        self.api.passes(config)
+    }
+
+    fn build(&self, names: &[impl AsRef<str>]) -> Result<Vec<u8>, Failure> {
+        let object = self.scratch()?;
+        add(&object, names)?;
+        let functions = self.api.functions;
+        let mut size = Call::<sys::CUpti_Profiler_Host_GetConfigImageSize_Params>::new();
+        size.fields().pHostObject = object.as_ptr();
+        // SAFETY: a host function on a live object.
+        unsafe { functions.host_config_size.call(&mut size) }?;
+        // SAFETY: an integer that CUPTI wrote.
+        let mut image = vec![0; unsafe { (*size.out()).configImageSize }];
+        let mut call = Call::<sys::CUpti_Profiler_Host_GetConfigImage_Params>::new();
+        call.fields().pHostObject = object.as_ptr();
+        call.fields().configImageSize = image.len();
+        call.fields().pConfigImage = image.as_mut_ptr();
+        // SAFETY: a host function on a live object; the buffer has the size that CUPTI asked for.
+        unsafe { functions.host_config.call(&mut call) }?;
+        Ok(image)
+    }
+
+    /// What a refusal of CUPTI means: it says neither which name nor which pair.
+    fn explain(&self, names: &[impl AsRef<str>], failure: Failure) -> ConfigProblem {
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let invalid: Vec<_> = names
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), self.validate(name).err()?)))
+            .collect();
+        if !invalid.is_empty() {
+            return ConfigProblem::Invalid { names: invalid };
+        }
+        if failure.code != Code::NotSupported {
+            return ConfigProblem::Failed(failure);
+        }
+        let alone = |name: &&&str| self.build(&[**name]).is_err();
+        let refused: Vec<String> = names.iter().filter(alone).map(|name| (*name).into()).collect();
+        if !refused.is_empty() {
+            return ConfigProblem::NotCollectable { names: refused, chip: self.chip().into() };
+        }
+        ConfigProblem::CannotCombine { groups: self.groups(&names) }
+    }
+
+    /// Puts each metric into the first group that takes it.
+    fn groups(&self, names: &[&str]) -> Vec<Vec<String>> {
+        let mut groups: Vec<Vec<String>> = Vec::new();
+        for name in names {
+            let fits = |group: &&mut Vec<String>| {
+                let with: Vec<&str> =
+                    group.iter().map(String::as_str).chain([*name]).collect();
+                self.build(&with).is_ok()
+            };
+            match groups.iter_mut().find(fits) {
+                Some(group) => group.push((*name).into()),
+                None => groups.push(vec![(*name).into()]),
+            }
+        }
+        groups
+    }
+}
+
+impl HostApi {
+    /// How many passes a config image takes.
+    ///
+    /// # Errors
+    /// [`Code::InvalidParameter`] for an image that is not one.
+    pub fn passes(&self, config: &[u8]) -> Result<usize, Failure> {
+        let mut call = Call::<sys::CUpti_Profiler_Host_GetNumOfPasses_Params>::new();
+        call.fields().configImageSize = config.len();
+        // The field is not const in cudarc; CUPTI only reads.
+        call.fields().pConfigImage = config.as_ptr().cast_mut();
+        // SAFETY: a host function; the image lives until it returns.
+        unsafe { self.functions.host_passes.call(&mut call) }?;
+        // SAFETY: an integer that CUPTI wrote.
+        Ok(unsafe { (*call.out()).numOfPasses })
+    }
+}
+
+fn add(object: &Object, names: &[impl AsRef<str>]) -> Result<(), Failure> {
+    let mut names = Names::new(names);
+    let mut call = Call::<sys::CUpti_Profiler_Host_ConfigAddMetrics_Params>::new();
+    call.fields().pHostObject = object.as_ptr();
+    call.fields().ppMetricNames = names.as_mut_ptr();
+    call.fields().numMetrics = names.len();
+    // SAFETY: a host function on a live object; the names live until it returns.
+    unsafe { object.api.functions.host_add_metrics.call(&mut call) }
+}

@@ -1,0 +1,186 @@
+//! Finding CUPTI.
+//!
+//! Comes in: an explicit path, or the environment. Goes out: a [`Location`], whose library is open and whose version is
+//! known, or [`NotFound`] with every place that was looked at. The order: the explicit path; `$GPUPROF_CUPTI`; the
+//! toolkits of `$CUDA_HOME` and `$CUDA_PATH`; `/usr/local/cuda*`; `$LD_LIBRARY_PATH`; what the linker finds by itself;
+//! the site-packages of the active Python.
+//!
+//! Opening `libnvperf_host.so` and `libnvperf_target.so` by path before CUPTI makes its own search for their bare names
+//! find these two, so `LD_LIBRARY_PATH` is not needed.
+
+mod python;
+mod search;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use search::{Place, Search};
+
+use crate::driver::{self, DriverProblem};
+use crate::library::Library;
+use crate::version::{MARKERS, Version};
+use crate::LoadError;
+
+/// A CUPTI that is there, open, and of a known version.
+#[derive(Clone, Debug)]
+pub struct Location {
+    path: PathBuf,
+    version: Version,
+    place: Place,
+    pub(crate) library: Library,
+}
+
+impl Location {
+    /// The library's file, with links resolved.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its version.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Which step of the search found it.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Opens the library `path`: a file, or a bare name for the linker.
+    ///
+    /// # Errors
+    /// [`LoadError::Open`], [`LoadError::NvperfMissing`], or [`LoadError::MissingSymbol`] where it is not CUPTI.
+    fn open(path: &Path, place: Place) -> Result<Self, LoadError> {
+        let bare = path.components().count() == 1;
+        if !bare {
+            open_nvperf(path)?;
+        }
+        let library = Library::open(path)
+            .map_err(|reason| LoadError::Open { path: path.into(), reason })?;
+        let file = library
+            .file_of("cuptiGetVersion")
+            .ok_or_else(|| LoadError::MissingSymbol { path: path.into(), symbol: "cuptiGetVersion" })?;
+        if bare {
+            open_nvperf(&file)?;
+        }
+        let version = version_of(&library, &file)?;
+        Ok(Self { path: file, version, place, library })
+    }
+}
+
+/// `libnvperf_host.so`, which is needed, and `libnvperf_target.so`, which only collection needs, beside CUPTI.
+fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
+    let folder = cupti.canonicalize().unwrap_or_else(|_| cupti.into());
+    let beside = |name| folder.with_file_name(name);
+    Library::open_globally(&beside("libnvperf_host.so"))
+        .map_err(|reason| LoadError::NvperfMissing { path: cupti.into(), reason })?;
+    let target = beside("libnvperf_target.so");
+    if target.exists() {
+        // Without it only collection fails, and says so by its own code.
+        let _ = Library::open_globally(&target);
+    }
+    Ok(())
+}
+
+fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
+    let bound = MARKERS.iter().find(|(symbol, _)| library.has(symbol)).map(|(_, version)| *version);
+    // From 13.2 on, even this call needs a driver (see `version`).
+    if let Some(bound) = bound && driver::probe().is_err() {
+        return Ok(bound);
+    }
+    // SAFETY: `CUptiResult cuptiGetVersion(uint32_t *version)` in every CUPTI.
+    let get = unsafe { library.symbol::<unsafe extern "C" fn(*mut u32) -> u32>("cuptiGetVersion") }
+        .map_err(|symbol| LoadError::MissingSymbol { path: file.into(), symbol })?;
+    let mut api = 0;
+    // SAFETY: it writes one u32; nvperf is loaded, and a driver answers where the version asks for one.
+    if unsafe { get(&raw mut api) } == 0 {
+        return Ok(Version::from_api(api));
+    }
+    Ok(bound.unwrap_or(Version::OLDEST))
+}
+
+/// Finds CUPTI in the environment of this process, or takes `explicit`: the library or its folder.
+///
+/// # Errors
+/// [`NotFound`] with all places that were looked at.
+pub fn locate(explicit: Option<&Path>) -> Result<Location, NotFound> {
+    Search::from_environment(explicit).run()
+}
+
+impl Search {
+    /// Runs the search; the first library that opens wins. Where a path was named, by argument or by `$GPUPROF_CUPTI`,
+    /// nothing else is tried.
+    ///
+    /// # Errors
+    /// [`NotFound`] with all places that were looked at.
+    pub fn run(&self) -> Result<Location, NotFound> {
+        let mut searched = Vec::new();
+        for place in self.places() {
+            let candidates = place.candidates();
+            if candidates.is_empty() {
+                searched.push(Searched { place: place.clone(), reason: None });
+            }
+            for candidate in candidates {
+                match Location::open(&candidate, place.clone()) {
+                    Ok(location) => return Ok(location),
+                    Err(error) => searched.push(Searched { place: place.clone(), reason: Some(error) }),
+                }
+            }
+            if place.is_named() {
+                break;
+            }
+        }
+        Err(NotFound { searched })
+    }
+}
+
+/// A place that was looked at in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// The place.
+    pub place: Place,
+    /// Why the library there could not be opened; none where there is no library.
+    pub reason: Option<LoadError>,
+}
+
+/// No CUPTI was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct NotFound {
+    /// Everything that was looked at, in order.
+    pub searched: Vec<Searched>,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no CUPTI was found; looked at:")?;
+        for Searched { place, reason } in &self.searched {
+            match reason {
+                Some(reason) => write!(f, "\n  {place}: {reason}")?,
+                None => write!(f, "\n  {place}: no libcupti.so there")?,
+            }
+        }
+        f.write_str(
+            "\n  install it with `pip install nvidia-cuda-cupti` (13.0.85 also works without a GPU), or name it with \
+             GPUPROF_CUPTI",
+        )
+    }
+}
+
+/// Why `version` cannot be used here, without calling anything of CUPTI.
+pub(crate) fn refuse(location: &Location) -> Result<(), LoadError> {
+    let (path, version) = (location.path.clone(), location.version);
+    if !version.is_new_enough() {
+        return Err(LoadError::TooOld { path, version });
+    }
+    if version.works_without_driver() {
+        return Ok(());
+    }
+    driver::probe().map(|_| ()).map_err(|driver: DriverProblem| LoadError::NeedsDriver {
+        path,
+        version,
+        driver,
+    })
+}

@@ -1,0 +1,248 @@
+//! Where CUPTI may be: the places, in order, and the files to try in each.
+
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use super::python;
+
+/// What the search goes by. Everything that it takes from outside is in here, so tests choose it.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The library or its folder, as the user named it.
+    pub explicit: Option<PathBuf>,
+    /// `$GPUPROF_CUPTI`: likewise.
+    pub variable: Option<PathBuf>,
+    /// `$CUDA_HOME` and `$CUDA_PATH`.
+    pub toolkits: Vec<PathBuf>,
+    /// The folder that holds `cuda*`; `/usr/local`.
+    pub prefix: Option<PathBuf>,
+    /// `$LD_LIBRARY_PATH`.
+    pub library_path: Option<OsString>,
+    /// Whether to ask the linker for the bare names.
+    pub linker: bool,
+    /// Whether to ask the active Python for its site-packages.
+    pub python: bool,
+}
+
+/// One step of the search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The path that the user named.
+    Explicit(PathBuf),
+    /// The path in `$GPUPROF_CUPTI`.
+    Variable(PathBuf),
+    /// A folder of a CUDA toolkit.
+    Toolkit(PathBuf),
+    /// A folder of `$LD_LIBRARY_PATH`.
+    LibraryPath(PathBuf),
+    /// The linker's own search.
+    Linker,
+    /// The site-packages of the active Python.
+    Python,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Explicit(path) => write!(f, "{} (as named)", path.display()),
+            Self::Variable(path) => write!(f, "{} (GPUPROF_CUPTI)", path.display()),
+            Self::Toolkit(path) => write!(f, "{}", path.display()),
+            Self::LibraryPath(path) => write!(f, "{} (LD_LIBRARY_PATH)", path.display()),
+            Self::Linker => f.write_str("the linker's search path"),
+            Self::Python => f.write_str("the active Python's site-packages"),
+        }
+    }
+}
+
+/// Folders of a toolkit that may hold CUPTI.
+const IN_TOOLKIT: [&str; 5] = [
+    "extras/CUPTI/lib64",
+    "targets/x86_64-linux/lib",
+    "targets/sbsa-linux/lib",
+    "targets/aarch64-linux/lib",
+    "lib64",
+];
+
+impl Search {
+    /// The environment of this process.
+    #[must_use]
+    pub fn from_environment(explicit: Option<&Path>) -> Self {
+        let path = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+        Self {
+            explicit: explicit.map(Into::into),
+            variable: path("GPUPROF_CUPTI"),
+            toolkits: [path("CUDA_HOME"), path("CUDA_PATH")].into_iter().flatten().collect(),
+            prefix: Some("/usr/local".into()),
+            library_path: env::var_os("LD_LIBRARY_PATH"),
+            linker: true,
+            python: true,
+        }
+    }
+
+    /// The places, in order.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        places.extend(self.explicit.clone().map(Place::Explicit));
+        places.extend(self.variable.clone().map(Place::Variable));
+        let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
+        for toolkit in self.toolkits.iter().chain(&in_prefix) {
+            places.extend(IN_TOOLKIT.map(|folder| Place::Toolkit(toolkit.join(folder))));
+        }
+        if let Some(path) = &self.library_path {
+            let folders = env::split_paths(path).filter(|it| it.is_absolute());
+            places.extend(folders.map(Place::LibraryPath));
+        }
+        places.extend(self.linker.then_some(Place::Linker));
+        places.extend(self.python.then_some(Place::Python));
+        places
+    }
+}
+
+impl Place {
+    /// Whether the user named it, so that nothing else will do.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        matches!(self, Self::Explicit(_) | Self::Variable(_))
+    }
+
+    pub(super) fn candidates(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => libraries_in(path),
+            Self::Explicit(path) | Self::Variable(path) => vec![path.clone()],
+            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder),
+            Self::Linker => ["libcupti.so", "libcupti.so.13", "libcupti.so.12"].map(Into::into).into(),
+            Self::Python => python::folders().iter().flat_map(|it| libraries_in(it)).collect(),
+        }
+    }
+}
+
+/// `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own choice, then the newest first.
+fn toolkits_in(prefix: &Path) -> Vec<PathBuf> {
+    let mut found = names_in(prefix, "cuda");
+    found.sort_by_key(|name| (name != "cuda", Reverse(numbers(name)), name.clone()));
+    found.into_iter().map(|name| prefix.join(name)).collect()
+}
+
+/// `libcupti.so`, then the highest version first.
+fn libraries_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found = names_in(folder, "libcupti.so");
+    found.retain(|name| name.len() == "libcupti.so".len() || name.starts_with("libcupti.so."));
+    found.sort_by_key(|name| (name != "libcupti.so", Reverse(numbers(name))));
+    // Links to one file are one candidate.
+    let mut files = Vec::new();
+    for path in found.into_iter().map(|name| folder.join(name)) {
+        let file = path.canonicalize().unwrap_or(path);
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
+}
+
+fn names_in(folder: &Path, prefix: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(prefix)).collect()
+}
+
+fn numbers(name: &str) -> Vec<u32> {
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_search_goes_from_the_named_to_the_guessed() {
+        let root = tree(&["cuda-12.9/x", "cuda-13.0/x", "cuda/x", "cuda-9.2/x", "other/x"]);
+        let search = Search {
+            explicit: Some("/a".into()),
+            variable: Some("/b".into()),
+            toolkits: vec!["/home".into()],
+            prefix: Some(root.path().into()),
+            library_path: Some("/ld:relative:".into()),
+            linker: true,
+            python: true,
+        };
+        let places = search.places();
+        let toolkit = |name: &str| Place::Toolkit(root.path().join(name).join("lib64"));
+        let position = |place: &Place| places.iter().position(|it| it == place).unwrap();
+        let order = [
+            Place::Explicit("/a".into()),
+            Place::Variable("/b".into()),
+            Place::Toolkit("/home/extras/CUPTI/lib64".into()),
+            Place::Toolkit("/home/targets/x86_64-linux/lib".into()),
+            Place::Toolkit("/home/lib64".into()),
+            toolkit("cuda"),
+            toolkit("cuda-13.0"),
+            toolkit("cuda-12.9"),
+            toolkit("cuda-9.2"),
+            Place::LibraryPath("/ld".into()),
+            Place::Linker,
+            Place::Python,
+        ];
+        assert!(order.is_sorted_by_key(position), "{places:?}");
+        assert!(!places.contains(&toolkit("other")));
+        assert!(!places.contains(&Place::LibraryPath("relative".into())));
+    }
+
+    #[test]
+    fn a_folder_gives_its_newest_library_first_and_nothing_else() {
+        let root = tree(&["libcupti.so.12", "libcupti.so.13", "libcupti_static.a", "libcuptix.so"]);
+        let names: Vec<_> = libraries_in(root.path())
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(names, ["libcupti.so.13", "libcupti.so.12"]);
+    }
+
+    #[test]
+    fn a_named_path_that_does_not_open_ends_the_search() {
+        let root = tree(&["libcupti.so.13"]);
+        let search = Search {
+            explicit: Some(root.path().join("libcupti.so.13")),
+            library_path: Some(root.path().into()),
+            ..Search::default()
+        };
+        let error = search.run().unwrap_err();
+        assert_eq!(error.searched.len(), 1);
+        let text = error.to_string();
+        assert!(text.contains("(as named)") && text.contains("libnvperf_host.so"), "{text}");
+    }
+
+    #[test]
+    fn nothing_found_names_every_place() {
+        let search = Search {
+            toolkits: vec!["/nowhere".into()],
+            library_path: Some("/neither".into()),
+            ..Search::default()
+        };
+        let text = search.run().unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "no CUPTI was found; looked at:\n  /nowhere/extras/CUPTI/lib64: no libcupti.so there\n  \
+             /nowhere/targets/x86_64-linux/lib: no libcupti.so there\n  \
+             /nowhere/targets/sbsa-linux/lib: no libcupti.so there\n  \
+             /nowhere/targets/aarch64-linux/lib: no libcupti.so there\n  \
+             /nowhere/lib64: no libcupti.so there\n  \
+             /neither (LD_LIBRARY_PATH): no libcupti.so there\n  \
+             install it with `pip install nvidia-cuda-cupti` (13.0.85 also works without a GPU), or name it with \
+             GPUPROF_CUPTI"
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! PTX written by hand: what compilers emit rarely, and what is refused.
+
+mod common;
+
+use common::Bench;
+use gpuprof_emulator::device::Device;
+
+/// A module with one kernel `k(u64 out)` whose body is given; `%rd1` is `out + 4 × %tid.x` and `%r1` is `%tid.x`.
+fn kernel(outside: &str, body: &str) -> String {
+    format!(
+        ".version 7.8\n.target sm_90\n.address_size 64\n{outside}\n.visible .entry k(.param .u64 out) {{\n\
+         .reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>;\n\
+         ld.param.u64 %rd0, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, 4; add.s64 %rd1, %rd0, %rd1;\n\
+         {body}\nret;\n}}\n"
+    )
+}
+
+fn run(outside: &str, body: &str, threads: u32) -> (Vec<i32>, Bench) {
+    let mut bench = Bench::new(&kernel(outside, body));
+    let out = bench.upload(&vec![0u32; threads as usize]);
+    bench.launch("k", 1, threads, &[&out]);
+    (bench.ints(out, threads as usize), bench)
+}
+
+fn refusal(outside: &str, body: &str) -> String {
+    Device::default().load(&kernel(outside, body)).unwrap_err().to_string()
+}
+
+#[test]
+fn an_indexed_branch_takes_every_lane_to_its_target() {
+    let body = "rem.u32 %r2, %r1, 3; mov.u32 %r3, 0;\nT: .branchtargets A, B, C;\nbrx.idx %r2, T;\n\
+                A: add.u32 %r3, %r3, 10; bra.uni E;\nB: add.u32 %r3, %r3, 200;\nC: add.u32 %r3, %r3, 3000;\n\
+                E: add.u32 %r3, %r3, 1; st.global.b32 [%rd1], %r3;";
+    let (got, mut bench) = run("", body, 64);
+    assert!((0..64).all(|i| got[i] == [11, 3201, 3001][i % 3]));
+    let record = &bench.device.take_launches()[0];
+    assert_eq!(record.counter("ptx__branches_divergent.sum"), Some(2));
+    // The store after the branch is one request a warp: the lanes met again.
+    assert_eq!(record.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2));
+}
+
+#[test]
+fn a_function_that_returns_early_returns_to_its_callers() {
+    let function = ".func (.param .b32 r) f(.param .b32 a) { .reg .pred %p; .reg .b32 %x<3>;\n\
+        ld.param.b32 %x0, [a]; setp.lt.u32 %p, %x0, 8; mov.u32 %x1, 7; @%p st.param.b32 [r], %x1; @%p ret;\n\
+        add.u32 %x1, %x0, 100; st.param.b32 [r], %x1; ret; }";
+    let body = "setp.lt.u32 %p1, %r1, 16; mov.u32 %r3, 0; @!%p1 bra E;\n\
+        { .param .b32 p0; .param .b32 q0; st.param.b32 [p0], %r1; call.uni (q0), f, (p0); ld.param.b32 %r3, [q0]; }\n\
+        E: add.u32 %r3, %r3, 1; st.global.b32 [%rd1], %r3;";
+    let (got, _) = run(function, body, 32);
+    let expected = |i: i32| match i {
+        0..8 => 8,
+        8..16 => i + 101,
+        _ => 1,
+    };
+    assert_eq!(got, (0..32).map(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn generic_accesses_count_in_the_space_they_reach() {
+    let shared = ".shared .align 4 .b8 buffer[256];";
+    let body = "mov.u64 %rd2, buffer; cvta.shared.u64 %rd3, %rd2; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd3, %rd4;\n\
+        st.b32 [%rd5], %r1; setp.lt.u32 %p1, %r1, 16; selp.b64 %rd6, %rd5, %rd1, %p1;\n\
+        isspacep.shared %p2, %rd6; ld.b32 %r2, [%rd6]; selp.b32 %r3, 100, 0, %p2; add.u32 %r2, %r2, %r3; st.b32 [%rd1], %r2;";
+    let (got, mut bench) = run(shared, body, 32);
+    assert!((0..32).all(|i| got[i as usize] == if i < 16 { i + 100 } else { 0 }));
+    let record = &bench.device.take_launches()[0];
+    for (name, value) in [
+        ("smsp__sass_inst_executed_op_shared_st.sum", 1),
+        ("smsp__sass_inst_executed_op_shared_ld.sum", 1),
+        ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 2),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 4),
+    ] {
+        assert_eq!(record.counter(name), Some(value), "{name}");
+    }
+}
+
+#[test]
+fn a_request_without_lanes_counts_nothing() {
+    let body = "setp.eq.u32 %p1, %r1, 99; @%p1 st.global.b32 [%rd1], %r1;";
+    let (_, mut bench) = run("", body, 32);
+    let record = &bench.device.take_launches()[0];
+    assert_eq!(record.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(0));
+    assert_eq!(record.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), Some(0));
+    // Seven instructions, of which the store was off for every thread.
+    assert_eq!(record.counter("ptx__inst_executed.sum"), Some(7));
+    assert_eq!(record.counter("ptx__thread_inst_executed.sum"), Some(7 * 32));
+    assert_eq!(record.counter("ptx__thread_inst_executed_pred_on.sum"), Some(6 * 32));
+}
+
+#[test]
+fn one_warp_produces_and_another_consumes() {
+    let shared = ".shared .align 4 .b8 buffer[128];";
+    let body = "and.b32 %r2, %r1, 31; shl.b32 %r2, %r2, 2; mov.u32 %r3, buffer; add.u32 %r2, %r2, %r3;\n\
+        setp.lt.u32 %p1, %r1, 32; @%p1 bra CONSUME;\nst.shared.b32 [%r2], %r1; bar.arrive 3, 64; bra.uni END;\n\
+        CONSUME: bar.sync 3, 64; ld.shared.b32 %r4, [%r2]; st.global.b32 [%rd1], %r4;\nEND:";
+    let (got, _) = run(shared, body, 64);
+    assert_eq!(got[..32], (32..64).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_warp_that_waits_in_a_loop_lets_the_others_run() {
+    let shared = ".shared .align 4 .b32 flag;";
+    let body = "mov.u32 %r3, flag; setp.ge.u32 %p1, %r1, 32; @%p1 bra SET;\n\
+        WAIT: ld.volatile.shared.b32 %r2, [%r3]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT; st.global.b32 [%rd1], %r2; bra.uni END;\n\
+        SET: mov.u32 %r2, 5; st.volatile.shared.b32 [%r3], %r2;\nEND:";
+    let (got, _) = run(shared, body, 64);
+    assert_eq!(got[..32], [5; 32]);
+}
+
+#[test]
+fn warps_that_have_exited_do_not_hold_up_a_barrier() {
+    let body = "setp.ge.u32 %p1, %r1, 40; @%p1 exit; bar.sync 0; st.global.b32 [%rd1], %r1;";
+    let (got, _) = run("", body, 96);
+    assert_eq!(got[..40], (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
+    let text = kernel("", "setp.lt.u32 %p1, %r1, 4; @%p1 bra B; bra.uni E;\nB: bar.sync 0;\nE:");
+    let mut bench = Bench::new(&text);
+    let fault = bench.fault("k", 1, 32, &[&0u64]);
+    assert_eq!(
+        fault,
+        "kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): only 4 of the 32 running threads of warp 0 reach this \
+         barrier: it is in code on which they diverge"
+    );
+}
+
+#[test]
+fn a_barrier_for_more_threads_than_come_is_a_deadlock() {
+    let mut bench = Bench::new(&kernel("", "bar.sync 2, 128;"));
+    let fault = bench.fault("k", 1, 64, &[&0u64]);
+    assert!(fault.ends_with("thread (0,0,0): deadlock: 2 warps wait at barrier 2"), "{fault}");
+}
+
+#[test]
+fn halves_are_loaded_converted_and_stored() {
+    let body = "cvt.rn.f32.u32 %r2, %r1; mul.f32 %r2, %r2, 0f3E800000; cvt.rn.f16.f32 %h1, %r2; st.global.b16 [%rd1], %h1;\n\
+        ld.global.b16 %h2, [%rd1]; cvt.f32.f16 %r3, %h2; st.global.f32 [%rd1], %r3;";
+    let (got, _) = run("", body, 32);
+    assert!((0..32).all(|i| f32::from_bits(got[i] as u32) == i as f32 * 0.25));
+}
+
+#[test]
+fn special_registers_and_clocks_are_deterministic() {
+    let body = "mov.u32 %r2, %clock; mov.u32 %r3, %laneid; mov.u32 %r4, %warpid; mad.lo.u32 %r3, %r4, 100, %r3;\n\
+        mov.u32 %r5, %lanemask_lt; popc.b32 %r5, %r5; mad.lo.u32 %r3, %r5, 1000, %r3; st.global.b32 [%rd1], %r3;";
+    let (got, _) = run("", body, 64);
+    assert!((0..64).all(|i| got[i as usize] == i / 32 * 100 + i % 32 * 1001));
+    assert_eq!(
+        run("", "mov.u32 %r2, %clock; st.global.b32 [%rd1], %r2;", 64).0[32],
+        run("", "mov.u32 %r2, %clock; st.global.b32 [%rd1], %r2;", 64).0[32]
+    );
+}
+
+#[test]
+fn what_is_not_executed_is_refused_by_name_and_line() {
+    for (outside, body, expected) in [
+        (
+            "",
+            "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32 %r1, %r2;",
+            "unsupported PTX instruction 'wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32' at line 8",
+        ),
+        (
+            "",
+            "\ncp.async.ca.shared.global [%r1], [%rd1], 4;",
+            "unsupported PTX instruction 'cp.async.ca.shared.global' at line 9",
+        ),
+        ("", "add.f16 %h1, %h2, %h3;", "unsupported PTX instruction 'add.f16' at line 8"),
+        (
+            "",
+            "add.rn.relu.f32 %r1, %r2, %r3;",
+            "unsupported PTX instruction 'add.rn.relu.f32' at line 8",
+        ),
+        (
+            "",
+            "ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd2;",
+            "unsupported PTX instruction 'ld.global.L2::cache_hint.b32' at line 8",
+        ),
+        (
+            "",
+            "mov.u32 %r1, %clusterid.x;",
+            "unsupported or undeclared register '%clusterid.x' at line 8",
+        ),
+        (
+            ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
+            "call.uni vprintf;",
+            "unsupported call of 'vprintf', which the module does not define at line 8",
+        ),
+        (
+            ".func f() { call.uni f; ret; }",
+            "call.uni f;",
+            "unsupported recursive call of 'f' at line 4",
+        ),
+        ("", "bra NOWHERE;", "unknown label 'NOWHERE' at line 8"),
+        ("", "add.u32 %r1, %rd1, 1;", "operand '%rd1' is not a register of 32 bits at line 8"),
+        ("", "add.u32 %r1, %r2;", "'add.u32' takes 3 operands but has 2 at line 8"),
+        (
+            ".extern .global .b32 elsewhere;",
+            "",
+            "unsupported external variable 'elsewhere' at line 4",
+        ),
+        (".global .texref t;", "", "unsupported PTX directive '.texref' at line 4"),
+    ] {
+        assert_eq!(refusal(outside, body), expected);
+    }
+}
+
+#[test]
+fn versions_and_targets_that_are_too_new_are_refused() {
+    let load = |text: &str| Device::default().load(text).unwrap_err().to_string();
+    assert_eq!(
+        load(".version 99.0\n.target sm_90\n.address_size 64\n"),
+        "unsupported PTX version 99.0: the emulator knows versions up to 9.4"
+    );
+    assert_eq!(
+        load(".version 8.8\n.target sm_100\n.address_size 64\n"),
+        "unsupported '.target sm_100': the emulated device is sm_90"
+    );
+}

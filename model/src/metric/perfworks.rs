@@ -1,0 +1,115 @@
+//! Hardware counters by their PerfWorks names, beyond those of the catalogue.
+//!
+//! Comes in: `unit__counter.rollup[.submetric]`. Goes out: a metric whose unit, direction and class are
+//! read off the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and "Metric
+//! Entities"). Whether a chip has the counter is for CUPTI to say, before anything runs.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
+
+use super::{Class, Direction, Metric, Origin};
+use crate::quantity::Unit;
+
+/// Names seen so far. A process sees few, and they live as long as it does.
+static SEEN: LazyLock<Mutex<HashMap<String, &'static Metric>>> = LazyLock::new(Mutex::default);
+
+/// The metric, if `name` is formed like a PerfWorks name.
+pub(super) fn find(name: &str) -> Option<&'static Metric> {
+    let (base, suffix) = name.split_once('.')?;
+    let formed =
+        base.split_once("__").is_some_and(|(unit, rest)| !unit.is_empty() && !rest.is_empty());
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
+    if !formed || base.starts_with("ptx__") || suffix.is_empty() || !name.chars().all(plain) {
+        return None;
+    }
+    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(metric) = seen.get(name) {
+        return Some(metric);
+    }
+    let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    let metric: &'static Metric = Box::leak(Box::new(Metric {
+        name: leaked,
+        unit: unit(base, suffix),
+        direction: direction(base, suffix),
+        class: class(base, suffix),
+        origin: Origin::Hardware(leaked),
+        description: "hardware counter; Nsight Compute's documentation describes it",
+    }));
+    seen.insert(name.to_owned(), metric);
+    Some(metric)
+}
+
+fn unit(base: &str, suffix: &str) -> Unit {
+    let per_second = suffix.contains("per_second");
+    if suffix.contains("pct") {
+        Unit::Percent
+    } else if base.contains("bytes") {
+        if per_second { Unit::BytesPerSecond } else { Unit::Bytes }
+    } else if base.contains("cycles") && per_second {
+        Unit::Hertz
+    } else if base.contains("time_duration") {
+        Unit::Nanoseconds
+    } else if suffix.contains("per_")
+        || suffix.starts_with("ratio")
+        || suffix.starts_with("max_rate")
+    {
+        Unit::Ratio
+    } else {
+        Unit::Count
+    }
+}
+
+fn direction(base: &str, suffix: &str) -> Direction {
+    let rate =
+        base.contains("throughput") || base.contains("hit_rate") || base.contains("warps_active");
+    let used = suffix.contains("pct_of_peak") || suffix.contains("per_second");
+    let stall = base.contains("stalled") || base.contains("conflicts");
+    if (rate || used) && !stall { Direction::Higher } else { Direction::Lower }
+}
+
+/// Sums of what a deterministic program does are exact; cycles, hits, bytes of DRAM and rates are not.
+fn class(base: &str, suffix: &str) -> Class {
+    const EXACT: [&str; 7] = [
+        "smsp__sass_",
+        "smsp__inst_executed",
+        "smsp__thread_inst_executed",
+        "smsp__warps_launched",
+        "sm__ctas_launched",
+        "l1tex__t_requests_pipe",
+        "l1tex__t_sectors_pipe",
+    ];
+    let counted = EXACT.iter().any(|prefix| base.starts_with(prefix));
+    let hits = base.contains("lookup") || base.contains("hit");
+    if counted && suffix == "sum" && !hits { Class::Exact } else { Class::Noisy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_unit_direction_and_class() {
+        let read = |name: &str| find(name).map(|m| (m.unit, m.direction, m.class)).unwrap();
+        assert_eq!(
+            read("dram__bytes.sum.per_second"),
+            (Unit::BytesPerSecond, Direction::Higher, Class::Noisy)
+        );
+        assert_eq!(read("smsp__inst_executed.sum"), (Unit::Count, Direction::Lower, Class::Exact));
+        assert_eq!(
+            read("lts__t_sector_hit_rate.pct"),
+            (Unit::Percent, Direction::Higher, Class::Noisy)
+        );
+        assert_eq!(read("gpu__time_duration.sum").0, Unit::Nanoseconds);
+        assert_eq!(read("sm__cycles_elapsed.avg.per_second").0, Unit::Hertz);
+    }
+
+    #[test]
+    fn what_is_not_formed_like_one_is_none() {
+        for name in
+            ["duration", "dram__bytes", "dram__bytes.", "__x.sum", "ptx__x.sum", "Dram__Bytes.sum"]
+        {
+            assert!(find(name).is_none(), "{name}");
+        }
+        assert!(std::ptr::eq(find("a__b.sum").unwrap(), find("a__b.sum").unwrap()));
+    }
+}

@@ -1,0 +1,187 @@
+//! The examples: each runs on the emulated driver, its results verified, its thresholds met.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+use support::{Outcome, Workspace};
+
+fn run(package: &str) -> Outcome {
+    let arguments = ["run", "--package", package, "--message-format", "json"];
+    Workspace::repository().gpuprof(&arguments).exits_with(0)
+}
+
+/// Kernel, configuration, whether it was verified, and the values of `metrics`, a line each.
+fn rows(outcome: &Outcome, metrics: &[&str]) -> String {
+    let row = |event: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (kernel, configuration) = (text(&event["series"]["kernel"]), text(&event["configuration"]));
+        let verified = if event["verified"] == true { "verified" } else { "not verified" };
+        let values: Vec<String> =
+            metrics.iter().map(|name| format!("{name} {}", event["metrics"][name]["value"])).collect();
+        format!("{kernel} {configuration} {verified}: {}\n", values.join(", "))
+    };
+    outcome.events_of("configuration-finished").iter().map(row).collect()
+}
+
+/// The thresholds of the run that were not met, with their verdicts.
+fn unmet(outcome: &Outcome) -> Vec<String> {
+    outcome
+        .events_of("threshold-judged")
+        .iter()
+        .map(|event| &event["judgement"])
+        .filter(|judgement| judgement["verdict"] != "pass")
+        .map(|judgement| format!("{}: {}", judgement["threshold"], judgement["verdict"]))
+        .collect()
+}
+
+#[test]
+fn the_bank_conflicts_of_the_transpose_vanish_with_padding() {
+    let outcome = run("transpose");
+    assert_snapshot!(rows(&outcome, &["store_sectors_per_request", "bank_conflicts"]), @"
+    transpose_naive block=32x4,n=1024 verified: store_sectors_per_request 32.0, bank_conflicts 0.0
+    transpose_naive block=32x8,n=1024 verified: store_sectors_per_request 32.0, bank_conflicts 0.0
+    transpose_naive block=32x16,n=1024 verified: store_sectors_per_request 32.0, bank_conflicts 0.0
+    transpose_naive block=32x32,n=1024 verified: store_sectors_per_request 32.0, bank_conflicts 0.0
+    transpose_shared block=32x4,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 1015808.0
+    transpose_shared block=32x8,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 1015808.0
+    transpose_shared block=32x16,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 1015808.0
+    transpose_shared block=32x32,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 1015808.0
+    transpose_padded block=32x4,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 0.0
+    transpose_padded block=32x8,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 0.0
+    transpose_padded block=32x16,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 0.0
+    transpose_padded block=32x32,n=1024 verified: store_sectors_per_request 4.0, bank_conflicts 0.0
+    ");
+    assert_eq!(unmet(&outcome), [""; 0]);
+}
+
+#[test]
+fn larger_blocks_of_the_reduction_need_fewer_atomics() {
+    let outcome = run("reduce");
+    let metrics =
+        ["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "ptx__shuffles.sum", "ptx__barriers.sum"];
+    assert_snapshot!(rows(&outcome, &metrics), @"
+    reduce block=64,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 2048.0, ptx__shuffles.sum 30720.0, ptx__barriers.sum 4096.0
+    reduce block=128,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 1024.0, ptx__shuffles.sum 25600.0, ptx__barriers.sum 4096.0
+    reduce block=256,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 512.0, ptx__shuffles.sum 23040.0, ptx__barriers.sum 4096.0
+    reduce block=512,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 256.0, ptx__shuffles.sum 21760.0, ptx__barriers.sum 4096.0
+    reduce block=1024,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 128.0, ptx__shuffles.sum 21120.0, ptx__barriers.sum 4096.0
+    ");
+    assert_eq!(unmet(&outcome), [""; 0]);
+}
+
+#[test]
+fn larger_tiles_of_the_matrix_product_load_less() {
+    let outcome = run("matmul");
+    assert_snapshot!(rows(&outcome, &["global_sectors", "bank_conflicts", "ptx_fp32_flops"]), @"
+    matmul block=8x8,n=256 verified: global_sectors 532480.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
+    matmul block=16x16,n=256 verified: global_sectors 270336.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
+    matmul block=32x32,n=256 verified: global_sectors 139264.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
+    ");
+    assert_eq!(unmet(&outcome), [""; 0]);
+}
+
+#[test]
+fn larger_blocks_of_the_histogram_touch_fewer_bins() {
+    let outcome = run("histogram");
+    assert_snapshot!(rows(&outcome, &["global_sectors", "ptx__inst_executed_op_shared_atom.sum"]), @"
+    histogram block=64,n=1048576 verified: global_sectors 65536.0, ptx__inst_executed_op_shared_atom.sum 32768.0
+    histogram block=128,n=1048576 verified: global_sectors 49152.0, ptx__inst_executed_op_shared_atom.sum 32768.0
+    histogram block=256,n=1048576 verified: global_sectors 40960.0, ptx__inst_executed_op_shared_atom.sum 32768.0
+    histogram block=512,n=1048576 verified: global_sectors 36864.0, ptx__inst_executed_op_shared_atom.sum 32768.0
+    histogram block=1024,n=1048576 verified: global_sectors 34816.0, ptx__inst_executed_op_shared_atom.sum 32768.0
+    ");
+    assert_eq!(unmet(&outcome), [""; 0]);
+}
+
+#[test]
+fn a_cuda_cpp_kernel_is_profiled_through_a_host_function() {
+    let outcome = run("cuda-cpp");
+    let metrics = ["load_sectors_per_request", "store_sectors_per_request", "ptx__branches.sum"];
+    assert_snapshot!(rows(&outcome, &metrics), @"
+    jacobi block=8x32,n=1024 not verified: load_sectors_per_request 5.955520495160654, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=16x16,n=1024 not verified: load_sectors_per_request 4.948842837694751, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=32x8,n=1024 not verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=64x4,n=1024 not verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    ");
+    assert_eq!(unmet(&outcome), [""; 0]);
+}
+
+#[test]
+fn saxpy_reads_and_writes_whole_sectors() {
+    let outcome = run("saxpy");
+    assert_snapshot!(rows(&outcome, &["global_load_efficiency", "ptx_fp32_flops"]), @"
+    saxpy block=64,n=1048576 verified: global_load_efficiency 100.0, ptx_fp32_flops 2097152.0
+    saxpy block=128,n=1048576 verified: global_load_efficiency 100.0, ptx_fp32_flops 2097152.0
+    saxpy block=256,n=1048576 verified: global_load_efficiency 100.0, ptx_fp32_flops 2097152.0
+    saxpy block=512,n=1048576 verified: global_load_efficiency 100.0, ptx_fp32_flops 2097152.0
+    saxpy block=1024,n=1048576 verified: global_load_efficiency 100.0, ptx_fp32_flops 2097152.0
+    ");
+    assert_eq!(unmet(&outcome), ["\"best throughput >= 20% of peak\": \"unavailable\""]);
+}
+
+#[test]
+fn all_examples_are_listed() {
+    let outcome = Workspace::repository().gpuprof(&["list", "--workspace"]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 0
+    ----- stdout -----
+    cuda-cpp::kernels::jacobi  examples/cuda-cpp/src/lib.rs:26
+        One Jacobi step of the Laplace equation on an n by n grid
+        block = 8x32, 16x16, 32x8, 64x4
+        n = 1024
+        threshold: where block==32x8 load_sectors_per_request <= 5
+        threshold: every store_sectors_per_request <= 4
+        4 configurations
+    histogram::kernels::histogram  examples/histogram/src/lib.rs:25
+        `bins[v] ← bins[v] + how often v is in data`
+        block = 64, 128, 256, 512, 1024
+        n = 1048576
+        threshold: every load_sectors_per_request <= 1
+        5 configurations
+    matmul::kernels::matmul  examples/matmul/src/lib.rs:26
+        c ← a·b, all `n` by `n`
+        block = 8x8, 16x16, 32x32
+        n = 256
+        threshold: every store_sectors_per_request <= 4
+        threshold: every bank_conflicts == 0
+        3 configurations
+    reduce::kernels::reduce  examples/reduce/src/lib.rs:30
+        *sum ← *sum + Σ x
+        block = 64, 128, 256, 512, 1024
+        n = 1048576
+        threshold: every load_sectors_per_request <= 4
+        threshold: every bank_conflicts == 0
+        5 configurations
+    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:25
+        y ← a·x + y
+        block = 64, 128, 256, 512, 1024
+        n = 1048576
+        threshold: best throughput >= 20% of peak
+        threshold: every load_sectors_per_request <= 4
+        threshold: every store_sectors_per_request <= 4
+        5 configurations
+    transpose::kernels::transpose_naive  examples/transpose/src/lib.rs:33
+        y ← xᵀ, straight from global to global memory
+        block = 32x4, 32x8, 32x16, 32x32
+        n = 1024
+        threshold: every load_sectors_per_request <= 4
+        threshold: every store_sectors_per_request <= 32
+        4 configurations
+    transpose::kernels::transpose_shared  examples/transpose/src/lib.rs:57
+        y ← xᵀ through a tile in shared memory
+        block = 32x4, 32x8, 32x16, 32x32
+        n = 1024
+        threshold: every load_sectors_per_request <= 4
+        threshold: every store_sectors_per_request <= 4
+        4 configurations
+    transpose::kernels::transpose_padded  examples/transpose/src/lib.rs:75
+        y ← xᵀ through a tile whose rows are one element longer than they need be
+        block = 32x4, 32x8, 32x16, 32x32
+        n = 1024
+        threshold: every load_sectors_per_request <= 4
+        threshold: every store_sectors_per_request <= 4
+        threshold: every bank_conflicts == 0
+        4 configurations
+
+    ----- stderr -----
+    ");
+}

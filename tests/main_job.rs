@@ -1,0 +1,262 @@
+//! The main job: sweep a kernel, show the series, write it in every format, end with a code.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+use support::{Outcome, Workspace};
+
+const SAXPY: [&str; 5] = ["run", "--package", "saxpy", "--series", "block=64..1024"];
+
+fn read_json(path: &std::path::Path) -> Value {
+    let bytes = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_slice(&bytes).expect("the file is JSON")
+}
+
+/// The run document and the verdict of the run that `outcome`, in JSON, speaks of.
+fn documents(workspace: &Workspace, outcome: &Outcome) -> (Value, Value) {
+    let id = outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
+    let folder = workspace.run_folder(&id);
+    (read_json(&folder.join("run.json")), read_json(&folder.join("verdict.json")))
+}
+
+#[test]
+fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
+    let outcome = Workspace::repository().gpuprof(&SAXPY);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 0
+    ----- stdout -----
+    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:25  on the emulated gpuprof emulated H200 (sm_90), counters only
+
+     block        n  load_sectors_per_request  store_sectors_per_request
+    ─────────────────────────────────────────────────────────────────────
+        64  1048576                         4                          4
+       128  1048576                         4                          4
+       256  1048576                         4                          4
+       512  1048576                         4                          4
+      1024  1048576                         4                          4
+
+     -  throughput: needs `duration`: the emulator reports no times
+
+     UNAVAILABLE  best throughput >= 20% of peak        needs `duration`: the emulator reports no times  [attribute]
+     PASS         every load_sectors_per_request <= 4   4 at block=64,n=1048576 (limit 4)  [attribute]
+     PASS         every store_sectors_per_request <= 4  4 at block=64,n=1048576 (limit 4)  [attribute]
+
+    5 configurations of 1 series: 5 finished; thresholds: 2 passed, 1 unavailable
+
+    ----- stderr -----
+    [1/5] saxpy::kernels::saxpy/block=64,n=1048576  finished in [TIME]
+    [2/5] saxpy::kernels::saxpy/block=128,n=1048576  finished in [TIME]
+    [3/5] saxpy::kernels::saxpy/block=256,n=1048576  finished in [TIME]
+    [4/5] saxpy::kernels::saxpy/block=512,n=1048576  finished in [TIME]
+    [5/5] saxpy::kernels::saxpy/block=1024,n=1048576  finished in [TIME]
+    ");
+}
+
+#[test]
+fn run_is_what_the_bare_subcommand_does() {
+    let workspace = Workspace::fixture("workshop");
+    let bare = workspace.gpuprof(&["--package", "vector", "scale"]);
+    assert_snapshot!(bare.transcript(), @"
+    exit code: 102
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cargo metadata failed: `cargo metadata` exited with an error: error: failed to load manifest for workspace member `[WORKSPACE]/plain`
+    referenced by workspace at `[WORKSPACE]/Cargo.toml`
+
+    Caused by:
+      failed to parse manifest at `[WORKSPACE]/plain/Cargo.toml`
+
+    Caused by:
+      no targets specified in the manifest
+      either src/lib.rs, src/main.rs, a [lib] section, or [[bin]] section must be present
+    ");
+    let run = workspace.gpuprof(&["run", "--package", "vector", "scale"]);
+    assert_eq!(bare.stdout, run.stdout);
+}
+
+#[test]
+fn a_second_run_has_the_same_counters_to_the_last_digit() {
+    let workspace = Workspace::repository();
+    let json = [&SAXPY[..], &["--message-format", "json"]].concat();
+    let series = || {
+        let outcome = workspace.gpuprof(&json).exits_with(0);
+        documents(&workspace, &outcome).0["series"].clone()
+    };
+    let first = series();
+    let metrics = &first[0]["configurations"][0]["metrics"];
+    assert_eq!(metrics["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]["value"], 65536.0);
+    assert_eq!(metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]["value"], 262_144.0);
+    assert_eq!(metrics["load_sectors_per_request"]["value"], 4.0);
+    assert_eq!(metrics["load_sectors_per_request"]["source"], "derived");
+    assert_eq!(first, series());
+}
+
+#[test]
+fn json_lines_tell_the_whole_run_in_order() {
+    let workspace = Workspace::repository();
+    let outcome = workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
+    let reasons: Vec<String> =
+        outcome.events().iter().map(|e| e["reason"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "run-started",
+            "configuration-finished",
+            "configuration-finished",
+            "configuration-finished",
+            "configuration-finished",
+            "configuration-finished",
+            "threshold-judged",
+            "threshold-judged",
+            "threshold-judged",
+            "series-finished",
+            "run-finished",
+        ]
+    );
+    let rows = outcome.events_of("configuration-finished");
+    let blocks: Vec<&Value> = rows.iter().map(|row| &row["axes"]["block"]).collect();
+    assert_eq!(blocks, ["64", "128", "256", "512", "1024"]);
+    assert!(rows.iter().all(|row| row["verified"] == true && row["status"] == "finished"));
+    let end = &outcome.events_of("run-finished")[0];
+    assert_eq!((&end["exit_code"], &end["summary"]["configurations"]["finished"]), (&0.into(), &5.into()));
+}
+
+#[test]
+fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
+    let workspace = Workspace::repository();
+    let outcome = workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
+    let (run, verdict) = documents(&workspace, &outcome);
+    let provenance = &run["provenance"];
+    assert_eq!(provenance["backend"], "emulator");
+    assert_eq!(provenance["device"]["emulated"], true);
+    assert_eq!(provenance["ptx_sha256"]["saxpy"].as_str().map(str::len), Some(64));
+    assert!(provenance["kernel_toolchain"].as_str().is_some_and(|t| t.starts_with("rustc 1.")));
+    assert_eq!(run["series"][0]["configurations"].as_array().map(Vec::len), Some(5));
+    assert_eq!(verdict["run"], run["id"]);
+    assert_eq!((&verdict["exit_code"], &verdict["meaning"]), (&0.into(), &"all thresholds met".into()));
+    let thresholds = verdict["judgements"][0]["thresholds"].as_array().expect("there are thresholds");
+    let verdicts: Vec<&Value> = thresholds.iter().map(|t| &t["verdict"]).collect();
+    assert_eq!(verdicts, ["unavailable", "pass", "pass"]);
+}
+
+#[test]
+fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
+    let quiet = ["--message-format", "json", "--export-csv", "-"];
+    let outcome = Workspace::repository().gpuprof(&[&SAXPY[..], &quiet].concat()).exits_with(0);
+    let (_, table) = outcome.stdout.split_once("\npackage,target,").expect("the table follows the events");
+    let mut reader = csv::Reader::from_reader(["package,target,", table].concat().leak().as_bytes());
+    let headers = reader.headers().expect("there is a header").clone();
+    let column = |name| headers.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name}"));
+    let rows: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("every row is whole")).collect();
+    let keys: BTreeSet<(&str, &str)> =
+        rows.iter().map(|r| (&r[column("configuration")], &r[column("metric")])).collect();
+    assert_eq!(keys.len(), rows.len(), "a configuration and metric has one row");
+    let of_metric = |name| rows.iter().filter(move |r| &r[column("metric")] == name);
+    let sectors: Vec<[&str; 5]> = of_metric("load_sectors_per_request")
+        .map(|r| ["axis:block", "axis:n", "value", "source", "class"].map(|name| &r[column(name)]))
+        .collect();
+    let row = |block| [block, "1048576", "4", "derived", "exact"];
+    assert_eq!(sectors, ["64", "128", "256", "512", "1024"].map(row));
+    let no_time = of_metric("throughput").next().expect("a column has rows also without values");
+    assert_eq!(&no_time[column("value")], "");
+    assert_eq!(&no_time[column("reason")], "needs `duration`: the emulator reports no times");
+}
+
+#[test]
+fn every_export_is_written_to_its_file() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let path = |name: &str| folder.path().join("made/for/it").join(name).display().to_string();
+    let (csv, json, markdown) = (path("run.csv"), path("run.json"), path("run.md"));
+    let exports = ["--export-csv", &csv, "--export-json", &json, "--export-markdown", &markdown];
+    let workspace = Workspace::fixture("workshop");
+    let run = ["run", "--package", "vector", "gather"];
+    let outcome = workspace.gpuprof(&[&run[..], &exports].concat()).exits_with(0);
+    assert_snapshot!(outcome.tidy_stdout(), @"");
+    assert_snapshot!(fs::read_to_string(markdown).expect("the page is there"), @"");
+    let rows = fs::read_to_string(csv).expect("the table is there");
+    assert_eq!(rows.lines().filter(|line| line.contains(",load_sectors_per_request,")).count(), 4);
+    let document = read_json(json.as_ref());
+    assert_eq!(document["series"][0]["configurations"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn what_the_users_code_prints_stays_out_of_the_results() {
+    let workspace = Workspace::fixture("workshop");
+    let run = ["run", "--package", "vector", "gather", "--message-format", "json"];
+    let outcome = workspace.gpuprof(&run).exits_with(0);
+    assert!(!outcome.stdout.contains("prints") && !outcome.stderr.contains("prints"), "{outcome:#?}");
+    let id = outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
+    let kept = fs::read_dir(workspace.run_folder(&id).join("passes")).expect("passes are kept");
+    let kept: Vec<String> = kept
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "stdout"))
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .filter(|text| text == "a line that the user's own code prints\n")
+        .collect();
+    assert_eq!(kept.len(), 4, "it is kept with its pass");
+}
+
+#[test]
+fn quiet_leaves_the_results_alone() {
+    let workspace = Workspace::fixture("workshop");
+    let loud = workspace.gpuprof(&["run", "--package", "vector", "scale"]).exits_with(0);
+    let quiet = workspace.gpuprof(&["run", "--package", "vector", "scale", "--quiet"]).exits_with(0);
+    assert_eq!(loud.stdout, quiet.stdout);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
+    let metrics = "sm__ctas_launched.sum,smsp__warps_launched.sum,ptx_warp_efficiency";
+    let run = ["run", "--package", "vector", "scale", "--metrics", metrics];
+    let outcome = Workspace::fixture("workshop").gpuprof(&run);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 102
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cargo metadata failed: `cargo metadata` exited with an error: error: failed to load manifest for workspace member `[WORKSPACE]/plain`
+    referenced by workspace at `[WORKSPACE]/Cargo.toml`
+
+    Caused by:
+      failed to parse manifest at `[WORKSPACE]/plain/Cargo.toml`
+
+    Caused by:
+      no targets specified in the manifest
+      either src/lib.rs, src/main.rs, a [lib] section, or [[bin]] section must be present
+    ");
+}
+
+#[test]
+fn colour_is_there_when_asked_for() {
+    let run = ["run", "--package", "vector", "scale", "--color", "always"];
+    let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
+    assert!(outcome.stdout.contains("\u{1b}[1m"), "{}", outcome.stdout);
+    let run = ["run", "--package", "vector", "scale", "--color", "never"];
+    let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
+    assert!(!outcome.stdout.contains('\u{1b}'), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_dry_run_prints_what_it_would_start_and_starts_nothing() {
+    let run = ["run", "--package", "vector", "--dry-run"];
+    let outcome = Workspace::fixture("workshop").gpuprof(&run);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 102
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cargo metadata failed: `cargo metadata` exited with an error: error: failed to load manifest for workspace member `[WORKSPACE]/plain`
+    referenced by workspace at `[WORKSPACE]/Cargo.toml`
+
+    Caused by:
+      failed to parse manifest at `[WORKSPACE]/plain/Cargo.toml`
+
+    Caused by:
+      no targets specified in the manifest
+      either src/lib.rs, src/main.rs, a [lib] section, or [[bin]] section must be present
+    ");
+}

@@ -1,0 +1,112 @@
+//! The subcommand: built once a process, started in a clean environment.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::Outcome;
+
+/// Variables without which no toolchain can be found.
+const INHERITED: [&str; 8] = [
+    "CARGO",
+    "CARGO_HOME",
+    "HOME",
+    "HTTPS_PROXY",
+    "PATH",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "TMPDIR",
+];
+
+static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--package", "cargo-gpuprof", "--bin", "cargo-gpuprof"])
+        .args(["--message-format", "json-render-diagnostics", "--quiet", "--target-dir"])
+        .arg(target_folder())
+        .current_dir(repository_folder())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo can be started");
+    assert!(output.status.success(), "the subcommand did not build");
+    let messages = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
+    let executable = messages.lines().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        (message["target"]["name"] == "cargo-gpuprof")
+            .then(|| message["executable"].as_str().map(PathBuf::from))?
+    });
+    executable.expect("cargo says where the executable is")
+});
+
+/// The repository's root.
+pub fn repository_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
+}
+
+/// The target folder of this test run, which cargo marks as a cache.
+pub fn target_folder() -> PathBuf {
+    let executable = env::current_exe().expect("the test knows its executable");
+    let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+    executable.ancestors().find(marked).expect("tests are built into a target folder").to_owned()
+}
+
+/// One start of the subcommand.
+#[derive(Debug)]
+pub struct Tool(Command);
+
+impl Tool {
+    /// `cargo-gpuprof gpuprof ARGUMENTS` in `folder`, everything it builds below `target`.
+    pub fn new(arguments: &[&str], folder: &Path, target: &Path) -> Self {
+        let mut command = Command::new(&*BINARY);
+        command
+            .arg("gpuprof")
+            .args(arguments)
+            .current_dir(folder)
+            .env_clear()
+            .envs(INHERITED.iter().filter_map(|name| Some((name, env::var_os(name)?))))
+            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TERM_QUIET", "true")
+            .env("GPUPROF_BACKEND", "emulator")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self(command)
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Removes a variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.env_remove(name);
+        self
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    pub fn run(mut self) -> Outcome {
+        let folder = self.0.get_current_dir().map(Path::to_owned).unwrap_or_default();
+        Outcome::new(self.0.output().expect("the subcommand can be started"), folder)
+    }
+
+    /// The command, to be started by hand.
+    pub fn into_command(self) -> Command {
+        self.0
+    }
+
+    /// The subcommand's executable.
+    pub fn binary() -> OsString {
+        BINARY.clone().into_os_string()
+    }
+}
