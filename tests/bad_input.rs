@@ -1,1 +1,512 @@
+//! Bad input: what cannot be understood or cannot be done is refused in words, each with its exit code.
 
+use std::fs;
+
+use insta::assert_snapshot;
+use support::{Outcome, Workspace};
+
+fn run(arguments: &[&str]) -> Outcome {
+    let start = ["run", "--package", "vector", "--quiet"];
+    Workspace::fixture("workshop").gpuprof(&[&start[..], arguments].concat())
+}
+
+#[test]
+fn an_option_that_is_not_there() {
+    assert_snapshot!(run(&["--serie", "block=64"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: unexpected argument '--serie' found
+
+      tip: a similar argument exists: '--series'
+
+    Usage: cargo gpuprof run --package <SPEC> --quiet --series <AXIS=VALUES> [FILTER]...
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn an_unknown_axis() {
+    assert_snapshot!(run(&["--series", "blocks=64..128"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no series has an axis `blocks`: did you mean `block`?
+    ");
+}
+
+#[test]
+fn an_unknown_axis_that_is_near_to_none() {
+    assert_snapshot!(run(&["--series", "colour=64..128"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no series has an axis `colour`: the axes are block, stride, n
+    ");
+}
+
+#[test]
+fn an_axis_without_values() {
+    assert_snapshot!(run(&["--series", "block="]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: expected values
+      --> --series
+       |
+       | block=
+       |       ^
+       = help: write a range such as 64..1024 or a list such as 64,96,128
+    ");
+}
+
+#[test]
+fn a_descending_range() {
+    assert_snapshot!(run(&["--series", "block=1024..64"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: the range 1024..64 is empty: it runs downwards
+      --> --series
+       |
+       | block=1024..64
+       |       ^^^^^^^^
+       = help: write 64..1024
+    ");
+}
+
+#[test]
+fn a_range_whose_steps_never_reach_its_end() {
+    assert_snapshot!(run(&["--series", "block=64..1000"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: the range never reaches its end 1000: the last value below it is 512
+      --> --series
+       |
+       | block=64..1000
+       |       ^^^^^^^^
+       = help: both ends belong to a range: end it at 512, or list the values
+    ");
+}
+
+#[test]
+fn a_block_of_zero_threads() {
+    assert_snapshot!(run(&["--series", "block=0,32"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: axis `block` cannot be 0: a launch needs at least 1
+      --> --series
+       |
+       | block=0,32
+       |       ^
+    ");
+}
+
+#[test]
+fn words_for_an_axis_of_numbers() {
+    assert_snapshot!(run(&["--series", "n=many"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: axis `n` of vector::kernels::gather holds whole numbers, and --series gives words
+    ");
+}
+
+#[test]
+fn a_repetition_of_zero() {
+    assert_snapshot!(run(&["--repeat", "0"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: invalid value '0' for '--repeat <N>': number would be zero for non-zero type
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_block_over_the_limit_is_invalid_and_the_sweep_goes_on() {
+    assert_snapshot!(run(&["scale", "--series", "block=512..2048"]).transcript(), @"
+    exit code: 0
+    ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+
+     block     n  load_sectors_per_request
+    ───────────────────────────────────────
+       512  4096                         4
+      1024  4096                         4
+      2048  4096                   invalid
+
+     invalid  block=2048,n=4096: a block of 2048 threads is over the device's limit of 1024
+
+    3 configurations of 1 series: 2 finished, 1 invalid; no thresholds
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn an_unknown_metric_on_the_command_line() {
+    assert_snapshot!(run(&["--metrics", "bank_conflict,througput"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no metric is called `bank_conflict`: did you mean `bank_conflicts`, `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum` or `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum`?
+      --> --metrics
+    ");
+}
+
+#[test]
+fn an_unknown_metric_that_is_near_to_none() {
+    assert_snapshot!(run(&["--metrics", "zzz"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no metric is called `zzz`: see `cargo gpuprof metrics` for the names
+      --> --metrics
+    ");
+}
+
+#[test]
+fn an_unknown_metric_in_a_threshold() {
+    assert_snapshot!(run(&["--threshold", "best troughput >= 1 TB/s"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no metric is called `troughput`: did you mean `throughput`?
+      --> --threshold
+       |
+       | best troughput >= 1 TB/s
+       |      ^^^^^^^^^
+    ");
+}
+
+#[test]
+fn an_unknown_axis_in_a_threshold() {
+    let threshold = ["gather", "--threshold", "where strid==2 load_sectors_per_request <= 8"];
+    assert_snapshot!(run(&threshold).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector::kernels::gather has no axis `strid`
+      --> --threshold
+       |
+       | where strid==2 load_sectors_per_request <= 8
+       |       ^^^^^
+       = help: did you mean `stride`?
+    ");
+}
+
+#[test]
+fn a_malformed_threshold_has_a_caret_under_the_place() {
+    assert_snapshot!(run(&["--threshold", "every load_sectors_per_request =< 4"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: expected a comparison: >=, <=, >, < or ==
+      --> --threshold
+       |
+       | every load_sectors_per_request =< 4
+       |                                ^^
+    ");
+}
+
+#[test]
+fn a_threshold_in_a_unit_that_the_metric_does_not_have() {
+    assert_snapshot!(run(&["--threshold", "best duration <= 5 TB/s"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: `duration` needs a limit in ns, and this is a limit in B/s
+      --> --threshold
+       |
+       | best duration <= 5 TB/s
+       |                  ^^^^^^
+    ");
+}
+
+#[test]
+fn a_threshold_that_no_number_can_meet() {
+    assert_snapshot!(run(&["--threshold", "best duration <= nan us"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: `nan` is not a finite number
+      --> --threshold
+       |
+       | best duration <= nan us
+       |                  ^^^
+    ");
+}
+
+#[test]
+fn a_filter_that_matches_nothing() {
+    assert_snapshot!(run(&["scales"]).transcript(), @"
+    exit code: 4
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no series matches `scales`; there are: vector::kernels::gather, vector::kernels::scale
+    ");
+}
+
+#[test]
+fn a_package_that_is_not_there() {
+    let outcome = Workspace::fixture("workshop").gpuprof(&["run", "--package", "vectors"]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no package of the workspace is called `vectors`. did you mean `vector`?
+    ");
+}
+
+#[test]
+fn a_bench_target_that_is_not_there() {
+    assert_snapshot!(run(&["--bench", "kernel"]).transcript(), @"
+    exit code: 2
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no bench target is called `kernel`. did you mean `kernels`?
+    ");
+}
+
+#[test]
+fn an_export_that_cannot_be_written_is_told_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let path = folder.path().display().to_string();
+    let outcome = Workspace::fixture("workshop").gpuprof(&[
+        "run",
+        "--package",
+        "vector",
+        "--export-csv",
+        &path,
+    ]);
+    let transcript = outcome.transcript().replace(&path, "[FOLDER]");
+    assert_snapshot!(transcript, @"
+    exit code: 110
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cannot write [FOLDER]: Is a directory (os error 21)
+    ");
+}
+
+#[test]
+fn a_workspace_that_is_not_there() {
+    let outcome =
+        Workspace::fixture("workshop").gpuprof(&["run", "--manifest-path", "elsewhere/Cargo.toml"]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 102
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cargo metadata failed: `cargo metadata` exited with an error: error: manifest path `elsewhere/Cargo.toml` does not exist
+    ");
+}
+
+/// Runs in a workspace that has `config` as its configuration file and would not build.
+fn with_config(config: &str) -> Outcome {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let manifest = "[package]\nname = \"misconfigured\"\n[workspace]\n";
+    let files =
+        [("Cargo.toml", manifest), ("src/lib.rs", "not Rust"), (".config/gpuprof.toml", config)];
+    Workspace::of(folder.path(), &files).gpuprof(&["run"])
+}
+
+#[test]
+fn an_unknown_key_in_the_configuration_file() {
+    assert_snapshot!(with_config("repeat = 3\ntresholds = [\"duration <= 5 us\"]\n").transcript(), @r#"
+    exit code: 96
+    ----- stdout -----
+
+    ----- stderr -----
+    error: .config/gpuprof.toml is not a valid configuration
+    TOML parse error at line 2, column 1
+      |
+    2 | tresholds = ["duration <= 5 us"]
+      | ^^^^^^^^^
+    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `repeat`, `timeout`, `strict`, `series`
+    help: did you mean `thresholds`?
+    "#);
+}
+
+#[test]
+fn a_value_of_the_wrong_type_in_the_configuration_file() {
+    assert_snapshot!(with_config("timeout = \"soon\"\n").transcript(), @r#"
+    exit code: 96
+    ----- stdout -----
+
+    ----- stderr -----
+    error: .config/gpuprof.toml is not a valid configuration
+    TOML parse error at line 1, column 11
+      |
+    1 | timeout = "soon"
+      |           ^^^^^^
+    invalid type: string "soon", expected u32
+    "#);
+}
+
+#[test]
+fn a_malformed_threshold_in_the_configuration_file() {
+    assert_snapshot!(with_config("thresholds = [\"duration less than 5 us\"]\n").transcript(), @"
+    exit code: 96
+    ----- stdout -----
+
+    ----- stderr -----
+    error: expected a comparison: >=, <=, >, < or ==
+      --> .config/gpuprof.toml
+       |
+       | duration less than 5 us
+       |          ^^^^
+    ");
+}
+
+#[test]
+fn an_unknown_metric_in_a_threshold_of_the_configuration_file() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("gpuprof.toml");
+    fs::write(&file, "thresholds = [\"duratoin <= 5 us\"]\n").expect("it can be written");
+    let outcome = run(&["--config-file", &file.display().to_string()]);
+    let transcript = outcome.transcript().replace(&folder.path().display().to_string(), "[FOLDER]");
+    assert_snapshot!(transcript, @"
+    exit code: 96
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no metric is called `duratoin`: did you mean `duration`?
+      --> .config/gpuprof.toml
+       |
+       | duratoin <= 5 us
+       | ^^^^^^^^
+    ");
+}
+
+#[test]
+fn a_configuration_file_that_is_not_there() {
+    assert_snapshot!(run(&["--config-file", "elsewhere.toml"]).transcript(), @"
+    exit code: 96
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cannot read elsewhere.toml: No such file or directory (os error 2)
+    ");
+}
+
+fn run_package(package: &str) -> Outcome {
+    Workspace::fixture("workshop").gpuprof(&["run", "--package", package])
+}
+
+#[test]
+fn a_harness_without_series() {
+    assert_snapshot!(run_package("empty").transcript(), @"
+    exit code: 4
+    ----- stdout -----
+
+    ----- stderr -----
+    error: the harnesses hold no series. The linker leaves out crates that no code names: list every crate with kernels in gpuprof::main!(…), and annotate functions with #[gpuprof::kernel] or #[gpuprof::series]
+    ");
+}
+
+#[test]
+fn a_package_without_a_harness() {
+    assert_snapshot!(run_package("plain").transcript(), @"
+    exit code: 4
+    ----- stdout -----
+
+    ----- stderr -----
+    error: no harness found in plain: a harness is a bench target (harness = false) of a package that depends on gpuprof, and holds gpuprof::main!(…)
+    ");
+}
+
+#[test]
+fn a_bench_target_that_is_no_harness_is_not_started() {
+    assert_snapshot!(run_package("foreign").transcript(), @"
+    exit code: 4
+    ----- stdout -----
+
+    ----- stderr -----
+    error: none of the bench targets (timings) holds gpuprof::main!(…)
+    ");
+}
+
+#[test]
+fn a_harness_of_another_protocol() {
+    assert_snapshot!(run_package("newer").transcript(), @"
+    exit code: 104
+    ----- stdout -----
+
+    ----- stderr -----
+    error: harness `kernels` of package `newer` was built with gpuprof 9.9.9, which speaks protocol 99; this is cargo-gpuprof 0.1.0 with protocol 1. To go on, install a newer tool: cargo install cargo-gpuprof --version 9.9.9
+    ");
+}
+
+#[test]
+fn a_kernel_that_does_not_build_is_shown_in_the_users_source() {
+    assert_snapshot!(run_package("mistyped").transcript(), @"
+    exit code: 101
+    ----- stdout -----
+
+    ----- stderr -----
+    error[E0308]: mismatched types
+      --> mistyped/src/lib.rs:10:35
+       |
+    10 |     unsafe { *y.add(i as usize) = i };
+       |              ------------------   ^ expected `f32`, found `u32`
+       |              |
+       |              expected due to the type of this binding
+       |
+    help: you can cast a `u32` to an `f32`, producing the floating point representation of the integer, rounded if necessary
+       |
+    10 |     unsafe { *y.add(i as usize) = i as f32 };
+       |                                     ++++++
+
+    For more information about this error, try `rustc --explain E0308`.
+    error: could not compile `mistyped` (lib) due to 1 previous error
+    error: the harness did not build; cargo's errors are above
+    ");
+}
+
+#[test]
+fn a_kernel_that_builds_for_the_host_only_is_shown_in_the_users_source() {
+    assert_snapshot!(run_package("broken").transcript(), @r#"
+    exit code: 101
+    ----- stdout -----
+
+    ----- stderr -----
+    error[E0433]: cannot find module or crate `std` in this scope
+     --> broken/src/lib.rs:8:15
+      |
+    8 |     let now = std::time::Instant::now();
+      |               ^^^ use of unresolved module or unlinked crate `std`
+      |
+      = help: if you wanted to use a crate named `std`, use `cargo add std` to add it to your `Cargo.toml`
+
+    For more information about this error, try `rustc --explain E0433`.
+    error: could not compile `broken` (lib) due to 1 previous error
+    error: the kernels of package `broken` did not build for nvptx64-nvidia-cuda; rustc's errors are above.
+    Kernels and the dependencies of their package are compiled without std: mark host-only items with #[gpuprof::host], and keep host-only dependencies under
+    [target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
+    "#);
+}

@@ -1,1 +1,128 @@
+//! Kernels and harnesses that go wrong while they run: each harms its own configuration only.
 
+use insta::assert_snapshot;
+use support::{Outcome, Workspace};
+
+fn run(arguments: &[&str]) -> Outcome {
+    Workspace::fixture("workshop").gpuprof(&[&["run", "--quiet"], arguments].concat())
+}
+
+#[test]
+fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_address() {
+    assert_snapshot!(run(&["--package", "faults", "writes_beyond"]).transcript(), @"
+    exit code: 105
+    ----- stdout -----
+    faults::kernels::writes_beyond  faults/src/lib.rs:13  on the emulated H200 (sm_90), counters only
+
+     block  offset  store_sectors_per_request
+    ──────────────────────────────────────────
+        64       0                          4
+        64    1024                     failed
+
+     failed  block=64,offset=1024: kernel 'writes_beyond' at [WORKSPACE]/faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000
+
+     MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
+
+    2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn a_result_that_differs_from_the_hosts_is_shown_beside_it() {
+    assert_snapshot!(run(&["--package", "faults", "differs"]).transcript(), @"
+    exit code: 105
+    ----- stdout -----
+    faults::kernels::differs  faults/src/lib.rs:28  on the emulated H200 (sm_90), counters only
+
+     factor  store_sectors_per_request
+    ───────────────────────────────────
+          2                          4
+          3                     failed
+
+     failed  factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0 (tolerance 1e-5)
+
+    2 configurations of 1 series: 1 finished, 1 failed; no thresholds
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn results_are_not_compared_under_no_verify() {
+    let json = ["--package", "faults", "differs", "--no-verify", "--message-format", "json"];
+    let outcome = run(&json).exits_with(0);
+    let rows = outcome.events_of("configuration-finished");
+    assert!(
+        rows.iter().all(|row| row["verified"] == false && row["status"] == "finished"),
+        "{rows:#?}"
+    );
+}
+
+#[test]
+fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
+    assert_snapshot!(run(&["--package", "endings", "ends"]).transcript(), @"
+    exit code: 105
+    ----- stdout -----
+    endings::kernels::ends  endings/src/lib.rs:34  on the emulated H200 (sm_90), counters only
+
+     how        ptx_instructions
+    ─────────────────────────────
+     returns                   1
+     fails                failed
+     panics               failed
+     exits                failed
+     is_killed            failed
+
+     failed  how=fails: the matrix is singular
+     failed  how=panics: the harness panicked: the table is not sorted
+     failed  how=exits: the process exited with code 3; the end of its stderr:
+              out of widgets
+     failed  how=is_killed: the process was killed by SIGKILL (signal 9)
+
+    5 configurations of 1 series: 1 finished, 4 failed; no thresholds
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn a_harness_that_hangs_is_killed_after_the_timeout() {
+    let arguments = ["--package", "endings", "sleeps", "--timeout", "1"];
+    assert_snapshot!(run(&arguments).transcript(), @"
+    exit code: 105
+    ----- stdout -----
+    endings::kernels::sleeps  endings/src/lib.rs:55  on the emulated H200 (sm_90), counters only
+
+     milliseconds  ptx_instructions
+    ────────────────────────────────
+                1                 1
+            60000           timeout
+                2                 1
+
+     timeout  milliseconds=60000: the process ran for 1 s and was killed (--timeout raises the limit)
+
+    3 configurations of 1 series: 2 finished, 1 timed out; no thresholds
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn programs_learn_how_each_configuration_ended() {
+    let arguments = ["--package", "endings", "ends", "--message-format", "json"];
+    let outcome = run(&arguments).exits_with(105);
+    let rows = outcome.events_of("configuration-finished");
+    let ends: Vec<String> = rows
+        .iter()
+        .map(|row| format!("{} {} {}", row["configuration"], row["status"], row["status_reason"]))
+        .collect();
+    assert_snapshot!(ends.join("\n"), @r#"
+    "how=returns" "finished" null
+    "how=fails" "failed" "the matrix is singular"
+    "how=panics" "failed" "the harness panicked: the table is not sorted"
+    "how=exits" "failed" "the process exited with code 3; the end of its stderr:\nout of widgets"
+    "how=is_killed" "failed" "the process was killed by SIGKILL (signal 9)"
+    "#);
+}

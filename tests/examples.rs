@@ -13,10 +13,13 @@ fn run(package: &str) -> Outcome {
 fn rows(outcome: &Outcome, metrics: &[&str]) -> String {
     let row = |event: &Value| {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (kernel, configuration) = (text(&event["series"]["kernel"]), text(&event["configuration"]));
+        let (kernel, configuration) =
+            (text(&event["series"]["kernel"]), text(&event["configuration"]));
         let verified = if event["verified"] == true { "verified" } else { "not verified" };
-        let values: Vec<String> =
-            metrics.iter().map(|name| format!("{name} {}", event["metrics"][name]["value"])).collect();
+        let values: Vec<String> = metrics
+            .iter()
+            .map(|name| format!("{name} {}", event["metrics"][name]["value"]))
+            .collect();
         format!("{kernel} {configuration} {verified}: {}\n", values.join(", "))
     };
     outcome.events_of("configuration-finished").iter().map(row).collect()
@@ -56,8 +59,11 @@ fn the_bank_conflicts_of_the_transpose_vanish_with_padding() {
 #[test]
 fn larger_blocks_of_the_reduction_need_fewer_atomics() {
     let outcome = run("reduce");
-    let metrics =
-        ["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "ptx__shuffles.sum", "ptx__barriers.sum"];
+    let metrics = [
+        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+        "ptx__shuffles.sum",
+        "ptx__barriers.sum",
+    ];
     assert_snapshot!(rows(&outcome, &metrics), @"
     reduce block=64,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 2048.0, ptx__shuffles.sum 30720.0, ptx__barriers.sum 4096.0
     reduce block=128,n=1048576 verified: l1tex__t_requests_pipe_lsu_mem_global_op_red.sum 1024.0, ptx__shuffles.sum 25600.0, ptx__barriers.sum 4096.0

@@ -16,7 +16,8 @@ fn read_json(path: &std::path::Path) -> Value {
 
 /// The run document and the verdict of the run that `outcome`, in JSON, speaks of.
 fn documents(workspace: &Workspace, outcome: &Outcome) -> (Value, Value) {
-    let id = outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
+    let id =
+        outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
     let folder = workspace.run_folder(&id);
     (read_json(&folder.join("run.json")), read_json(&folder.join("verdict.json")))
 }
@@ -27,7 +28,7 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:25  on the emulated gpuprof emulated H200 (sm_90), counters only
+    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:25  on the emulated H200 (sm_90), counters only
 
      block        n  load_sectors_per_request  store_sectors_per_request
     ─────────────────────────────────────────────────────────────────────
@@ -59,19 +60,20 @@ fn run_is_what_the_bare_subcommand_does() {
     let workspace = Workspace::fixture("workshop");
     let bare = workspace.gpuprof(&["--package", "vector", "scale"]);
     assert_snapshot!(bare.transcript(), @"
-    exit code: 102
+    exit code: 0
     ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+
+     block     n  load_sectors_per_request
+    ───────────────────────────────────────
+        64  4096                         4
+       128  4096                         4
+
+    2 configurations of 1 series: 2 finished; no thresholds
 
     ----- stderr -----
-    error: cargo metadata failed: `cargo metadata` exited with an error: error: failed to load manifest for workspace member `[WORKSPACE]/plain`
-    referenced by workspace at `[WORKSPACE]/Cargo.toml`
-
-    Caused by:
-      failed to parse manifest at `[WORKSPACE]/plain/Cargo.toml`
-
-    Caused by:
-      no targets specified in the manifest
-      either src/lib.rs, src/main.rs, a [lib] section, or [[bin]] section must be present
+    [1/2] vector::kernels::scale/block=64,n=4096  finished in [TIME]
+    [2/2] vector::kernels::scale/block=128,n=4096  finished in [TIME]
     ");
     let run = workspace.gpuprof(&["run", "--package", "vector", "scale"]);
     assert_eq!(bare.stdout, run.stdout);
@@ -97,9 +99,13 @@ fn a_second_run_has_the_same_counters_to_the_last_digit() {
 #[test]
 fn json_lines_tell_the_whole_run_in_order() {
     let workspace = Workspace::repository();
-    let outcome = workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
-    let reasons: Vec<String> =
-        outcome.events().iter().map(|e| e["reason"].as_str().unwrap_or_default().to_owned()).collect();
+    let outcome =
+        workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
+    let reasons: Vec<String> = outcome
+        .events()
+        .iter()
+        .map(|e| e["reason"].as_str().unwrap_or_default().to_owned())
+        .collect();
     assert_eq!(
         reasons,
         [
@@ -121,13 +127,17 @@ fn json_lines_tell_the_whole_run_in_order() {
     assert_eq!(blocks, ["64", "128", "256", "512", "1024"]);
     assert!(rows.iter().all(|row| row["verified"] == true && row["status"] == "finished"));
     let end = &outcome.events_of("run-finished")[0];
-    assert_eq!((&end["exit_code"], &end["summary"]["configurations"]["finished"]), (&0.into(), &5.into()));
+    assert_eq!(
+        (&end["exit_code"], &end["summary"]["configurations"]["finished"]),
+        (&0.into(), &5.into())
+    );
 }
 
 #[test]
 fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
     let workspace = Workspace::repository();
-    let outcome = workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
+    let outcome =
+        workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
     let (run, verdict) = documents(&workspace, &outcome);
     let provenance = &run["provenance"];
     assert_eq!(provenance["backend"], "emulator");
@@ -136,8 +146,12 @@ fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
     assert!(provenance["kernel_toolchain"].as_str().is_some_and(|t| t.starts_with("rustc 1.")));
     assert_eq!(run["series"][0]["configurations"].as_array().map(Vec::len), Some(5));
     assert_eq!(verdict["run"], run["id"]);
-    assert_eq!((&verdict["exit_code"], &verdict["meaning"]), (&0.into(), &"all thresholds met".into()));
-    let thresholds = verdict["judgements"][0]["thresholds"].as_array().expect("there are thresholds");
+    assert_eq!(
+        (&verdict["exit_code"], &verdict["meaning"]),
+        (&0.into(), &"all thresholds met".into())
+    );
+    let thresholds =
+        verdict["judgements"][0]["thresholds"].as_array().expect("there are thresholds");
     let verdicts: Vec<&Value> = thresholds.iter().map(|t| &t["verdict"]).collect();
     assert_eq!(verdicts, ["unavailable", "pass", "pass"]);
 }
@@ -146,11 +160,15 @@ fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
 fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
     let quiet = ["--message-format", "json", "--export-csv", "-"];
     let outcome = Workspace::repository().gpuprof(&[&SAXPY[..], &quiet].concat()).exits_with(0);
-    let (_, table) = outcome.stdout.split_once("\npackage,target,").expect("the table follows the events");
-    let mut reader = csv::Reader::from_reader(["package,target,", table].concat().leak().as_bytes());
+    let (_, table) =
+        outcome.stdout.split_once("\npackage,target,").expect("the table follows the events");
+    let mut reader =
+        csv::Reader::from_reader(["package,target,", table].concat().leak().as_bytes());
     let headers = reader.headers().expect("there is a header").clone();
-    let column = |name| headers.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name}"));
-    let rows: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("every row is whole")).collect();
+    let column =
+        |name| headers.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name}"));
+    let rows: Vec<csv::StringRecord> =
+        reader.records().map(|r| r.expect("every row is whole")).collect();
     let keys: BTreeSet<(&str, &str)> =
         rows.iter().map(|r| (&r[column("configuration")], &r[column("metric")])).collect();
     assert_eq!(keys.len(), rows.len(), "a configuration and metric has one row");
@@ -174,8 +192,44 @@ fn every_export_is_written_to_its_file() {
     let workspace = Workspace::fixture("workshop");
     let run = ["run", "--package", "vector", "gather"];
     let outcome = workspace.gpuprof(&[&run[..], &exports].concat()).exits_with(0);
-    assert_snapshot!(outcome.tidy_stdout(), @"");
-    assert_snapshot!(fs::read_to_string(markdown).expect("the page is there"), @"");
+    assert_snapshot!(outcome.tidy_stdout(), @"
+    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+
+     block  stride     n  load_sectors_per_request  vs best  store_sectors_per_request
+    ───────────────────────────────────────────────────────────────────────────────────
+        64       1  4096                       * 4    1.00x                          4
+        64       2  4096                         8    2.00x                          4
+        64       4  4096                        16    4.00x                          4
+        64       8  4096                        32    8.00x                          4
+
+     -  duration: the emulator reports no times
+
+     PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
+
+    4 configurations of 1 series: 4 finished; thresholds: 2 passed
+    ");
+    assert_snapshot!(fs::read_to_string(markdown).expect("the page is there"), @r"
+    ### vector::kernels::gather
+
+    vector/src/lib.rs:15 on the emulated H200 (sm\_90), counters only
+
+    | block | stride | n | load\_sectors\_per\_request | vs best | store\_sectors\_per\_request |
+    | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 64 | 1 | 4096 | **4** | 1.00x | 4 |
+    | 64 | 2 | 4096 | 8 | 2.00x | 4 |
+    | 64 | 4 | 4096 | 16 | 4.00x | 4 |
+    | 64 | 8 | 4096 | 32 | 8.00x | 4 |
+
+    * \- duration: the emulator reports no times
+
+    | verdict | threshold | decided by | written in |
+    | :--- | :--- | :--- | :--- |
+    | ✅ pass | best load\_sectors\_per\_request &lt;= 4 | 4 at block=64,stride=1,n=4096 (limit 4) | attribute |
+    | ✅ pass | every store\_sectors\_per\_request &lt;= 4 | 4 at block=64,stride=1,n=4096 (limit 4) | .config/gpuprof.toml |
+
+    **4 configurations of 1 series: 4 finished; thresholds: 2 passed**
+    ");
     let rows = fs::read_to_string(csv).expect("the table is there");
     assert_eq!(rows.lines().filter(|line| line.contains(",load_sectors_per_request,")).count(), 4);
     let document = read_json(json.as_ref());
@@ -187,8 +241,12 @@ fn what_the_users_code_prints_stays_out_of_the_results() {
     let workspace = Workspace::fixture("workshop");
     let run = ["run", "--package", "vector", "gather", "--message-format", "json"];
     let outcome = workspace.gpuprof(&run).exits_with(0);
-    assert!(!outcome.stdout.contains("prints") && !outcome.stderr.contains("prints"), "{outcome:#?}");
-    let id = outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
+    assert!(
+        !outcome.stdout.contains("prints") && !outcome.stderr.contains("prints"),
+        "{outcome:#?}"
+    );
+    let id =
+        outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
     let kept = fs::read_dir(workspace.run_folder(&id).join("passes")).expect("passes are kept");
     let kept: Vec<String> = kept
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -203,7 +261,8 @@ fn what_the_users_code_prints_stays_out_of_the_results() {
 fn quiet_leaves_the_results_alone() {
     let workspace = Workspace::fixture("workshop");
     let loud = workspace.gpuprof(&["run", "--package", "vector", "scale"]).exits_with(0);
-    let quiet = workspace.gpuprof(&["run", "--package", "vector", "scale", "--quiet"]).exits_with(0);
+    let quiet =
+        workspace.gpuprof(&["run", "--package", "vector", "scale", "--quiet"]).exits_with(0);
     assert_eq!(loud.stdout, quiet.stdout);
     assert_eq!(quiet.stderr, "");
 }
@@ -214,19 +273,20 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
     let run = ["run", "--package", "vector", "scale", "--metrics", metrics];
     let outcome = Workspace::fixture("workshop").gpuprof(&run);
     assert_snapshot!(outcome.transcript(), @"
-    exit code: 102
+    exit code: 0
     ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+
+     block     n  sm__ctas_launched.sum  vs best  smsp__warps_launched.sum  ptx_warp_efficiency [%]
+    ────────────────────────────────────────────────────────────────────────────────────────────────
+        64  4096                     64    2.00x                       128                      100
+       128  4096                   * 32    1.00x                       128                      100
+
+    2 configurations of 1 series: 2 finished; no thresholds
 
     ----- stderr -----
-    error: cargo metadata failed: `cargo metadata` exited with an error: error: failed to load manifest for workspace member `[WORKSPACE]/plain`
-    referenced by workspace at `[WORKSPACE]/Cargo.toml`
-
-    Caused by:
-      failed to parse manifest at `[WORKSPACE]/plain/Cargo.toml`
-
-    Caused by:
-      no targets specified in the manifest
-      either src/lib.rs, src/main.rs, a [lib] section, or [[bin]] section must be present
+    [1/2] vector::kernels::scale/block=64,n=4096  finished in [TIME]
+    [2/2] vector::kernels::scale/block=128,n=4096  finished in [TIME]
     ");
 }
 
@@ -245,18 +305,18 @@ fn a_dry_run_prints_what_it_would_start_and_starts_nothing() {
     let run = ["run", "--package", "vector", "--dry-run"];
     let outcome = Workspace::fixture("workshop").gpuprof(&run);
     assert_snapshot!(outcome.transcript(), @"
-    exit code: 102
+    exit code: 0
     ----- stdout -----
+    vector::kernels::gather: 4 configurations × 1 passes
+        block=64,stride=1,n=4096
+        block=64,stride=2,n=4096
+        block=64,stride=4,n=4096
+        block=64,stride=8,n=4096
+    vector::kernels::scale: 2 configurations × 1 passes
+        block=64,n=4096
+        block=128,n=4096
+    6 processes on the emulated driver; nothing was started (--dry-run)
 
     ----- stderr -----
-    error: cargo metadata failed: `cargo metadata` exited with an error: error: failed to load manifest for workspace member `[WORKSPACE]/plain`
-    referenced by workspace at `[WORKSPACE]/Cargo.toml`
-
-    Caused by:
-      failed to parse manifest at `[WORKSPACE]/plain/Cargo.toml`
-
-    Caused by:
-      no targets specified in the manifest
-      either src/lib.rs, src/main.rs, a [lib] section, or [[bin]] section must be present
     ");
 }

@@ -1,1 +1,183 @@
+//! Thresholds from the attribute, the command line and the configuration file, and what they come to.
 
+use insta::assert_snapshot;
+use support::Workspace;
+
+/// `cargo gpuprof run` on one series of the workshop with `thresholds` of the command line.
+fn gated(series: &str, thresholds: &[&str], options: &[&str]) -> support::Outcome {
+    let mut arguments = vec!["run", "--package", "vector", series, "--quiet"];
+    arguments.extend(thresholds.iter().flat_map(|text| ["--threshold", text]));
+    arguments.extend(options);
+    Workspace::fixture("workshop").gpuprof(&arguments)
+}
+
+#[test]
+fn thresholds_of_the_attribute_and_of_the_configuration_file_are_judged() {
+    assert_snapshot!(gated("gather", &[], &[]).transcript(), @"
+    exit code: 0
+    ----- stdout -----
+    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+
+     block  stride     n  load_sectors_per_request  vs best  store_sectors_per_request
+    ───────────────────────────────────────────────────────────────────────────────────
+        64       1  4096                       * 4    1.00x                          4
+        64       2  4096                         8    2.00x                          4
+        64       4  4096                        16    4.00x                          4
+        64       8  4096                        32    8.00x                          4
+
+     -  duration: the emulator reports no times
+
+     PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
+
+    4 configurations of 1 series: 4 finished; thresholds: 2 passed
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_decided() {
+    let outcome = gated("gather", &["every load_sectors_per_request <= 12"], &[]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 100
+    ----- stdout -----
+    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+
+     block  stride     n  load_sectors_per_request  vs best  store_sectors_per_request
+    ───────────────────────────────────────────────────────────────────────────────────
+        64       1  4096                       * 4    1.00x                          4
+        64       2  4096                         8    2.00x                          4
+        64       4  4096                        16    4.00x                          4
+        64       8  4096                        32    8.00x                          4
+
+     -  duration: the emulator reports no times
+
+     PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
+     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12)  [--threshold]
+
+    4 configurations of 1 series: 4 finished; thresholds: 2 passed, 1 failed
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn where_speaks_of_the_configurations_it_names() {
+    let held = gated("gather", &["where stride==2 load_sectors_per_request == 8"], &[]);
+    assert_eq!(held.code, Some(0), "{held:#?}");
+    let violated = gated("gather", &["where stride==4 load_sectors_per_request == 8"], &[]);
+    assert_eq!(violated.code, Some(100), "{violated:#?}");
+    let line = "FAIL  where stride==4 load_sectors_per_request == 8  16 at block=64,stride=4,n=4096 (limit 8)";
+    assert!(violated.stdout.contains(line), "{}", violated.stdout);
+}
+
+#[test]
+fn what_cannot_be_had_here_is_shown_and_ends_with_0() {
+    let outcome = gated("scale", &["best duration <= 5 us"], &[]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 0
+    ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+
+     block     n  load_sectors_per_request
+    ───────────────────────────────────────
+        64  4096                         4
+       128  4096                         4
+
+     UNAVAILABLE  best duration <= 5 us  the emulator reports no times  [--threshold]
+
+    2 configurations of 1 series: 2 finished; threshold: 1 unavailable
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn what_cannot_be_had_here_ends_with_106_under_strict() {
+    let thresholds = ["best duration <= 5 us"];
+    let lax = gated("scale", &thresholds, &[]).exits_with(0);
+    let strict = gated("scale", &thresholds, &["--strict"]).exits_with(106);
+    assert_eq!(lax.stdout, strict.stdout);
+    gated("scale", &thresholds, &["--strict", "--no-strict"]).exits_with(0);
+}
+
+#[test]
+fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
+    let thresholds = ["best duration <= 5 us", "every load_sectors_per_request <= 3"];
+    let outcome = gated("scale", &thresholds, &["--strict"]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 100
+    ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+
+     block     n  load_sectors_per_request
+    ───────────────────────────────────────
+        64  4096                         4
+       128  4096                         4
+
+     UNAVAILABLE  best duration <= 5 us                the emulator reports no times  [--threshold]
+     FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3)  [--threshold]
+
+    2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn a_failed_configuration_is_not_hidden_by_a_failed_threshold() {
+    let arguments = ["run", "--package", "faults", "writes_beyond", "--quiet", "--threshold"];
+    let outcome = Workspace::fixture("workshop")
+        .gpuprof(&[&arguments[..], &["sm__ctas_launched.sum == 7"]].concat());
+    assert_eq!(outcome.code, Some(105), "{outcome:#?}");
+    assert!(outcome.stdout.contains("thresholds: 1 failed, 1 missing"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("strict.toml");
+    let text =
+        "strict = true\nmetrics = [\"registers\"]\nthresholds = [\"every registers <= 32\"]\n";
+    std::fs::write(&file, text).expect("it can be written");
+    let file = file.display().to_string();
+    let outcome = gated("gather", &[], &["--config-file", &file]);
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 106
+    ----- stdout -----
+    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+
+     block  stride     n  ptx_instructions  load_sectors_per_request  vs best  store_sectors_per_request  ptx_branch_divergence [%]
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        64       1  4096             2,560                       * 4    1.00x                          4                          0
+        64       2  4096             2,560                         8    2.00x                          4                          0
+        64       4  4096             2,560                        16    4.00x                          4                          0
+        64       8  4096             2,560                        32    8.00x                          4                          0
+
+     -  registers: registers are assigned by ptxas, which the emulator does not run
+
+     PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
+     UNAVAILABLE  every registers <= 32               registers are assigned by ptxas, which the emulator does not run  [.config/gpuprof.toml]
+
+    4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable
+
+    ----- stderr -----
+    ");
+    let without = gated("gather", &[], &["--no-config"]).exits_with(0);
+    assert!(without.stdout.contains("threshold: 1 passed"), "{}", without.stdout);
+}
+
+#[test]
+fn the_command_line_wins_over_the_configuration_file() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("gpuprof.toml");
+    std::fs::write(&file, "strict = true\nmetrics = [\"duration\"]\n").expect("it can be written");
+    let file = file.display().to_string();
+    let metrics =
+        ["--config-file", &file, "--no-strict", "--metrics", "waves", "--threshold", "waves <= 1"];
+    let outcome = gated("scale", &[], &metrics).exits_with(0);
+    let header = outcome.stdout.lines().nth(2);
+    assert_eq!(header.map(str::trim), Some("block     n"), "{}", outcome.stdout);
+}

@@ -33,6 +33,9 @@ pub struct Config {
     pub strict: Option<bool>,
     /// Settings of the series whose key holds the table's name.
     pub series: BTreeMap<String, SeriesConfig>,
+    /// The file they are written in, as messages and verdicts name it.
+    #[serde(skip)]
+    pub path: Utf8PathBuf,
 }
 
 /// Settings of some series.
@@ -71,7 +74,7 @@ impl Config {
     /// Anything wrong in it (exit code 96).
     pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
-        let config: Self = toml::from_str(text).map_err(|error| {
+        let mut config: Self = toml::from_str(text).map_err(|error| {
             let mut message =
                 format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
             if let Some(key) = error.message().split('`').nth(1)
@@ -91,6 +94,7 @@ impl Config {
                 return Err(wrong(format!("{path}: `{key}` must be at least 1")));
             }
         }
+        path.clone_into(&mut config.path);
         Ok(config)
     }
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::{
-    DriverProbe, Header, ReplyBody, RequestBody, SeriesDescription, VERSION,
+    CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, Header, ReplyBody, RequestBody,
+    SeriesDescription, VERSION,
 };
 use serde::Deserialize;
 
@@ -92,6 +93,38 @@ pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverPr
     match ask(process, harness, RequestBody::Probe)? {
         ReplyBody::Probed(probe) => Ok(probe),
         other => Err(unexpected(harness, &other)),
+    }
+}
+
+/// Whether counters can be collected, asked in a process of `harness`. The outer error is a harness that
+/// cannot be asked; one that crashes over it is a machine that does not give counters.
+///
+/// # Errors
+/// A harness that cannot be asked (exit code 104).
+pub fn plan_counters(
+    process: &HarnessProcess<'_>,
+    harness: &Harness,
+    request: CounterPlanRequest,
+) -> Result<Result<CounterPlan, CounterProblem>> {
+    match process.ask(harness, RequestBody::PlanCounters(request))? {
+        Ended::Replied(bytes) => match read_reply(&bytes, harness) {
+            Ok(ReplyBody::CountersPlanned(outcome)) => Ok(outcome),
+            Ok(other) => Err(unexpected(harness, &other)),
+            Err(problem) => Err(Failure::new(ExitCode::DiscoveryFailed, problem)),
+        },
+        Ended::Without { how, stderr } => {
+            let reason = format!("the process that tried to set up CUPTI {how}{}", stderr.tail());
+            Ok(Err(CounterProblem::Machine(reason)))
+        }
+        Ended::TimedOut { seconds, .. } => {
+            let reason = format!(
+                "CUPTI did not answer within {seconds} s; another profiler may hold the device"
+            );
+            Ok(Err(CounterProblem::Machine(reason)))
+        }
+        Ended::Interrupted => {
+            Err(Failure::new(ExitCode::DiscoveryFailed, "interrupted while planning counters"))
+        }
     }
 }
 

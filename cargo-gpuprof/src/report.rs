@@ -47,7 +47,10 @@ fn device_phrase(device: Option<&DeviceRecord>) -> String {
     if !device.emulated {
         return format!("on {}", device.name);
     }
-    let name = device.name.trim_start_matches("Emulated ").trim_start_matches("emulated ");
+    let name = ["gpuprof emulated ", "Emulated ", "emulated "]
+        .iter()
+        .find_map(|prefix| device.name.strip_prefix(prefix))
+        .unwrap_or(&device.name);
     let (major, minor) = device.compute_capability;
     format!("on the emulated {name} (sm_{major}{minor}), counters only")
 }

@@ -141,11 +141,13 @@ impl Code {
                 "dmesg | grep -i xid; nvidia-smi -q -d ECC",
                 "reset or replace the GPU; run again",
             ),
-            Self::ApiNotImplemented | Self::NotCompatible | Self::CudaCompilerNotCompatible => advice(
-                "this CUPTI and this driver do not fit together",
-                "nvidia-smi (CUDA version); cuptiGetVersion",
-                "install the CUPTI of the driver's CUDA major version",
-            ),
+            Self::ApiNotImplemented | Self::NotCompatible | Self::CudaCompilerNotCompatible => {
+                advice(
+                    "this CUPTI and this driver do not fit together",
+                    "nvidia-smi (CUDA version); cuptiGetVersion",
+                    "install the CUPTI of the driver's CUDA major version",
+                )
+            }
             _ => advice(
                 "CUPTI answered with a code that profiling ranges does not normally meet",
                 "nvidia-smi; cuptiGetVersion",

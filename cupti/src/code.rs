@@ -121,10 +121,7 @@ mod tests {
 
     #[test]
     fn a_code_prints_name_and_number() {
-        assert_eq!(
-            Code::from_number(35).to_string(),
-            "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"
-        );
+        assert_eq!(Code::from_number(35).to_string(), "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)");
         assert_eq!(Code::from_number(77).to_string(), "a code newer than gpuprof (77)");
     }
 }

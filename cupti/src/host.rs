@@ -54,9 +54,8 @@ impl HostApi {
                 Err(LoadError::AnotherLoaded { wanted, loaded })
             };
         }
-        let functions = Functions::resolve(location.library).map_err(|symbol| {
-            LoadError::MissingSymbol { path: location.path().into(), symbol }
-        })?;
+        let functions = Functions::resolve(location.library)
+            .map_err(|symbol| LoadError::MissingSymbol { path: location.path().into(), symbol })?;
         let functions: &'static Functions = Box::leak(Box::new(functions));
         *loaded = Some((location.path().into(), functions));
         Ok(Self { functions })
@@ -80,7 +79,8 @@ impl HostApi {
     /// Whatever CUPTI answers, such as [`crate::Code::InvalidParameter`] for an unknown chip.
     pub fn metrics_per_pass(&self, chip: &str) -> Result<usize, Failure> {
         let chip = c_string(chip);
-        let mut call = Call::<sys::CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params>::new();
+        let mut call =
+            Call::<sys::CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params>::new();
         call.fields().pChipName = chip.as_ptr();
         // SAFETY: a host function; the name lives until it returns.
         unsafe { self.functions.host_metrics_per_pass.call(&mut call) }?;

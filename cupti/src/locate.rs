@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 
 pub use search::{Place, Search};
 
+use crate::LoadError;
 use crate::driver::{self, DriverProblem};
 use crate::library::Library;
 use crate::version::{MARKERS, Version};
-use crate::LoadError;
 
 /// A CUPTI that is there, open, and of a known version.
 #[derive(Clone, Debug)]
@@ -58,11 +58,12 @@ impl Location {
         if !bare {
             open_nvperf(path)?;
         }
-        let library = Library::open(path)
-            .map_err(|reason| LoadError::Open { path: path.into(), reason })?;
-        let file = library
-            .file_of("cuptiGetVersion")
-            .ok_or_else(|| LoadError::MissingSymbol { path: path.into(), symbol: "cuptiGetVersion" })?;
+        let library =
+            Library::open(path).map_err(|reason| LoadError::Open { path: path.into(), reason })?;
+        let file = library.file_of("cuptiGetVersion").ok_or_else(|| LoadError::MissingSymbol {
+            path: path.into(),
+            symbol: "cuptiGetVersion",
+        })?;
         if bare {
             open_nvperf(&file)?;
         }
@@ -88,7 +89,9 @@ fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
 fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
     let bound = MARKERS.iter().find(|(symbol, _)| library.has(symbol)).map(|(_, version)| *version);
     // From 13.2 on, even this call needs a driver (see `version`).
-    if let Some(bound) = bound && driver::probe().is_err() {
+    if let Some(bound) = bound
+        && driver::probe().is_err()
+    {
         return Ok(bound);
     }
     // SAFETY: `CUptiResult cuptiGetVersion(uint32_t *version)` in every CUPTI.
@@ -126,7 +129,9 @@ impl Search {
             for candidate in candidates {
                 match Location::open(&candidate, place.clone()) {
                     Ok(location) => return Ok(location),
-                    Err(error) => searched.push(Searched { place: place.clone(), reason: Some(error) }),
+                    Err(error) => {
+                        searched.push(Searched { place: place.clone(), reason: Some(error) })
+                    }
                 }
             }
             if place.is_named() {

@@ -102,7 +102,7 @@ fn saxpy_runs_and_is_counted() {
 
     let report = report();
     for expected in [
-        "{\"device\":{\"name\":\"gpuprof emulated H200\",\"chip\":\"GH100\",\"compute_capability\":[9,0],\"sm_count\":132,",
+        "{\"device\":{\"name\":\"Emulated H200\",\"chip\":\"GH100\",\"compute_capability\":[9,0],\"sm_count\":132,",
         "\"kernel\":\"saxpy\",\"grid\":[4,1,1],\"block\":[256,1,1],\"shared_bytes\":0,\"stream\":0,",
         "\"smsp__warps_launched.sum\":32",
         "\"sm__ctas_launched.sum\":4",
@@ -189,7 +189,7 @@ fn a_launch_beyond_the_limits_is_an_error_that_does_not_stick() {
 fn the_device_says_what_an_h200_says() {
     use cudarc::driver::sys::CUdevice_attribute::*;
     let session = session();
-    assert_eq!(session.context.name().unwrap(), "gpuprof emulated H200");
+    assert_eq!(session.context.name().unwrap(), "Emulated H200");
     assert_eq!(session.context.compute_capability().unwrap(), (9, 0));
     for (attribute, value) in [
         (CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132),

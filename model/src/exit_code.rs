@@ -35,7 +35,12 @@ pub enum ExitCode {
     NotPossible,
     /// Output could not be written.
     OutputFailed,
+    /// A signal of this number ended it, with what was measured kept.
+    Signal(u8),
 }
+
+/// The shells' convention: 128 and the number of the signal.
+const SIGNALS: u8 = 128;
 
 impl ExitCode {
     /// Every code with its meaning, as `--help` and the book show them.
@@ -55,6 +60,17 @@ impl ExitCode {
         (Self::OutputFailed, "output could not be written"),
     ];
 
+    /// What the code means, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Signal(_) => "ended by a signal, with what was measured kept",
+            _ => Self::TABLE
+                .iter()
+                .find(|(code, _)| *code == self)
+                .map_or("", |(_, meaning)| meaning),
+        }
+    }
+
     /// The number the process exits with.
     pub fn code(self) -> u8 {
         match self {
@@ -71,6 +87,7 @@ impl ExitCode {
             Self::NotJudged => 106,
             Self::NotPossible => 107,
             Self::OutputFailed => 110,
+            Self::Signal(number) => SIGNALS.saturating_add(number),
         }
     }
 
@@ -95,6 +112,7 @@ impl ExitCode {
             Self::BuildFailed => 10,
             Self::Configuration => 11,
             Self::Usage => 12,
+            Self::Signal(_) => 13,
         }
     }
 }
@@ -109,9 +127,11 @@ impl TryFrom<u8> for ExitCode {
     type Error = String;
 
     fn try_from(number: u8) -> Result<Self, String> {
+        let signal = number.checked_sub(SIGNALS).filter(|&signal| signal > 0).map(Self::Signal);
         Self::TABLE
             .iter()
             .map(|&(code, _)| code)
+            .chain(signal)
             .find(|code| code.code() == number)
             .ok_or_else(|| format!("{number} is no exit code of gpuprof"))
     }
@@ -128,6 +148,14 @@ mod tests {
         assert_eq!(NotJudged.or_worse(ThresholdFailed), ThresholdFailed);
         assert_eq!(NoSeries.or_worse(NotJudged), NotJudged);
         assert_eq!(Success.or_worse(NoSeries), NoSeries);
+    }
+
+    #[test]
+    fn a_signal_is_told_as_shells_do_and_hides_nothing_less() {
+        assert_eq!(Signal(2).code(), 130);
+        assert_eq!(super::ExitCode::try_from(143), Ok(Signal(15)));
+        assert!(super::ExitCode::try_from(128).is_err());
+        assert_eq!(Signal(2).or_worse(ThresholdFailed), Signal(2));
     }
 
     #[test]

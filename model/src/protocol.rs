@@ -61,8 +61,8 @@ pub enum RequestBody {
 /// Which counters are wanted, and where what is prepared for them goes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterPlanRequest {
-    /// CUPTI's library.
-    pub cupti: PathBuf,
+    /// CUPTI's library or its folder, where one was named; else the harness looks for it.
+    pub cupti: Option<PathBuf>,
     /// PerfWorks names.
     pub metrics: Vec<String>,
     /// Where the config image is written.
@@ -72,12 +72,24 @@ pub struct CounterPlanRequest {
 /// What collecting the counters will take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterPlan {
+    /// CUPTI's library, as it was found.
+    pub cupti: PathBuf,
+    /// Its version, such as `13.0`.
+    pub cupti_version: String,
     /// The chip, as CUPTI calls it.
     pub chip: String,
     /// Passes a configuration needs.
     pub passes: u32,
-    /// Metrics that cannot be collected, with the reason.
-    pub refused: Vec<(String, String)>,
+}
+
+/// Why counters cannot be collected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterProblem {
+    /// A name that is no metric of this chip, or metrics that cannot be combined: the user's to mend.
+    Metrics(String),
+    /// This machine does not give counters: cause, check and remedy.
+    Machine(String),
 }
 
 /// How counters are collected.
@@ -188,8 +200,8 @@ pub enum ReplyBody {
     Described(Result<Vec<SeriesDescription>, String>),
     /// Whether a driver and a device answer.
     Probed(DriverProbe),
-    /// What collecting counters will take, or why they cannot be had, in full sentences.
-    CountersPlanned(Result<CounterPlan, String>),
+    /// What collecting counters will take, or why they cannot be had.
+    CountersPlanned(Result<CounterPlan, CounterProblem>),
     /// What the pass found.
     Measured(PassOutcome),
 }

@@ -55,7 +55,8 @@ impl Archive {
             builder.append(&header, entry.bytes.as_slice()).expect("memory can be written");
         }
         let bytes = builder.into_inner().expect("memory can be written");
-        let mut encoder = zstd::Encoder::new(File::create(path).expect("it can be made"), 1).expect("zstd");
+        let mut encoder =
+            zstd::Encoder::new(File::create(path).expect("it can be made"), 1).expect("zstd");
         encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("it can be written");
     }
 

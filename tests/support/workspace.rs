@@ -33,7 +33,8 @@ impl Workspace {
     pub fn fixture(name: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         target_folder().hash(&mut hasher);
-        let root = env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name);
+        let root =
+            env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name);
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name), &root);
         lock(&root);
         Self { root, target: shared_target() }
@@ -82,7 +83,10 @@ fn copy(from: &Path, to: &Path) {
         } else {
             let text = fs::read_to_string(&path).expect("fixtures are text");
             let runtime = repository_folder().join("runtime");
-            write(&target, text.replace(RUNTIME_IN_FIXTURES, &runtime.display().to_string()).as_bytes());
+            write(
+                &target,
+                text.replace(RUNTIME_IN_FIXTURES, &runtime.display().to_string()).as_bytes(),
+            );
         }
     }
 }

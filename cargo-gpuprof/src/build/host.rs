@@ -67,10 +67,8 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
     for bench in &options.bench {
         if targets.iter().all(|(_, name)| name != bench) {
             let names = packages.iter().flat_map(|p| &p.targets).filter(|t| t.is_bench());
-            let near = did_you_mean(bench, names.map(|t| t.name.as_str())).unwrap_or_default();
-            return Err(Failure::usage(
-                format!("no bench target is called `{bench}`. {near}").trim_end(),
-            ));
+            let near = did_you_mean(bench, names.map(|t| t.name.as_str()));
+            return Err(unknown("bench target", bench, near));
         }
     }
     if targets.is_empty() {
@@ -87,16 +85,18 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
     compile(&targets, options)
 }
 
+fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {
+    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+    Failure::usage(format!("no {what} is called `{name}`{near}"))
+}
+
 fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'m Package>> {
     let members = metadata.workspace_packages();
     let find = |spec: &String| {
         let bare = spec.split(['@', '#']).next().unwrap_or(spec);
         members.iter().copied().find(|p| p.name.as_str() == bare).ok_or_else(|| {
-            let near =
-                did_you_mean(bare, members.iter().map(|p| p.name.as_str())).unwrap_or_default();
-            Failure::usage(
-                format!("no package of the workspace is called `{bare}`. {near}").trim_end(),
-            )
+            let near = did_you_mean(bare, members.iter().map(|p| p.name.as_str()));
+            unknown("package of the workspace", bare, near)
         })
     };
     if !options.package.is_empty() {

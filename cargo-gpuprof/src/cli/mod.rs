@@ -10,7 +10,7 @@ use gpuprof_model::ExitCode;
 
 pub use cargo::CargoOptions;
 pub use output::{MessageFormat, OutputOptions};
-pub use run::{Backend, CacheControl, KernelOptions, RunOptions, SelectionOptions};
+pub use run::{Backend, CacheControl, KernelOptions, ReplayMode, RunOptions, SelectionOptions};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

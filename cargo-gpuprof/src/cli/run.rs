@@ -29,6 +29,20 @@ pub enum CacheControl {
     None,
 }
 
+/// How hardware counters are collected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReplayMode {
+    /// Every pass is a process of its own.
+    #[default]
+    Application,
+    /// The passes are looped in one process; buffers are restored between them.
+    Range,
+    /// CUPTI replays each launch.
+    Kernel,
+    /// None are: time only.
+    None,
+}
+
 /// Which series to take.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SelectionOptions {
@@ -85,6 +99,12 @@ pub struct RunOptions {
     /// L2 cache before each sample
     #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,
+    /// How the hardware counters of a GPU are collected
+    #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Run")]
+    pub replay_mode: ReplayMode,
+    /// CUPTI's library or its folder, instead of looking for it
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", help_heading = "Run")]
+    pub cupti_path: Option<Utf8PathBuf>,
     /// Do not compare outputs with the host reference
     #[arg(long, help_heading = "Run")]
     pub no_verify: bool,

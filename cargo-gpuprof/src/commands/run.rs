@@ -1,6 +1,7 @@
 //! `cargo gpuprof run`: builds, plans, executes, judges, reports, stores.
 
 mod backend;
+mod counters;
 mod exports;
 mod progress;
 mod sweep;
@@ -28,6 +29,7 @@ use crate::plan::{self, PlannedSeries, Selection};
 use crate::report::json_lines::Event;
 use crate::report::{Report, Table};
 use crate::store::{self, RunFolder};
+use counters::CounterSetup;
 use exports::Exports;
 use sweep::Sweep;
 
@@ -95,8 +97,13 @@ pub fn run(
         backend::is_emulated(options.backend, || discover::probe(&probe, &source.harnesses[0]))?;
     let repeat = options.repeat.map(Into::into).or(source.config.repeat).unwrap_or(DEFAULT_REPEAT);
     let repeat = if emulated { 1 } else { repeat };
+    let setup = if emulated {
+        CounterSetup::NotNeeded
+    } else {
+        counters::plan(&checked, options, &probe, &source.harnesses[0])?
+    };
     if options.dry_run {
-        return dry_run(&checked, repeat, emulated, out);
+        return dry_run(&checked, repeat, emulated, &setup, out);
     }
     let packages: BTreeSet<String> = checked
         .iter()
@@ -118,7 +125,10 @@ pub fn run(
             cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
             ..Sampling::default()
         },
-        counters: None,
+        counters: match &setup {
+            CounterSetup::Planned(counters) => Some(counters.clone()),
+            CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => None,
+        },
     };
     let mut run = Run {
         schema_version: SCHEMA_VERSION,
@@ -133,9 +143,10 @@ pub fn run(
         harnesses: &source.harnesses,
         json,
         quiet: options.output.quiet,
+        setup: &setup,
     };
     let swept = sweep.run(&checked, &mut run, out);
-    let code = exit_code(&run, strict);
+    let code = interrupt.signal().map_or_else(|| exit_code(&run, strict), ExitCode::Signal);
     let shown = show(&run, code, json, screen, out);
     exports.write(&run, out)?;
     folder.save(&run, code)?;
@@ -172,20 +183,30 @@ fn dry_run(
     checked: &[Checked],
     repeat: u32,
     emulated: bool,
+    setup: &CounterSetup,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
     let mut text = String::new();
+    let counted = match setup {
+        CounterSetup::Planned(counters) => counters.processes(),
+        CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => 0,
+    };
     let mut processes = 0;
     for Checked { planned, .. } in checked {
         let count = planned.configurations.len();
-        processes += count * repeat as usize;
-        text.push_str(&format!(
-            "{}: {count} configurations × {repeat} passes\n",
-            planned.series.id
-        ));
+        processes += count * (repeat + counted) as usize;
+        let passes = if counted == 0 {
+            format!("{repeat} {}", if repeat == 1 { "pass" } else { "passes" })
+        } else {
+            format!("({repeat} timed + {counted} counter passes)")
+        };
+        text.push_str(&format!("{}: {count} configurations × {passes}\n", planned.series.id));
         for point in &planned.configurations {
             text.push_str(&format!("    {point}\n"));
         }
+    }
+    if let CounterSetup::Unavailable(metrics, reason) = setup {
+        text.push_str(&format!("{} counters are unavailable: {reason}\n", metrics.len()));
     }
     let backend = if emulated { "the emulated driver" } else { "a GPU" };
     text.push_str(&format!(

@@ -6,7 +6,7 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
-use crate::config::{Config, DEFAULT_PATH};
+use crate::config::Config;
 use crate::error::{Failure, Result};
 
 /// A threshold and where it was written.
@@ -14,7 +14,7 @@ use crate::error::{Failure, Result};
 pub struct Placed {
     /// The threshold.
     pub threshold: Threshold,
-    /// `attribute`, `.config/gpuprof.toml` or `--threshold`.
+    /// `attribute`, the configuration file or `--threshold`.
     pub origin: String,
 }
 
@@ -30,13 +30,14 @@ pub fn of(
 ) -> Result<Vec<Placed>> {
     let key = series.id.to_string();
     let attribute = format!("the attribute at {}:{}", series.file, series.line);
+    let file = config.path.as_str();
     let from_config =
         config.thresholds.iter().chain(config.for_series(&key).flat_map(|s| &s.thresholds));
     let all = series
         .thresholds
         .iter()
         .map(|t| (t, "attribute", attribute.as_str(), ExitCode::Usage))
-        .chain(from_config.map(|t| (t, DEFAULT_PATH, DEFAULT_PATH, ExitCode::Configuration)))
+        .chain(from_config.map(|t| (t, file, file, ExitCode::Configuration)))
         .chain(command_line.iter().map(|t| (t, "--threshold", "--threshold", ExitCode::Usage)));
     all.map(|(text, origin, place, code)| {
         let threshold =
@@ -84,9 +85,9 @@ pub fn columns(
     let (asked, place, code): (Vec<&String>, String, ExitCode) = if !command_line.is_empty() {
         (command_line.iter().collect(), "--metrics".into(), ExitCode::Usage)
     } else if !own.is_empty() {
-        (own, DEFAULT_PATH.into(), ExitCode::Configuration)
+        (own, config.path.to_string(), ExitCode::Configuration)
     } else if !config.metrics.is_empty() {
-        (config.metrics.iter().collect(), DEFAULT_PATH.into(), ExitCode::Configuration)
+        (config.metrics.iter().collect(), config.path.to_string(), ExitCode::Configuration)
     } else {
         (
             series.metrics.iter().collect(),

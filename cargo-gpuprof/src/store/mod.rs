@@ -86,8 +86,7 @@ impl RunFolder {
     /// # Errors
     /// They cannot be written (exit code 110).
     pub fn save(&self, run: &Run, exit_code: ExitCode) -> Result<()> {
-        let meaning =
-            ExitCode::TABLE.iter().find(|(code, _)| *code == exit_code).map_or("", |(_, m)| m);
+        let meaning = exit_code.meaning();
         let judgements = run
             .series
             .iter()

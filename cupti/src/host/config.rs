@@ -112,8 +112,7 @@ impl Host {
         let mut groups: Vec<Vec<String>> = Vec::new();
         for name in names {
             let fits = |group: &&mut Vec<String>| {
-                let with: Vec<&str> =
-                    group.iter().map(String::as_str).chain([*name]).collect();
+                let with: Vec<&str> = group.iter().map(String::as_str).chain([*name]).collect();
                 self.build(&with).is_ok()
             };
             match groups.iter_mut().find(fits) {

@@ -92,7 +92,9 @@ impl HostApi {
         match unsafe { self.functions.range_name.call(&mut call) } {
             // SAFETY: on success a string, which CUPTI keeps.
             Ok(()) => Ok(unsafe { string((*call.out()).rangeName) }),
-            Err(Failure { code: Code::NotInitialized, .. }) => self.host_range_name(counter_data, index),
+            Err(Failure { code: Code::NotInitialized, .. }) => {
+                self.host_range_name(counter_data, index)
+            }
             Err(failure) => Err(failure),
         }
     }

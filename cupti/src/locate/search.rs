@@ -114,7 +114,9 @@ impl Place {
             Self::Explicit(path) | Self::Variable(path) if path.is_dir() => libraries_in(path),
             Self::Explicit(path) | Self::Variable(path) => vec![path.clone()],
             Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder),
-            Self::Linker => ["libcupti.so", "libcupti.so.13", "libcupti.so.12"].map(Into::into).into(),
+            Self::Linker => {
+                ["libcupti.so", "libcupti.so.13", "libcupti.so.12"].map(Into::into).into()
+            }
             Self::Python => python::folders().iter().flat_map(|it| libraries_in(it)).collect(),
         }
     }

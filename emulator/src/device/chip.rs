@@ -33,7 +33,7 @@ pub struct Chip {
 
 /// An H200 SXM: the GH100 chip with 132 multiprocessors and 141 GB of HBM3e.
 pub static GH100: Chip = Chip {
-    name: "gpuprof emulated H200",
+    name: "Emulated H200",
     chip: "GH100",
     compute_capability: (9, 0),
     uuid: *b"gpuprof-emu-H200",

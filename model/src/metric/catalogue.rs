@@ -300,7 +300,7 @@ pub static CATALOGUE: &[Metric] = &[
         Percent,
         Higher,
         Noisy,
-        Hardware("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+        Hardware("sm__warps_active.avg.pct_of_peak_sustained_active"),
         "warps active over the most an SM holds, achieved",
     ),
     metric(

@@ -18,7 +18,12 @@ pub(crate) trait Buffer {
     fn initial(&self) -> Box<dyn Any>;
 
     /// Compares it with the reference's buffer at `position`, if the kernel writes it.
-    fn compare(&self, host: &mut HostArguments, position: usize, tolerance: Option<f64>) -> Result<()>;
+    fn compare(
+        &self,
+        host: &mut HostArguments,
+        position: usize,
+        tolerance: Option<f64>,
+    ) -> Result<()>;
 
     /// Puts its initial elements back, if the kernel writes it.
     fn restore(&mut self) -> Result<()>;
@@ -60,7 +65,12 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         Box::new(self.initial.clone())
     }
 
-    fn compare(&self, host: &mut HostArguments, position: usize, tolerance: Option<f64>) -> Result<()> {
+    fn compare(
+        &self,
+        host: &mut HostArguments,
+        position: usize,
+        tolerance: Option<f64>,
+    ) -> Result<()> {
         if !self.written || self.initial.is_empty() {
             return Ok(());
         }

@@ -21,11 +21,12 @@ impl Extent {
     /// An extent of zero or above 32 bits, named with `what`: the launch cannot exist.
     pub(crate) fn launch(self, what: &str) -> Result<[u32; 3]> {
         let mut out = [0; 3];
-        for ((slot, value), name) in out.iter_mut().zip([self.x, self.y, self.z]).zip(["x", "y", "z"]) {
-            *slot = u32::try_from(value)
-                .ok()
-                .filter(|&v| v > 0)
-                .ok_or_else(|| Error::invalid(format!("the {what} has the {name} extent {value}")))?;
+        for ((slot, value), name) in
+            out.iter_mut().zip([self.x, self.y, self.z]).zip(["x", "y", "z"])
+        {
+            *slot = u32::try_from(value).ok().filter(|&v| v > 0).ok_or_else(|| {
+                Error::invalid(format!("the {what} has the {name} extent {value}"))
+            })?;
         }
         Ok(out)
     }

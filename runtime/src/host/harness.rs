@@ -1,14 +1,16 @@
 //! `main` of a harness: answers the runner's request, or libtest's command line.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, RequestBody};
 
+use super::collect::cupti;
 use super::error::{Error, Result};
 use super::kernel_run::KernelRun;
 use super::listing::{self, Options};
@@ -28,6 +30,11 @@ pub struct HarnessTarget {
 
 /// The exit code of libtest for a harness that could not do what it was asked.
 const FAILED: u8 = 101;
+
+thread_local! {
+    /// Where the last panic was, which its payload does not tell.
+    static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
+}
 
 /// What [`crate::main!`] runs.
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
@@ -50,12 +57,20 @@ fn answer(body: RequestBody, target: &HarnessTarget) -> ReplyBody {
     match body {
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
+        RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(cupti::plan(&request)),
         RequestBody::Measure(request) => {
+            let default = panic::take_hook();
+            panic::set_hook(Box::new(move |panic| {
+                PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
+                default(panic);
+            }));
             let outcome = catch_unwind(AssertUnwindSafe(|| measure(&request)))
                 .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))));
             ReplyBody::Measured(match outcome {
                 Ok(result) => PassOutcome::Finished(Box::new(result)),
-                Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
+                Err(error) if error.is_refusal() => {
+                    PassOutcome::Invalid { reason: error.to_string() }
+                }
                 Err(error) => PassOutcome::Failed { reason: error.to_string() },
             })
         }
@@ -88,5 +103,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .map(|&text| text.to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "with a value that is no text".to_owned());
-    format!("the harness panicked: {text}")
+    let place = PANICKED_AT.take().unwrap_or_default();
+    format!("the harness panicked{place}: {text}")
 }

@@ -48,6 +48,14 @@ impl Argument {
         }
     }
 
+    /// Puts a buffer that the kernel writes back to what it held at first.
+    fn restore(&mut self) -> Result<()> {
+        match self {
+            Self::Scalar { .. } => Ok(()),
+            Self::Buffer(buffer) => buffer.restore(),
+        }
+    }
+
     /// The argument as the reference takes it.
     fn host(&self) -> Box<dyn Any> {
         match self {
@@ -146,8 +154,10 @@ impl<'r> KernelRun<'r> {
     /// A value that the parameter's type cannot hold.
     pub fn scalar<T: Scalar>(&mut self, name: &str, value: impl IntoNumber) -> Result<()> {
         let value: T = convert(name, value)?;
-        self.arguments
-            .push(Argument::Scalar { bytes: value.bytes(), host: Box::new(move || Box::new(value)) });
+        self.arguments.push(Argument::Scalar {
+            bytes: value.bytes(),
+            host: Box::new(move || Box::new(value)),
+        });
         Ok(())
     }
 
@@ -167,12 +177,19 @@ impl<'r> KernelRun<'r> {
         self.add_buffer::<T>(name, generator, true)
     }
 
-    fn add_buffer<T: Element>(&mut self, name: &'static str, generator: Generator, written: bool) -> Result<()> {
+    fn add_buffer<T: Element>(
+        &mut self,
+        name: &'static str,
+        generator: Generator,
+        written: bool,
+    ) -> Result<()> {
         let length = match generator.length {
             Number::Int(value) => usize::try_from(value).ok(),
             Number::Float(_) => None,
         }
-        .ok_or_else(|| Error::invalid(format!("`{name}` cannot have {:?} elements", generator.length)))?;
+        .ok_or_else(|| {
+            Error::invalid(format!("`{name}` cannot have {:?} elements", generator.length))
+        })?;
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
         let stream = &self.run.session.stream;
@@ -224,7 +241,9 @@ impl<'r> KernelRun<'r> {
             check_outputs(&mut self.arguments, reference, self.tolerance)?;
         }
         self.run.function(&self.function);
-        self.run.measure(|_| launch())?;
+        let arguments = &mut self.arguments;
+        let mut restore = || arguments.iter_mut().try_for_each(Argument::restore);
+        self.run.measure_restoring(|_| launch(), &mut restore)?;
         if let Some(reference) = verify.filter(|_| emulated) {
             check_outputs(&mut self.arguments, reference, self.tolerance)?;
         }
@@ -264,8 +283,10 @@ impl<'r> KernelRun<'r> {
                 )));
             }
             let bytes = i32::try_from(shared)?;
-            self.function
-                .set_attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)?;
+            self.function.set_attribute(
+                FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                bytes,
+            )?;
         }
         Ok(())
     }

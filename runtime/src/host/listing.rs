@@ -31,11 +31,16 @@ impl Options {
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             let (name, attached) = match arg.split_once('=') {
-                Some((name, value)) if name.starts_with("--") => (name.to_owned(), Some(value.to_owned())),
+                Some((name, value)) if name.starts_with("--") => {
+                    (name.to_owned(), Some(value.to_owned()))
+                }
                 _ => (arg.clone(), None),
             };
             let mut value = || {
-                attached.clone().or_else(|| args.next()).ok_or_else(|| format!("`{name}` needs a value"))
+                attached
+                    .clone()
+                    .or_else(|| args.next())
+                    .ok_or_else(|| format!("`{name}` needs a value"))
             };
             match name.as_str() {
                 "--list" => options.list = true,
@@ -54,7 +59,9 @@ impl Options {
     }
 
     fn selects(&self, name: &str) -> bool {
-        let hit = |pattern: &String| if self.exact { name == pattern } else { name.contains(pattern.as_str()) };
+        let hit = |pattern: &String| {
+            if self.exact { name == pattern } else { name.contains(pattern.as_str()) }
+        };
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
 }
@@ -63,7 +70,11 @@ impl Options {
 ///
 /// # Errors
 /// Standard output that cannot be written; series that cannot be described.
-pub(crate) fn answer(options: &Options, target: &HarnessTarget, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn answer(
+    options: &Options,
+    target: &HarnessTarget,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let described = registry::describe(target).map_err(io::Error::other)?;
     let names = described.iter().flat_map(|series| {
         series::configurations(&series.axes).map(|point| format!("{}/{point}", series.id))
@@ -82,7 +93,10 @@ pub(crate) fn answer(options: &Options, target: &HarnessTarget, out: &mut impl W
     }
     let count = selected.count();
     eprintln!("gpuprof: series are run by `cargo gpuprof run`, which builds the kernels first");
-    writeln!(out, "\ntest result: ok. 0 passed; 0 failed; {count} ignored; 0 measured; 0 filtered out\n")
+    writeln!(
+        out,
+        "\ntest result: ok. 0 passed; 0 failed; {count} ignored; 0 measured; 0 filtered out\n"
+    )
 }
 
 #[cfg(test)]
@@ -100,7 +114,10 @@ mod tests {
         let options = parse("k::b::saxpy/block=64,n=1 --nocapture --exact --bench").unwrap();
         assert!(options.exact && options.selects("k::b::saxpy/block=64,n=1"));
         assert!(!options.selects("k::b::saxpy/block=64,n=16"));
-        assert!(parse("sax --skip saxpy").unwrap().selects("saxon") && !parse("sax --skip=saxpy").unwrap().selects("saxpy"));
+        assert!(
+            parse("sax --skip saxpy").unwrap().selects("saxon")
+                && !parse("sax --skip=saxpy").unwrap().selects("saxpy")
+        );
     }
 
     #[test]

@@ -44,11 +44,17 @@ impl HostArguments {
 ///
 /// # Errors
 /// How many elements differ and the first of them with both values.
-pub(crate) fn compare<T: Element>(name: &str, device: &[T], host: &[T], tolerance: f64) -> Result<()> {
+pub(crate) fn compare<T: Element>(
+    name: &str,
+    device: &[T],
+    host: &[T],
+    tolerance: f64,
+) -> Result<()> {
     let differing = |(d, h): (&T, &T)| !d.agrees(*h, tolerance);
     let count = device.iter().zip(host).filter(|&pair| differing(pair)).count();
     let Some(first) = device.iter().zip(host).position(differing) else { return Ok(()) };
-    let within = if T::TOLERANCE > 0.0 { format!(" (tolerance {tolerance:e})") } else { String::new() };
+    let within =
+        if T::TOLERANCE > 0.0 { format!(" (tolerance {tolerance:e})") } else { String::new() };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
          device {:?}, host {:?}{within}",

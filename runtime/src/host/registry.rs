@@ -78,7 +78,9 @@ pub(crate) fn entries() -> Vec<&'static SeriesEntry> {
 ///
 /// # Errors
 /// Two series of one name, with both places.
-pub(crate) fn describe(target: &HarnessTarget) -> std::result::Result<Vec<SeriesDescription>, String> {
+pub(crate) fn describe(
+    target: &HarnessTarget,
+) -> std::result::Result<Vec<SeriesDescription>, String> {
     let entries = entries();
     for (position, entry) in entries.iter().enumerate() {
         if let Some(other) = entries[..position].iter().find(|e| e.kernel == entry.kernel) {

@@ -7,6 +7,7 @@ use gpuprof_model::AxisValue;
 use gpuprof_model::measurement::{LaunchRecord, PassResult};
 use gpuprof_model::protocol::MeasureRequest;
 
+use super::collect::cupti::{self, Measured};
 use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -127,7 +128,16 @@ impl<'a> Run<'a> {
     /// The first error of `launch` or of the driver.
     pub fn measure<R, E: Into<Error>>(
         &mut self,
+        launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
+    ) -> Result<()> {
+        self.measure_restoring(launch, &mut || Ok(()))
+    }
+
+    /// As [`Run::measure`]; `restore` puts the inputs back before a launch whose counters are collected.
+    pub(crate) fn measure_restoring<R, E: Into<Error>>(
+        &mut self,
         mut launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
+        restore: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         if self.measured {
             return Err(Error::failed("`measure` was called twice; a pass measures one range"));
@@ -140,6 +150,17 @@ impl<'a> Run<'a> {
             once().map_err(|e| self.session.explain(e))?;
             self.synchronize()?;
             (self.result.launches, self.result.counters) = emulator::take_report()?;
+        } else if let Some(counters) = &self.request.counters {
+            once()?;
+            self.synchronize()?;
+            let measured = &mut Measured { launch: &mut once, restore };
+            cupti::collect(
+                self.session,
+                counters,
+                &self.request.sampling,
+                measured,
+                &mut self.result,
+            )?;
         } else {
             once()?;
             self.synchronize()?;
@@ -151,9 +172,24 @@ impl<'a> Run<'a> {
             }
         }
         if let (Some(function), Some(config)) = (&self.function, config.config) {
-            let facts =
-                facts::of(self.session, function, config.0, config.1, config.2)?;
+            let facts = facts::of(self.session, function, config.0, config.1, config.2)?;
             self.result.facts = Some(facts);
+        }
+        Ok(())
+    }
+
+    /// Compares the results of the measured launches with a reference, unless `--no-verify` was given.
+    ///
+    ///
+    /// # Errors
+    /// What `check` finds: the configuration failed.
+    pub fn verify<E: Into<Error>>(
+        &mut self,
+        check: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> Result<()> {
+        if self.request.verify {
+            check().map_err(Into::into)?;
+            self.mark_verified();
         }
         Ok(())
     }
@@ -219,14 +255,12 @@ impl Launch {
     /// Where neither gives a block and a grid; the pass then fails with this message.
     pub fn config(&self) -> LaunchConfig {
         let Some((grid, block, shared)) = self.config else {
-            panic!("no launch configuration: give the series axes `block` and `grid`, or call \
-                    run.block(…) and run.grid(…) before run.measure(…)");
+            panic!(
+                "no launch configuration: give the series axes `block` and `grid`, or call \
+                    run.block(…) and run.grid(…) before run.measure(…)"
+            );
         };
-        LaunchConfig {
-            grid_dim: grid.into(),
-            block_dim: block.into(),
-            shared_mem_bytes: shared,
-        }
+        LaunchConfig { grid_dim: grid.into(), block_dim: block.into(), shared_mem_bytes: shared }
     }
 }
 
@@ -267,9 +301,9 @@ impl AxisType for Extent {
                 let [x, y, z] = dims.map(u64::from);
                 Ok(Self { x, y, z })
             }
-            AxisValue::Word(word) => {
-                Err(Error::failed(format!("axis `{axis}` has the value {word}, which is no extent")))
-            }
+            AxisValue::Word(word) => Err(Error::failed(format!(
+                "axis `{axis}` has the value {word}, which is no extent"
+            ))),
         }
     }
 }

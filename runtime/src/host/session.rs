@@ -40,7 +40,8 @@ impl Session {
             }));
         }
         let context = CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e))?;
-        let device = record(&context, emulated).map_err(|e| Error::driver("reading device 0", e))?;
+        let device =
+            record(&context, emulated).map_err(|e| Error::driver("reading device 0", e))?;
         Ok(Self { stream: context.default_stream(), context, device })
     }
 
@@ -48,7 +49,11 @@ impl Session {
     ///
     /// # Errors
     /// PTX that is not there, cannot be read, or that the driver refuses.
-    pub(crate) fn load_module(&self, request: &MeasureRequest, package: &str) -> Result<Arc<CudaModule>> {
+    pub(crate) fn load_module(
+        &self,
+        request: &MeasureRequest,
+        package: &str,
+    ) -> Result<Arc<CudaModule>> {
         let path = request.modules.get(package).ok_or_else(|| {
             Error::failed(format!("the request holds no PTX for package `{package}`"))
         })?;

@@ -5,9 +5,11 @@
 
 use std::io::Write;
 
+use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 
 use super::Checked;
+use super::counters::CounterSetup;
 use super::progress::Progress;
 use crate::build::host::Harness;
 use crate::compare::{collect, columns, judge};
@@ -21,6 +23,7 @@ pub(super) struct Sweep<'a> {
     pub(super) harnesses: &'a [Harness],
     pub(super) json: bool,
     pub(super) quiet: bool,
+    pub(super) setup: &'a CounterSetup,
 }
 
 impl Sweep<'_> {
@@ -86,7 +89,8 @@ impl Sweep<'_> {
         let name = format!("{position:03}-{}-{index:05}", id.kernel);
         let harness = &self.harnesses[planned.harness];
         let result = match self.execution.configuration(&name, harness, id, configuration)? {
-            ConfigurationOutcome::Finished(passes) => {
+            ConfigurationOutcome::Finished(mut passes) => {
+                self.explain_missing_counters(&mut passes);
                 if run.provenance.device.is_none() {
                     run.provenance.device = passes.first().map(|pass| pass.device.clone());
                 }
@@ -98,6 +102,16 @@ impl Sweep<'_> {
         };
         progress.end(&key, &result);
         Ok(result)
+    }
+
+    /// Gives every counter that cannot be had on this machine its reason.
+    fn explain_missing_counters(&self, passes: &mut [PassResult]) {
+        let CounterSetup::Unavailable(metrics, reason) = self.setup else { return };
+        for pass in passes {
+            for metric in metrics {
+                pass.hardware.insert(metric.clone(), HardwareValue::Unavailable(reason.clone()));
+            }
+        }
     }
 
     fn event(&self, event: &Event<'_>, out: &mut impl Write) -> Result<()> {

@@ -64,7 +64,9 @@ impl ClockProbe {
     /// The driver's.
     pub(crate) fn start(&mut self) -> Result<()> {
         // SAFETY: the kernel writes 24 bytes to a buffer of 24 bytes.
-        unsafe { self.stream.launch_builder(&self.function).arg(&mut self.before).launch(ONE_THREAD) }?;
+        unsafe {
+            self.stream.launch_builder(&self.function).arg(&mut self.before).launch(ONE_THREAD)
+        }?;
         Ok(())
     }
 
@@ -74,7 +76,9 @@ impl ClockProbe {
     /// The driver's.
     pub(crate) fn stop(&mut self) -> Result<()> {
         // SAFETY: as in `start`.
-        unsafe { self.stream.launch_builder(&self.function).arg(&mut self.after).launch(ONE_THREAD) }?;
+        unsafe {
+            self.stream.launch_builder(&self.function).arg(&mut self.after).launch(ONE_THREAD)
+        }?;
         Ok(())
     }
 

@@ -30,7 +30,17 @@ struct Sampler<'a> {
     launch: &'a mut dyn FnMut() -> Result<()>,
 }
 
-impl Sampler<'_> {
+impl<'a> Sampler<'a> {
+    fn new(
+        session: &'a Session,
+        sampling: &Sampling,
+        launch: &'a mut dyn FnMut() -> Result<()>,
+    ) -> Result<Self> {
+        let flush = flush_buffer(session, sampling)?;
+        let clock = ClockProbe::load(&session.stream)?;
+        Ok(Self { session, clock, flush, launch })
+    }
+
     /// One sample: nanoseconds and the SM clock around it.
     fn sample(&mut self) -> Result<(f64, Option<f64>)> {
         let stream = &self.session.stream;
@@ -56,15 +66,9 @@ pub(crate) fn time(
     sampling: &Sampling,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Timing> {
-    let flush_bytes = if sampling.cold_cache { 2 * session.device.l2_bytes } else { 0 };
-    let flush = match usize::try_from(flush_bytes)? {
-        0 => None,
-        bytes => Some(session.stream.alloc_zeros(bytes)?),
-    };
-    let clock = ClockProbe::load(&session.stream)?;
-    let mut sampler = Sampler { session, clock, flush, launch };
+    let mut sampler = Sampler::new(session, sampling, launch)?;
     let mut timing = warm_up(&mut sampler, sampling)?;
-    timing.flush_bytes = flush_bytes;
+    timing.flush_bytes = flush_bytes(session, sampling);
     let start = Instant::now();
     loop {
         let (duration, clock) = sampler.sample()?;
@@ -79,6 +83,41 @@ pub(crate) fn time(
         if timing.converged || count >= sampling.max_samples as usize || spent {
             return Ok(timing);
         }
+    }
+}
+
+/// Warms up and takes no samples, for a pass that collects counters.
+///
+/// # Errors
+/// The first error of a launch or of the driver.
+pub(crate) fn warm_up_only(
+    session: &Session,
+    sampling: &Sampling,
+    launch: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    warm_up(&mut Sampler::new(session, sampling, launch)?, sampling).map(drop)
+}
+
+/// Empties the L2 cache, where the sampling asks for it, and waits until it is empty.
+///
+/// # Errors
+/// The driver's.
+pub(crate) fn flush_once(session: &Session, sampling: &Sampling) -> Result<()> {
+    if let Some(mut buffer) = flush_buffer(session, sampling)? {
+        session.stream.memset_zeros(&mut buffer)?;
+    }
+    Ok(session.stream.synchronize()?)
+}
+
+/// Twice the L2: enough to evict every line, whatever the replacement policy keeps.
+fn flush_bytes(session: &Session, sampling: &Sampling) -> u64 {
+    if sampling.cold_cache { 2 * session.device.l2_bytes } else { 0 }
+}
+
+fn flush_buffer(session: &Session, sampling: &Sampling) -> Result<Option<CudaSlice<u8>>> {
+    match usize::try_from(flush_bytes(session, sampling))? {
+        0 => Ok(None),
+        bytes => Ok(Some(session.stream.alloc_zeros(bytes)?)),
     }
 }
 
@@ -152,7 +191,9 @@ mod tests {
         // Quantiles of a normal distribution of standard deviation 1: the error of its median is
         // sqrt(pi/2)/sqrt(n) = 0.0396 at n = 1000.
         let samples: Vec<f64> = (0..1000)
-            .map(|i| 100.0 + 1.702_f64.recip() * ((f64::from(i) + 0.5) / (999.5 - f64::from(i))).ln())
+            .map(|i| {
+                100.0 + 1.702_f64.recip() * ((f64::from(i) + 0.5) / (999.5 - f64::from(i))).ln()
+            })
             .collect();
         let error = relative_standard_error(&samples) * 100.0;
         assert!((0.03..0.05).contains(&error), "{error}");

@@ -1,7 +1,9 @@
 //! Launch facts that the driver tells without a profiler.
 
+use cudarc::driver::sys::{
+    CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute,
+};
 use cudarc::driver::{CudaFunction, DriverError};
-use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 use gpuprof_model::measurement::{LaunchFacts, OccupancyLimiter};
 
 use crate::host::error::Result;
@@ -72,8 +74,10 @@ struct Limits {
 impl Limits {
     fn read(session: &Session) -> Result<Self, DriverError> {
         Ok(Self {
-            threads: session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
-            blocks: session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+            threads: session
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+            blocks: session
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
             registers: session
                 .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
             shared: session
@@ -105,8 +109,13 @@ impl Limits {
 mod tests {
     use super::*;
 
-    const H200: Limits =
-        Limits { threads: 2048, blocks: 32, registers: 65536, shared: 233_472, reserved_shared: 1024 };
+    const H200: Limits = Limits {
+        threads: 2048,
+        blocks: 32,
+        registers: 65536,
+        shared: 233_472,
+        reserved_shared: 1024,
+    };
 
     #[test]
     fn the_limiter_is_the_resource_that_runs_out_first() {

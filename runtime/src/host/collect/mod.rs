@@ -2,6 +2,7 @@
 
 pub(crate) mod bandwidth;
 pub(crate) mod clock;
+pub(crate) mod cupti;
 pub(crate) mod emulator;
 pub(crate) mod events;
 pub(crate) mod facts;

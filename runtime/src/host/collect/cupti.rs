@@ -1,0 +1,226 @@
+//! Hardware counters by CUPTI's Range Profiler, one pass a process or all of them in one.
+//!
+//! Comes in: a closure that queues the launches of the measured range, another that puts the inputs
+//! back, and the counter request. Goes out: the counter data image with one more pass in it, and after
+//! the last pass a value, or a reason, for every metric. A counter pass takes no times: CUPTI's own
+//! work would be in them. The inputs are put back before the measured launch, since warm-up goes by
+//! time and would leave them different in every process.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::CudaContext;
+use gpuprof_cupti::host::ConfigProblem;
+use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay};
+use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions, Target, locate};
+use gpuprof_model::measurement::{CounterPass, HardwareValue, PassResult};
+use gpuprof_model::protocol::{
+    CounterPlan, CounterPlanRequest, CounterProblem, CounterRequest, Replay, Sampling,
+};
+
+use super::events;
+use crate::host::error::{Error, Result};
+use crate::host::session::Session;
+
+/// The name of the measured range; the same in every process, so that passes are joined by it.
+const RANGE: &str = "measured";
+
+/// How often a process looks whether its turn has come.
+const TURN_TICK: Duration = Duration::from_millis(1);
+
+/// Says what the counters will take, after a trial session, and writes their config image.
+///
+/// # Errors
+/// Metrics the chip does not have, or a machine that does not give counters.
+pub(crate) fn plan(
+    request: &CounterPlanRequest,
+) -> std::result::Result<CounterPlan, CounterProblem> {
+    fn machine(error: impl ToString) -> CounterProblem {
+        CounterProblem::Machine(error.to_string())
+    }
+    let location = locate(request.cupti.as_deref()).map_err(machine)?;
+    let api = HostApi::load(&location).map_err(machine)?;
+    let target = Target::initialize(api).map_err(machine)?;
+    let context = CudaContext::new(0).map_err(|e| machine(crate::host::error::describe(e)))?;
+    let support = target.device_supported(&context).map_err(machine)?;
+    if let Some((part, _, code)) = support.obstacles().first() {
+        let advice = code.advice();
+        return Err(machine(format!(
+            "{part}: {}; check: {}; remedy: {}",
+            advice.cause, advice.check, advice.remedy
+        )));
+    }
+    let chip = target.chip_name(0).map_err(machine)?;
+    let availability = target.counter_availability(&context).map_err(machine)?;
+    let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
+    let config = host.config_image(&request.metrics).map_err(|problem| match problem {
+        ConfigProblem::Failed(failure) => machine(failure),
+        problem => CounterProblem::Metrics(problem.to_string()),
+    })?;
+    let passes = host.passes(&config).map_err(machine)?;
+    let trial = SessionOptions {
+        config: config.clone(),
+        metrics: request.metrics.clone(),
+        counter_data: None,
+        max_ranges: 1,
+        replay: CuptiReplay::Application,
+        range: RangeMode::User,
+        pass: PassStart::default(),
+    };
+    drop(CuptiSession::open(&target, &context, trial).map_err(machine)?);
+    fs::write(&request.config_image, config).map_err(machine)?;
+    Ok(CounterPlan {
+        cupti: location.path().to_owned(),
+        cupti_version: location.version().to_string(),
+        chip,
+        passes: u32::try_from(passes).unwrap_or(u32::MAX),
+    })
+}
+
+/// What is measured: how to launch it, and how to put its inputs back.
+pub(crate) struct Measured<'a> {
+    pub(crate) launch: &'a mut dyn FnMut() -> Result<()>,
+    pub(crate) restore: &'a mut dyn FnMut() -> Result<()>,
+}
+
+/// Collects a pass, or all of them, into `result`.
+///
+/// # Errors
+/// CUPTI, the launches, or files.
+pub(crate) fn collect(
+    session: &Session,
+    request: &CounterRequest,
+    sampling: &Sampling,
+    measured: &mut Measured<'_>,
+    result: &mut PassResult,
+) -> Result<()> {
+    let mut steps = Steps::begin();
+    let location = locate(Some(&request.cupti))?;
+    let api = HostApi::load(&location)?;
+    steps.end("load CUPTI");
+    let target = Target::initialize(api)?;
+    steps.end("initialize");
+    let config = fs::read(&request.config_image)?;
+    wait_for_turn(request.after.as_deref());
+    steps.end("wait for the device");
+    events::warm_up_only(session, sampling, measured.launch)?;
+    steps.end("warm up");
+    let options = SessionOptions {
+        config,
+        metrics: request.metrics.clone(),
+        counter_data: if request.pass == 0 { None } else { Some(fs::read(&request.image)?) },
+        max_ranges: 1,
+        replay: match request.replay {
+            Replay::Application => CuptiReplay::Application,
+            Replay::Range => CuptiReplay::User,
+            Replay::Kernel => CuptiReplay::Kernel,
+        },
+        range: match request.replay {
+            Replay::Application | Replay::Range => RangeMode::User,
+            Replay::Kernel => RangeMode::Auto,
+        },
+        pass: PassStart { index: request.pass as usize, ..PassStart::default() },
+    };
+    let mut profiler = CuptiSession::open(&target, &session.context, options)?;
+    steps.end("open");
+    let complete = loop {
+        let all = one_pass(session, &mut profiler, request, sampling, measured, &mut steps)?;
+        if all || request.replay == Replay::Application {
+            break all;
+        }
+    };
+    profiler.decode()?;
+    let image = profiler.into_counter_data()?;
+    steps.end("decode");
+    if complete {
+        result.hardware = evaluate(api, request, &image)?;
+        steps.end("evaluate");
+    } else {
+        fs::write(&request.image, &image)?;
+        steps.end("hand over");
+    }
+    result.counter_pass = Some(CounterPass { complete, steps_ms: steps.taken });
+    Ok(())
+}
+
+fn one_pass(
+    session: &Session,
+    profiler: &mut CuptiSession,
+    request: &CounterRequest,
+    sampling: &Sampling,
+    measured: &mut Measured<'_>,
+    steps: &mut Steps,
+) -> Result<bool> {
+    (measured.restore)()?;
+    events::flush_once(session, sampling)?;
+    steps.end("inputs and cache");
+    profiler.start()?;
+    steps.end("start");
+    let named = request.replay != Replay::Kernel;
+    if named {
+        profiler.push(RANGE)?;
+    }
+    (measured.launch)()?;
+    session.stream.synchronize()?;
+    if named {
+        profiler.pop()?;
+    }
+    let stopped = profiler.stop()?;
+    steps.end("measure");
+    Ok(stopped.all_passes_submitted)
+}
+
+fn evaluate(
+    api: HostApi,
+    request: &CounterRequest,
+    image: &[u8],
+) -> Result<std::collections::BTreeMap<String, HardwareValue>> {
+    let ranges = api.range_count(image)?;
+    if ranges != 1 {
+        return Err(Error::failed(format!(
+            "the measured range holds {ranges} kernel launches, and --replay-mode kernel tells one; use \
+             application or range"
+        )));
+    }
+    let name = api.range_name(image, 0)?;
+    if request.replay != Replay::Kernel && name != RANGE {
+        return Err(Error::failed(format!(
+            "CUPTI returned the range `{name}` instead of `{RANGE}`"
+        )));
+    }
+    let values = Host::new(api, &request.chip, None)?.evaluate(image, 0, &request.metrics)?;
+    let value = |value: f64| match value {
+        value if value.is_finite() => HardwareValue::Value(value),
+        value => HardwareValue::Unavailable(format!(
+            "CUPTI gives no number for it ({value}): a quotient of nothing, or a unit that this device shares"
+        )),
+    };
+    Ok(request.metrics.iter().cloned().zip(values.into_iter().map(value)).collect())
+}
+
+fn wait_for_turn(after: Option<&Path>) {
+    // The runner kills a process whose predecessor failed, so this ends.
+    while after.is_some_and(|path| !path.exists()) {
+        thread::sleep(TURN_TICK);
+    }
+}
+
+/// Where the time of a counter pass went.
+struct Steps {
+    last: Instant,
+    taken: Vec<(String, f64)>,
+}
+
+impl Steps {
+    fn begin() -> Self {
+        Self { last: Instant::now(), taken: Vec::new() }
+    }
+
+    fn end(&mut self, name: &str) {
+        let now = Instant::now();
+        self.taken.push((name.to_owned(), (now - self.last).as_secs_f64() * 1e3));
+        self.last = now;
+    }
+}
