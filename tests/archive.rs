@@ -1,1 +1,272 @@
+//! Build here, run there: an archive runs without cargo and source, and one that is not as it says is
+//! refused.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use insta::assert_snapshot;
+use support::{Archive, Entry, Outcome, Tool, Workspace};
+use tempfile::TempDir;
+
+/// An archive of the package `vector`, made once.
+static ARCHIVE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("vector.tar.zst");
+    make(&file).exits_with(0);
+    fs::read(file).expect("the archive was made")
+});
+
+fn make(file: &Path) -> Outcome {
+    let path = file.display().to_string();
+    Workspace::fixture("workshop").gpuprof(&[
+        "archive",
+        "--package",
+        "vector",
+        "--archive-file",
+        &path,
+    ])
+}
+
+/// A folder with the archive.
+fn archived() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("vector.tar.zst");
+    fs::write(&file, &*ARCHIVE).expect("it can be written");
+    (folder, file)
+}
+
+/// Runs the archive `file` in its folder as a machine without cargo would.
+fn run_there(file: &Path, arguments: &[&str]) -> Outcome {
+    let folder = file.parent().expect("archives lie in folders");
+    let name = file.file_name().and_then(|name| name.to_str()).expect("its name is text");
+    let arguments = [&["run", "--quiet", "--archive-file", name], arguments].concat();
+    Tool::new(&arguments, folder, &folder.join("not-used"))
+        .without("CARGO")
+        .without("CARGO_HOME")
+        .without("CARGO_TARGET_DIR")
+        .without("HOME")
+        .without("RUSTUP_HOME")
+        .without("RUSTUP_TOOLCHAIN")
+        .env("PATH", "/nonexistent")
+        .run()
+}
+
+/// How `change` to an honest archive is refused.
+fn refusal(change: impl FnOnce(Archive) -> Archive) -> String {
+    let (_folder, file) = archived();
+    change(Archive::read(&file)).write(&file);
+    run_there(&file, &[]).transcript()
+}
+
+#[test]
+fn making_an_archive_says_what_is_in_it() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("made/for/it/vector.tar.zst");
+    let outcome = make(&file).exits_with(0);
+    assert_eq!(outcome.stdout, "");
+    let size = fs::metadata(&file).expect("the archive is there").len() as f64 / 1_048_576.0;
+    let said = format!(
+        "gpuprof: wrote {}: 2 series in 1 harness, 1 PTX module, {size:.1} MiB\n",
+        file.display()
+    );
+    assert_eq!(outcome.stderr, said);
+}
+
+#[test]
+fn an_archive_runs_without_cargo_and_gives_the_same_results() {
+    let (_folder, file) = archived();
+    let there = run_there(&file, &["gather"]).exits_with(0);
+    let here = Workspace::fixture("workshop").gpuprof(&[
+        "run",
+        "--package",
+        "vector",
+        "gather",
+        "--quiet",
+    ]);
+    assert_eq!(there.stdout, here.stdout);
+    assert_eq!(there.stderr, "");
+}
+
+#[test]
+fn the_counters_of_an_archive_are_those_of_the_workspace() {
+    let (_folder, file) = archived();
+    let rows = |outcome: Outcome| outcome.exits_with(0).events_of("configuration-finished");
+    let json = ["--message-format", "json"];
+    let here = Workspace::fixture("workshop")
+        .gpuprof(&[&["run", "--package", "vector"], &json[..]].concat());
+    assert_eq!(rows(run_there(&file, &json)), rows(here));
+    let kept = file.with_file_name("target").join("gpuprof/runs");
+    assert_eq!(fs::read_dir(kept).expect("runs are kept").count(), 1);
+}
+
+#[test]
+fn an_archive_is_unpacked_where_asked() {
+    let (folder, file) = archived();
+    run_there(&file, &["scale", "--extract-to", "unpacked"]).exits_with(0);
+    assert!(folder.path().join("unpacked/harnesses/vector-kernels").is_file());
+    assert!(folder.path().join("unpacked/kernels/vector.ptx").is_file());
+}
+
+#[test]
+fn an_archive_that_is_not_there() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    assert_snapshot!(run_there(&folder.path().join("none.tar.zst"), &[]).transcript(), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: none.tar.zst: cannot be opened: No such file or directory (os error 2)
+    ");
+}
+
+#[test]
+fn a_file_that_is_no_archive() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("notes.tar.zst");
+    fs::write(&file, "not compressed").expect("it can be written");
+    assert_snapshot!(run_there(&file, &[]).transcript(), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: notes.tar.zst: is torn or no archive: Unknown frame descriptor
+    ");
+}
+
+#[test]
+fn an_archive_that_another_program_made() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("other.tar.zst");
+    Archive(vec![Entry { path: "README".into(), bytes: b"hello".to_vec() }]).write(&file);
+    assert_snapshot!(run_there(&file, &[]).transcript(), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: other.tar.zst: does not start with gpuprof-archive.json: it was not made by cargo gpuprof archive
+    ");
+}
+
+#[test]
+fn an_archive_that_was_cut_off() {
+    let (_folder, file) = archived();
+    Archive::truncate(&file);
+    assert_snapshot!(run_there(&file, &[]).transcript(), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: is torn or no archive: incomplete frame
+    ");
+}
+
+#[test]
+fn a_file_that_the_manifest_lists_and_the_archive_lacks() {
+    let without_ptx = |mut archive: Archive| {
+        archive.0.retain(|entry| entry.path != "kernels/vector.ptx");
+        archive
+    };
+    assert_snapshot!(refusal(without_ptx), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: lacks `kernels/vector.ptx`, which its manifest lists
+    ");
+}
+
+#[test]
+fn a_file_that_the_manifest_does_not_list() {
+    let with_guest = |mut archive: Archive| {
+        archive.0.push(Entry { path: "kernels/guest.ptx".into(), bytes: Vec::new() });
+        archive
+    };
+    assert_snapshot!(refusal(with_guest), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: holds `kernels/guest.ptx`, which its manifest does not list
+    ");
+}
+
+#[test]
+fn a_path_that_leaves_its_folder() {
+    let with_escape = |mut archive: Archive| {
+        archive.0.push(Entry { path: "../escaped".into(), bytes: Vec::new() });
+        archive
+    };
+    assert_snapshot!(refusal(with_escape), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: holds `../escaped`, a path that leaves its folder
+    ");
+}
+
+#[test]
+fn a_harness_whose_path_leaves_its_folder() {
+    let elsewhere = |archive: Archive| {
+        archive.with_manifest(|manifest| {
+            manifest["harnesses"][0]["file"] = "/bin/true".into();
+            manifest["files"]["/bin/true"] = "00".into();
+        })
+    };
+    assert_snapshot!(refusal(elsewhere), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: lacks `/bin/true`, which its manifest lists
+    ");
+}
+
+#[test]
+fn a_file_with_another_content() {
+    let altered = |mut archive: Archive| {
+        archive.entry("kernels/vector.ptx").bytes.push(b'\n');
+        archive
+    };
+    assert_snapshot!(refusal(altered), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: `kernels/vector.ptx` is not the file that its manifest lists (SHA-256 differs)
+    ");
+}
+
+#[test]
+fn executables_for_another_architecture() {
+    let foreign = |archive: Archive| {
+        archive.with_manifest(|manifest| manifest["platform"] = "riscv64-linux".into())
+    };
+    let here = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+    assert_snapshot!(refusal(foreign).replace(&here, "[HERE]"), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: holds executables for riscv64-linux, and this machine is [HERE]: make the archive on a machine of this kind
+    ");
+}
+
+#[test]
+fn an_archive_of_another_format() {
+    let newer = |archive: Archive| archive.with_manifest(|manifest| manifest["format"] = 7.into());
+    assert_snapshot!(refusal(newer), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: has archive format 7, and this cargo-gpuprof reads format 1
+    ");
+}
+
+#[test]
+fn an_archive_that_cannot_be_written_is_told_before_anything_is_built() {
+    let started = make(Path::new("/dev/null/vector.tar.zst"));
+    assert_snapshot!(started.transcript(), @"");
+}

@@ -277,7 +277,7 @@ fn a_package_that_is_not_there() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no package of the workspace is called `vectors`. did you mean `vector`?
+    error: no package of the workspace is called `vectors`: did you mean `vector`?
     ");
 }
 
@@ -288,7 +288,7 @@ fn a_bench_target_that_is_not_there() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no bench target is called `kernel`. did you mean `kernels`?
+    error: no bench target is called `kernel`: did you mean `kernels`?
     ");
 }
 
@@ -396,7 +396,7 @@ fn an_unknown_metric_in_a_threshold_of_the_configuration_file() {
 
     ----- stderr -----
     error: no metric is called `duratoin`: did you mean `duration`?
-      --> .config/gpuprof.toml
+      --> [FOLDER]/gpuprof.toml
        |
        | duratoin <= 5 us
        | ^^^^^^^^

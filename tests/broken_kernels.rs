@@ -76,7 +76,7 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
      is_killed            failed
 
      failed  how=fails: the matrix is singular
-     failed  how=panics: the harness panicked: the table is not sorted
+     failed  how=panics: the harness panicked at endings/src/lib.rs:37:21: the table is not sorted
      failed  how=exits: the process exited with code 3; the end of its stderr:
               out of widgets
      failed  how=is_killed: the process was killed by SIGKILL (signal 9)
@@ -116,12 +116,15 @@ fn programs_learn_how_each_configuration_ended() {
     let rows = outcome.events_of("configuration-finished");
     let ends: Vec<String> = rows
         .iter()
-        .map(|row| format!("{} {} {}", row["configuration"], row["status"], row["status_reason"]))
+        .map(|row| {
+            let (key, status, why) = (&row["configuration"], &row["status"], &row["status_reason"]);
+            format!("{key} {status} verified {} {why}", row["verified"])
+        })
         .collect();
     assert_snapshot!(ends.join("\n"), @r#"
     "how=returns" "finished" null
     "how=fails" "failed" "the matrix is singular"
-    "how=panics" "failed" "the harness panicked: the table is not sorted"
+    "how=panics" "failed" "the harness panicked at endings/src/lib.rs:37:21: the table is not sorted"
     "how=exits" "failed" "the process exited with code 3; the end of its stderr:\nout of widgets"
     "how=is_killed" "failed" "the process was killed by SIGKILL (signal 9)"
     "#);

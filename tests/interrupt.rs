@@ -1,5 +1,6 @@
 //! SIGINT and SIGTERM: what was measured is kept.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
@@ -55,9 +56,15 @@ fn what_was_measured_before_an_interrupt_is_shown_and_kept() {
             r#""milliseconds=2" "skipped" "the run was interrupted""#,
         ]
     );
+    assert_eq!(events.last().map(|end| &end["exit_code"]), Some(&130.into()));
     let id = events[0]["id"].as_str().expect("runs have names");
-    let run = std::fs::read(workspace.run_folder(id).join("run.json")).expect("the run is kept");
-    let run: Value = serde_json::from_slice(&run).expect("it is JSON");
+    let read = |name| -> Value {
+        let bytes = fs::read(workspace.run_folder(id).join(name)).expect("the run is kept");
+        serde_json::from_slice(&bytes).expect("it is JSON")
+    };
+    let (run, verdict) = (read("run.json"), read("verdict.json"));
+    assert_eq!(verdict["exit_code"], 130);
+    assert_eq!(verdict["meaning"], "ended by a signal, with what was measured kept");
     let kept = &run["series"][0]["configurations"];
     assert_eq!(kept[0]["metrics"]["sm__ctas_launched.sum"]["value"], 1.0);
     assert_eq!(

@@ -307,12 +307,12 @@ fn a_dry_run_prints_what_it_would_start_and_starts_nothing() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    vector::kernels::gather: 4 configurations × 1 passes
+    vector::kernels::gather: 4 configurations × 1 pass
         block=64,stride=1,n=4096
         block=64,stride=2,n=4096
         block=64,stride=4,n=4096
         block=64,stride=8,n=4096
-    vector::kernels::scale: 2 configurations × 1 passes
+    vector::kernels::scale: 2 configurations × 1 pass
         block=64,n=4096
         block=128,n=4096
     6 processes on the emulated driver; nothing was started (--dry-run)

@@ -90,7 +90,7 @@ impl Code {
                 "run without that tool",
             ),
             Self::NotSupported => advice(
-                "these metrics cannot be collected together, or not on this chip",
+                "the device does not support what was asked for, or the metrics cannot be collected together",
                 "build a config image of each metric alone",
                 "collect them in separate groups (pcie__ metrics cannot join SM or DRAM ones)",
             ),

@@ -38,6 +38,9 @@ pub enum DriverProblem {
         /// The `CUresult`.
         code: u32,
     },
+    /// It answers like a driver and lacks what CUPTI takes from NVIDIA's.
+    #[error("libcuda.so.1 is not NVIDIA's driver (an emulated one); take it off the library path")]
+    Emulated,
     /// The driver works and shows no device.
     #[error("the CUDA driver shows no device; check nvidia-smi and CUDA_VISIBLE_DEVICES")]
     NoDevice,
@@ -77,6 +80,15 @@ pub fn probe() -> Result<Driver, DriverProblem> {
     }
 }
 
+/// As [`probe`], and it is NVIDIA's own: CUPTI asks it for tables that no header describes, and 13.2 crashes without them.
+///
+/// # Errors
+/// As [`probe`], or [`DriverProblem::Emulated`].
+pub fn probe_nvidia() -> Result<Driver, DriverProblem> {
+    let driver = probe()?;
+    if Functions::open()?.has_export_tables { Ok(driver) } else { Err(DriverProblem::Emulated) }
+}
+
 /// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG slice.
 /// Empty where it has no such device.
 pub(crate) fn uuids(ordinal: usize) -> Result<Vec<[u8; 16]>, DriverProblem> {
@@ -111,6 +123,7 @@ struct Functions {
     device: unsafe extern "C" fn(*mut c_int, c_int) -> u32,
     uuid: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
     uuid_of_slice: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
+    has_export_tables: bool,
 }
 
 impl Functions {
@@ -131,6 +144,7 @@ impl Functions {
                 device: driver.symbol("cuDeviceGet").map_err(missing)?,
                 uuid: driver.symbol("cuDeviceGetUuid").map_err(missing)?,
                 uuid_of_slice: driver.symbol("cuDeviceGetUuid_v2").map_err(missing)?,
+                has_export_tables: driver.has("cuGetExportTable"),
             }
         };
         Ok(FUNCTIONS.get_or_init(|| functions))

@@ -13,7 +13,7 @@ mod counter_data;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
-use std::path::PathBuf;
+use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
 
@@ -24,6 +24,7 @@ pub use config::ConfigProblem;
 pub use counter_data::EvaluateError;
 
 use crate::abi::{Call, Functions};
+use crate::library::Library;
 use crate::locate::{self, Location};
 use crate::{Failure, LoadError};
 
@@ -31,6 +32,7 @@ use crate::{Failure, LoadError};
 #[derive(Clone, Copy)]
 pub struct HostApi {
     pub(crate) functions: &'static Functions,
+    path: &'static Path,
 }
 
 impl HostApi {
@@ -43,22 +45,31 @@ impl HostApi {
     /// # Panics
     /// If another thread panicked in here.
     pub fn load(location: &Location) -> Result<Self, LoadError> {
-        static LOADED: Mutex<Option<(PathBuf, &'static Functions)>> = Mutex::new(None);
+        static LOADED: Mutex<Option<HostApi>> = Mutex::new(None);
         locate::refuse(location)?;
         let mut loaded = LOADED.lock().expect("nothing panics while it is held");
-        if let Some((path, functions)) = &*loaded {
-            return if path == location.path() {
-                Ok(Self { functions })
+        if let Some(api) = *loaded {
+            return if api.path == location.path() {
+                Ok(api)
             } else {
-                let (wanted, loaded) = (location.path().into(), path.clone());
+                let (wanted, loaded) = (location.path().into(), api.path.into());
                 Err(LoadError::AnotherLoaded { wanted, loaded })
             };
         }
         let functions = Functions::resolve(location.library)
             .map_err(|symbol| LoadError::MissingSymbol { path: location.path().into(), symbol })?;
-        let functions: &'static Functions = Box::leak(Box::new(functions));
-        *loaded = Some((location.path().into(), functions));
-        Ok(Self { functions })
+        let api = Self {
+            functions: Box::leak(Box::new(functions)),
+            path: Box::leak(location.path().to_owned().into_boxed_path()),
+        };
+        *loaded = Some(api);
+        Ok(api)
+    }
+
+    /// Opens `libnvperf_target.so` beside CUPTI, for a CUPTI that looks for it by its bare name when it begins to collect.
+    /// None of 12.6 to 13.5 names it in its strings, so this is not done unasked: it costs 50 ms. Whether there was one.
+    pub fn open_nvperf_target(&self) -> bool {
+        Library::open_globally(&locate::beside(self.path, "libnvperf_target.so")).is_ok()
     }
 
     /// The chips that this CUPTI knows, such as `GH100`.

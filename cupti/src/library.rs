@@ -37,7 +37,9 @@ impl Library {
         // libloading puts the linker's words into the source of its own.
         let library = library.map_err(|error| {
             let words = std::error::Error::source(&error).map(ToString::to_string);
-            words.unwrap_or_else(|| error.to_string())
+            let words = words.unwrap_or_else(|| error.to_string());
+            // They begin with the path, which the caller's message names already.
+            words.trim_start_matches(&format!("{}: ", path.display())).to_owned()
         })?;
         let handle = std::ptr::NonNull::new(library.into_raw());
         handle.map(|handle| Self { handle }).ok_or_else(|| "no handle".into())

@@ -5,8 +5,8 @@
 //! toolkits of `$CUDA_HOME` and `$CUDA_PATH`; `/usr/local/cuda*`; `$LD_LIBRARY_PATH`; what the linker finds by itself;
 //! the site-packages of the active Python.
 //!
-//! Opening `libnvperf_host.so` and `libnvperf_target.so` by path before CUPTI makes its own search for their bare names
-//! find these two, so `LD_LIBRARY_PATH` is not needed.
+//! Opening `libnvperf_host.so` by path before CUPTI makes CUPTI's own search for the bare name find it, so
+//! `LD_LIBRARY_PATH` is not needed.
 
 mod python;
 mod search;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub use search::{Place, Search};
 
 use crate::LoadError;
-use crate::driver::{self, DriverProblem};
+use crate::driver;
 use crate::library::Library;
 use crate::version::{MARKERS, Version};
 
@@ -72,25 +72,23 @@ impl Location {
     }
 }
 
-/// `libnvperf_host.so`, which is needed, and `libnvperf_target.so`, which only collection needs, beside CUPTI.
+/// `libnvperf_host.so`, beside CUPTI: what its search for the bare name then finds. Costs 50 ms (32 MB are relocated).
 fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
-    let folder = cupti.canonicalize().unwrap_or_else(|_| cupti.into());
-    let beside = |name| folder.with_file_name(name);
-    Library::open_globally(&beside("libnvperf_host.so"))
-        .map_err(|reason| LoadError::NvperfMissing { path: cupti.into(), reason })?;
-    let target = beside("libnvperf_target.so");
-    if target.exists() {
-        // Without it only collection fails, and says so by its own code.
-        let _ = Library::open_globally(&target);
-    }
-    Ok(())
+    Library::open_globally(&beside(cupti, "libnvperf_host.so"))
+        .map(|_| ())
+        .map_err(|reason| LoadError::NvperfMissing { path: cupti.into(), reason })
+}
+
+/// A file in the folder of CUPTI's file.
+pub(crate) fn beside(cupti: &Path, name: &str) -> PathBuf {
+    cupti.canonicalize().unwrap_or_else(|_| cupti.into()).with_file_name(name)
 }
 
 fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
     let bound = MARKERS.iter().find(|(symbol, _)| library.has(symbol)).map(|(_, version)| *version);
-    // From 13.2 on, even this call needs a driver (see `version`).
+    // From 13.2 on, even this call needs NVIDIA's driver (see `version`).
     if let Some(bound) = bound
-        && driver::probe().is_err()
+        && driver::probe_nvidia().is_err()
     {
         return Ok(bound);
     }
@@ -183,7 +181,7 @@ pub(crate) fn refuse(location: &Location) -> Result<(), LoadError> {
     if version.works_without_driver() {
         return Ok(());
     }
-    driver::probe().map(|_| ()).map_err(|driver: DriverProblem| LoadError::NeedsDriver {
+    driver::probe_nvidia().map(|_| ()).map_err(|driver| LoadError::NeedsDriver {
         path,
         version,
         driver,

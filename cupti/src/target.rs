@@ -81,8 +81,12 @@ impl Target {
         let driver = driver::probe()?;
         let functions = api.functions;
         let mut call = Call::<sys::CUpti_Profiler_Initialize_Params>::new();
-        // SAFETY: the driver is initialised and has a device, which is what this one function needs.
-        unsafe { functions.initialize.call(&mut call) }?;
+        // SAFETY: the driver is initialised and has a device, which is what this one function needs. With a driver that is
+        // not NVIDIA's it fails (seen with 12.6 to 13.5), and there is no Target.
+        if let Err(failure) = unsafe { functions.initialize.call(&mut call) } {
+            driver::probe_nvidia()?;
+            return Err(failure.into());
+        }
         Ok(Self { inner: Arc::new(Initialized { functions, driver }) })
     }
 

@@ -30,7 +30,6 @@ impl Outcome {
     ///
     /// # Panics
     /// It ended in another way.
-    #[must_use]
     pub fn exits_with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
         self
@@ -41,11 +40,6 @@ impl Outcome {
         let code = self.code.map_or("none".to_owned(), |code| code.to_string());
         let (stdout, stderr) = (self.tidy(&self.stdout), self.tidy(&self.stderr));
         format!("exit code: {code}\n----- stdout -----\n{stdout}\n----- stderr -----\n{stderr}")
-    }
-
-    /// Standard error as in [`Self::transcript`].
-    pub fn tidy_stderr(&self) -> String {
-        self.tidy(&self.stderr)
     }
 
     /// Standard output as in [`Self::transcript`].

@@ -1,7 +1,7 @@
 //! The subcommand: built once a process, started in a clean environment.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -23,24 +23,29 @@ const INHERITED: [&str; 8] = [
 ];
 
 static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let build = ["build", "--package", "cargo-gpuprof", "--bin", "cargo-gpuprof"];
+    built(&build, repository_folder(), &target_folder())
+});
+
+/// The one executable that cargo, with `arguments` in `folder`, builds below `target`.
+pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--package", "cargo-gpuprof", "--bin", "cargo-gpuprof"])
+        .args(arguments)
         .args(["--message-format", "json-render-diagnostics", "--quiet", "--target-dir"])
-        .arg(target_folder())
-        .current_dir(repository_folder())
+        .arg(target)
+        .current_dir(folder)
         .stderr(Stdio::inherit())
         .output()
         .expect("cargo can be started");
-    assert!(output.status.success(), "the subcommand did not build");
+    assert!(output.status.success(), "cargo {arguments:?} failed");
     let messages = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
-    let executable = messages.lines().find_map(|line| {
+    let executable = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
-        (message["target"]["name"] == "cargo-gpuprof")
-            .then(|| message["executable"].as_str().map(PathBuf::from))?
-    });
-    executable.expect("cargo says where the executable is")
-});
+        message["executable"].as_str().map(PathBuf::from)
+    };
+    messages.lines().find_map(executable).expect("cargo says where the executable is")
+}
 
 /// The repository's root.
 pub fn repository_folder() -> &'static Path {
@@ -103,10 +108,5 @@ impl Tool {
     /// The command, to be started by hand.
     pub fn into_command(self) -> Command {
         self.0
-    }
-
-    /// The subcommand's executable.
-    pub fn binary() -> OsString {
-        BINARY.clone().into_os_string()
     }
 }

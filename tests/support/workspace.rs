@@ -5,6 +5,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+use crate::tool::built;
 use crate::{Outcome, Tool, repository_folder, target_folder};
 
 /// How fixtures name the repository's runtime.
@@ -60,6 +61,12 @@ impl Workspace {
     /// Runs the subcommand with `arguments` in the root.
     pub fn gpuprof(&self, arguments: &[&str]) -> Outcome {
         self.tool(arguments).run()
+    }
+
+    /// The executable of the harness `kernels` of `package`.
+    pub fn harness(&self, package: &str) -> PathBuf {
+        let build = ["build", "--package", package, "--bench", "kernels", "--profile", "bench"];
+        built(&build, &self.root, &self.target)
     }
 
     /// The folder of the run `id`.

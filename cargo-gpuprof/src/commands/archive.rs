@@ -11,12 +11,14 @@ use crate::config::{Config, DEFAULT_PATH};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
+use crate::store::check_writable;
 
 /// Builds and packs; returns the sentence that says what was written.
 ///
 /// # Errors
 /// Build, discovery, files.
 pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String> {
+    check_writable(&options.archive_file)?;
     let mut config_text = None;
     let source = Source::workspace(&options.cargo, |root| {
         config_text = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
@@ -43,11 +45,12 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
         harnesses: &source.harnesses,
     };
     let bytes = pack(&options.archive_file, &contents)?;
+    let (harnesses, modules) = (source.harnesses.len(), contents.modules.len());
     Ok(format!(
-        "{}: {series} series in {} harnesses, {} PTX modules, {:.1} MiB",
+        "{}: {series} series in {harnesses} {}, {modules} PTX {}, {:.1} MiB",
         options.archive_file,
-        source.harnesses.len(),
-        contents.modules.len(),
+        if harnesses == 1 { "harness" } else { "harnesses" },
+        if modules == 1 { "module" } else { "modules" },
         bytes as f64 / 1_048_576.0
     ))
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::{PassResult, Timing};
-use gpuprof_model::metric::{CATALOGUE, Metric, Origin};
+use gpuprof_model::metric::{self, CATALOGUE, Metric, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 
 use super::foreign::printable;
@@ -67,7 +67,10 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
 /// The first exact value, launch or device in which two passes differ.
 pub fn metrics(passes: &[PassResult]) -> Result<BTreeMap<String, MetricResult>, Divergence> {
     replay::agree(passes)?;
-    Ok(CATALOGUE.iter().map(|metric| (metric.name.to_owned(), result(metric, passes))).collect())
+    let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
+    let beyond = named.filter_map(|name| metric::find(name));
+    let all = CATALOGUE.iter().chain(beyond);
+    Ok(all.map(|metric| (metric.name.to_owned(), result(metric, passes))).collect())
 }
 
 fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {

@@ -49,7 +49,7 @@ struct SeriesJudgements<'a> {
 /// The file system's.
 pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|p| !p.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(without_temporary_name)?;
     io::Write::write_all(&mut file, bytes)?;
     // Temporary files are private; results are as readable as any other file.
     #[cfg(unix)]
@@ -58,6 +58,33 @@ pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
         file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
     }
     file.persist(path).map(drop).map_err(|e| e.error)
+}
+
+/// The system's own error: tempfile adds a name to it that nobody has ever given.
+fn without_temporary_name(error: io::Error) -> io::Error {
+    let system = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<io::Error>());
+    system.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
+}
+
+/// Makes sure that `path` can be written, and its folder there, before work is done for it.
+///
+/// # Errors
+/// It cannot (exit code 110).
+pub fn check_writable(path: &Utf8Path) -> Result<()> {
+    if let Some(parent) = path.parent().filter(|p| !p.as_str().is_empty()) {
+        fs::create_dir_all(parent).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+    }
+    let existed = path.exists();
+    fs::File::options()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+    if !existed {
+        // An empty file would look like a result if the run ended here.
+        fs::remove_file(path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+    }
+    Ok(())
 }
 
 impl RunFolder {

@@ -30,6 +30,9 @@ impl Collector {
         // cudarc panics where there is no driver.
         steps.time("driver", driver::probe)?;
         let kernel = Kernel::prepare(options, steps)?;
+        if options.nvperf_target {
+            steps.time("nvperf-target", || api.open_nvperf_target());
+        }
         let target = steps.time("initialize", || Target::initialize(api))?;
         let config = match folder.read_if_there("config.bin") {
             Some(config) => config,
@@ -96,12 +99,19 @@ fn config(
     let support = target.device_supported(&kernel.context)?;
     let chip = target.chip_name(kernel.context.ordinal())?;
     let availability = if options.availability {
-        let image = steps.time("availability", || target.counter_availability(&kernel.context))?;
-        folder.write("availability.bin", &image)?;
-        Some(image)
+        match steps.time("availability", || target.counter_availability(&kernel.context)) {
+            Ok(image) => Some(image),
+            Err(error) => {
+                eprintln!("record: going on without counter availability: {error}");
+                None
+            }
+        }
     } else {
         None
     };
+    if let Some(image) = &availability {
+        folder.write("availability.bin", image)?;
+    }
     let host = steps.time("host", || Host::new(api, &chip, availability.as_deref()))?;
     let config = steps.time("config", || host.config_image(&options.metrics))?;
     let passes = host.passes(&config)?;

@@ -18,7 +18,8 @@ record evaluate DIR [OPTIONS]   evaluate a recorded DIR again (needs no GPU) and
   --cupti PATH     libcupti.so or its folder                                      [searched]
   --device N       CUDA ordinal                                                   [0]
   --api MODE       CUPTI's replay mode for `application`: user or application     [user]
-  --no-availability  do not ask for the counter availability image";
+  --no-availability    do not ask for the counter availability image
+  --no-nvperf-target   do not open libnvperf_target.so beforehand";
 
 const METRICS: &str = "gpu__time_duration.sum,sm__cycles_elapsed.max,smsp__inst_executed.sum,\
 l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,\
@@ -66,6 +67,7 @@ pub(crate) struct Options {
     pub(crate) device: usize,
     pub(crate) application_api: bool,
     pub(crate) availability: bool,
+    pub(crate) nvperf_target: bool,
     /// The options as given, for the processes of the passes.
     pub(crate) arguments: Vec<String>,
 }
@@ -114,13 +116,21 @@ impl Options {
             device: 0,
             application_api: false,
             availability: true,
+            nvperf_target: true,
             arguments: arguments.clone(),
         };
         let mut rest = arguments.into_iter();
         while let Some(option) = rest.next() {
-            if option == "--no-availability" {
-                options.availability = false;
-                continue;
+            match option.as_str() {
+                "--no-availability" => {
+                    options.availability = false;
+                    continue;
+                }
+                "--no-nvperf-target" => {
+                    options.nvperf_target = false;
+                    continue;
+                }
+                _ => {}
             }
             let value = rest.next().ok_or_else(|| format!("{option} needs a value"))?;
             match option.as_str() {

@@ -6,6 +6,9 @@ use crate::options::Options;
 
 /// `range metric value…`, one column a mode, and whether they are equal.
 pub(crate) fn print_values(options: &Options, values: &Map<String, Value>) {
+    if values.is_empty() {
+        return;
+    }
     for block in &options.blocks {
         let range = Options::range(*block);
         for metric in &options.metrics {

@@ -180,7 +180,6 @@ impl<'a> Run<'a> {
 
     /// Compares the results of the measured launches with a reference, unless `--no-verify` was given.
     ///
-    ///
     /// # Errors
     /// What `check` finds: the configuration failed.
     pub fn verify<E: Into<Error>>(

@@ -1,16 +1,15 @@
 //! Export files: opened before anything runs, so that a bad path costs no measurement.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use gpuprof_model::run::Run;
 
 use crate::cli::OutputOptions;
 use crate::error::{Failure, Result};
 use crate::report::{Csv, Json, Markdown, Report};
-use crate::store::write_whole;
+use crate::store::{check_writable, write_whole};
 
 /// Where the formats go.
 pub(super) struct Exports(Vec<(Utf8PathBuf, Box<dyn Report>)>);
@@ -30,7 +29,7 @@ impl Exports {
         for (path, report) in asked {
             let Some(path) = path else { continue };
             if path != "-" {
-                probe(path)?;
+                check_writable(path)?;
             }
             exports.push((path.clone(), report));
         }
@@ -54,21 +53,4 @@ impl Exports {
         }
         outcome
     }
-}
-
-fn probe(path: &Utf8Path) -> Result<()> {
-    if let Some(parent) = path.parent().filter(|p| !p.as_str().is_empty()) {
-        fs::create_dir_all(parent).map_err(|e| Failure::output(path.as_std_path(), &e))?;
-    }
-    let existed = path.exists();
-    fs::File::options()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(|e| Failure::output(path.as_std_path(), &e))?;
-    if !existed {
-        // An empty file would look like a result if the run ended here.
-        fs::remove_file(path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@
 //! work would be in them. The inputs are put back before the measured launch, since warm-up goes by
 //! time and would leave them different in every process.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -24,8 +25,8 @@ use super::events;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
-/// The name of the measured range; the same in every process, so that passes are joined by it.
-const RANGE: &str = "measured";
+/// The most launches one measured range may have.
+const MAX_LAUNCHES: usize = 64;
 
 /// How often a process looks whether its turn has come.
 const TURN_TICK: Duration = Duration::from_millis(1);
@@ -64,9 +65,9 @@ pub(crate) fn plan(
         config: config.clone(),
         metrics: request.metrics.clone(),
         counter_data: None,
-        max_ranges: 1,
+        max_ranges: MAX_LAUNCHES,
         replay: CuptiReplay::Application,
-        range: RangeMode::User,
+        range: RangeMode::Auto,
         pass: PassStart::default(),
     };
     drop(CuptiSession::open(&target, &context, trial).map_err(machine)?);
@@ -111,22 +112,21 @@ pub(crate) fn collect(
         config,
         metrics: request.metrics.clone(),
         counter_data: if request.pass == 0 { None } else { Some(fs::read(&request.image)?) },
-        max_ranges: 1,
+        max_ranges: MAX_LAUNCHES,
+        // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
         replay: match request.replay {
-            Replay::Application => CuptiReplay::Application,
-            Replay::Range => CuptiReplay::User,
+            Replay::Application | Replay::Range => CuptiReplay::Application,
             Replay::Kernel => CuptiReplay::Kernel,
         },
-        range: match request.replay {
-            Replay::Application | Replay::Range => RangeMode::User,
-            Replay::Kernel => RangeMode::Auto,
-        },
+        // Each launch is a range: a range of our own would hold the gaps around the launch too, and every
+        // rate over elapsed time would be diluted by them.
+        range: RangeMode::Auto,
         pass: PassStart { index: request.pass as usize, ..PassStart::default() },
     };
     let mut profiler = CuptiSession::open(&target, &session.context, options)?;
     steps.end("open");
     let complete = loop {
-        let all = one_pass(session, &mut profiler, request, sampling, measured, &mut steps)?;
+        let all = one_pass(session, &mut profiler, sampling, measured, &mut steps)?;
         if all || request.replay == Replay::Application {
             break all;
         }
@@ -148,7 +148,6 @@ pub(crate) fn collect(
 fn one_pass(
     session: &Session,
     profiler: &mut CuptiSession,
-    request: &CounterRequest,
     sampling: &Sampling,
     measured: &mut Measured<'_>,
     steps: &mut Steps,
@@ -158,46 +157,47 @@ fn one_pass(
     steps.end("inputs and cache");
     profiler.start()?;
     steps.end("start");
-    let named = request.replay != Replay::Kernel;
-    if named {
-        profiler.push(RANGE)?;
-    }
     (measured.launch)()?;
     session.stream.synchronize()?;
-    if named {
-        profiler.pop()?;
-    }
     let stopped = profiler.stop()?;
     steps.end("measure");
     Ok(stopped.all_passes_submitted)
 }
 
+/// The values of every metric over the launches of the range: sums add up over several launches, and
+/// everything else is told for one launch only.
 fn evaluate(
     api: HostApi,
     request: &CounterRequest,
     image: &[u8],
-) -> Result<std::collections::BTreeMap<String, HardwareValue>> {
-    let ranges = api.range_count(image)?;
-    if ranges != 1 {
-        return Err(Error::failed(format!(
-            "the measured range holds {ranges} kernel launches, and --replay-mode kernel tells one; use \
-             application or range"
-        )));
+) -> Result<BTreeMap<String, HardwareValue>> {
+    let launches = api.range_count(image)?;
+    if launches == 0 {
+        return Err(Error::failed("CUPTI saw no kernel launch in the measured range"));
     }
-    let name = api.range_name(image, 0)?;
-    if request.replay != Replay::Kernel && name != RANGE {
-        return Err(Error::failed(format!(
-            "CUPTI returned the range `{name}` instead of `{RANGE}`"
-        )));
+    let mut host = Host::new(api, &request.chip, None)?;
+    let mut of_launches = Vec::new();
+    for launch in 0..launches {
+        of_launches.push(host.evaluate(image, launch, &request.metrics)?);
     }
-    let values = Host::new(api, &request.chip, None)?.evaluate(image, 0, &request.metrics)?;
-    let value = |value: f64| match value {
-        value if value.is_finite() => HardwareValue::Value(value),
-        value => HardwareValue::Unavailable(format!(
-            "CUPTI gives no number for it ({value}): a quotient of nothing, or a unit that this device shares"
-        )),
+    let value = |position: usize, name: &str| {
+        let values: Vec<f64> = of_launches.iter().map(|values| values[position]).collect();
+        match values.as_slice() {
+            [value] if value.is_finite() => HardwareValue::Value(*value),
+            [value] => HardwareValue::Unavailable(format!(
+                "CUPTI gives no number for it ({value}): a quotient of nothing, or a unit that this \
+                 device shares"
+            )),
+            several if name.ends_with(".sum") && several.iter().all(|v| v.is_finite()) => {
+                HardwareValue::Value(several.iter().sum())
+            }
+            several => HardwareValue::Unavailable(format!(
+                "the range holds {} launches, and only sums add up over launches",
+                several.len()
+            )),
+        }
     };
-    Ok(request.metrics.iter().cloned().zip(values.into_iter().map(value)).collect())
+    Ok(request.metrics.iter().enumerate().map(|(i, name)| (name.clone(), value(i, name))).collect())
 }
 
 fn wait_for_turn(after: Option<&Path>) {
