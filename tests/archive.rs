@@ -268,5 +268,11 @@ fn an_archive_of_another_format() {
 #[test]
 fn an_archive_that_cannot_be_written_is_told_before_anything_is_built() {
     let started = make(Path::new("/dev/null/vector.tar.zst"));
-    assert_snapshot!(started.transcript(), @"");
+    assert_snapshot!(started.transcript(), @"
+    exit code: 110
+    ----- stdout -----
+
+    ----- stderr -----
+    error: cannot write /dev/null/vector.tar.zst: Not a directory (os error 20)
+    ");
 }

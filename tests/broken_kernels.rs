@@ -122,10 +122,10 @@ fn programs_learn_how_each_configuration_ended() {
         })
         .collect();
     assert_snapshot!(ends.join("\n"), @r#"
-    "how=returns" "finished" null
-    "how=fails" "failed" "the matrix is singular"
-    "how=panics" "failed" "the harness panicked at endings/src/lib.rs:37:21: the table is not sorted"
-    "how=exits" "failed" "the process exited with code 3; the end of its stderr:\nout of widgets"
-    "how=is_killed" "failed" "the process was killed by SIGKILL (signal 9)"
+    "how=returns" "finished" verified true null
+    "how=fails" "failed" verified false "the matrix is singular"
+    "how=panics" "failed" verified false "the harness panicked at endings/src/lib.rs:37:21: the table is not sorted"
+    "how=exits" "failed" verified false "the process exited with code 3; the end of its stderr:\nout of widgets"
+    "how=is_killed" "failed" verified false "the process was killed by SIGKILL (signal 9)"
     "#);
 }

@@ -56,6 +56,8 @@ pub enum RequestBody {
     PlanCounters(CounterPlanRequest),
     /// Run one configuration once.
     Measure(Box<MeasureRequest>),
+    /// Run several configurations once each, one after the other in this process.
+    MeasureEach(Vec<MeasureRequest>),
 }
 
 /// Which counters are wanted, and where what is prepared for them goes.
@@ -204,6 +206,8 @@ pub enum ReplyBody {
     CountersPlanned(Result<CounterPlan, CounterProblem>),
     /// What the pass found.
     Measured(PassOutcome),
+    /// What the pass found for each configuration, in the order asked.
+    MeasuredEach(Vec<PassOutcome>),
 }
 
 /// One registered series.

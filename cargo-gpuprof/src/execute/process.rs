@@ -101,7 +101,7 @@ impl HarnessProcess<'_> {
         let kind = match body {
             RequestBody::Describe => "describe",
             RequestBody::Probe => "probe",
-            RequestBody::Measure(_) => "measure",
+            RequestBody::Measure(_) | RequestBody::MeasureEach(_) => "measure",
             RequestBody::PlanCounters(_) => "counters",
         };
         self.ask_as(&format!("{kind}-{}-{}", harness.package, harness.target), harness, body)

@@ -71,7 +71,7 @@ fn without_temporary_name(error: io::Error) -> io::Error {
 /// # Errors
 /// It cannot (exit code 110).
 pub fn check_writable(path: &Utf8Path) -> Result<()> {
-    if let Some(parent) = path.parent().filter(|p| !p.as_str().is_empty()) {
+    if let Some(parent) = path.parent().filter(|p| !p.as_str().is_empty() && !p.exists()) {
         fs::create_dir_all(parent).map_err(|e| Failure::output(path.as_std_path(), &e))?;
     }
     let existed = path.exists();

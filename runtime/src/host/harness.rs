@@ -59,31 +59,47 @@ fn answer(body: RequestBody, target: &HarnessTarget) -> ReplyBody {
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
         RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(cupti::plan(&request)),
         RequestBody::Measure(request) => {
-            let default = panic::take_hook();
-            panic::set_hook(Box::new(move |panic| {
-                PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
-                default(panic);
-            }));
-            let outcome = catch_unwind(AssertUnwindSafe(|| measure(&request)))
-                .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))));
-            ReplyBody::Measured(match outcome {
-                Ok(result) => PassOutcome::Finished(Box::new(result)),
-                Err(error) if error.is_refusal() => {
-                    PassOutcome::Invalid { reason: error.to_string() }
-                }
-                Err(error) => PassOutcome::Failed { reason: error.to_string() },
-            })
+            let mut outcomes = measure_each(std::slice::from_ref(&*request));
+            ReplyBody::Measured(outcomes.remove(0))
         }
+        RequestBody::MeasureEach(requests) => ReplyBody::MeasuredEach(measure_each(&requests)),
     }
 }
 
-fn measure(request: &MeasureRequest) -> Result<PassResult> {
+/// One outcome a request. The device is opened once: contexts and profilers cost more than passes do.
+fn measure_each(requests: &[MeasureRequest]) -> Vec<PassOutcome> {
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
+        default(panic);
+    }));
+    let emulated = requests.first().is_some_and(|request| request.emulated);
+    let session = caught(|| Session::open(emulated));
+    let one = |request: &MeasureRequest| match &session {
+        Ok(session) => caught(|| measure(session, request)),
+        Err(error) => Err(Error::failed(error.to_string())),
+    };
+    requests
+        .iter()
+        .map(|request| match one(request) {
+            Ok(result) => PassOutcome::Finished(Box::new(result)),
+            Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
+            Err(error) => PassOutcome::Failed { reason: error.to_string() },
+        })
+        .collect()
+}
+
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))))
+}
+
+fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
     let entry = registry::entries()
         .into_iter()
         .find(|entry| entry.kernel == request.kernel)
         .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
-    let session = Session::open(request.emulated)?;
-    let mut run = Run::new(&session, request);
+    let mut run = Run::new(session, request);
     match entry.body {
         Body::Kernel { symbol, run: set_up } => {
             let module = session.load_module(request, entry.source_package)?;

@@ -4,6 +4,7 @@
 //! later code wants to know of the device. cudarc is the only way to the driver; its library and
 //! symbols are looked for before they are called, since it panics where they are missing.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use cudarc::nvrtc::Ptx;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
+use super::collect::cupti::Profiler;
 use super::collect::emulator;
 use super::error::{Error, Result};
 
@@ -21,6 +23,8 @@ pub(crate) struct Session {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) device: DeviceRecord,
+    /// CUPTI, once it is initialised: it stays so until the process ends.
+    pub(crate) profiler: OnceCell<Profiler>,
 }
 
 impl Session {
@@ -42,7 +46,7 @@ impl Session {
         let context = CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e))?;
         let device =
             record(&context, emulated).map_err(|e| Error::driver("reading device 0", e))?;
-        Ok(Self { stream: context.default_stream(), context, device })
+        Ok(Self { stream: context.default_stream(), context, device, profiler: OnceCell::new() })
     }
 
     /// Loads the PTX of `package`.

@@ -26,7 +26,7 @@ use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
 /// The most launches one measured range may have.
-const MAX_LAUNCHES: usize = 64;
+const MAX_LAUNCHES: usize = 16;
 
 /// How often a process looks whether its turn has come.
 const TURN_TICK: Duration = Duration::from_millis(1);
@@ -80,6 +80,22 @@ pub(crate) fn plan(
     })
 }
 
+/// CUPTI, initialised for collection.
+pub(crate) struct Profiler {
+    api: HostApi,
+    target: Target,
+}
+
+impl Profiler {
+    fn initialize(library: &Path, steps: &mut Steps) -> Result<Self> {
+        let api = HostApi::load(&locate(Some(library))?)?;
+        steps.end("load CUPTI");
+        let target = Target::initialize(api)?;
+        steps.end("initialize");
+        Ok(Self { api, target })
+    }
+}
+
 /// What is measured: how to launch it, and how to put its inputs back.
 pub(crate) struct Measured<'a> {
     pub(crate) launch: &'a mut dyn FnMut() -> Result<()>,
@@ -98,11 +114,14 @@ pub(crate) fn collect(
     result: &mut PassResult,
 ) -> Result<()> {
     let mut steps = Steps::begin();
-    let location = locate(Some(&request.cupti))?;
-    let api = HostApi::load(&location)?;
-    steps.end("load CUPTI");
-    let target = Target::initialize(api)?;
-    steps.end("initialize");
+    let profiler = match session.profiler.get() {
+        Some(profiler) => profiler,
+        None => {
+            let profiler = Profiler::initialize(&request.cupti, &mut steps)?;
+            session.profiler.get_or_init(|| profiler)
+        }
+    };
+    let (api, target) = (profiler.api, &profiler.target);
     let config = fs::read(&request.config_image)?;
     wait_for_turn(request.after.as_deref());
     steps.end("wait for the device");
@@ -123,7 +142,7 @@ pub(crate) fn collect(
         range: RangeMode::Auto,
         pass: PassStart { index: request.pass as usize, ..PassStart::default() },
     };
-    let mut profiler = CuptiSession::open(&target, &session.context, options)?;
+    let mut profiler = CuptiSession::open(target, &session.context, options)?;
     steps.end("open");
     let complete = loop {
         let all = one_pass(session, &mut profiler, sampling, measured, &mut steps)?;

@@ -1,0 +1,123 @@
+//! The metric catalogue of the pinned CUPTI, without a GPU.
+
+mod common;
+
+use common::{isolated, pinned};
+use gpuprof_cupti::host::{MetricKind, MetricProblem};
+use gpuprof_cupti::{Code, Host, HostApi, locate};
+
+fn api() -> HostApi {
+    HostApi::load(&locate(Some(pinned())).unwrap()).unwrap()
+}
+
+fn host(chip: &str) -> Host {
+    Host::new(api(), chip, None).unwrap()
+}
+
+#[test]
+fn the_chips_of_four_generations_are_known_and_have_catalogues() {
+    isolated("the_chips_of_four_generations_are_known_and_have_catalogues", || {
+        let api = api();
+        let chips = api.chips().unwrap();
+        // Counters, ratios, throughputs; hardware counters a pass.
+        for (chip, counts, per_pass) in [
+            ("GH100", [3389, 205, 56], 88),
+            ("GA100", [2824, 187, 52], 80),
+            ("AD102", [0, 0, 0], 72),
+            ("GB100", [0, 0, 0], 92),
+        ] {
+            assert!(chips.iter().any(|it| it == chip), "{chip} in {chips:?}");
+            let host = Host::new(api, chip, None).unwrap();
+            assert_eq!(host.chip(), chip);
+            let found = MetricKind::ALL.map(|kind| host.base_metrics(kind).unwrap().len());
+            assert_eq!(found, counts, "{chip}");
+            assert_eq!(api.metrics_per_pass(chip).unwrap(), per_pass, "{chip}");
+        }
+    });
+}
+
+#[test]
+fn an_unknown_chip_is_an_error() {
+    isolated("an_unknown_chip_is_an_error", || {
+        let failure = Host::new(api(), "GX999", None).err().unwrap();
+        assert_eq!(failure.call, "cuptiProfilerHostInitialize");
+        assert_eq!(failure.code, Code::InvalidParameter);
+    });
+}
+
+#[test]
+fn a_metric_is_described_with_and_without_its_roll_up() {
+    isolated("a_metric_is_described_with_and_without_its_roll_up", || {
+        let host = host("GH100");
+        let base = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld";
+        let properties = host.properties(base).unwrap();
+        assert_eq!(properties.description, "# of sectors requested for global loads");
+        assert_eq!(properties.hw_unit, "l1tex");
+        assert_eq!(properties.dim_unit, "l2_sector");
+        assert_eq!(properties.kind, MetricKind::Counter);
+        assert_eq!(host.properties(&format!("{base}.sum")).unwrap(), properties);
+        let kind = |name| host.properties(name).unwrap().kind;
+        assert_eq!(kind("lts__t_sector_hit_rate"), MetricKind::Ratio);
+        assert_eq!(kind("sm__throughput"), MetricKind::Throughput);
+    });
+}
+
+#[test]
+fn every_kind_lists_its_submetrics() {
+    isolated("every_kind_lists_its_submetrics", || {
+        let host = host("GH100");
+        let counter = host.sub_metrics("dram__bytes").unwrap();
+        assert_eq!(counter.len(), 44);
+        assert!(counter.contains(&".sum.per_second".into()));
+        assert_eq!(host.sub_metrics("dram__bytes.sum").unwrap(), counter);
+        assert_eq!(
+            host.sub_metrics("lts__t_sector_hit_rate").unwrap(),
+            [".max_rate", ".pct", ".ratio"]
+        );
+        assert_eq!(host.sub_metrics("sm__throughput").unwrap().len(), 8);
+        // A base metric with dots of its own.
+        assert_eq!(host.sub_metrics("CTC.TriageCompute.ctc__rx_bytes").unwrap().len(), 44);
+    });
+}
+
+#[test]
+fn every_base_metric_of_every_kind_has_properties_and_submetrics() {
+    isolated("every_base_metric_of_every_kind_has_properties_and_submetrics", || {
+        let host = host("GH100");
+        for kind in MetricKind::ALL {
+            for name in host.base_metrics(kind).unwrap() {
+                assert_eq!(host.properties(&name).unwrap().kind, kind, "{name}");
+                let submetric = host.sub_metrics(&name).unwrap().remove(0);
+                host.validate(&format!("{name}{submetric}")).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn validation_says_what_is_wrong_and_what_exists() {
+    isolated("validation_says_what_is_wrong_and_what_exists", || {
+        let host = host("GH100");
+        let said = |name| host.validate(name).unwrap_err().to_string();
+        host.validate("lts__t_sector_hit_rate.pct").unwrap();
+        assert_eq!(said("dram__byte.sum"), "GH100 has no metric `dram__byte`");
+        assert_eq!(
+            said("lts__t_sector_hit_rate"),
+            "`lts__t_sector_hit_rate` needs a roll-up; it has .max_rate .pct .ratio"
+        );
+        assert_eq!(
+            said("lts__t_sector_hit_rate.sum"),
+            "`lts__t_sector_hit_rate` has no submetric `.sum`; it has .max_rate .pct .ratio"
+        );
+        let MetricProblem::UnknownSubmetric { base, submetric, available } =
+            host.validate("dram__bytes.sum.per_minute").unwrap_err()
+        else {
+            panic!("an unknown submetric");
+        };
+        assert_eq!((base.as_str(), submetric.as_str()), ("dram__bytes", ".sum.per_minute"));
+        assert_eq!(available.len(), 44);
+        for odd in ["", ".", ".sum", "dram__bytes.", "dram__bytes\0.sum", "dram__bytes..sum"] {
+            host.validate(odd).unwrap_err();
+        }
+    });
+}

@@ -1,0 +1,186 @@
+//! Finding and loading CUPTI, and refusing what cannot be used.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{isolated, isolated_with, pinned};
+use gpuprof_cupti::driver::{probe, probe_nvidia};
+use gpuprof_cupti::locate::Place;
+use gpuprof_cupti::target::TargetError;
+use gpuprof_cupti::{HostApi, LoadError, Target, Version, locate};
+
+/// A libcupti of our own, with nothing but the functions in `source`, and a libnvperf_host beside it.
+fn imitation(folder: &Path, source: &str) -> PathBuf {
+    let compile = |name: &str, text: &str| {
+        let (input, output) = (folder.join(format!("{name}.c")), folder.join(name));
+        fs::write(&input, text).unwrap();
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-o"]).arg(&output).arg(input);
+        assert!(cc.status().unwrap().success(), "cc builds {name}");
+        output
+    };
+    compile("libnvperf_host.so", "");
+    compile("libcupti.so.13", source)
+}
+
+#[test]
+fn a_folder_and_a_file_lead_to_the_library_and_its_version() {
+    isolated("a_folder_and_a_file_lead_to_the_library_and_its_version", || {
+        for path in [pinned().to_owned(), pinned().join("libcupti.so.13")] {
+            let found = locate(Some(&path)).unwrap();
+            assert_eq!(found.path(), pinned().join("libcupti.so.13").canonicalize().unwrap());
+            assert_eq!(found.version(), Version::new(13, 0));
+            assert_eq!(found.place(), &Place::Explicit(path));
+        }
+    });
+}
+
+#[test]
+fn the_variable_wins_over_the_toolkit() {
+    let prepare = |child: &mut Command| {
+        child.env("GPUPROF_CUPTI", pinned()).env("CUDA_HOME", "/nowhere");
+    };
+    isolated_with("the_variable_wins_over_the_toolkit", prepare, || {
+        assert_eq!(locate(None).unwrap().place(), &Place::Variable(pinned().into()));
+    });
+}
+
+#[test]
+fn a_toolkit_is_searched_in_its_cupti_folder() {
+    let toolkit = tempfile::tempdir().unwrap();
+    let folder = toolkit.path().join("extras/CUPTI/lib64");
+    fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    symlink(pinned(), &folder).unwrap();
+    let prepare = |child: &mut Command| {
+        child.env("CUDA_HOME", toolkit.path());
+    };
+    isolated_with("a_toolkit_is_searched_in_its_cupti_folder", prepare, || {
+        let found = locate(None).unwrap();
+        assert!(matches!(found.place(), Place::Toolkit(it) if it.ends_with("extras/CUPTI/lib64")));
+        HostApi::load(&found).unwrap().chips().unwrap();
+    });
+}
+
+#[test]
+fn the_library_path_is_searched() {
+    let prepare = |child: &mut Command| {
+        child.env("LD_LIBRARY_PATH", format!("/nowhere:{}", pinned().display()));
+    };
+    isolated_with("the_library_path_is_searched", prepare, || {
+        let search = gpuprof_cupti::locate::Search {
+            prefix: None,
+            ..gpuprof_cupti::locate::Search::from_environment(None)
+        };
+        assert_eq!(search.run().unwrap().place(), &Place::LibraryPath(pinned().into()));
+        // The linker finds it by its bare name, and nvperf is found beside it.
+        let search = gpuprof_cupti::locate::Search { library_path: None, ..search };
+        let found = search.run().unwrap();
+        assert_eq!(found.place(), &Place::Linker);
+        assert_eq!(found.path(), pinned().join("libcupti.so.13").canonicalize().unwrap());
+    });
+}
+
+#[test]
+fn the_site_packages_of_the_active_python_are_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let packages = pinned().ancestors().nth(3).unwrap();
+    let python = folder.path().join("python3");
+    fs::write(&python, format!("#!/bin/sh\necho {}\n", packages.display())).unwrap();
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+    let prepare = |child: &mut Command| {
+        child.env("PATH", folder.path());
+    };
+    isolated_with("the_site_packages_of_the_active_python_are_searched", prepare, || {
+        let search = gpuprof_cupti::locate::Search { python: true, ..Default::default() };
+        assert_eq!(search.run().unwrap().place(), &Place::Python);
+    });
+}
+
+#[test]
+fn a_second_cupti_in_one_process_is_refused() {
+    isolated("a_second_cupti_in_one_process_is_refused", || {
+        let other = tempfile::tempdir().unwrap();
+        fs::copy(pinned().join("libcupti.so.13"), other.path().join("libcupti.so.13")).unwrap();
+        symlink(pinned().join("libnvperf_host.so"), other.path().join("libnvperf_host.so"))
+            .unwrap();
+        let first = locate(Some(pinned())).unwrap();
+        HostApi::load(&first).unwrap();
+        HostApi::load(&first).unwrap();
+        let second = locate(Some(other.path())).unwrap();
+        let error = HostApi::load(&second).err().unwrap();
+        assert!(matches!(error, LoadError::AnotherLoaded { .. }), "{error}");
+    });
+}
+
+#[test]
+fn a_version_that_needs_a_driver_is_refused_before_it_is_called() {
+    isolated("a_version_that_needs_a_driver_is_refused_before_it_is_called", || {
+        let folder = tempfile::tempdir().unwrap();
+        let called = folder.path().join("called");
+        let source = format!(
+            "#include <stdio.h>\n\
+             int cuptiProfilerHostGetSinglePassSets(void) {{ return 0; }}\n\
+             int cuptiGetVersion(unsigned *v) {{ fclose(fopen(\"{}\", \"w\")); *v = 130202; return 0; }}\n",
+            called.display()
+        );
+        imitation(folder.path(), &source);
+        let found = locate(Some(folder.path())).unwrap();
+        let error = HostApi::load(&found).err().unwrap();
+        match probe_nvidia() {
+            Err(driver) => {
+                assert!(!called.exists(), "cuptiGetVersion was called");
+                let (path, version) = (found.path().into(), Version::at_least(13, 2));
+                assert_eq!(error, LoadError::NeedsDriver { path, version, driver });
+            }
+            Ok(_) => assert!(matches!(error, LoadError::MissingSymbol { .. }), "{error}"),
+        }
+    });
+}
+
+#[test]
+fn an_old_cupti_and_one_without_the_functions_are_refused() {
+    isolated("an_old_cupti_and_one_without_the_functions_are_refused", || {
+        for (api, expected) in [
+            (23, "is CUPTI 12.5; the Range Profiler API needs 12.6 or newer"),
+            (130_000, "has no function cuptiProfilerHostGetSupportedChips"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            imitation(
+                folder.path(),
+                &format!("int cuptiGetVersion(unsigned *v) {{ *v = {api}; return 0; }}"),
+            );
+            let found = locate(Some(folder.path())).unwrap();
+            let error = HostApi::load(&found).err().unwrap().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_library_without_nvperf_beside_it_is_not_taken() {
+    isolated("a_library_without_nvperf_beside_it_is_not_taken", || {
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy(pinned().join("libcupti.so.13"), folder.path().join("libcupti.so.13")).unwrap();
+        let error = locate(Some(folder.path())).unwrap_err();
+        assert!(
+            matches!(error.searched[0].reason, Some(LoadError::NvperfMissing { .. })),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn collection_begins_only_where_a_driver_answers() {
+    isolated("collection_begins_only_where_a_driver_answers", || {
+        let api = HostApi::load(&locate(Some(pinned())).unwrap()).unwrap();
+        match (probe(), Target::initialize(api)) {
+            (Err(problem), Err(TargetError::Driver(refused))) => assert_eq!(refused, problem),
+            (Ok(_), Ok(_)) => {}
+            (driver, target) => panic!("driver {driver:?}, target {:?}", target.err()),
+        }
+    });
+}
