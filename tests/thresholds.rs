@@ -148,7 +148,25 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
     let file = file.display().to_string();
     let outcome = gated("gather", &[], &["--config-file", &file]);
     let transcript = outcome.transcript().replace(&folder.path().display().to_string(), "[FOLDER]");
-    assert_snapshot!(transcript, @"");
+    assert_snapshot!(transcript, @"
+    exit code: 106
+    ----- stdout -----
+    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+
+     block  stride     n  store_sectors_per_request
+    ────────────────────────────────────────────────
+        64       1  4096                          4
+        64       2  4096                          4
+        64       4  4096                          4
+        64       8  4096                          4
+
+     PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
+     UNAVAILABLE  every registers <= 32               registers are assigned by ptxas, which the emulator does not run  [[FOLDER]/strict.toml]
+
+    4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable
+
+    ----- stderr -----
+    ");
     let without = gated("gather", &[], &["--no-config"]).exits_with(0);
     assert!(without.stdout.contains("threshold: 1 passed"), "{}", without.stdout);
 }
@@ -163,5 +181,22 @@ fn the_command_line_wins_over_the_configuration_file() {
     let options =
         ["--config-file", &file, "--no-strict", "--metrics", "sm__ctas_launched.sum,waves"];
     let outcome = gated("scale", &["waves <= 1"], &options);
-    assert_snapshot!(outcome.transcript(), @"");
+    assert_snapshot!(outcome.transcript(), @"
+    exit code: 0
+    ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
+
+     block     n  sm__ctas_launched.sum  vs best
+    ─────────────────────────────────────────────
+        64  4096                     64    2.00x
+       128  4096                   * 32    1.00x
+
+     -  waves: it depends on registers, which the emulator does not assign
+
+     UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]
+
+    2 configurations of 1 series: 2 finished; threshold: 1 unavailable
+
+    ----- stderr -----
+    ");
 }

@@ -100,10 +100,11 @@ impl Code {
                 "take a name from the catalogue and append a roll-up such as .sum or .avg",
             ),
             Self::InvalidParameter => advice(
-                "CUPTI refused an argument; it also says so for an unknown metric name and for a struct larger than \
-                 it knows",
+                "an argument was refused: an unknown metric name, a damaged image or one of another kind, or a \
+                 struct larger than this CUPTI knows",
                 "validate the metric names; compare the CUPTI version with the driver's CUDA version",
-                "correct the names, or install the CUPTI of the driver's CUDA major version",
+                "correct the names, delete image files from earlier runs, or install the CUPTI of the driver's CUDA \
+                 major version",
             ),
             Self::NotInitialized => advice(
                 "CUPTI could not initialise: libnvperf_host.so is not loadable, or a call that needs a GPU came \

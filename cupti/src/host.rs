@@ -24,6 +24,7 @@ pub use config::ConfigProblem;
 pub use counter_data::EvaluateError;
 
 use crate::abi::{Call, Functions};
+use crate::image::Kind;
 use crate::library::Library;
 use crate::locate::{self, Location};
 use crate::{Failure, LoadError};
@@ -117,7 +118,10 @@ impl Host {
     /// [`crate::Code::InvalidParameter`] or [`crate::Code::InvalidChipName`] for a chip that this CUPTI does not know.
     pub fn new(api: HostApi, chip: &str, availability: Option<&[u8]>) -> Result<Self, Failure> {
         let chip = c_string(chip);
-        let availability = availability.map(<[u8]>::to_vec);
+        let availability = availability
+            .map(|image| Kind::Availability.unseal(image, &api.functions.host_initialize))
+            .transpose()?
+            .map(std::borrow::Cow::into_owned);
         let object = Object::new(api, &chip, availability.as_deref())?;
         Ok(Self { api, object, chip, availability, kinds: OnceCell::new() })
     }

@@ -22,6 +22,7 @@ pub use support::{Level, Support};
 use crate::abi::{Call, Functions};
 use crate::driver::{self, Driver, DriverProblem};
 use crate::host::string;
+use crate::image::Kind;
 use crate::{Failure, HostApi};
 
 /// Why collection fails.
@@ -146,7 +147,7 @@ impl Target {
         unsafe { get.call(&mut call) }?;
         // SAFETY: an integer that CUPTI wrote: the bytes that it used.
         image.truncate(unsafe { (*call.out()).counterAvailabilityImageSize });
-        Ok(image)
+        Ok(Kind::Availability.seal(&image))
     }
 
     /// Refuses a context of another driver, which CUPTI would take for a pointer of its own.

@@ -8,7 +8,7 @@ const KERNELS: &str = include_str!("fixtures/kernels.ptx");
 
 const LOADS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 const STORES: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
-const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum";
+const CONFLICTS: &str = "ptx__shared_bank_conflicts_op_ld.sum";
 
 #[test]
 fn reduce() {

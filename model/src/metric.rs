@@ -128,7 +128,7 @@ mod tests {
     fn a_derived_metric_needs_the_counters_of_its_operands() {
         let names = |name: &str| hardware_names(find(name).unwrap());
         assert_eq!(names("occupancy"), ["sm__warps_active.avg.pct_of_peak_sustained_active"]);
-        assert_eq!(names("bank_conflicts").len(), 2);
+        assert_eq!(names("bank_conflicts").len(), 6);
         assert!(names("duration").is_empty() && names("ptx_instructions").is_empty());
     }
 

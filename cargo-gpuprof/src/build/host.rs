@@ -180,7 +180,7 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
         .flatten()
         .map(|path| path.as_str().split_once('=').map_or(path.clone(), |(_, p)| p.into()))
         .collect();
-    harnesses.retain(|h| is_harness(h));
+    harnesses.retain(is_harness);
     harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
     harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
     if harnesses.is_empty() {

@@ -133,6 +133,10 @@ fn config(
     Ok(config)
 }
 
+fn own_range(options: &Options) -> RangeMode {
+    if options.auto_range { RangeMode::Auto } else { RangeMode::User }
+}
+
 /// Pass `index` of application replay, in this process alone.
 pub(crate) fn application_pass(options: &Options, index: usize) -> Outcome<()> {
     let begin = Instant::now();
@@ -148,11 +152,12 @@ pub(crate) fn application_pass(options: &Options, index: usize) -> Outcome<()> {
         let pass = PassStart { index: usize::try_from(number("index")?)?, nesting_level };
         (Some(folder.read(&counters("application"))?), pass)
     };
+    let range = own_range(options);
     let mut collector = Collector::prepare(options, &folder, &mut steps)?;
     let replay = if options.application_api { Replay::Application } else { Replay::User };
-    let mut session = steps
-        .time("open", || collector.open(options, replay, RangeMode::User, counter_data, pass))?;
-    let stopped = collector.pass(&mut session, options, RangeMode::User, &mut steps)?;
+    let mut session =
+        steps.time("open", || collector.open(options, replay, range, counter_data, pass))?;
+    let stopped = collector.pass(&mut session, options, range, &mut steps)?;
     steps.time("decode", || session.decode())?;
     let counter_data = steps.time("close", || session.into_counter_data())?;
     folder.write(&counters("application"), &counter_data)?;
@@ -219,7 +224,7 @@ pub(crate) fn all_passes(options: &Options, mode: Mode) -> Outcome<()> {
     let mut collector = Collector::prepare(options, &folder, &mut steps)?;
     let (replay, range) = match mode {
         Mode::Kernel => (Replay::Kernel, RangeMode::Auto),
-        Mode::Application | Mode::User => (Replay::User, RangeMode::User),
+        Mode::Application | Mode::User => (Replay::User, own_range(options)),
     };
     let mut session = steps
         .time("open", || collector.open(options, replay, range, None, PassStart::default()))?;

@@ -18,6 +18,8 @@ record evaluate DIR [OPTIONS]   evaluate a recorded DIR again (needs no GPU) and
   --cupti PATH     libcupti.so or its folder                                      [searched]
   --device N       CUDA ordinal                                                   [0]
   --api MODE       CUPTI's replay mode for `application`: user or application     [user]
+  --range KIND     in `application` and `user`: user (one pushed around each launch)
+                   or auto (CUPTI's, one a launch)                                [user]
   --no-availability    do not ask for the counter availability image
   --no-nvperf-target   do not open libnvperf_target.so beforehand";
 
@@ -66,6 +68,7 @@ pub(crate) struct Options {
     pub(crate) cupti: Option<PathBuf>,
     pub(crate) device: usize,
     pub(crate) application_api: bool,
+    pub(crate) auto_range: bool,
     pub(crate) availability: bool,
     pub(crate) nvperf_target: bool,
     /// The options as given, for the processes of the passes.
@@ -115,6 +118,7 @@ impl Options {
             cupti: None,
             device: 0,
             application_api: false,
+            auto_range: false,
             availability: true,
             nvperf_target: true,
             arguments: arguments.clone(),
@@ -158,6 +162,7 @@ impl Options {
                 "--cupti" => options.cupti = Some(value.into()),
                 "--device" => options.device = value.parse()?,
                 "--api" => options.application_api = Mode::parse(&value)? == Mode::Application,
+                "--range" => options.auto_range = value == "auto",
                 other => {
                     return Err(format!("there is no option {other}; see record --help").into());
                 }

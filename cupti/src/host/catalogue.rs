@@ -190,7 +190,7 @@ impl Host {
     fn split<'n>(&self, name: &'n str) -> Result<(&'n str, &'n str, MetricKind), MetricProblem> {
         let kinds = self.kinds()?;
         let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
-        let longest = ends.filter_map(|at| Some((at, *kinds.get(&name[..at])?))).last();
+        let longest = ends.filter_map(|at| Some((at, *kinds.get(&name[..at])?))).next_back();
         if let Some((at, kind)) = longest {
             return Ok((&name[..at], &name[at..], kind));
         }

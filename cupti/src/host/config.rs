@@ -4,6 +4,7 @@ use cudarc::cupti::sys;
 
 use super::{Host, HostApi, MetricProblem, Names, Object};
 use crate::abi::Call;
+use crate::image::Kind;
 use crate::{Code, Failure};
 
 /// Why metrics have no config image.
@@ -83,7 +84,7 @@ impl Host {
         call.fields().pConfigImage = image.as_mut_ptr();
         // SAFETY: a host function on a live object; the buffer has the size that CUPTI asked for.
         unsafe { functions.host_config.call(&mut call) }?;
-        Ok(image)
+        Ok(Kind::Config.seal(&image))
     }
 
     /// What a refusal of CUPTI means: it says neither which name nor which pair.
@@ -130,6 +131,7 @@ impl HostApi {
     /// # Errors
     /// [`Code::InvalidParameter`] for an image that is not one.
     pub fn passes(&self, config: &[u8]) -> Result<usize, Failure> {
+        let config = Kind::Config.unseal(config, &self.functions.host_passes)?;
         let mut call = Call::<sys::CUpti_Profiler_Host_GetNumOfPasses_Params>::new();
         call.fields().configImageSize = config.len();
         // The field is not const in cudarc; CUPTI only reads.

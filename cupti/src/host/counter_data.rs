@@ -9,6 +9,7 @@ use cudarc::cupti::sys;
 
 use super::{Host, HostApi, MetricProblem, Names, string};
 use crate::abi::Call;
+use crate::image::Kind;
 use crate::{Code, Failure};
 
 /// Why metrics have no values in a counter data image.
@@ -35,6 +36,8 @@ impl Host {
         range_index: usize,
         names: &[impl AsRef<str>],
     ) -> Result<Vec<f64>, EvaluateError> {
+        let function = &self.api.functions.host_evaluate;
+        let counter_data = Kind::CounterData.unseal(counter_data, function)?;
         let mut c_names = Names::new(names);
         let mut values = vec![f64::NAN; names.len()];
         let mut call = Call::<sys::CUpti_Profiler_Host_EvaluateToGpuValues_Params>::new();
@@ -47,7 +50,7 @@ impl Host {
         fields.numMetrics = c_names.len();
         fields.pMetricValues = values.as_mut_ptr();
         // SAFETY: a host function on a live object; image and names live until it returns, and it writes one value a name.
-        match unsafe { self.api.functions.host_evaluate.call(&mut call) } {
+        match unsafe { function.call(&mut call) } {
             Ok(()) => Ok(values),
             Err(failure) => {
                 for name in names {
@@ -65,9 +68,10 @@ impl HostApi {
     /// # Errors
     /// Whatever CUPTI answers; on a machine without a GPU the ranges are counted by asking for one name after the other.
     pub fn range_count(&self, counter_data: &[u8]) -> Result<usize, Failure> {
+        let image = Kind::CounterData.unseal(counter_data, &self.functions.range_count)?;
         let mut call = Call::<sys::CUpti_RangeProfiler_GetCounterDataInfo_Params>::new();
-        call.fields().pCounterDataImage = counter_data.as_ptr();
-        call.fields().counterDataImageSize = counter_data.len();
+        call.fields().pCounterDataImage = image.as_ptr();
+        call.fields().counterDataImageSize = image.len();
         // SAFETY: it reads the image, which lives until it returns, and answers 15 without a GPU (seen).
         match unsafe { self.functions.range_count.call(&mut call) } {
             // SAFETY: an integer that CUPTI wrote.
@@ -82,10 +86,11 @@ impl HostApi {
     /// # Errors
     /// Whatever CUPTI answers for an image that is not one, or an index past its ranges.
     pub fn range_name(&self, counter_data: &[u8], index: usize) -> Result<String, Failure> {
+        let image = Kind::CounterData.unseal(counter_data, &self.functions.range_name)?;
         let mut call = Call::<sys::CUpti_RangeProfiler_CounterData_GetRangeInfo_Params>::new();
         let fields = call.fields();
-        fields.pCounterDataImage = counter_data.as_ptr();
-        fields.counterDataImageSize = counter_data.len();
+        fields.pCounterDataImage = image.as_ptr();
+        fields.counterDataImageSize = image.len();
         fields.rangeIndex = index;
         fields.rangeDelimiter = c"/".as_ptr();
         // SAFETY: it reads the image, which lives until it returns, and answers 15 without a GPU (seen).
@@ -104,10 +109,11 @@ impl HostApi {
     /// # Errors
     /// [`Code::Unknown`] for an image that is not one, or an index past its ranges.
     pub fn host_range_name(&self, counter_data: &[u8], index: usize) -> Result<String, Failure> {
+        let image = Kind::CounterData.unseal(counter_data, &self.functions.host_range_name)?;
         let mut call = Call::<sys::CUpti_Profiler_Host_GetRangeName_Params>::new();
         let fields = call.fields();
-        fields.pCounterDataImage = counter_data.as_ptr();
-        fields.counterDataImageSize = counter_data.len();
+        fields.pCounterDataImage = image.as_ptr();
+        fields.counterDataImageSize = image.len();
         fields.rangeIndex = index;
         fields.delimiter = c"/".as_ptr();
         // SAFETY: a host function; the image lives until it returns.

@@ -16,6 +16,7 @@ use cudarc::driver::CudaContext;
 use super::{Target, TargetError};
 use crate::abi::Call;
 use crate::host::{Names, c_string};
+use crate::image::Kind;
 use crate::{Code, Failure};
 
 /// Who repeats the work for the next pass.
@@ -114,6 +115,12 @@ impl Session {
     ) -> Result<Self, TargetError> {
         target.own(context)?;
         let functions = target.functions();
+        let unseal = |kind: Kind, sealed: &[u8]| {
+            kind.unseal(sealed, &functions.set_config).map(std::borrow::Cow::into_owned)
+        };
+        let config = unseal(Kind::Config, &options.config)?;
+        let counter_data = options.counter_data.as_deref();
+        let counter_data = counter_data.map(|it| unseal(Kind::CounterData, it)).transpose()?;
         let mut enable = Call::<sys::CUpti_RangeProfiler_Enable_Params>::new();
         enable.fields().ctx = context.cu_ctx();
         // SAFETY: CUPTI is initialised, and the context is live and of its driver.
@@ -126,13 +133,13 @@ impl Session {
             target: target.clone(),
             context: Arc::clone(context),
             object,
-            config: options.config,
+            config,
             counter_data: Vec::new(),
             range: options.range,
             state: State::Configured,
             enabled: true,
         };
-        session.counter_data = match options.counter_data {
+        session.counter_data = match counter_data {
             Some(image) => image,
             None => session.new_counter_data(&options.metrics, options.max_ranges)?,
         };
@@ -309,7 +316,7 @@ impl Session {
     pub fn into_counter_data(mut self) -> Result<Vec<u8>, TargetError> {
         self.bind()?;
         self.disable()?;
-        Ok(std::mem::take(&mut self.counter_data))
+        Ok(Kind::CounterData.seal(&self.counter_data))
     }
 
     fn disable(&mut self) -> Result<(), Failure> {

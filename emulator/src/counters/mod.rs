@@ -46,6 +46,8 @@ pub struct SharedCounts {
     pub wavefronts: u64,
     /// Passes that no bank conflict would have needed.
     pub ideal: u64,
+    /// Bytes that active lanes asked for.
+    pub bytes: u64,
 }
 
 /// Memory and control-flow events of a launch.
@@ -106,6 +108,7 @@ impl AddAssign for SharedCounts {
         self.requests += other.requests;
         self.wavefronts += other.wavefronts;
         self.ideal += other.ideal;
+        self.bytes += other.bytes;
     }
 }
 

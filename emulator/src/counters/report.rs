@@ -58,9 +58,13 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     let shared: [(&str, SharedCounts); 2] =
         [("ld", memory.shared_load), ("st", memory.shared_store)];
     for (op, count) in shared {
-        put(&format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"), count.wavefronts);
+        // The counts by patched instructions: l1tex__data_pipe_lsu_wavefronts_* holds arbitration on hardware too.
+        let wavefronts =
+            format!("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum");
+        put(&wavefronts, count.wavefronts);
+        put(&format!("smsp__sass_data_bytes_mem_shared_op_{op}.sum"), count.bytes);
         let conflicts = count.wavefronts - count.ideal;
-        put(&format!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"), conflicts);
+        put(&format!("ptx__shared_bank_conflicts_op_{op}.sum"), conflicts);
         put(&format!("smsp__sass_inst_executed_op_shared_{op}.sum"), count.requests);
     }
     put("ptx__inst_executed_op_shared_atom.sum", memory.shared_atomics);

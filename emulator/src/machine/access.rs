@@ -183,6 +183,7 @@ pub fn load(
                     counts.requests += 1;
                     counts.wavefronts += u64::from(fronts.total);
                     counts.ideal += 1;
+                    counts.bytes += 128;
                     cx.lanes.set32(d[0], &value, FULL);
                     return Ok(());
                 }
@@ -199,6 +200,7 @@ fn count_shared_load(cx: &mut Context<'_>) {
     counts.requests += 1;
     counts.wavefronts += 1;
     counts.ideal += 1;
+    counts.bytes += 128;
 }
 
 /// `[address] ← a`

@@ -169,7 +169,7 @@ pub static CATALOGUE: &[Metric] = &[
         Count,
         Lower,
         Exact,
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
         "wavefronts of shared loads and stores",
     ),
     derived(
@@ -177,9 +177,11 @@ pub static CATALOGUE: &[Metric] = &[
         Count,
         Lower,
         Exact,
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum + \
-         l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-        "extra wavefronts of shared loads and stores",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum \
+         - max(smsp__sass_inst_executed_op_shared_ld.sum, smsp__sass_data_bytes_mem_shared_op_ld.sum / 128) \
+         + smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum \
+         - max(smsp__sass_inst_executed_op_shared_st.sum, smsp__sass_data_bytes_mem_shared_op_st.sum / 128)",
+        "wavefronts of shared loads and stores beyond one a request and one for each 128 bytes",
     ),
     derived(
         "ptx_instructions",
@@ -258,16 +260,32 @@ pub static CATALOGUE: &[Metric] = &[
         Emulator,
         "bytes requested by the threads of global stores",
     ),
-    counter("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefronts of shared loads"),
-    counter("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefronts of shared stores"),
     counter(
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-        "bank conflicts of shared loads",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+        "wavefronts of shared loads",
     ),
     counter(
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-        "bank conflicts of shared stores",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+        "wavefronts of shared stores",
     ),
+    metric(
+        "smsp__sass_data_bytes_mem_shared_op_ld.sum",
+        Bytes,
+        Lower,
+        Exact,
+        Emulator,
+        "bytes requested by the threads of shared loads",
+    ),
+    metric(
+        "smsp__sass_data_bytes_mem_shared_op_st.sum",
+        Bytes,
+        Lower,
+        Exact,
+        Emulator,
+        "bytes requested by the threads of shared stores",
+    ),
+    counter("ptx__shared_bank_conflicts_op_ld.sum", "bank conflicts of shared loads"),
+    counter("ptx__shared_bank_conflicts_op_st.sum", "bank conflicts of shared stores"),
     counter("smsp__sass_inst_executed_op_shared_ld.sum", "warp requests of shared loads"),
     counter("smsp__sass_inst_executed_op_shared_st.sum", "warp requests of shared stores"),
     counter("ptx__inst_executed_op_shared_atom.sum", "warp requests of shared atomics"),

@@ -1,4 +1,4 @@
-//! Formulas of derived metrics: `+ - * /`, parentheses, numbers and metric names.
+//! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, numbers and metric names.
 //!
 //! Comes in: text such as `bytes / duration * 1e9` and a look-up of values. Goes out: a number, or
 //! which operand is not there, or that a division by zero leaves it undefined.
@@ -14,7 +14,16 @@ pub struct Formula(Node);
 enum Node {
     Number(f64),
     Metric(String),
-    Binary(char, Box<Node>, Box<Node>),
+    Binary(Operator, Box<Node>, Box<Node>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Max,
 }
 
 /// Why a formula has no value.
@@ -61,16 +70,17 @@ impl Formula {
                 Node::Binary(op, a, b) => {
                     let (left, right) = (walk(a, value)?, walk(b, value)?);
                     match op {
-                        '+' => left + right,
-                        '-' => left - right,
-                        '*' => left * right,
-                        _ if right == 0.0 => {
+                        Operator::Add => left + right,
+                        Operator::Subtract => left - right,
+                        Operator::Multiply => left * right,
+                        Operator::Max => left.max(right),
+                        Operator::Divide if right == 0.0 => {
                             let mut names = Vec::new();
                             names_in(b, &mut names);
                             let names = names.into_iter().map(str::to_owned).collect();
                             return Err(Undefined::DivisionByZero(names));
                         }
-                        _ => left / right,
+                        Operator::Divide => left / right,
                     }
                 }
             })
@@ -96,9 +106,9 @@ fn sum(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     let mut left = product(cursor, depth)?;
     loop {
         let op = if cursor.eat("+") {
-            '+'
+            Operator::Add
         } else if cursor.eat("-") {
-            '-'
+            Operator::Subtract
         } else {
             return Ok(left);
         };
@@ -110,9 +120,9 @@ fn product(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     let mut left = atom(cursor, depth)?;
     loop {
         let op = if cursor.eat("*") {
-            '*'
+            Operator::Multiply
         } else if cursor.eat("/") {
-            '/'
+            Operator::Divide
         } else {
             return Ok(left);
         };
@@ -135,6 +145,20 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     match word.chars().next() {
         None => Err(ParseError::new("expected a number or a metric", cursor.next_span())),
         Some(c) if c.is_ascii_digit() => parse_number(word, span).map(Node::Number),
+        Some(_) if word == "max" && cursor.eat("(") => {
+            let left = sum(cursor, depth + 1)?;
+            if !cursor.eat(",") {
+                return Err(ParseError::new(
+                    "expected `,` and a second operand of max",
+                    cursor.next_span(),
+                ));
+            }
+            let right = sum(cursor, depth + 1)?;
+            if !cursor.eat(")") {
+                return Err(ParseError::new("expected `)`", cursor.next_span()));
+            }
+            Ok(Node::Binary(Operator::Max, Box::new(left), Box::new(right)))
+        }
         Some(_) => Ok(Node::Metric(word.to_owned())),
     }
 }
@@ -157,6 +181,7 @@ mod tests {
         assert_eq!(eval("1 + 2 * a.sum"), 13.0);
         assert_eq!(eval("10 - 4 - 3"), 3.0);
         assert_eq!(eval("100 * a.sum / (4 * 3)"), 50.0);
+        assert_eq!(eval("10 - max(a.sum, 2 + 1)"), 4.0);
     }
 
     #[test]
@@ -168,7 +193,7 @@ mod tests {
 
     #[test]
     fn malformed_formulas_are_refused() {
-        for bad in ["", "a +", "(a", "a b", "a ** b", &"(".repeat(100)] {
+        for bad in ["", "a +", "(a", "a b", "a ** b", "max(a)", "max(a, b", &"(".repeat(100)] {
             assert!(Formula::parse(bad).is_err(), "{bad}");
         }
     }
