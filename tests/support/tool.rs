@@ -52,11 +52,14 @@ pub fn repository_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
 }
 
-/// The target folder of this test run, which cargo marks as a cache.
+/// The target folder of this test run: cargo puts test executables into `TARGET/PROFILE/deps`.
 pub fn target_folder() -> PathBuf {
     let executable = env::current_exe().expect("the test knows its executable");
-    let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
-    executable.ancestors().find(marked).expect("tests are built into a target folder").to_owned()
+    let target = executable
+        .ancestors()
+        .find(|folder| folder.ends_with("deps"))
+        .and_then(|f| f.ancestors().nth(2));
+    target.expect("tests are built into a target folder").to_owned()
 }
 
 /// One start of the subcommand.

@@ -11,14 +11,19 @@ pub struct Wavefronts {
     pub total: u32,
     /// One for each group of lanes that takes part.
     pub ideal: u32,
+    /// Distinct words, group by group.
+    pub words: u32,
 }
 
 /// Passes for the lanes of `mask`, each `bytes` from its address.
 #[inline]
 pub fn wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
     let group_lanes = if bytes <= 4 { 32 } else { 128 / bytes };
-    if bytes <= 4 && mask == u32::MAX && conflict_free(addresses) {
-        return Wavefronts { total: 1, ideal: 1 };
+    if bytes <= 4
+        && mask == u32::MAX
+        && let Some(words) = conflict_free(addresses)
+    {
+        return Wavefronts { total: 1, ideal: 1, words };
     }
     let mut result = Wavefronts::default();
     let mut first = 0;
@@ -26,26 +31,31 @@ pub fn wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
         let lanes = if group_lanes == 32 { u32::MAX } else { ((1u32 << group_lanes) - 1) << first };
         if mask & lanes != 0 {
             result.ideal += 1;
-            result.total += passes(addresses, mask & lanes, bytes.div_ceil(4));
+            let distinct = distinct(addresses, mask & lanes, bytes.div_ceil(4));
+            result.total += distinct.into_iter().max().unwrap_or(0);
+            result.words += distinct.into_iter().sum::<u32>();
         }
         first += group_lanes;
     }
     result
 }
 
-/// Whether no two lanes want different words of one bank. Each bank remembers the last word asked of it; a lane that
-/// does not find its own has met a conflict.
+/// How many words the lanes want, if no two of them want different words of one bank. Each bank remembers the last
+/// word asked of it; a lane that does not find its own has met a conflict.
 #[inline(always)]
-fn conflict_free(addresses: &[u32; 32]) -> bool {
+fn conflict_free(addresses: &[u32; 32]) -> Option<u32> {
     let mut last = [0u32; 32];
+    let mut touched = 0u32;
     for address in addresses {
         last[(address >> 2) as usize % 32] = address >> 2;
+        touched |= 1 << ((address >> 2) % 32);
     }
-    addresses.iter().all(|address| last[(address >> 2) as usize % 32] == address >> 2)
+    let alone = addresses.iter().all(|address| last[(address >> 2) as usize % 32] == address >> 2);
+    alone.then(|| touched.count_ones())
 }
 
-/// The most distinct words that one bank is asked for by `lanes`, each wanting `words` consecutive words.
-fn passes(addresses: &[u32; 32], lanes: u32, words: u32) -> u32 {
+/// How many distinct words each bank is asked for by `lanes`, each wanting `words` consecutive words.
+fn distinct(addresses: &[u32; 32], lanes: u32, words: u32) -> [u32; 32] {
     // Up to 32 words in a group, and each may be the n-th distinct one of its bank.
     let mut seen = [[0u32; 32]; 32];
     let mut distinct = [0u32; 32];
@@ -62,7 +72,7 @@ fn passes(addresses: &[u32; 32], lanes: u32, words: u32) -> u32 {
             }
         }
     }
-    distinct.into_iter().max().unwrap_or(0)
+    distinct
 }
 
 #[cfg(test)]
@@ -88,6 +98,7 @@ mod tests {
             if let Some(most) = banks.values().map(HashSet::len).max() {
                 result.total += most as u32;
                 result.ideal += 1;
+                result.words += banks.values().map(|words| words.len() as u32).sum::<u32>();
             }
         }
         result
@@ -96,20 +107,32 @@ mod tests {
     #[test]
     fn a_column_of_a_32_wide_tile_conflicts_and_of_a_33_wide_tile_does_not() {
         let column = |width: u32| std::array::from_fn(|lane| lane as u32 * width * 4);
-        assert_eq!(wavefronts(&column(32), u32::MAX, 4), Wavefronts { total: 32, ideal: 1 });
-        assert_eq!(wavefronts(&column(33), u32::MAX, 4), Wavefronts { total: 1, ideal: 1 });
+        assert_eq!(
+            wavefronts(&column(32), u32::MAX, 4),
+            Wavefronts { total: 32, ideal: 1, words: 32 }
+        );
+        assert_eq!(
+            wavefronts(&column(33), u32::MAX, 4),
+            Wavefronts { total: 1, ideal: 1, words: 32 }
+        );
     }
 
     #[test]
     fn one_word_is_broadcast() {
-        assert_eq!(wavefronts(&[64; 32], u32::MAX, 4), Wavefronts { total: 1, ideal: 1 });
+        assert_eq!(wavefronts(&[64; 32], u32::MAX, 4), Wavefronts { total: 1, ideal: 1, words: 1 });
     }
 
     #[test]
     fn wide_accesses_take_more_passes_without_conflict() {
         let packed = |bytes: u32| std::array::from_fn(|lane| lane as u32 * bytes);
-        assert_eq!(wavefronts(&packed(8), u32::MAX, 8), Wavefronts { total: 2, ideal: 2 });
-        assert_eq!(wavefronts(&packed(16), u32::MAX, 16), Wavefronts { total: 4, ideal: 4 });
+        assert_eq!(
+            wavefronts(&packed(8), u32::MAX, 8),
+            Wavefronts { total: 2, ideal: 2, words: 64 }
+        );
+        assert_eq!(
+            wavefronts(&packed(16), u32::MAX, 16),
+            Wavefronts { total: 4, ideal: 4, words: 128 }
+        );
     }
 
     proptest! {

@@ -46,7 +46,7 @@ pub struct SharedCounts {
     pub wavefronts: u64,
     /// Passes that no bank conflict would have needed.
     pub ideal: u64,
-    /// Bytes that active lanes asked for.
+    /// Bytes of the distinct words of each request.
     pub bytes: u64,
 }
 

@@ -150,7 +150,7 @@ pub fn load(
                 if let Some(range) = shared_range(cx, first, 32) {
                     let mut value = [0; 32];
                     value.copy_from_slice(&cx.shared[range]);
-                    count_shared_load(cx);
+                    count_shared_load(cx, 32);
                     cx.lanes.set32(d[0], &value, FULL);
                     return Ok(());
                 }
@@ -158,7 +158,7 @@ pub fn load(
             (Space::Shared, first, Pattern::Uniform) => {
                 if let Some(range) = shared_range(cx, first, 1) {
                     let value = cx.shared[range.start];
-                    count_shared_load(cx);
+                    count_shared_load(cx, 1);
                     cx.lanes.set32(d[0], &[value; 32], FULL);
                     return Ok(());
                 }
@@ -183,7 +183,7 @@ pub fn load(
                     counts.requests += 1;
                     counts.wavefronts += u64::from(fronts.total);
                     counts.ideal += 1;
-                    counts.bytes += 128;
+                    counts.bytes += 4 * u64::from(fronts.words);
                     cx.lanes.set32(d[0], &value, FULL);
                     return Ok(());
                 }
@@ -195,12 +195,12 @@ pub fn load(
 }
 
 #[inline(always)]
-fn count_shared_load(cx: &mut Context<'_>) {
+fn count_shared_load(cx: &mut Context<'_>, words: u64) {
     let counts = &mut cx.counts.memory.shared_load;
     counts.requests += 1;
     counts.wavefronts += 1;
     counts.ideal += 1;
-    counts.bytes += 128;
+    counts.bytes += 4 * words;
 }
 
 /// `[address] ← a`
@@ -234,6 +234,7 @@ pub fn store(
                     counts.requests += 1;
                     counts.wavefronts += 1;
                     counts.ideal += 1;
+                    counts.bytes += 128;
                     return Ok(());
                 }
             }

@@ -144,7 +144,7 @@ fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             counts.requests += 1;
             counts.wavefronts += u64::from(fronts.total);
             counts.ideal += u64::from(fronts.ideal);
-            counts.bytes += u64::from(bytes) * u64::from(part.lanes.count_ones());
+            counts.bytes += 4 * u64::from(fronts.words);
         }
         (Space::Local, Verb::Read) => counts.local_loads += 1,
         (Space::Local, _) => counts.local_stores += 1,
