@@ -103,10 +103,10 @@ fn a_cuda_cpp_kernel_is_profiled_through_a_host_function() {
     let outcome = run("cuda-cpp");
     let metrics = ["load_sectors_per_request", "store_sectors_per_request", "ptx__branches.sum"];
     assert_snapshot!(rows(&outcome, &metrics), @"
-    jacobi block=8x32,n=1024 not verified: load_sectors_per_request 5.955520495160654, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
-    jacobi block=16x16,n=1024 not verified: load_sectors_per_request 4.948842837694751, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
-    jacobi block=32x8,n=1024 not verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
-    jacobi block=64x4,n=1024 not verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=8x32,n=1024 verified: load_sectors_per_request 5.955520495160654, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=16x16,n=1024 verified: load_sectors_per_request 4.948842837694751, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=32x8,n=1024 verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
+    jacobi block=64x4,n=1024 verified: load_sectors_per_request 4.430561824802143, store_sectors_per_request 4.0, ptx__branches.sum 65536.0
     ");
     assert_eq!(unmet(&outcome), [""; 0]);
 }

@@ -148,7 +148,7 @@ fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
     assert_eq!(verdict["run"], run["id"]);
     assert_eq!(
         (&verdict["exit_code"], &verdict["meaning"]),
-        (&0.into(), &"all thresholds met".into())
+        (&0.into(), &"no threshold failed".into())
     );
     let thresholds =
         verdict["judgements"][0]["thresholds"].as_array().expect("there are thresholds");

@@ -45,7 +45,7 @@ const SIGNALS: u8 = 128;
 impl ExitCode {
     /// Every code with its meaning, as `--help` and the book show them.
     pub const TABLE: [(Self, &'static str); 13] = [
-        (Self::Success, "all thresholds met"),
+        (Self::Success, "no threshold failed"),
         (Self::Usage, "command line not understood"),
         (Self::NoSeries, "no series matched"),
         (Self::Configuration, "configuration file error"),

@@ -44,7 +44,8 @@ fn jacobi(run: &mut Run<'_>) -> Result<()> {
         unsafe { builder.launch(launch.config()) }
     })?;
 
-    verify(n as usize, &before, &stream.clone_dtoh(&after)?)
+    let after = stream.clone_dtoh(&after)?;
+    run.verify(|| verify(n as usize, &before, &after))
 }
 
 /// Compares what the kernel left in `after` with the same step on the host.

@@ -1,0 +1,35 @@
+//! The emulated driver against hardware: counters that both have, for every example.
+//!
+//! `golden/h200-counters.json` holds what CUPTI counted on an NVIDIA H200 (driver 580, CUPTI 13.0, 2026-11-21) for the
+//! archive of the examples, by `cargo-gpuprof run --archive-file F --replay-mode range --repeat 1 --metrics NAMES`.
+//! Only exact counters are in it, so every one must be equal.
+
+use std::collections::BTreeMap;
+
+use support::Workspace;
+
+type Counters = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// How many values the comparison must hold, so that it cannot shrink unseen.
+const VALUES: usize = 612;
+
+#[test]
+fn every_counter_that_an_h200_has_too_is_equal() {
+    let golden: Counters = serde_json::from_str(include_str!("golden/h200-counters.json")).unwrap();
+    let arguments = ["run", "--workspace", "--message-format", "json"];
+    let outcome = Workspace::repository().gpuprof(&arguments).exits_with(0);
+    let (mut compared, mut different) = (0, Vec::new());
+    for event in outcome.events_of("configuration-finished") {
+        let kernel = event["series"]["kernel"].as_str().unwrap();
+        let key = format!("{kernel}/{}", event["configuration"].as_str().unwrap());
+        for (name, hardware) in golden.get(&key).into_iter().flatten() {
+            let emulated = event["metrics"][name]["value"].as_f64();
+            compared += 1;
+            if emulated != Some(*hardware) {
+                different.push(format!("{key} {name}: emulated {emulated:?}, H200 {hardware}"));
+            }
+        }
+    }
+    assert_eq!(different, [""; 0]);
+    assert_eq!(compared, VALUES);
+}
