@@ -90,6 +90,11 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
+    /// Moves on by `bytes`, which end on a character boundary.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
     pub(crate) fn skip_space(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();

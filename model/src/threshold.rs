@@ -1,8 +1,13 @@
 //! Thresholds: conditions on a metric that a series must meet.
 //!
-//! Comes in: `[best|every|where AXIS==V [and AXIS==V]…] METRIC[.median|.p95|.min|.mean] (>=|<=|>|<|==) LIMIT`.
-//! Goes out: a [`Threshold`] whose limit is finite and in a unit the metric has. A threshold without
-//! a selector holds for every configuration.
+//! Comes in: `[warn] [on "DEVICE"] [best|every|where AXIS==V [and AXIS==V]…]
+//! METRIC[.median|.p95|.min|.mean] (>=|<=|>|<|==) LIMIT`, where a limit is a number with a unit,
+//! `N% of peak`, or `baseline [+|- N%] [and at least VALUE]`. Goes out: a [`Threshold`] whose limit is
+//! finite and in a unit the metric has. A threshold without a selector holds for every configuration.
+//!
+//! A limit relative to the baseline may have a tolerance in percent and a floor in the metric's unit.
+//! Both must be exceeded to fail: `duration <= baseline + 5% and at least 1 us` lets a kernel of 2 µs
+//! take 3 µs, and one of 100 µs take 105 µs.
 
 use std::fmt;
 use std::ops::Range;
@@ -85,6 +90,42 @@ pub enum Limit {
     Absolute(Quantity),
     /// This many percent of the device's peak for the metric.
     PercentOfPeak(f64),
+    /// The baseline's value, widened by a tolerance.
+    Baseline(Tolerance),
+}
+
+/// How far a value may be from the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// `+ 5%` is 5, `- 5%` is −5.
+    pub percent: f64,
+    /// A change must also be at least this large to fail; in the metric's unit.
+    pub floor: Option<Quantity>,
+}
+
+impl Tolerance {
+    /// The limit for a value whose baseline is `baseline`: the percentage or the floor, whichever
+    /// allows more under `comparison`.
+    pub fn limit(self, baseline: f64, comparison: Comparison) -> f64 {
+        let by_percent = baseline + baseline.abs() * self.percent / 100.0;
+        let Some(floor) = self.floor else { return by_percent };
+        match comparison {
+            Comparison::AtMost | Comparison::Below => by_percent.max(baseline + floor.value),
+            Comparison::AtLeast | Comparison::Above => by_percent.min(baseline - floor.value),
+            Comparison::Equal => by_percent,
+        }
+    }
+}
+
+/// What a violation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It fails the gate.
+    #[default]
+    Hard,
+    /// It is told and fails nothing: `warn`.
+    Warn,
 }
 
 /// A condition on a metric.
@@ -92,6 +133,10 @@ pub enum Limit {
 pub struct Threshold {
     /// The threshold as written.
     pub text: String,
+    /// What a violation does.
+    pub severity: Severity,
+    /// A part of the name of the devices it speaks of; of all where there is none.
+    pub device: Option<String>,
     /// Which configurations it speaks of.
     pub selector: Selector,
     /// The metric's name.
@@ -114,18 +159,24 @@ impl Threshold {
     /// The place that does not follow the grammar.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut cursor = Cursor::new(text);
+        let severity = if cursor.eat_word("warn") { Severity::Warn } else { Severity::Hard };
+        let device = device(&mut cursor)?;
+        if device.is_some() && cursor.clone().eat_word("warn") {
+            return Err(ParseError::new("`warn` comes first", cursor.next_span())
+                .with_help("write warn on \"DEVICE\" METRIC <= LIMIT"));
+        }
         let selector = selector(&mut cursor)?;
         let (word, span) = cursor.take_while(|c| is_name_char(c) || c == '.');
         if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(ParseError::new("expected a metric", cursor.next_span().start.min(span.start)..span.end.max(cursor.next_span().end))
-                .with_help("a threshold is written [best|every|where AXIS==VALUE] METRIC >= LIMIT, such as best throughput >= 60% of peak"));
+                .with_help("a threshold is written [warn] [on \"DEVICE\"] [best|every|where AXIS==VALUE] METRIC >= LIMIT, such as best throughput >= 60% of peak"));
         }
         let (metric, statistic) = split_statistic(word, &span)?;
         let metric_span = span.start..span.start + metric.len();
         let comparison = comparison(&mut cursor)?;
         cursor.skip_space();
         let limit_start = cursor.position();
-        let limit = limit(&mut cursor)?;
+        let limit = limit(&mut cursor, comparison)?;
         let limit_span = limit_start..limit_start + text[limit_start..].trim_end().len();
         if !cursor.at_end() {
             return Err(ParseError::new(
@@ -136,6 +187,8 @@ impl Threshold {
         }
         Ok(Self {
             text: text.trim().to_owned(),
+            severity,
+            device,
             selector,
             metric: metric.to_owned(),
             metric_span,
@@ -158,18 +211,20 @@ impl Threshold {
             )
             .with_help("use <= or >="));
         }
-        let Limit::Absolute(quantity) = self.limit else {
-            return if metric.unit == Unit::BytesPerSecond {
-                Ok(())
-            } else {
-                Err(ParseError::new(
+        let quantity = match self.limit {
+            Limit::Absolute(quantity) => quantity,
+            Limit::Baseline(Tolerance { floor: Some(floor), .. }) => floor,
+            Limit::Baseline(_) => return Ok(()),
+            Limit::PercentOfPeak(_) if metric.unit == Unit::BytesPerSecond => return Ok(()),
+            Limit::PercentOfPeak(_) => {
+                return Err(ParseError::new(
                     format!("`{}` has no peak on a device", metric.name),
                     self.limit_span.clone(),
                 )
                 .with_help(
                     "only bandwidths such as `throughput` have one; write a limit with a unit",
-                ))
-            };
+                ));
+            }
         };
         let plain = matches!(metric.unit, Unit::Count | Unit::Ratio);
         if quantity.unit == metric.unit || (plain && quantity.unit == Unit::Count) {
@@ -190,10 +245,50 @@ impl Threshold {
     }
 }
 
+impl Threshold {
+    /// Whether it is held against a baseline.
+    pub fn needs_baseline(&self) -> bool {
+        matches!(self.limit, Limit::Baseline(_))
+    }
+
+    /// Whether it speaks of a device of this name.
+    pub fn speaks_of(&self, device: &str) -> bool {
+        let part = self.device.as_ref().map(|part| part.to_lowercase());
+        part.is_none_or(|part| device.to_lowercase().contains(&part))
+    }
+}
+
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// `on "H200"`, where it comes next.
+fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {
+    if !cursor.eat_word("on") {
+        return Ok(None);
+    }
+    cursor.skip_space();
+    let start = cursor.position();
+    let help = "write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name";
+    let Some(quote) = ['"', '\''].into_iter().find(|quote| cursor.rest().starts_with(*quote)) else {
+        return Err(ParseError::new("expected a device in quotes after `on`", cursor.next_span())
+            .with_help(help));
+    };
+    let rest = &cursor.rest()[1..];
+    let Some(length) = rest.find(quote) else {
+        let end = start + 1 + rest.len();
+        return Err(ParseError::new("the device's closing quote is not there", start..end)
+            .with_help(help));
+    };
+    let name = rest[..length].trim();
+    if name.is_empty() {
+        return Err(ParseError::new("the device has no name", start..start + length + 2)
+            .with_help(help));
+    }
+    cursor.advance(length + 2);
+    Ok(Some(name.to_owned()))
 }
 
 fn selector(cursor: &mut Cursor<'_>) -> Result<Selector, ParseError> {
@@ -271,17 +366,94 @@ fn comparison(cursor: &mut Cursor<'_>) -> Result<Comparison, ParseError> {
     Err(ParseError::new("expected a comparison: >=, <=, >, < or ==", cursor.next_span()))
 }
 
-fn limit(cursor: &mut Cursor<'_>) -> Result<Limit, ParseError> {
-    if cursor.clone().eat_word("baseline") {
-        let span = cursor.next_span();
-        return Err(ParseError::new("baseline limits are not supported yet", span)
-            .with_help("write a limit with a unit, or N% of peak"));
+fn limit(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Limit, ParseError> {
+    if cursor.eat_word("baseline") {
+        return baseline(cursor, comparison).map(Limit::Baseline);
     }
+    let help = "a limit is a number with a unit (100 us, 1.5 TB/s, 32), N% of peak, or baseline + N%";
+    quantity_or_peak(cursor, "expected a limit", help)
+}
+
+/// What follows `baseline`: `[+|- N%] [and at least VALUE]`.
+fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance, ParseError> {
+    cursor.skip_space();
+    let start = cursor.position();
+    let sign = if cursor.eat("+") {
+        1.0
+    } else if cursor.eat("-") {
+        -1.0
+    } else {
+        0.0
+    };
+    let mut percent = 0.0;
+    if sign != 0.0 {
+        let (number, span) =
+            cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+'));
+        if number.is_empty() {
+            let place = cursor.next_span();
+            return Err(ParseError::new("expected a percentage after `baseline`", place)
+                .with_help("write baseline + 5%"));
+        }
+        let value = parse_number(number, span.clone())?;
+        if !cursor.eat("%") {
+            return Err(ParseError::new("a tolerance is a percentage", span)
+                .with_help("write baseline + 5%, or baseline and at least 1 us"));
+        }
+        let place = start..cursor.position();
+        if value.is_sign_negative() {
+            return Err(ParseError::new("a tolerance has one sign", place)
+                .with_help("write baseline + 5% or baseline - 5%"));
+        }
+        if comparison == Comparison::Equal {
+            return Err(ParseError::new("`==` has no tolerance", place)
+                .with_help("write == baseline, or <= baseline + 5%"));
+        }
+        if sign < 0.0 && value >= 100.0 {
+            return Err(ParseError::new("a decrease by 100% or more always holds", place)
+                .with_help("write a percentage below 100"));
+        }
+        percent = sign * value;
+    }
+    let floor_start = cursor.clone();
+    if !cursor.eat_word("and") {
+        return Ok(Tolerance { percent, floor: None });
+    }
+    if !(cursor.eat_word("at") && cursor.eat_word("least")) {
+        *cursor = floor_start;
+        return Ok(Tolerance { percent, floor: None });
+    }
+    cursor.skip_space();
+    let start = cursor.position();
+    let help = "a floor is a number with a unit, such as 1 us";
+    let Limit::Absolute(floor) = quantity_or_peak(cursor, "expected a floor", help)? else {
+        return Err(ParseError::new("a floor is not a share of the peak", start..cursor.position())
+            .with_help(help));
+    };
+    let place = start..cursor.position();
+    if floor.value < 0.0 {
+        return Err(ParseError::new("a floor is not negative", place));
+    }
+    let widens = match comparison {
+        Comparison::AtMost | Comparison::Below => percent >= 0.0,
+        Comparison::AtLeast | Comparison::Above => percent <= 0.0,
+        Comparison::Equal => false,
+    };
+    if !widens {
+        return Err(ParseError::new("a floor needs a tolerance that it can widen", place)
+            .with_help("write <= baseline + 5% and at least 1 us, or >= baseline - 5% and at least 1 GB/s"));
+    }
+    Ok(Tolerance { percent, floor: Some(floor) })
+}
+
+fn quantity_or_peak(
+    cursor: &mut Cursor<'_>,
+    expected: &str,
+    help: &str,
+) -> Result<Limit, ParseError> {
     let (number, number_span) =
         cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+'));
     if number.is_empty() {
-        return Err(ParseError::new("expected a limit", cursor.next_span())
-            .with_help("a limit is a number with a unit (100 us, 1.5 TB/s, 32) or N% of peak"));
+        return Err(ParseError::new(expected, cursor.next_span()).with_help(help));
     }
     // `100us` and `1e6` are both one run of characters: the number ends where it stops parsing.
     let digits = (1..=number.len())
@@ -395,7 +567,6 @@ mod tests {
             ("duration < 5 uss", "no unit is called `uss`"),
             ("duration <", "expected a limit"),
             ("throughput >= 60% of roof", "expected `peak` after `of`"),
-            ("duration <= baseline + 5%", "baseline limits are not supported yet"),
             ("where >= 5", "expected an axis name"),
             ("where block 5", "expected `==`"),
             ("registers <= 32 and more", "unexpected `and more`"),
@@ -421,9 +592,145 @@ mod tests {
         assert!(check("registers <= 60% of peak").unwrap_err().message.contains("no peak"));
     }
 
+    #[test]
+    fn a_limit_may_be_relative_to_the_baseline() {
+        let tolerance = |text: &str| match parse(text).limit {
+            Limit::Baseline(Tolerance { percent, floor }) => (percent, floor.map(|f| f.value)),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(tolerance("every duration <= baseline + 5%"), (5.0, None));
+        assert_eq!(tolerance("duration<=baseline+5%"), (5.0, None));
+        assert_eq!(tolerance("throughput >= baseline - 2.5 %"), (-2.5, None));
+        assert_eq!(tolerance("bank_conflicts == baseline"), (0.0, None));
+        assert_eq!(tolerance("duration <= baseline + 5% and at least 1 us"), (5.0, Some(1000.0)));
+        assert_eq!(tolerance("duration <= baseline and at least 1us"), (0.0, Some(1000.0)));
+        assert!(parse("duration <= baseline").needs_baseline());
+        assert!(!parse("duration <= 5 us").needs_baseline());
+    }
+
+    #[test]
+    fn both_the_percentage_and_the_floor_must_be_exceeded() {
+        let limit = |text: &str, baseline| {
+            let threshold = parse(text);
+            let Limit::Baseline(tolerance) = threshold.limit else { panic!("{text}") };
+            tolerance.limit(baseline, threshold.comparison)
+        };
+        let text = "duration <= baseline + 5% and at least 1 us";
+        assert_eq!(limit(text, 2_000.0), 3_000.0);
+        assert_eq!(limit(text, 100_000.0), 105_000.0);
+        let text = "throughput >= baseline - 10% and at least 50 GB/s";
+        assert_eq!(limit(text, 1e12), 0.9e12);
+        assert_eq!(limit(text, 1e11), 0.5e11);
+        assert_eq!(limit("duration <= baseline - 20%", 100.0), 80.0);
+        assert_eq!(limit("bank_conflicts == baseline", 7.0), 7.0);
+    }
+
+    #[test]
+    fn a_threshold_may_only_warn_and_speak_of_one_device() {
+        let t = parse("warn on \"H200\" best throughput >= 60% of peak");
+        assert_eq!((t.severity, t.device.as_deref()), (Severity::Warn, Some("H200")));
+        assert_eq!(t.selector, Selector::Best);
+        assert!(t.speaks_of("NVIDIA H200") && !t.speaks_of("NVIDIA H100"));
+        assert_eq!(parse("on 'gtx 1080' duration < 5 us").device.as_deref(), Some("gtx 1080"));
+        let plain = parse("duration < 5 us");
+        assert_eq!((plain.severity, plain.speaks_of("any")), (Severity::Hard, true));
+    }
+
+    #[test]
+    fn baseline_warn_and_device_errors_are_told_in_full() {
+        for (text, expected) in [
+            (
+                "duration <= baseline + 5",
+                "a tolerance is a percentage\n  --> --threshold\n   |\n   | duration <= baseline + 5\n   \
+                 |                        ^\n   = help: write baseline + 5%, or baseline and at least 1 us",
+            ),
+            (
+                "duration <= baseline +",
+                "expected a percentage after `baseline`\n  --> --threshold\n   |\n   | duration <= baseline +\n   \
+                 |                       ^\n   = help: write baseline + 5%",
+            ),
+            (
+                "duration <= baseline + nan%",
+                "`nan` is not a finite number\n  --> --threshold\n   |\n   | duration <= baseline + nan%\n   \
+                 |                        ^^^",
+            ),
+            (
+                "duration <= baseline + -5%",
+                "a tolerance has one sign\n  --> --threshold\n   |\n   | duration <= baseline + -5%\n   \
+                 |                      ^^^^^\n   = help: write baseline + 5% or baseline - 5%",
+            ),
+            (
+                "bank_conflicts == baseline + 5%",
+                "`==` has no tolerance\n  --> --threshold\n   |\n   | bank_conflicts == baseline + 5%\n   \
+                 |                            ^^^^\n   = help: write == baseline, or <= baseline + 5%",
+            ),
+            (
+                "throughput >= baseline - 100%",
+                "a decrease by 100% or more always holds\n  --> --threshold\n   |\n   | throughput >= baseline - 100%\n   \
+                 |                        ^^^^^^\n   = help: write a percentage below 100",
+            ),
+            (
+                "duration <= baseline + 5% and at most 1 us",
+                "unexpected `and at most 1 us` after the limit\n  --> --threshold\n   |\n   \
+                 | duration <= baseline + 5% and at most 1 us\n   \
+                 |                           ^^^\n   = help: write one condition per threshold",
+            ),
+            (
+                "duration <= baseline - 5% and at least 1 us",
+                "a floor needs a tolerance that it can widen\n  --> --threshold\n   |\n   \
+                 | duration <= baseline - 5% and at least 1 us\n   \
+                 |                                        ^^^^\n   = help: write <= baseline + 5% and at least \
+                 1 us, or >= baseline - 5% and at least 1 GB/s",
+            ),
+            (
+                "duration <= baseline and at least 5% of peak",
+                "a floor is not a share of the peak\n  --> --threshold\n   |\n   \
+                 | duration <= baseline and at least 5% of peak\n   \
+                 |                                   ^^^^^^^^^^\n   = help: a floor is a number with a unit, such as 1 us",
+            ),
+            (
+                "on H200 duration < 5 us",
+                "expected a device in quotes after `on`\n  --> --threshold\n   |\n   | on H200 duration < 5 us\n   \
+                 |    ^^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name",
+            ),
+            (
+                "on \"H200 duration < 5 us",
+                "the device's closing quote is not there\n  --> --threshold\n   |\n   | on \"H200 duration < 5 us\n   \
+                 |    ^^^^^^^^^^^^^^^^^^^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the \
+                 device's name",
+            ),
+            (
+                "on \" \" duration < 5 us",
+                "the device has no name\n  --> --threshold\n   |\n   | on \" \" duration < 5 us\n   \
+                 |    ^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name",
+            ),
+            (
+                "on \"H200\" warn duration < 5 us",
+                "`warn` comes first\n  --> --threshold\n   |\n   | on \"H200\" warn duration < 5 us\n   \
+                 |           ^^^^\n   = help: write warn on \"DEVICE\" METRIC <= LIMIT",
+            ),
+        ] {
+            assert_eq!(error(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_floor_must_be_in_the_metrics_unit() {
+        let check = |text: &str| parse(text).check(find(&parse(text).metric).unwrap());
+        assert!(check("duration <= baseline + 5% and at least 1 us").is_ok());
+        assert!(check("registers <= baseline and at least 2").is_ok());
+        assert_eq!(
+            check("duration <= baseline + 5% and at least 2").unwrap_err().message,
+            "`duration` needs a limit in ns, and this is a plain number"
+        );
+        assert!(check("duration == baseline").unwrap_err().message.contains("is noisy"));
+    }
+
     proptest! {
         #[test]
-        fn no_text_panics_and_spans_stay_inside(text in "(best|every|where )?[ -~µ]{0,24}") {
+        fn no_text_panics_and_spans_stay_inside(
+            text in "(warn )?(on \"H)?(best|every|where |duration <= baseline )?[ -~µ]{0,24}",
+        ) {
             if let Err(error) = Threshold::parse(&text) {
                 prop_assert!(error.span.start <= error.span.end && error.span.end <= text.len(), "{error:?}");
                 error.render("x", &text);

@@ -6,7 +6,7 @@
     threshold("every registers <= 5 us"),
     threshold("every duraton <= 5 us"),
     threshold("where blok==64 duration <= 5 us"),
-    threshold("every duration <= baseline + 5%"),
+    threshold("every duration <= baseline + 5"),
     threshold(registers),
     threshold(),
 )]
