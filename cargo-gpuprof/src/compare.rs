@@ -5,14 +5,19 @@
 //! and one judgement a threshold. Everything here is pure: no clock, no files, no environment. What
 //! must stay true: a value that is not there never becomes a pass, and never a number.
 
+pub mod against;
 pub mod best;
 pub mod collect;
 pub mod columns;
 mod derive;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod fingerprint;
 mod foreign;
 pub mod judge;
 mod leaf;
+pub mod pair;
 pub mod replay;
+pub mod sequence;
 pub mod statistics;
+pub mod two_sample;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+pub mod comparison;
 pub mod configuration;
 pub mod exit_code;
 pub mod measurement;

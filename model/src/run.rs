@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
+use crate::comparison::{Change, Comparison, Interval};
 use crate::configuration::Configuration;
 use crate::measurement::{DeviceRecord, LaunchRecord, OccupancyLimiter, Source, Timing};
 use crate::metric::{Class, Direction};
@@ -30,6 +31,9 @@ pub struct Run {
     pub provenance: Provenance,
     /// Its series, in the order planned.
     pub series: Vec<SeriesResult>,
+    /// What it was compared with, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
 }
 
 /// What must be known to repeat a run or to compare it with another.
@@ -47,6 +51,15 @@ pub struct Provenance {
     pub cache_control: String,
     /// `none`: clocks are measured and never changed.
     pub clock_control: String,
+    /// The cargo profile of the harness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The architecture the kernels were compiled for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_arch: Option<String>,
+    /// In which order the passes ran, such as `rounds, seed 1`; none for one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// SHA-256 of the PTX of each kernel package.
     pub ptx_sha256: BTreeMap<String, String>,
     /// The toolchain that built the kernels, as `rustc --version` says it.
@@ -72,6 +85,12 @@ pub struct SeriesResult {
     pub configurations: Vec<ConfigurationResult>,
     /// Its judged thresholds.
     pub judgements: Vec<Judgement>,
+    /// Thresholds that speak of other devices than this run's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_applicable: Vec<String>,
+    /// The metrics shown, held against the baseline's; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 /// How a configuration ended.
@@ -163,6 +182,21 @@ pub struct MetricResult {
     pub source: Source,
     /// Over the samples, where there are any.
     pub statistics: Option<Statistics>,
+    /// Of a noisy metric: each process' own, in the order the processes ran.
+    pub processes: Vec<ProcessValue>,
+}
+
+/// A noisy metric in one process: the statistics of its samples, all the same where there is but one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProcessValue {
+    /// The middle sample.
+    pub median: f64,
+    /// The 95th percentile (nearest rank).
+    pub p95: f64,
+    /// The smallest sample.
+    pub min: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
 }
 
 /// The serde form of [`MetricResult`].
@@ -178,16 +212,18 @@ struct MetricDocument {
     source: Source,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     statistics: Option<Statistics>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<ProcessValue>,
 }
 
 impl From<MetricResult> for MetricDocument {
     fn from(metric: MetricResult) -> Self {
-        let MetricResult { value, unit, direction, class, source, statistics } = metric;
+        let MetricResult { value, unit, direction, class, source, statistics, processes } = metric;
         let (value, unavailable) = match value {
             Ok(value) => (Some(value), None),
             Err(reason) => (None, Some(reason)),
         };
-        Self { value, unavailable, unit, direction, class, source, statistics }
+        Self { value, unavailable, unit, direction, class, source, statistics, processes }
     }
 }
 
@@ -195,19 +231,27 @@ impl TryFrom<MetricDocument> for MetricResult {
     type Error = &'static str;
 
     fn try_from(document: MetricDocument) -> Result<Self, Self::Error> {
-        let MetricDocument { value, unavailable, unit, direction, class, source, statistics } =
-            document;
+        let MetricDocument {
+            value,
+            unavailable,
+            unit,
+            direction,
+            class,
+            source,
+            statistics,
+            processes,
+        } = document;
         let value = match (value, unavailable) {
             (Some(value), None) => Ok(value),
             (None, Some(reason)) => Err(reason),
             _ => return Err("a metric needs either a `value` or the reason it is `unavailable`"),
         };
-        Ok(Self { value, unit, direction, class, source, statistics })
+        Ok(Self { value, unit, direction, class, source, statistics, processes })
     }
 }
 
 /// Descriptive statistics over all samples of all processes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Statistics {
     /// How many samples.
     pub count: usize,
@@ -227,6 +271,29 @@ pub struct Statistics {
     pub standard_deviation: f64,
     /// (largest − smallest median of a process) / median of those medians, in percent; `None` for one process.
     pub process_spread_percent: Option<f64>,
+    /// The median absolute deviation from the median, not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_absolute_deviation: Option<f64>,
+    /// Where the median of process medians lies, by order statistics; `None` for one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// The standard deviation within a process, in percent of the median of process medians.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_percent: Option<f64>,
+    /// The standard deviation between processes that the one within does not explain, in percent of
+    /// the median of process medians; `None` for one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_percent: Option<f64>,
+    /// The correlation of neighbouring samples (lag 1), the median over processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autocorrelation: Option<f64>,
+    /// How far the samples drift from the first half of a process to the second, in percent of their
+    /// median, where a trend is significant: the largest over processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_percent: Option<f64>,
+    /// Samples far from the median of their process.
+    #[serde(default)]
+    pub outliers: usize,
 }
 
 #[cfg(test)]
@@ -241,6 +308,7 @@ mod tests {
             class: Class::Exact,
             source: Source::Declared,
             statistics: None,
+            processes: Vec::new(),
         }
     }
 

@@ -7,9 +7,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::Confidence;
 use crate::exit_code::ExitCode;
 use crate::measurement::Source;
 use crate::quantity::Quantity;
+use crate::threshold::Severity;
 
 /// The outcome of one threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,18 +65,64 @@ impl fmt::Display for Verdict {
 pub struct Judgement {
     /// The threshold as written.
     pub threshold: String,
-    /// Where it was written: `attribute`, `gpuprof.toml` or `--threshold`.
+    /// Where it was written: `attribute`, `.config/gpuprof.toml`, `preset ci`, `--threshold`, or
+    /// `default` for those that come with a baseline.
     pub origin: String,
+    /// Whether a violation fails the gate.
+    #[serde(default)]
+    pub severity: Severity,
     /// What became of it.
     pub verdict: Verdict,
     /// The value that decided, where there was one.
     pub value: Option<Quantity>,
     /// What it was compared with, in the same unit.
     pub limit: Option<Quantity>,
+    /// The baseline's value, where the limit comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Quantity>,
+    /// How far inside the limit the value is, in percent of the limit; negative beyond it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_percent: Option<f64>,
+    /// How sure the difference from the baseline is; none for exact metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// Where the deciding value came from.
     pub source: Option<Source>,
     /// The configuration that decided.
     pub configuration: Option<String>,
     /// Why, where the value alone does not say it.
     pub reason: Option<String>,
+    /// Every configuration that violates it, the deciding one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
+}
+
+impl Judgement {
+    /// What this judgement contributes to the exit code: a soft one nothing.
+    pub fn exit_code(&self, strict: bool) -> ExitCode {
+        match self.severity {
+            Severity::Hard => self.verdict.exit_code(strict),
+            Severity::Warn => ExitCode::Success,
+        }
+    }
+}
+
+/// One configuration that violates a threshold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Violation {
+    /// The configuration.
+    pub configuration: String,
+    /// Its value.
+    pub value: Quantity,
+    /// What it was compared with.
+    pub limit: Quantity,
+    /// The baseline's value, where the limit comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Quantity>,
+    /// How far beyond the limit the value is, in percent of the limit; negative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_percent: Option<f64>,
+    /// How sure the difference from the baseline is; none for exact metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
 }

@@ -135,6 +135,7 @@ pub fn run(
         id: folder.id.clone(),
         provenance: provenance(&source, &kernels, emulated, options),
         series: Vec::new(),
+        comparison: None,
     };
     let strict = options.strict || (!options.no_strict && source.config.strict.unwrap_or(false));
     let json = options.output.message_format == MessageFormat::Json;
@@ -242,6 +243,9 @@ fn provenance(
         ptx_sha256: hashes,
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: source.git_revision(),
+        profile: Some(options.cargo.profile.clone()),
+        kernel_arch: Some(options.kernels.kernel_arch.clone()),
+        order: None,
     }
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::{PassResult, Timing};
-use gpuprof_model::metric::{self, CATALOGUE, Metric, Origin};
-use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
+use gpuprof_model::metric::{self, CATALOGUE, Class, Metric, Origin};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 
 use super::foreign::printable;
 use super::replay::{self, Divergence};
@@ -69,8 +69,11 @@ pub fn metrics(passes: &[PassResult]) -> Result<BTreeMap<String, MetricResult>, 
     replay::agree(passes)?;
     let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
     let beyond = named.filter_map(|name| metric::find(name));
-    let all = CATALOGUE.iter().chain(beyond);
-    Ok(all.map(|metric| (metric.name.to_owned(), result(metric, passes))).collect())
+    let entry = |metric: &Metric| {
+        let processes = per_process(metric, passes);
+        (metric.name.to_owned(), MetricResult { processes, ..result(metric, passes) })
+    };
+    Ok(CATALOGUE.iter().chain(beyond).map(entry).collect())
 }
 
 fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
@@ -91,7 +94,25 @@ fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
         class: metric.class,
         source: leaf::source(metric, emulated),
         statistics,
+        processes: Vec::new(),
     }
+}
+
+/// What each process alone says of a noisy metric, for comparisons: the process is the unit of
+/// replication.
+fn per_process(metric: &Metric, passes: &[PassResult]) -> Vec<ProcessValue> {
+    if metric.class == Class::Exact {
+        return Vec::new();
+    }
+    let of_process = |pass: &PassResult| {
+        let alone = result(metric, std::slice::from_ref(pass));
+        let value = alone.value.ok()?;
+        Some(alone.statistics.map_or(
+            ProcessValue { median: value, p95: value, min: value, mean: value },
+            |s| ProcessValue { median: value, p95: s.p95, min: s.min, mean: s.mean },
+        ))
+    };
+    passes.iter().filter_map(of_process).collect()
 }
 
 fn finite(value: f64) -> Result<f64, String> {

@@ -33,6 +33,7 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
         class: metric.class,
         source: Source::Measured,
         statistics: None,
+        processes: Vec::new(),
     };
     ConfigurationResult {
         metrics: [(name.to_owned(), result)].into(),
@@ -185,5 +186,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         columns: super::columns::choose(&[], &configurations),
         configurations,
         judgements: Vec::new(),
+        not_applicable: Vec::new(),
+        changes: Vec::new(),
     }
 }

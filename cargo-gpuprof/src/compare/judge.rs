@@ -12,38 +12,109 @@
 //!   cannot be had here makes it `unavailable`; else it is a pass, with the value closest to the limit.
 //! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of the
 //!   others, since it is the machine that cannot give the metric.
+//! * A limit relative to the baseline is judged by [`relative`].
 //! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where that
 //!   leaves nothing, the verdict is `missing`.
+
+mod relative;
 
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{self, Direction, Metric};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
-use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::threshold::{Comparison, Limit, Selector, Threshold};
+use gpuprof_model::verdict::{Judgement, Verdict, Violation};
+
+use super::pair::number;
+
+/// What limits relative to a baseline refer to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Baseline<'r> {
+    /// There is none, or it lacks the series: why.
+    Absent(String),
+    /// It was measured under conditions that differ: which.
+    Incomparable(String),
+    /// It holds the series.
+    Held {
+        /// The series' configurations there.
+        configurations: &'r [ConfigurationResult],
+        /// Whether the run was to hold all of them, so that one that is not there is missing.
+        whole: bool,
+    },
+}
+
+impl Baseline<'_> {
+    /// No baseline was asked for.
+    pub fn none() -> Self {
+        Self::Absent("no baseline was given (--baseline NAME)".to_owned())
+    }
+}
 
 /// Judges `threshold`, written in `origin`, over the `configurations` of one series.
 ///
-/// `device` gives the peak that a limit in percent of peak refers to.
+/// `device` gives the peak that a limit in percent of peak refers to, `baseline` what limits relative
+/// to a baseline refer to.
 pub fn judge(
     threshold: &Threshold,
     origin: &str,
     configurations: &[ConfigurationResult],
     device: Option<&DeviceRecord>,
+    baseline: &Baseline<'_>,
 ) -> Judgement {
-    let decision = decide(threshold, configurations, device);
-    let Decision { verdict, decider, limit, reason } =
-        decision.unwrap_or_else(|undecided| undecided);
-    Judgement {
+    let blank = Judgement {
         threshold: threshold.text.clone(),
         origin: origin.to_owned(),
+        severity: threshold.severity,
+        verdict: Verdict::Missing,
+        value: None,
+        limit: None,
+        baseline: None,
+        margin_percent: None,
+        confidence: None,
+        source: None,
+        configuration: None,
+        reason: None,
+        violations: Vec::new(),
+    };
+    if let Limit::Baseline(tolerance) = threshold.limit {
+        return relative::judge(blank, threshold, tolerance, configurations, baseline);
+    }
+    let decision = decide(threshold, configurations, device);
+    let Decision { verdict, decider, limit, reason, violations } =
+        decision.unwrap_or_else(|undecided| undecided);
+    let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, limit?.value);
+    let violation = |c: &Candidate<'_>| {
+        Some(Violation {
+            configuration: c.configuration.configuration.to_string(),
+            value: Quantity::new(c.value, c.result.unit),
+            limit: limit?,
+            baseline: None,
+            margin_percent: margin(*c),
+            confidence: None,
+        })
+    };
+    Judgement {
         verdict,
         value: decider.map(|d| Quantity::new(d.value, d.result.unit)),
         limit,
+        margin_percent: decider.and_then(margin),
         source: decider.map(|d| d.result.source),
         configuration: decider.map(|d| d.configuration.configuration.to_string()),
         reason,
+        violations: violations.iter().filter_map(violation).collect(),
+        ..blank
     }
+}
+
+/// How far inside `limit` the `value` is, in percent of the limit; negative beyond it, none at 0.
+fn margin_percent(comparison: Comparison, value: f64, limit: f64) -> Option<f64> {
+    let inside = match comparison {
+        Comparison::AtLeast | Comparison::Above => value - limit,
+        Comparison::AtMost | Comparison::Below => limit - value,
+        Comparison::Equal => -(value - limit).abs(),
+    };
+    // −0 + 0 is 0: a value at its limit has no sign.
+    (limit != 0.0).then(|| 100.0 * inside / limit.abs() + 0.0).filter(|margin| margin.is_finite())
 }
 
 struct Decision<'r> {
@@ -51,11 +122,13 @@ struct Decision<'r> {
     decider: Option<Candidate<'r>>,
     limit: Option<Quantity>,
     reason: Option<String>,
+    violations: Vec<Candidate<'r>>,
 }
 
 impl Decision<'_> {
     fn without_value(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Self { verdict, decider: None, limit: None, reason: Some(reason.into()) }
+        let reason = Some(reason.into());
+        Self { verdict, decider: None, limit: None, reason, violations: Vec::new() }
     }
 }
 
@@ -119,18 +192,6 @@ fn select<'r>(threshold: &Threshold, configurations: &'r [ConfigurationResult]) 
     selection
 }
 
-/// The number that `statistic` names; the value itself where there are no samples.
-fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> {
-    let value = *result.value.as_ref().map_err(String::as_str)?;
-    let number = match (statistic, &result.statistics) {
-        (Statistic::P95, Some(samples)) => samples.p95,
-        (Statistic::Min, Some(samples)) => samples.min,
-        (Statistic::Mean, Some(samples)) => samples.mean,
-        _ => value,
-    };
-    if number.is_finite() { Ok(number) } else { Err("the value is not a finite number") }
-}
-
 fn limit(
     threshold: &Threshold,
     metric: &Metric,
@@ -139,6 +200,7 @@ fn limit(
     let percent = match threshold.limit {
         Limit::Absolute(quantity) => return Ok(Quantity::new(quantity.value, metric.unit)),
         Limit::PercentOfPeak(percent) => percent,
+        Limit::Baseline(_) => return Err("the limit refers to a baseline".to_owned()),
     };
     let peak = device.and_then(|device| device.dram_peak_bytes_per_second);
     match peak.filter(|peak| peak.is_finite() && *peak > 0.0) {
@@ -163,7 +225,9 @@ fn best<'r>(
             | (Comparison::AtMost | Comparison::Below, Direction::Lower)
     );
     match best {
-        Some(best) if !holds(best.value) => decided(Verdict::Fail, best),
+        Some(best) if !holds(best.value) => {
+            Decision { violations: vec![best], ..decided(Verdict::Fail, best) }
+        }
         Some(best) if better_is_safe => decided(Verdict::Pass, best),
         Some(best) => incomplete(selection).unwrap_or_else(|| decided(Verdict::Pass, best)),
         None => Decision::without_value(Verdict::Missing, "no configuration has a value"),
@@ -177,9 +241,11 @@ fn worst_offender<'r>(
 ) -> Decision<'r> {
     let distance = |candidate: &Candidate<'r>| (candidate.value - limit).abs();
     let all = selection.candidates.iter().copied();
-    let farthest = |a: Candidate<'r>, b| if distance(&b) > distance(&a) { b } else { a };
-    if let Some(worst) = all.clone().filter(|c| !holds(c.value)).reduce(farthest) {
-        return decided(Verdict::Fail, worst);
+    let mut violations: Vec<Candidate<'r>> = all.clone().filter(|c| !holds(c.value)).collect();
+    // Stable: of equals the first stays first.
+    violations.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+    if let Some(&worst) = violations.first() {
+        return Decision { violations, ..decided(Verdict::Fail, worst) };
     }
     let closest = |a: Candidate<'r>, b| if distance(&b) < distance(&a) { b } else { a };
     match (incomplete(selection), all.reduce(closest)) {
@@ -190,7 +256,7 @@ fn worst_offender<'r>(
 }
 
 fn decided(verdict: Verdict, decider: Candidate<'_>) -> Decision<'_> {
-    Decision { verdict, decider: Some(decider), limit: None, reason: None }
+    Decision { verdict, decider: Some(decider), limit: None, reason: None, violations: Vec::new() }
 }
 
 /// What stands in the way of a pass: configurations without a value that the threshold speaks of.

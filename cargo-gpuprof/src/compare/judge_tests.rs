@@ -6,7 +6,7 @@ use crate::compare::fixture::{emulated, failed, gpu, h200, invalid, row, rows};
 
 fn judged(text: &str, configurations: &[ConfigurationResult]) -> Judgement {
     let threshold = Threshold::parse(text).unwrap();
-    judge(&threshold, "attribute", configurations, Some(&h200()))
+    judge(&threshold, "attribute", configurations, Some(&h200()), &Baseline::none())
 }
 
 fn verdict(text: &str, configurations: &[ConfigurationResult]) -> Verdict {
@@ -37,7 +37,7 @@ fn percent_of_peak_is_a_share_of_the_devices_dram_bandwidth() {
     assert_eq!(verdict("best throughput >= 27% of peak", &all), Verdict::Fail);
     let threshold = Threshold::parse("best throughput >= 25% of peak").unwrap();
     for device in [None, Some(DeviceRecord { dram_peak_bytes_per_second: None, ..h200() })] {
-        let judgement = judge(&threshold, "attribute", &all, device.as_ref());
+        let judgement = judge(&threshold, "attribute", &all, device.as_ref(), &Baseline::none());
         assert_eq!(judgement.verdict, Verdict::Unavailable);
         assert_eq!(
             judgement.reason.unwrap(),
@@ -135,17 +135,8 @@ fn a_value_that_is_no_number_never_passes() {
         assert_eq!(verdict(text, &all), Verdict::Unavailable, "{text}");
     }
     let mut row = row(0, "duration", Ok(1.0));
-    row.metrics.get_mut("duration").unwrap().statistics = Some(Statistics {
-        count: 1,
-        processes: 1,
-        median: 1.0,
-        mean: 1.0,
-        p95: f64::NAN,
-        min: 1.0,
-        max: 1.0,
-        standard_deviation: 0.0,
-        process_spread_percent: None,
-    });
+    row.metrics.get_mut("duration").unwrap().statistics =
+        Some(Statistics { count: 1, processes: 1, p95: f64::NAN, ..Statistics::default() });
     assert_eq!(verdict("duration.p95 <= 1 s", &[row]), Verdict::Unavailable);
 }
 

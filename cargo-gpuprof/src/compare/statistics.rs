@@ -4,12 +4,25 @@
 //! headline value, which is the median over processes of each process' median: memory placement
 //! differs from process to process, so a process, not a sample, is the unit of repetition.
 //!
+//! Two levels of variance are told apart, as in a one-way random-effects model (Searle, Casella &
+//! McCulloch, *Variance Components*, 1992, chapter 3): samples scatter within a process, and process
+//! medians scatter more than that explains. The interval of the headline value is the narrowest pair of
+//! order statistics of the process medians that covers it with 95 % (David & Nagaraja, *Order
+//! Statistics*, 2003, section 7.1): no assumption on their distribution is made, and where there are
+//! fewer than six processes the interval is all of them and says the level it has.
+//!
 //! The `statistical` crate gives mean and standard deviation. Its `median` sorts with a quicksort that
 //! is quadratic in time and linear in stack where samples are equal, and CUDA events, with their
 //! resolution of 32 ns, make many equal samples; so samples are sorted here and it gets the middle.
 
+use gpuprof_model::comparison::Interval;
 use gpuprof_model::run::Statistics;
 use statistical::{mean, standard_deviation};
+
+use super::sequence;
+
+/// The probability with which the interval of the headline value should cover it.
+const LEVEL: f64 = 0.95;
 
 /// Statistics over the samples of all `processes`; `None` without samples.
 ///
@@ -23,6 +36,8 @@ pub fn over(processes: &[Vec<f64>]) -> Option<Statistics> {
     let (&min, &max) = (pooled.first()?, pooled.last()?);
     let rank = (pooled.len() * 95).div_ceil(100);
     let average = mean(&pooled);
+    let each = |of: fn(&[f64]) -> Option<f64>| processes.iter().filter_map(move |p| of(p));
+    let larger = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
     Some(Statistics {
         count: pooled.len(),
         processes: medians.len(),
@@ -36,6 +51,13 @@ pub fn over(processes: &[Vec<f64>]) -> Option<Statistics> {
             _ => standard_deviation(&pooled, Some(average)),
         },
         process_spread_percent: spread_percent(&medians),
+        median_absolute_deviation: sequence::median_absolute_deviation(&pooled),
+        interval: interval(&medians),
+        within_percent: share(within_variance(processes).map(f64::sqrt), &medians),
+        between_percent: share(between_deviation(processes, &medians), &medians),
+        autocorrelation: median(&each(sequence::autocorrelation).collect::<Vec<_>>()),
+        drift_percent: each(sequence::drift_percent).reduce(larger),
+        outliers: processes.iter().map(|samples| sequence::outliers(samples).len()).sum(),
     })
 }
 
@@ -71,6 +93,64 @@ fn spread_percent(sorted: &[f64]) -> Option<f64> {
         [first, .., last] => Some(100.0 * (last - first) / center),
         _ => None,
     }
+}
+
+/// `deviation` in percent of the middle of `sorted`.
+fn share(deviation: Option<f64>, sorted: &[f64]) -> Option<f64> {
+    let center = middle(sorted).filter(|&center| center != 0.0)?;
+    deviation.map(|deviation| 100.0 * deviation / center.abs())
+}
+
+/// The variance of samples around their process' mean, pooled over processes.
+fn within_variance(processes: &[Vec<f64>]) -> Option<f64> {
+    let (mut squares, mut freedom) = (0.0, 0);
+    for samples in processes.iter().filter(|samples| samples.len() > 1) {
+        let center = mean(samples);
+        squares += samples.iter().map(|x| (x - center).powi(2)).sum::<f64>();
+        freedom += samples.len() - 1;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "sample counts are small")]
+    (freedom > 0).then(|| squares / freedom as f64)
+}
+
+/// The standard deviation between processes that the samples within them do not explain: the median
+/// of n normal samples has itself the variance π/2 σ²/n.
+fn between_deviation(processes: &[Vec<f64>], medians: &[f64]) -> Option<f64> {
+    if medians.len() < 2 {
+        return None;
+    }
+    let counts = processes.iter().map(Vec::len).filter(|&count| count > 0);
+    #[expect(clippy::cast_precision_loss, reason = "sample counts are small")]
+    let inverse: f64 = counts.map(|count| 1.0 / count as f64).sum();
+    #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
+    let explained = std::f64::consts::FRAC_PI_2 * within_variance(processes).unwrap_or(0.0)
+        * inverse / medians.len() as f64;
+    Some((standard_deviation(medians, None).powi(2) - explained).max(0.0).sqrt())
+}
+
+/// Where the median of which `sorted` is a sample lies: the narrowest symmetric pair of order
+/// statistics that covers it with at least 95 %, or the outermost one with the level it has.
+pub fn interval(sorted: &[f64]) -> Option<Interval> {
+    let count = sorted.len();
+    if count < 2 {
+        return None;
+    }
+    // x₍ₖ₎ … x₍ₙ₊₁₋ₖ₎ misses the median where fewer than k of n fair coins show heads, or tails.
+    let (mut miss, mut term) = (0.0, 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX)));
+    let mut best = None;
+    for k in 1..=count / 2 {
+        miss += 2.0 * term;
+        #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
+        {
+            term *= (count - k + 1) as f64 / k as f64;
+        }
+        let level = 1.0 - miss;
+        if k > 1 && level < LEVEL {
+            break;
+        }
+        best = Some(Interval { low: sorted[k - 1], high: sorted[count - k], level });
+    }
+    best
 }
 
 #[cfg(test)]
@@ -116,7 +196,44 @@ mod tests {
         assert_eq!(over(&[vec![32.0; 200_000]]).unwrap().median, 32.0);
     }
 
+    #[test]
+    fn the_interval_of_the_median_is_that_of_the_tables() {
+        // Ranks and levels of the sign-test interval, as Conover's Practical Nonparametric Statistics
+        // tabulates them.
+        let one_to = |n: u32| (1..=n).map(f64::from).collect::<Vec<f64>>();
+        for (n, low, high, level) in [
+            (3, 1.0, 3.0, 0.75),
+            (5, 1.0, 5.0, 0.9375),
+            (6, 1.0, 6.0, 0.96875),
+            (10, 2.0, 9.0, 0.978_515_625),
+            (20, 6.0, 15.0, 0.958_610_534_667_968_8),
+        ] {
+            assert_eq!(interval(&one_to(n)), Some(Interval { low, high, level }), "{n}");
+        }
+        assert_eq!(interval(&one_to(1)), None);
+    }
+
+    #[test]
+    fn the_two_levels_of_variance_are_told_apart() {
+        let noise = |center: f64| (0..100).map(|i| center + f64::from(i % 11) - 5.0).collect();
+        let alike = over(&[noise(1000.0), noise(1000.0), noise(1000.0)]).unwrap();
+        assert!((alike.within_percent.unwrap() - 0.32).abs() < 0.01, "{alike:?}");
+        assert_eq!(alike.between_percent, Some(0.0));
+        let placed = over(&[noise(900.0), noise(1000.0), noise(1100.0)]).unwrap();
+        assert_eq!(placed.within_percent, alike.within_percent);
+        assert!((placed.between_percent.unwrap() - 10.0).abs() < 0.01, "{placed:?}");
+        assert_eq!(over(&[noise(1000.0)]).unwrap().between_percent, None);
+    }
+
     proptest! {
+        #[test]
+        fn the_interval_holds_the_headline(values in prop::collection::vec(0.0..1e6_f64, 2..30)) {
+            let processes: Vec<Vec<f64>> = values.iter().map(|&v| vec![v]).collect();
+            let center = median_of_medians(&processes).unwrap();
+            let found = over(&processes).unwrap().interval.unwrap();
+            prop_assert!(found.low <= center && center <= found.high && found.level > 0.49);
+        }
+
         #[test]
         fn statistics_lie_between_the_extremes(
             processes in prop::collection::vec(prop::collection::vec(0.0..1e12_f64, 0..40), 1..5)

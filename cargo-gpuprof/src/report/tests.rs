@@ -14,7 +14,7 @@ use gpuprof_model::threshold::Threshold;
 use super::*;
 use crate::compare::collect::{finished, unfinished};
 use crate::compare::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
-use crate::compare::judge::judge;
+use crate::compare::judge::{Baseline, judge};
 
 fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
     Run {
@@ -30,8 +30,12 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
             kernel_toolchain: Some("rustc 1.95.0".into()),
             git_revision: Some("da5af21-dirty".into()),
+            profile: Some("bench".into()),
+            kernel_arch: Some("sm_80".into()),
+            order: None,
         },
         series,
+        comparison: None,
     }
 }
 
@@ -41,7 +45,8 @@ fn judged(
     thresholds: &[(&str, &str)],
 ) -> SeriesResult {
     let verdict = |(text, origin): &(&str, &str)| {
-        judge(&Threshold::parse(text).unwrap(), origin, &series.configurations, Some(device))
+        let threshold = Threshold::parse(text).unwrap();
+        judge(&threshold, origin, &series.configurations, Some(device), &Baseline::none())
     };
     series.judgements = thresholds.iter().map(verdict).collect();
     series

@@ -64,6 +64,14 @@ pub static CATALOGUE: &[Metric] = &[
         "device-to-device copy in the same process, bytes read plus bytes written",
     ),
     derived(
+        "sm_cycles",
+        Count,
+        Lower,
+        Noisy,
+        "duration * sm_clock / 1e9",
+        "duration in cycles of the SM clock, which a change of clocks moves less than the time",
+    ),
+    derived(
         "throughput",
         BytesPerSecond,
         Higher,

@@ -132,7 +132,7 @@ fn finish(series: &Checked, configurations: Vec<ConfigurationResult>, run: &Run)
     let described = &series.planned.series;
     let device = run.provenance.device.as_ref();
     let judge = |placed: &super::Placed| {
-        judge::judge(&placed.threshold, &placed.origin, &configurations, device)
+        judge::judge(&placed.threshold, &placed.origin, &configurations, device, &judge::Baseline::none())
     };
     let judgements = series.thresholds.iter().map(judge).collect();
     SeriesResult {
@@ -143,5 +143,7 @@ fn finish(series: &Checked, configurations: Vec<ConfigurationResult>, run: &Run)
         columns: columns::choose(&series.columns, &configurations),
         configurations,
         judgements,
+        not_applicable: Vec::new(),
+        changes: Vec::new(),
     }
 }

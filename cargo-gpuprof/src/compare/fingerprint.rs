@@ -1,0 +1,111 @@
+//! Fingerprints: whether two runs were measured under conditions that allow a comparison.
+//!
+//! Comes in: the provenance of both. Goes out: what differs, and whether it matters. What a change to
+//! the code is expected to change (PTX, toolchain, revision) does not matter: it is what the comparison
+//! is about. What is said of the machine (device, driver, clocks, cache) does.
+
+use gpuprof_model::comparison::Mismatch;
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::run::Provenance;
+
+/// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
+pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
+    let mut out = Vec::new();
+    let mut check = |what: &str, before: &str, after: &str, matters: bool| {
+        if before != after {
+            let own = |text: &str| if text.is_empty() { "not known" } else { text }.to_owned();
+            let what = what.to_owned();
+            out.push(Mismatch { what, baseline: own(before), run: own(after), matters });
+        }
+    };
+    check("backend", &baseline.backend, &run.backend, true);
+    // A run in which no pass ended knows no device; its configurations say so.
+    if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
+        let matters = !across_devices;
+        check("device", &device(before), &device(after), matters);
+        if !before.emulated && !after.emulated {
+            check("driver", &before.driver_version.to_string(), &after.driver_version.to_string(), matters);
+            check("GPU", &before.uuid, &after.uuid, false);
+        }
+    }
+    check("cache control", &baseline.cache_control, &run.cache_control, true);
+    check("clock control", &baseline.clock_control, &run.clock_control, true);
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
+    check("kernel toolchain", &text(&baseline.kernel_toolchain), &text(&run.kernel_toolchain), false);
+    check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
+    check("gpuprof", &baseline.tool_version, &run.tool_version, false);
+    out
+}
+
+/// The model, not the piece of silicon: name, architecture and size.
+fn device(device: &DeviceRecord) -> String {
+    let (major, minor) = device.compute_capability;
+    format!("{} (sm_{major}{minor}, {} SMs)", device.name, device.sm_count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::fixture::{gh100, h200};
+
+    fn on(device: DeviceRecord) -> Provenance {
+        Provenance {
+            backend: if device.emulated { "emulator" } else { "cuda" }.into(),
+            device: Some(device),
+            cache_control: "all".into(),
+            clock_control: "none".into(),
+            ..Provenance::default()
+        }
+    }
+
+    fn told(a: &Provenance, b: &Provenance, across: bool) -> Vec<(String, bool)> {
+        mismatches(a, b, across).into_iter().map(|m| (m.what, m.matters)).collect()
+    }
+
+    #[test]
+    fn a_change_of_code_is_no_obstacle() {
+        let before = on(h200());
+        let mut after = on(h200());
+        after.ptx_sha256.insert("saxpy".into(), "other".into());
+        after.git_revision = Some("abc".into());
+        assert_eq!(told(&before, &after, false), []);
+        after.kernel_toolchain = Some("rustc 1.96.0".into());
+        assert_eq!(told(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
+    }
+
+    #[test]
+    fn another_machine_is_one_unless_asked_for() {
+        let mut other = h200();
+        other.name = "NVIDIA A100".into();
+        other.driver_version = 12080;
+        other.uuid = "GPU-2".into();
+        let (before, after) = (on(h200()), on(other));
+        let names = |across| told(&before, &after, across);
+        let expected = |matters| {
+            [("device".to_owned(), matters), ("driver".to_owned(), matters), ("GPU".to_owned(), false)]
+        };
+        assert_eq!(names(false), expected(true));
+        assert_eq!(names(true), expected(false));
+        assert_eq!(
+            mismatches(&before, &after, false)[0].to_string(),
+            "device: NVIDIA H200 (sm_90, 132 SMs) in the baseline, NVIDIA A100 (sm_90, 132 SMs) here"
+        );
+    }
+
+    #[test]
+    fn another_piece_of_the_same_silicon_is_none() {
+        let mut twin = h200();
+        twin.uuid = "GPU-2".into();
+        assert_eq!(told(&on(h200()), &on(twin), false), [("GPU".to_owned(), false)]);
+    }
+
+    #[test]
+    fn emulated_and_measured_never_compare() {
+        let across = told(&on(h200()), &on(gh100()), true);
+        assert_eq!(across[0], ("backend".to_owned(), true));
+        let mut hot = on(h200());
+        hot.cache_control = "none".into();
+        assert_eq!(told(&on(h200()), &hot, true), [("cache control".to_owned(), true)]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Two samples of processes: whether they differ, and by how much.
+//!
+//! Comes in: one number a process, such as each process' median duration, from two runs. Goes out: the
+//! relative change of the mean with its 95 % interval, and the probability of such a difference where
+//! there is none. Samples of one process share that process' memory placement and are no replicates;
+//! only processes are.
+//!
+//! The test is Welch's, which does not assume equal variances (Welch, *Biometrika* 34, 1947), with the
+//! degrees of freedom of Welch and Satterthwaite. Durations are read off a clock with a resolution, so
+//! each side's variance is at least that of rounding to it, resolution²/12: three equal readings do not
+//! prove that there is no noise.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The fewest processes a side with which a difference is judged at all.
+pub const MIN_PROCESSES: usize = 3;
+
+/// The probability with which the interval of a change covers it.
+pub const LEVEL: f64 = 0.95;
+
+/// The two-sided probability under which a difference is significant.
+pub const SIGNIFICANCE: f64 = 0.01;
+
+/// How two samples differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// Mean of the second minus mean of the first.
+    pub change: f64,
+    /// Half the width of the 95 % interval around it.
+    pub half_width: f64,
+    /// The two-sided probability of a difference at least as large, were there none.
+    pub p_value: f64,
+}
+
+/// Compares two samples whose values are readings with this `resolution` (0 for a continuum).
+///
+/// `None` where a side has fewer than [`MIN_PROCESSES`] values or one that is no finite number.
+pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Difference> {
+    let side = |values: &[f64]| -> Option<(f64, f64, f64)> {
+        if values.len() < MIN_PROCESSES || values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let mean = statistical::mean(values);
+        let count = values.len() as f64;
+        let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        Some((mean, variance.max(resolution * resolution / 12.0) / count, count - 1.0))
+    };
+    let (a, b) = (side(first)?, side(second)?);
+    let change = b.0 - a.0;
+    let squared = a.1 + b.1;
+    if squared == 0.0 {
+        let p_value = if change == 0.0 { 1.0 } else { 0.0 };
+        return Some(Difference { change, half_width: 0.0, p_value });
+    }
+    let freedom = squared * squared / (a.1 * a.1 / a.2 + b.1 * b.1 / b.2);
+    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let error = squared.sqrt();
+    Some(Difference {
+        change,
+        half_width: error * distribution.inverse_cdf(0.5 + LEVEL / 2.0),
+        p_value: (2.0 * distribution.sf((change / error).abs())).min(1.0),
+    })
+}
+
+/// Which of several differences are significant together, so that the chance of even one false alarm
+/// among all stays under [`SIGNIFICANCE`] (Holm, *Scandinavian Journal of Statistics* 6, 1979).
+pub fn significant(p_values: &[f64]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
+    let mut out = vec![false; p_values.len()];
+    for (rank, &index) in order.iter().enumerate() {
+        if p_values[index] > SIGNIFICANCE / (p_values.len() - rank) as f64 {
+            break;
+        }
+        out[index] = true;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-4 * expected.abs().max(1.0), "{value} {expected}");
+    }
+
+    #[test]
+    fn the_textbook_example_of_welch_comes_out() {
+        // p = 0.021378 for these two samples: https://rosettacode.org/wiki/Welch%27s_t-test.
+        let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
+        let b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4];
+        let difference = welch(&a, &b, 0.0).unwrap();
+        assert!((difference.p_value - 0.021_378_001_46).abs() < 1e-9, "{difference:?}");
+    }
+
+    #[test]
+    fn the_interval_is_that_of_the_t_table() {
+        // Equal variances of 1 and four values a side: error √(1/2), 6 degrees, t(0.975) = 2.4469.
+        let a = [-1.0, 1.0, -1.0, 1.0].map(|x: f64| x * 0.75_f64.sqrt());
+        let b = a.map(|x| x + 10.0);
+        close(welch(&a, &b, 0.0).unwrap().half_width, 2.446_912 * 0.5_f64.sqrt());
+    }
+
+    #[test]
+    fn too_few_processes_tell_nothing() {
+        assert_eq!(welch(&[1.0, 2.0], &[5.0, 6.0, 7.0], 0.0), None);
+        assert_eq!(welch(&[1.0, 2.0, f64::NAN], &[5.0, 6.0, 7.0], 0.0), None);
+    }
+
+    #[test]
+    fn equal_readings_do_not_prove_that_there_is_no_noise() {
+        let (a, b) = ([5024.0; 3], [5056.0; 3]);
+        assert_eq!(welch(&a, &b, 0.0).unwrap().p_value, 0.0);
+        assert!(welch(&a, &b, 32.0).unwrap().p_value > SIGNIFICANCE);
+        assert_eq!(welch(&a, &a, 0.0).unwrap().p_value, 1.0);
+    }
+
+    #[test]
+    fn holm_rejects_step_by_step() {
+        assert_eq!(significant(&[0.002, 0.2, 0.004]), [true, false, true]);
+        assert_eq!(significant(&[0.004, 0.2, 0.004]), [false; 3]);
+        assert_eq!(significant(&[0.01]), [true]);
+        assert_eq!(significant(&[]), [] as [bool; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_change_is_significant_exactly_where_its_interval_leaves_out_zero(
+            a in prop::collection::vec(1.0..2.0_f64, 3..9),
+            b in prop::collection::vec(1.0..2.5_f64, 3..9),
+        ) {
+            let d = welch(&a, &b, 0.0).unwrap();
+            let excluded = d.change.abs() > d.half_width;
+            if (d.p_value - 0.05).abs() > 1e-6 {
+                prop_assert_eq!(d.p_value < 0.05, excluded, "{:?}", d);
+            }
+        }
+
+        #[test]
+        fn swapping_the_sides_only_turns_the_sign(
+            a in prop::collection::vec(1.0..2.0_f64, 3..9),
+            b in prop::collection::vec(1.0..2.0_f64, 3..9),
+        ) {
+            let (there, back) = (welch(&a, &b, 0.1).unwrap(), welch(&b, &a, 0.1).unwrap());
+            prop_assert!((there.change + back.change).abs() < 1e-12);
+            prop_assert!((there.p_value - back.p_value).abs() < 1e-12);
+        }
+
+        #[test]
+        fn more_false_alarms_are_never_allowed_together_than_alone(
+            p in prop::collection::vec(0.0..0.05_f64, 1..12),
+        ) {
+            for (p, together) in p.iter().zip(significant(&p)) {
+                prop_assert!(!together || *p <= SIGNIFICANCE);
+            }
+        }
+    }
+
+    #[test]
+    fn identical_processes_differ_as_seldom_as_promised() {
+        // 4,000 pairs of three and five normal processes from a fixed sequence: the share of p < 5 %.
+        let mut state = 1_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        };
+        let mut normal =
+            || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+        let mut alarms = 0;
+        for _ in 0..4000 {
+            let a: Vec<f64> = (0..3).map(|_| normal()).collect();
+            let b: Vec<f64> = (0..5).map(|_| normal()).collect();
+            alarms += usize::from(welch(&a, &b, 0.0).unwrap().p_value < 0.05);
+        }
+        assert!((120..=240).contains(&alarms), "{alarms} of 4000 at 5 %");
+    }
+}

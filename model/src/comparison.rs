@@ -1,0 +1,143 @@
+//! A comparison: what differs between a run and its baseline.
+//!
+//! Comes in: two runs. Goes out: the differences in what they were measured with, what vanished, what
+//! appeared, and for each metric shown the change with its confidence. What must stay true: a side that
+//! is not there is said, and a change is never told without what it rests on.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Quantity;
+
+/// Where a value lies with a given probability.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The probability that the interval covers the value, such as 0.95.
+    pub level: f64,
+}
+
+/// How sure a difference between two sides is. The unit of replication is the process.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// Where the change from the baseline lies, in percent of the baseline.
+    pub percent: Interval,
+    /// The probability of a difference at least this large if there were none (Welch's t, two-sided).
+    pub p_value: f64,
+    /// Processes of the baseline.
+    pub baseline_processes: usize,
+    /// Processes of the run.
+    pub processes: usize,
+}
+
+/// What became of a metric of a configuration between two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// No difference that is both sure and large enough.
+    Same,
+    /// Better, surely and by enough.
+    Better,
+    /// Worse, surely and by enough.
+    Worse,
+    /// The noise, or too few processes, hides which.
+    Inconclusive,
+    /// The baseline has it and the run has not.
+    Missing,
+    /// The run has it and the baseline has not.
+    New,
+    /// The two sides were measured under conditions that differ.
+    Incomparable,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "same",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Inconclusive => "inconclusive",
+            Self::Missing => "missing",
+            Self::New => "new",
+            Self::Incomparable => "incomparable",
+        })
+    }
+}
+
+/// One metric of one configuration on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The configuration's canonical text.
+    pub configuration: String,
+    /// The metric.
+    pub metric: String,
+    /// The baseline's value.
+    pub baseline: Option<Quantity>,
+    /// The run's value.
+    pub value: Option<Quantity>,
+    /// (value − baseline) / |baseline| in percent; none where the baseline is 0 or a side is not there.
+    pub percent: Option<f64>,
+    /// How sure the change is; none for exact metrics, which are compared exactly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+    /// The change of the duration in SM clock cycles, in percent, where the clock was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_percent: Option<f64>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, where the numbers alone do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Something that the two runs were not measured with alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// What differs: `device`, `driver`, `cache control`, …
+    pub what: String,
+    /// The baseline's.
+    pub baseline: String,
+    /// The run's.
+    pub run: String,
+    /// Whether it makes the two sides incomparable, or is only worth knowing.
+    pub matters: bool,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} in the baseline, {} here", self.what, self.baseline, self.run)
+    }
+}
+
+/// What a run was compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The baseline as it was asked for: a name or a file.
+    pub baseline: String,
+    /// The run it holds; none where it could not be had.
+    pub run: Option<String>,
+    /// The git revision of the baseline.
+    pub git_revision: Option<String>,
+    /// Why there is nothing to compare with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
+    /// What the two sides were not measured with alike.
+    pub mismatches: Vec<Mismatch>,
+    /// Keys of series, configurations and metrics that the baseline has and the run has not.
+    pub vanished: Vec<String>,
+    /// Keys of series and configurations that the run has and the baseline has not.
+    pub appeared: Vec<String>,
+}
+
+impl Comparison {
+    /// The differences that make the sides incomparable, as one sentence; none where there are none.
+    pub fn obstacle(&self) -> Option<String> {
+        let texts: Vec<String> =
+            self.mismatches.iter().filter(|m| m.matters).map(ToString::to_string).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
+    }
+}
