@@ -10,9 +10,9 @@ pub mod best;
 pub mod collect;
 pub mod columns;
 mod derive;
+pub mod fingerprint;
 #[cfg(test)]
 pub(crate) mod fixture;
-pub mod fingerprint;
 mod foreign;
 pub mod judge;
 mod leaf;

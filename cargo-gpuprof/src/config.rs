@@ -31,11 +31,29 @@ pub struct Config {
     pub timeout: Option<u32>,
     /// Whether what cannot be judged ends with exit code 106.
     pub strict: Option<bool>,
+    /// The baseline to compare with: a name or a file.
+    pub baseline: Option<String>,
+    /// In which order passes run.
+    pub interleave: Option<Interleave>,
     /// Settings of the series whose key holds the table's name.
     pub series: BTreeMap<String, SeriesConfig>,
+    /// Settings by the name that `--preset` takes; they win over those outside. A preset holds none.
+    pub preset: BTreeMap<String, Config>,
     /// The file they are written in, as messages and verdicts name it.
     #[serde(skip)]
     pub path: Utf8PathBuf,
+}
+
+/// In which order the passes of a sweep run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interleave {
+    /// In rounds: every configuration once in random order, then all once more, so that drift of the
+    /// machine does not pick the winner.
+    #[default]
+    Rounds,
+    /// One configuration after the other.
+    None,
 }
 
 /// Settings of some series.
@@ -48,7 +66,17 @@ pub struct SeriesConfig {
     pub metrics: Vec<String>,
 }
 
-const KEYS: [&str; 6] = ["thresholds", "metrics", "repeat", "timeout", "strict", "series"];
+const KEYS: [&str; 9] = [
+    "thresholds",
+    "metrics",
+    "repeat",
+    "timeout",
+    "strict",
+    "baseline",
+    "interleave",
+    "series",
+    "preset",
+];
 
 impl Config {
     /// Reads the file at `explicit`, or the default one of `root` if it is there.
@@ -85,17 +113,29 @@ impl Config {
             }
             wrong(message)
         })?;
-        let all = config.series.values().flat_map(|s| &s.thresholds).chain(&config.thresholds);
-        for threshold in all {
-            Threshold::parse(threshold).map_err(|e| wrong(e.render(path.as_str(), threshold)))?;
-        }
-        for (key, value) in [("repeat", config.repeat), ("timeout", config.timeout)] {
-            if value == Some(0) {
-                return Err(wrong(format!("{path}: `{key}` must be at least 1")));
+        config.check("", path)?;
+        for (name, preset) in &config.preset {
+            preset.check(&format!("preset.{name}."), path)?;
+            if !preset.preset.is_empty() {
+                return Err(wrong(format!("{path}: `preset.{name}` holds presets of its own")));
             }
         }
         path.clone_into(&mut config.path);
         Ok(config)
+    }
+
+    fn check(&self, table: &str, path: &Utf8Path) -> Result<()> {
+        let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
+        let all = self.series.values().flat_map(|s| &s.thresholds).chain(&self.thresholds);
+        for threshold in all {
+            Threshold::parse(threshold).map_err(|e| wrong(e.render(path.as_str(), threshold)))?;
+        }
+        for (key, value) in [("repeat", self.repeat), ("timeout", self.timeout)] {
+            if value == Some(0) {
+                return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));
+            }
+        }
+        Ok(())
     }
 
     /// The settings of the series tables whose name `key` holds.
@@ -142,6 +182,26 @@ mod tests {
                 "--> .config/gpuprof.toml\n   |\n   | duration < 5 uss\n   |              ^^^"
             ),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn presets_are_checked_like_the_rest() {
+        let text =
+            "repeat = 3\n[preset.ci]\nstrict = true\nbaseline = \"main\"\ninterleave = \"none\"\n";
+        let config = Config::parse(text, DEFAULT_PATH.into()).unwrap();
+        assert_eq!(config.preset["ci"].baseline.as_deref(), Some("main"));
+        assert_eq!(config.preset["ci"].interleave, Some(Interleave::None));
+        assert_eq!(
+            error("[preset.ci]\nrepeat = 0"),
+            ".config/gpuprof.toml: `preset.ci.repeat` must be at least 1"
+        );
+        assert_eq!(
+            error("[preset.ci.preset.x]"),
+            ".config/gpuprof.toml: `preset.ci` holds presets of its own"
+        );
+        assert!(
+            error("[preset.ci]\nthresholds = [\"duration < 5 uss\"]").contains("no unit is called")
         );
     }
 

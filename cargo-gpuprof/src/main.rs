@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use cargo_gpuprof::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
-use cargo_gpuprof::commands::{archive, list, metrics, run};
+use cargo_gpuprof::commands::{archive, list, metrics, run, show_config, stored};
 use cargo_gpuprof::error::{Failure, Result};
 use cargo_gpuprof::execute::Interrupt;
 use clap::Parser;
@@ -36,6 +36,18 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Metrics(options)) => metrics::metrics(&options, &mut out)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(std::path::Path::new("standard output"), &e)),
+        Some(Command::Compare(options)) => {
+            stored::compare(&options, screen(options.color), &mut out)
+        }
+        Some(Command::Report(options)) => {
+            stored::report(&options, screen(options.color), &mut out).map(|()| Code::Success)
+        }
+        Some(Command::Baseline(options)) => {
+            stored::baseline(&options, screen(Color::Auto), &mut out).map(|()| Code::Success)
+        }
+        Some(Command::ShowConfig(options)) => {
+            show_config::show_config(&options, interrupt, &mut out).map(|()| Code::Success)
+        }
         Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
             eprintln!("gpuprof: wrote {sentence}");
             Code::Success
@@ -44,8 +56,12 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
 }
 
 fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<Code> {
+    run::run(options, screen(options.output.color), interrupt, out)
+}
+
+fn screen(color: Color) -> run::Screen {
     let terminal = std::io::stdout().is_terminal();
-    let colour = match options.output.color {
+    let colour = match color {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => {
@@ -54,7 +70,7 @@ fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) ->
     };
     let width =
         terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
-    run::run(options, run::Screen { colour, width }, interrupt, out)
+    run::Screen { colour, width }
 }
 
 fn end(outcome: &Result<Code>) -> ExitCode {

@@ -4,9 +4,13 @@
 //! must stay true: a report invents nothing. Where a value is not there it says why, and nothing here
 //! looks at the environment: colour and width are told, not found out.
 
+mod benchmark;
+mod changes;
 mod csv;
+mod github;
 mod json;
 pub mod json_lines;
+mod junit;
 mod markdown;
 mod notes;
 mod number;
@@ -22,6 +26,9 @@ use gpuprof_model::run::Run;
 
 pub use self::csv::Csv;
 pub use self::json::Json;
+pub use self::junit::Junit;
+pub use benchmark::{Bmf, GithubActionBenchmark};
+pub use github::GithubAnnotations;
 pub use json_lines::JsonLines;
 pub use markdown::Markdown;
 pub use summary::Summary;
@@ -58,3 +65,7 @@ fn device_phrase(device: Option<&DeviceRecord>) -> String {
 #[cfg(test)]
 #[path = "report/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "report/gate_tests.rs"]
+mod gate_tests;

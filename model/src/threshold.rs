@@ -272,20 +272,23 @@ fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {
     cursor.skip_space();
     let start = cursor.position();
     let help = "write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name";
-    let Some(quote) = ['"', '\''].into_iter().find(|quote| cursor.rest().starts_with(*quote)) else {
+    let Some(quote) = ['"', '\''].into_iter().find(|quote| cursor.rest().starts_with(*quote))
+    else {
         return Err(ParseError::new("expected a device in quotes after `on`", cursor.next_span())
             .with_help(help));
     };
     let rest = &cursor.rest()[1..];
     let Some(length) = rest.find(quote) else {
         let end = start + 1 + rest.len();
-        return Err(ParseError::new("the device's closing quote is not there", start..end)
-            .with_help(help));
+        return Err(
+            ParseError::new("the device's closing quote is not there", start..end).with_help(help)
+        );
     };
     let name = rest[..length].trim();
     if name.is_empty() {
-        return Err(ParseError::new("the device has no name", start..start + length + 2)
-            .with_help(help));
+        return Err(
+            ParseError::new("the device has no name", start..start + length + 2).with_help(help)
+        );
     }
     cursor.advance(length + 2);
     Ok(Some(name.to_owned()))
@@ -370,7 +373,8 @@ fn limit(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Limit, Parse
     if cursor.eat_word("baseline") {
         return baseline(cursor, comparison).map(Limit::Baseline);
     }
-    let help = "a limit is a number with a unit (100 us, 1.5 TB/s, 32), N% of peak, or baseline + N%";
+    let help =
+        "a limit is a number with a unit (100 us, 1.5 TB/s, 32), N% of peak, or baseline + N%";
     quantity_or_peak(cursor, "expected a limit", help)
 }
 
@@ -426,8 +430,11 @@ fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance
     let start = cursor.position();
     let help = "a floor is a number with a unit, such as 1 us";
     let Limit::Absolute(floor) = quantity_or_peak(cursor, "expected a floor", help)? else {
-        return Err(ParseError::new("a floor is not a share of the peak", start..cursor.position())
-            .with_help(help));
+        return Err(ParseError::new(
+            "a floor is not a share of the peak",
+            start..cursor.position(),
+        )
+        .with_help(help));
     };
     let place = start..cursor.position();
     if floor.value < 0.0 {
@@ -440,7 +447,9 @@ fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance
     };
     if !widens {
         return Err(ParseError::new("a floor needs a tolerance that it can widen", place)
-            .with_help("write <= baseline + 5% and at least 1 us, or >= baseline - 5% and at least 1 GB/s"));
+            .with_help(
+                "write <= baseline + 5% and at least 1 us, or >= baseline - 5% and at least 1 GB/s",
+            ));
     }
     Ok(Tolerance { percent, floor: Some(floor) })
 }

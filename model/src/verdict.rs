@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::Confidence;
+use crate::comparison::{Comparison, Confidence};
 use crate::exit_code::ExitCode;
 use crate::measurement::Source;
 use crate::quantity::Quantity;
@@ -125,4 +125,38 @@ pub struct Violation {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+}
+
+/// `verdict.json`: what a run came to, for wrappers that lose exit codes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictDocument {
+    /// The version of the run document, whose types this shares.
+    pub schema_version: u32,
+    /// The name of the run's folder.
+    pub run: String,
+    /// What the process exited with.
+    pub exit_code: ExitCode,
+    /// What that means.
+    pub meaning: String,
+    /// Whether thresholds had a say; not with `--no-gate`.
+    pub gated: bool,
+    /// The judged thresholds by series.
+    pub judgements: Vec<SeriesJudgements>,
+    /// What the run was compared with, where it was.
+    pub comparison: Option<Comparison>,
+}
+
+/// The judged thresholds of a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesJudgements {
+    /// The series.
+    pub series: String,
+    /// The annotated function's file.
+    pub file: String,
+    /// The annotated function's line.
+    pub line: u32,
+    /// Its thresholds.
+    pub thresholds: Vec<Judgement>,
+    /// Thresholds that speak of other devices.
+    pub not_applicable: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! The command line: clap structures only, one per subcommand.
 
 mod cargo;
+mod gate;
 mod output;
 mod run;
 
@@ -9,6 +10,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpuprof_model::ExitCode;
 
 pub use cargo::CargoOptions;
+pub use gate::{
+    BaselineAction, BaselineOptions, CompareOptions, Format, GateOptions, PlaceOptions,
+    ReportOptions,
+};
 pub use output::{MessageFormat, OutputOptions};
 pub use run::{Backend, CacheControl, KernelOptions, ReplayMode, RunOptions, SelectionOptions};
 
@@ -49,6 +54,15 @@ pub enum Command {
     List(Box<ListOptions>),
     /// List and search the metrics that thresholds and --metrics may name.
     Metrics(MetricsOptions),
+    /// Judge a stored run against another.
+    #[command(after_help = exit_codes())]
+    Compare(Box<CompareOptions>),
+    /// Write a stored run in any format, without a GPU.
+    Report(Box<ReportOptions>),
+    /// List, show, move and replace baselines.
+    Baseline(Box<BaselineOptions>),
+    /// Show every setting and threshold with the layer it comes from.
+    ShowConfig(Box<RunOptions>),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),
 }
@@ -124,17 +138,20 @@ pub fn with_subcommand_word(
     args
 }
 
+/// What a command line says, for tests.
+#[cfg(test)]
+pub(crate) fn parsed(line: &str) -> Gpuprof {
+    let Cargo::Gpuprof(parsed) =
+        Cargo::try_parse_from(with_subcommand_word(line.split(' ').map(Into::into)))
+            .unwrap_or_else(|e| panic!("{line}: {e}"));
+    parsed
+}
+
 #[cfg(test)]
 mod tests {
+    use super::parsed as parse;
     use super::*;
     use clap::CommandFactory;
-
-    fn parse(line: &str) -> Gpuprof {
-        let Cargo::Gpuprof(parsed) =
-            Cargo::try_parse_from(with_subcommand_word(line.split(' ').map(Into::into)))
-                .unwrap_or_else(|e| panic!("{line}: {e}"));
-        parsed
-    }
 
     #[test]
     fn the_command_line_is_consistent() {

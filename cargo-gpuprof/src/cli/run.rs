@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
-use super::{CargoOptions, OutputOptions};
+use super::{CargoOptions, GateOptions, OutputOptions};
 
 /// Which driver runs the kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -123,6 +123,9 @@ pub struct RunOptions {
     /// Do not exit with 106 when a threshold cannot be judged (the default)
     #[arg(long, overrides_with = "strict", help_heading = "Gate")]
     pub no_strict: bool,
+    /// What it is compared with, and what that may decide.
+    #[command(flatten)]
+    pub gate: GateOptions,
     /// Run an archive made by `cargo gpuprof archive` instead of building
     #[arg(long, value_name = "FILE", help_heading = "Archive")]
     pub archive_file: Option<Utf8PathBuf>,

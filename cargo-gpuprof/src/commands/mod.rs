@@ -1,10 +1,14 @@
 //! The subcommands: each puts the rooms together for one purpose.
 
 pub mod archive;
+pub mod gate;
 pub mod list;
 pub mod metrics;
 pub mod run;
+pub mod settings;
+pub mod show_config;
 mod source;
+pub mod stored;
 mod thresholds;
 
 pub use source::Source;

@@ -17,10 +17,13 @@ use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION};
 
 use super::Source;
+use super::gate::Gate;
 use super::list::DISCOVERY_TIMEOUT;
+use super::settings::{Layers, Settings};
 use super::source::Kernels;
 use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, MessageFormat, RunOptions};
+use crate::compare::against::{Against, Scope};
 use crate::config::Config;
 use crate::discover;
 use crate::error::{Failure, Result};
@@ -28,16 +31,11 @@ use crate::execute::{Execution, HarnessProcess, Interrupt};
 use crate::plan::{self, PlannedSeries, Selection};
 use crate::report::json_lines::Event;
 use crate::report::{Report, Table};
+use crate::store::baseline::{self, Baselines};
 use crate::store::{self, RunFolder};
 use counters::CounterSetup;
 use exports::Exports;
 use sweep::Sweep;
-
-/// Processes that time each configuration on a GPU, where nothing says otherwise.
-const DEFAULT_REPEAT: u32 = 3;
-
-/// Seconds a process may take, where nothing says otherwise.
-const DEFAULT_TIMEOUT: u32 = 120;
 
 /// How standard output is shown.
 #[derive(Debug, Clone, Copy)]
@@ -81,22 +79,22 @@ pub fn run(
         timeout,
         interrupt,
     };
-    let described = discover::series(&process(None, DISCOVERY_TIMEOUT), &source.harnesses)?;
-    let selection = Selection {
-        overrides: options.selection.series.clone(),
-        filters: options.selection.filters.clone(),
-        exact: options.selection.exact,
+    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    let settings = Settings::new(options, &layers);
+    let baselines = Baselines::new(&source.root(), &source.target_directory);
+    let save_to = match &options.gate.save_baseline {
+        Some(name) => Some((name, baselines.place_of_run(name)?)),
+        None => None,
     };
-    let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
-    let checked = plan::plan(flat, &selection)?
+    let against = against(options, &settings, &baselines, &source)?;
+    let checked = plan(options, &process(None, DISCOVERY_TIMEOUT), &source)?
         .into_iter()
-        .map(|planned| check(planned, &source.config, options))
+        .map(|planned| check(planned, &layers, options))
         .collect::<Result<Vec<_>>>()?;
     let probe = process(None, DISCOVERY_TIMEOUT);
     let emulated =
         backend::is_emulated(options.backend, || discover::probe(&probe, &source.harnesses[0]))?;
-    let repeat = options.repeat.map(Into::into).or(source.config.repeat).unwrap_or(DEFAULT_REPEAT);
-    let repeat = if emulated { 1 } else { repeat };
+    let repeat = if emulated { 1 } else { settings.repeat.value };
     let setup = if emulated {
         CounterSetup::NotNeeded
     } else {
@@ -113,8 +111,7 @@ pub fn run(
     let kernels = source.kernels(&packages, &options.kernels)?;
     let emulator =
         if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
-    let timeout =
-        options.timeout.map(Into::into).or(source.config.timeout).unwrap_or(DEFAULT_TIMEOUT);
+    let timeout = settings.timeout.value;
     let execution = Execution {
         process: process(emulator.as_deref(), Duration::from_secs(timeout.into())),
         modules: &kernels.modules,
@@ -137,7 +134,6 @@ pub fn run(
         series: Vec::new(),
         comparison: None,
     };
-    let strict = options.strict || (!options.no_strict && source.config.strict.unwrap_or(false));
     let json = options.output.message_format == MessageFormat::Json;
     let mut sweep = Sweep {
         execution: &execution,
@@ -145,13 +141,19 @@ pub fn run(
         json,
         quiet: options.output.quiet,
         setup: &setup,
+        against: against.as_ref(),
     };
     let swept = sweep.run(&checked, &mut run, out);
-    let code = interrupt.signal().map_or_else(|| exit_code(&run, strict), ExitCode::Signal);
+    run.comparison = against.as_ref().map(|against| against.comparison(&run));
+    let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
+    let code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
     let shown = show(&run, code, json, screen, out);
     exports.write(&run, out)?;
-    folder.save(&run, code)?;
+    folder.save(&run, code, gate.gated)?;
     swept?;
+    if let Some((name, path)) = save_to {
+        save_baseline(name, &path, &run, gate)?;
+    }
     shown.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok(code)
 }
@@ -174,9 +176,79 @@ fn open_source(options: &RunOptions, unpack_folder: &Utf8Path) -> Result<Source>
     }
 }
 
-fn check(planned: PlannedSeries, config: &Config, options: &RunOptions) -> Result<Checked> {
-    let thresholds = thresholds::of(&planned.series, config, &options.threshold)?;
-    let columns = thresholds::columns(&planned.series, config, &options.metrics)?;
+/// The harnesses and the series that `options` select.
+///
+/// # Errors
+/// Build, configuration file, discovery, selection.
+pub(super) fn planned_for(
+    options: &RunOptions,
+    interrupt: &Interrupt,
+) -> Result<(Source, Vec<PlannedSeries>)> {
+    let temporary = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
+    let source = open_source(options, folder)?;
+    let process =
+        HarnessProcess { folder, emulator_folder: None, timeout: DISCOVERY_TIMEOUT, interrupt };
+    let planned = plan(options, &process, &source)?;
+    Ok((source, planned))
+}
+
+fn plan(
+    options: &RunOptions,
+    process: &HarnessProcess<'_>,
+    source: &Source,
+) -> Result<Vec<PlannedSeries>> {
+    let described = discover::series(process, &source.harnesses)?;
+    let selection = Selection {
+        overrides: options.selection.series.clone(),
+        filters: options.selection.filters.clone(),
+        exact: options.selection.exact,
+    };
+    let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
+    plan::plan(flat, &selection)
+}
+
+/// The baseline that the run is held against, read before anything runs.
+fn against(
+    options: &RunOptions,
+    settings: &Settings,
+    baselines: &Baselines,
+    source: &Source,
+) -> Result<Option<Against>> {
+    let Some(name) = &settings.baseline.value else { return Ok(None) };
+    let selection = &options.selection;
+    let scope = Scope {
+        whole: selection.filters.is_empty() && selection.series.is_empty(),
+        other_packages: source.other_packages(),
+        targets: options.cargo.bench.clone(),
+    };
+    let run = baselines.read(name)?;
+    let across_devices = options.gate.across_devices;
+    Ok(Some(Against { name: name.clone(), run, across_devices, scope }))
+}
+
+/// Keeps `run` as a baseline, unless something of it failed: a bad run must not become the measure.
+fn save_baseline(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result<()> {
+    use gpuprof_model::run::Status;
+    let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
+    let mut rows = run.series.iter().flat_map(|series| &series.configurations);
+    let code = Gate { gated: true, ..gate }.exit_code(run);
+    let obstacle = if !rows.all(|row| kept(&row.status)) {
+        "not every configuration finished"
+    } else if code == ExitCode::ThresholdFailed {
+        "a threshold failed; `cargo gpuprof baseline accept` keeps it all the same"
+    } else {
+        baseline::write(path, run)?;
+        eprintln!("gpuprof: kept as baseline `{name}` in {path}");
+        return Ok(());
+    };
+    eprintln!("gpuprof: not kept as baseline `{name}`: {obstacle}");
+    Ok(())
+}
+
+fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Result<Checked> {
+    let thresholds = thresholds::of(&planned.series, layers, &options.threshold)?;
+    let columns = thresholds::columns(&planned.series, layers, &options.metrics)?;
     Ok(Checked { planned, thresholds, columns })
 }
 
@@ -247,26 +319,6 @@ fn provenance(
         kernel_arch: Some(options.kernels.kernel_arch.clone()),
         order: None,
     }
-}
-
-/// What the run's results come to.
-fn exit_code(run: &Run, strict: bool) -> ExitCode {
-    use gpuprof_model::run::Status;
-    let mut code = ExitCode::Success;
-    for series in &run.series {
-        for configuration in &series.configurations {
-            code = code.or_worse(match configuration.status {
-                Status::Failed { .. } | Status::Timeout { .. } => ExitCode::ProcessFailed,
-                Status::Finished | Status::Invalid { .. } | Status::Skipped { .. } => {
-                    ExitCode::Success
-                }
-            });
-        }
-        for judgement in &series.judgements {
-            code = code.or_worse(judgement.verdict.exit_code(strict));
-        }
-    }
-    code
 }
 
 fn show(

@@ -134,6 +134,22 @@ impl Source {
         Ok(Kernels { modules, toolchain: Some(toolchain.version.clone()) })
     }
 
+    /// The workspace root; the present folder for an archive.
+    pub fn root(&self) -> Utf8PathBuf {
+        match &self.origin {
+            Origin::Workspace { metadata, .. } => metadata.workspace_root.clone(),
+            Origin::Archive(_) => ".".into(),
+        }
+    }
+
+    /// Packages of the workspace whose harnesses were not selected.
+    pub fn other_packages(&self) -> BTreeSet<String> {
+        let Origin::Workspace { metadata, .. } = &self.origin else { return BTreeSet::new() };
+        let built = |name: &str| self.harnesses.iter().any(|h| h.package == name);
+        let names = metadata.workspace_packages().into_iter().map(|p| p.name.to_string());
+        names.filter(|name| !built(name)).collect()
+    }
+
     /// The git revision of the source, with `-dirty` where it has changes.
     pub fn git_revision(&self) -> Option<String> {
         match &self.origin {

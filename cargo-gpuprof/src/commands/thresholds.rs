@@ -1,4 +1,8 @@
 //! The thresholds of a series, from every layer, checked before anything runs.
+//!
+//! The layers are the attribute, the configuration file, the preset and the command line. A threshold
+//! replaces one of an earlier layer that says the same thing with another limit: same device, selector,
+//! metric, statistic and comparison. What does not collide is added.
 
 use gpuprof_model::metric;
 use gpuprof_model::protocol::SeriesDescription;
@@ -6,6 +10,7 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
+use super::settings::Layers;
 use crate::config::Config;
 use crate::error::{Failure, Result};
 
@@ -14,37 +19,71 @@ use crate::error::{Failure, Result};
 pub struct Placed {
     /// The threshold.
     pub threshold: Threshold,
-    /// `attribute`, the configuration file or `--threshold`.
+    /// `attribute`, the configuration file, `preset ci` or `--threshold`.
     pub origin: String,
+    /// The origin of the threshold of a later layer that replaces it.
+    pub replaced_by: Option<String>,
 }
 
-/// All thresholds of `series`: the attribute's, the configuration file's, the command line's.
+/// The thresholds of `series` that are judged.
 ///
 /// # Errors
 /// A threshold that does not parse, names an unknown metric or axis, or has a limit in a unit the
 /// metric does not have, with its place.
 pub fn of(
     series: &SeriesDescription,
-    config: &Config,
+    layers: &Layers,
+    command_line: &[String],
+) -> Result<Vec<Placed>> {
+    let mut all = with_replaced(series, layers, command_line)?;
+    all.retain(|placed| placed.replaced_by.is_none());
+    Ok(all)
+}
+
+/// All thresholds of `series` in layer order, those that are replaced as well.
+///
+/// # Errors
+/// As [`of`].
+pub fn with_replaced(
+    series: &SeriesDescription,
+    layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<Placed>> {
     let key = series.id.to_string();
     let attribute = format!("the attribute at {}:{}", series.file, series.line);
-    let file = config.path.as_str();
-    let from_config =
-        config.thresholds.iter().chain(config.for_series(&key).flat_map(|s| &s.thresholds));
-    let all = series
-        .thresholds
-        .iter()
-        .map(|t| (t, "attribute", attribute.as_str(), ExitCode::Usage))
-        .chain(from_config.map(|t| (t, file, file, ExitCode::Configuration)))
-        .chain(command_line.iter().map(|t| (t, "--threshold", "--threshold", ExitCode::Usage)));
-    all.map(|(text, origin, place, code)| {
+    let mut texts: Vec<(&String, String, String, ExitCode)> = Vec::new();
+    for text in &series.thresholds {
+        texts.push((text, "attribute".into(), attribute.clone(), ExitCode::Usage));
+    }
+    for (config, origin) in layers.configs() {
+        let own = config.for_series(&key).flat_map(|s| &s.thresholds);
+        for text in config.thresholds.iter().chain(own) {
+            texts.push((text, origin.clone(), layers.file(), ExitCode::Configuration));
+        }
+    }
+    for text in command_line {
+        texts.push((text, "--threshold".into(), "--threshold".into(), ExitCode::Usage));
+    }
+    let mut all: Vec<Placed> = Vec::new();
+    for (text, origin, place, code) in texts {
         let threshold =
-            check(text, series).map_err(|e| Failure::new(code, e.render(place, text)))?;
-        Ok(Placed { threshold, origin: origin.to_owned() })
-    })
-    .collect()
+            check(text, series).map_err(|e| Failure::new(code, e.render(&place, text)))?;
+        for earlier in all.iter_mut().filter(|p| p.origin != origin && p.replaced_by.is_none()) {
+            if says_the_same(&earlier.threshold, &threshold) {
+                earlier.replaced_by = Some(origin.clone());
+            }
+        }
+        all.push(Placed { threshold, origin, replaced_by: None });
+    }
+    Ok(all)
+}
+
+fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
+    a.device == b.device
+        && a.selector == b.selector
+        && a.metric == b.metric
+        && a.statistic == b.statistic
+        && a.comparison == b.comparison
 }
 
 fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError> {
@@ -77,26 +116,28 @@ fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError
 /// A name that no metric has.
 pub fn columns(
     series: &SeriesDescription,
-    config: &Config,
+    layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<String>> {
     let key = series.id.to_string();
-    let own: Vec<&String> = config.for_series(&key).flat_map(|s| &s.metrics).collect();
-    let (asked, place, code): (Vec<&String>, String, ExitCode) = if !command_line.is_empty() {
-        (command_line.iter().collect(), "--metrics".into(), ExitCode::Usage)
-    } else if !own.is_empty() {
-        (own, config.path.to_string(), ExitCode::Configuration)
-    } else if !config.metrics.is_empty() {
-        (config.metrics.iter().collect(), config.path.to_string(), ExitCode::Configuration)
-    } else {
-        (
-            series.metrics.iter().collect(),
-            format!("the attribute at {}:{}", series.file, series.line),
-            ExitCode::Usage,
-        )
+    // The last layer that names any wins; within a layer the series' own table does.
+    let of_layer = |config: &Config| -> Vec<String> {
+        let own: Vec<String> = config.for_series(&key).flat_map(|s| &s.metrics).cloned().collect();
+        if own.is_empty() { config.metrics.clone() } else { own }
+    };
+    let configured = layers.configs().map(|(config, _)| of_layer(config)).rfind(|m| !m.is_empty());
+    let (asked, place, code) = match configured {
+        _ if !command_line.is_empty() => {
+            (command_line.to_vec(), "--metrics".to_owned(), ExitCode::Usage)
+        }
+        Some(metrics) => (metrics, layers.file(), ExitCode::Configuration),
+        None => {
+            let place = format!("the attribute at {}:{}", series.file, series.line);
+            (series.metrics.clone(), place, ExitCode::Usage)
+        }
     };
     match asked.iter().find(|name| metric::find(name).is_none()) {
         Some(name) => Err(Failure::new(code, format!("{}\n  --> {place}", metric::unknown(name)))),
-        None => Ok(asked.into_iter().cloned().collect()),
+        None => Ok(asked),
     }
 }

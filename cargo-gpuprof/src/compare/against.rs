@@ -84,11 +84,13 @@ impl Against {
         let mut changes = Vec::new();
         for row in &series.configurations {
             let before = find(theirs, row).map(|at| &theirs[at]);
-            changes.extend(series.columns.iter().filter_map(|m| pair::change(m, before, Some(row))));
+            changes
+                .extend(series.columns.iter().filter_map(|m| pair::change(m, before, Some(row))));
         }
         if self.scope.holds(&series.id) {
             for row in theirs.iter().filter(|row| find(&series.configurations, row).is_none()) {
-                changes.extend(series.columns.iter().filter_map(|m| pair::change(m, Some(row), None)));
+                changes
+                    .extend(series.columns.iter().filter_map(|m| pair::change(m, Some(row), None)));
             }
         }
         changes
@@ -113,15 +115,15 @@ impl Against {
         comparison.git_revision.clone_from(&baseline.provenance.git_revision);
         comparison.mismatches =
             fingerprint::mismatches(&baseline.provenance, &run.provenance, self.across_devices);
-        let comparable = comparison.obstacle().is_none();
+        if comparison.obstacle().is_some() {
+            return comparison;
+        }
         for theirs in baseline.series.iter().filter(|series| self.scope.holds(&series.id)) {
             match run.series.iter().find(|series| series.id == theirs.id) {
                 None => comparison.vanished.push(theirs.id.to_string()),
                 Some(ours) => {
                     comparison.vanished.extend(only_in(theirs, ours));
-                    if comparable {
-                        comparison.vanished.extend(lost_metrics(theirs, ours));
-                    }
+                    comparison.vanished.extend(lost_metrics(theirs, ours));
                 }
             }
         }
@@ -136,12 +138,16 @@ impl Against {
 }
 
 fn obstacle(mismatches: &[Mismatch]) -> Option<String> {
-    let texts: Vec<String> = mismatches.iter().filter(|m| m.matters).map(ToString::to_string).collect();
+    let texts: Vec<String> =
+        mismatches.iter().filter(|m| m.matters).map(ToString::to_string).collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// Keys of the configurations that `one` has and `other` has not.
-fn only_in<'r>(one: &'r SeriesResult, other: &'r SeriesResult) -> impl Iterator<Item = String> + 'r {
+fn only_in<'r>(
+    one: &'r SeriesResult,
+    other: &'r SeriesResult,
+) -> impl Iterator<Item = String> + 'r {
     let here = |row: &&ConfigurationResult| {
         other.configurations.iter().all(|o| o.configuration != row.configuration)
     };
@@ -247,7 +253,9 @@ mod tests {
         let here = Provenance { device: Some(h200()), ..Provenance::default() };
         let baseline = against(before.clone(), Scope::whole());
         let told = baseline.series(&before.series[0].id, &here);
-        assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
+        assert!(
+            matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100"))
+        );
         assert_eq!(baseline.changes(&before.series[0], &here), []);
         let across = Against { across_devices: true, ..baseline };
         assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));

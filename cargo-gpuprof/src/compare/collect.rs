@@ -107,10 +107,13 @@ fn per_process(metric: &Metric, passes: &[PassResult]) -> Vec<ProcessValue> {
     let of_process = |pass: &PassResult| {
         let alone = result(metric, std::slice::from_ref(pass));
         let value = alone.value.ok()?;
-        Some(alone.statistics.map_or(
-            ProcessValue { median: value, p95: value, min: value, mean: value },
-            |s| ProcessValue { median: value, p95: s.p95, min: s.min, mean: s.mean },
-        ))
+        Some(
+            alone
+                .statistics
+                .map_or(ProcessValue { median: value, p95: value, min: value, mean: value }, |s| {
+                    ProcessValue { median: value, p95: s.p95, min: s.min, mean: s.mean }
+                }),
+        )
     };
     passes.iter().filter_map(of_process).collect()
 }

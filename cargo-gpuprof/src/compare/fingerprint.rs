@@ -24,7 +24,12 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
         let matters = !across_devices;
         check("device", &device(before), &device(after), matters);
         if !before.emulated && !after.emulated {
-            check("driver", &before.driver_version.to_string(), &after.driver_version.to_string(), matters);
+            check(
+                "driver",
+                &before.driver_version.to_string(),
+                &after.driver_version.to_string(),
+                matters,
+            );
             check("GPU", &before.uuid, &after.uuid, false);
         }
     }
@@ -32,7 +37,12 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     check("clock control", &baseline.clock_control, &run.clock_control, true);
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
-    check("kernel toolchain", &text(&baseline.kernel_toolchain), &text(&run.kernel_toolchain), false);
+    check(
+        "kernel toolchain",
+        &text(&baseline.kernel_toolchain),
+        &text(&run.kernel_toolchain),
+        false,
+    );
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
     out
@@ -83,7 +93,11 @@ mod tests {
         let (before, after) = (on(h200()), on(other));
         let names = |across| told(&before, &after, across);
         let expected = |matters| {
-            [("device".to_owned(), matters), ("driver".to_owned(), matters), ("GPU".to_owned(), false)]
+            [
+                ("device".to_owned(), matters),
+                ("driver".to_owned(), matters),
+                ("GPU".to_owned(), false),
+            ]
         };
         assert_eq!(names(false), expected(true));
         assert_eq!(names(true), expected(false));

@@ -164,6 +164,8 @@ proptest! {
     fn every_passes_only_where_every_needed_value_is_there_and_holds(
         all in outcomes(), comparison in comparison(), limit in 0..200_u32,
     ) {
+        // `==` is refused of a noisy metric.
+        prop_assume!(comparison != "==");
         let text = format!("every duration {comparison} {limit} ns");
         let threshold = Threshold::parse(&text).unwrap();
         let holds = |c: &ConfigurationResult| {

@@ -104,8 +104,7 @@ impl Evidence {
             return Self { percent, confidence: None, cycles: None, too_few: None };
         }
         let resolution = if name == "duration" { EVENT_RESOLUTION_NS } else { 0.0 };
-        let Some(difference) =
-            two_sample::welch(&baseline.processes, &run.processes, resolution)
+        let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
         else {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
             let too_few = format!(
@@ -139,7 +138,12 @@ impl Evidence {
     ///
     /// # Errors
     /// What denies it, for people.
-    pub fn sure(&self, direction: Direction, wanted: Wanted, significant: bool) -> Result<(), String> {
+    pub fn sure(
+        &self,
+        direction: Direction,
+        wanted: Wanted,
+        significant: bool,
+    ) -> Result<(), String> {
         if let Some(too_few) = &self.too_few {
             return Err(too_few.clone());
         }
@@ -153,8 +157,12 @@ impl Evidence {
             ));
         }
         match self.cycles {
-            Some((change, p)) if p > SIGNIFICANCE || (change > 0.0) != (wanted == Wanted::Worse) => {
-                Err(format!("SM cycles do not confirm it: they changed by {change:+.2}% (p {p:.3})"))
+            Some((change, p))
+                if p > SIGNIFICANCE || (change > 0.0) != (wanted == Wanted::Worse) =>
+            {
+                Err(format!(
+                    "SM cycles do not confirm it: they changed by {change:+.2}% (p {p:.3})"
+                ))
             }
             _ => Ok(()),
         }
@@ -176,7 +184,9 @@ pub fn confidence_text(confidence: &Confidence) -> String {
     let p = if *p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p {p_value:.3}") };
     format!(
         "{:.0}% interval {:+.2}% … {:+.2}%, {p}, {baseline_processes} and {processes} processes",
-        100.0 * percent.level, percent.low, percent.high
+        100.0 * percent.level,
+        percent.low,
+        percent.high
     )
 }
 

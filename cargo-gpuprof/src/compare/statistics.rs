@@ -123,8 +123,9 @@ fn between_deviation(processes: &[Vec<f64>], medians: &[f64]) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "sample counts are small")]
     let inverse: f64 = counts.map(|count| 1.0 / count as f64).sum();
     #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
-    let explained = std::f64::consts::FRAC_PI_2 * within_variance(processes).unwrap_or(0.0)
-        * inverse / medians.len() as f64;
+    let explained =
+        std::f64::consts::FRAC_PI_2 * within_variance(processes).unwrap_or(0.0) * inverse
+            / medians.len() as f64;
     Some((standard_deviation(medians, None).powi(2) - explained).max(0.0).sqrt())
 }
 

@@ -89,8 +89,14 @@ mod tests {
     #[test]
     fn the_textbook_example_of_welch_comes_out() {
         // p = 0.021378 for these two samples: https://rosettacode.org/wiki/Welch%27s_t-test.
-        let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
-        let b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4];
+        let a = [
+            27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7,
+            21.4,
+        ];
+        let b = [
+            27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5,
+            24.4,
+        ];
         let difference = welch(&a, &b, 0.0).unwrap();
         assert!((difference.p_value - 0.021_378_001_46).abs() < 1e-9, "{difference:?}");
     }
@@ -163,7 +169,9 @@ mod tests {
         // 4,000 pairs of three and five normal processes from a fixed sequence: the share of p < 5 %.
         let mut state = 1_u64;
         let mut uniform = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
         };
         let mut normal =

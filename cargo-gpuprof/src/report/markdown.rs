@@ -11,7 +11,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 
 use super::sheet::{Cell, NO_VALUE, Sheet};
 use super::table::evidence;
-use super::{Report, Summary, device_phrase, notes};
+use super::{Report, Summary, changes, device_phrase, notes};
 
 /// GitHub-flavoured Markdown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +26,14 @@ impl Report for Markdown {
             write_table(series, out)?;
             write_notes(series, out)?;
             write_judgements(&series.judgements, out)?;
+            write_changes(series, out)?;
+        }
+        let notes = changes::of_run(run);
+        for (label, text) in &notes {
+            writeln!(out, "* {label}: {}", escaped(text))?;
+        }
+        if !notes.is_empty() {
+            writeln!(out)?;
         }
         writeln!(out, "**{}**", Summary::of(run))
     }
@@ -75,6 +83,19 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
         write_row(cells, out)?;
     }
     writeln!(out)
+}
+
+fn write_changes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
+    let Some((lines, counts)) = changes::of(series) else { return Ok(()) };
+    if !lines.is_empty() {
+        write_row(["change", "of", "from the baseline"].map(str::to_owned), out)?;
+        write_row([":---"; 3].map(str::to_owned), out)?;
+        for changes::Line { outcome, subject, text } in &lines {
+            write_row([outcome.to_string(), escaped(subject), escaped(text)], out)?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "{}\n", escaped(&counts))
 }
 
 fn write_row(cells: impl IntoIterator<Item = String>, out: &mut dyn Write) -> io::Result<()> {

@@ -8,14 +8,19 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use gpuprof_model::Quantity;
+use gpuprof_model::comparison::Outcome;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::threshold::Severity;
+use gpuprof_model::verdict::{Judgement, Verdict, Violation};
+
+use crate::compare::pair::confidence_text;
 
 use super::notes::{self, Note};
 use super::paint::Paint;
 use super::sheet::{Column, Sheet};
-use super::{Report, Summary, device_phrase};
+use super::{Report, Summary, changes, device_phrase};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -39,6 +44,18 @@ impl Report for Table {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         for series in &run.series {
             self.series(series, run.provenance.device.as_ref(), out)?;
+            writeln!(out)?;
+        }
+        let paint = Paint(self.colour);
+        let notes = changes::of_run(run);
+        for (label, text) in &notes {
+            let label = match *label {
+                "differs" | "new" => paint.faint(label),
+                _ => paint.doubtful(label),
+            };
+            writeln!(out, " {label}  {text}")?;
+        }
+        if !notes.is_empty() {
             writeln!(out)?;
         }
         self.summary(&Summary::of(run), out)
@@ -71,7 +88,11 @@ impl Table {
             }
         }
         write_notes(&notes::of(series), paint, out)?;
-        write_judgements(&series.judgements, paint, out)
+        write_judgements(&series.judgements, paint, out)?;
+        for text in &series.not_applicable {
+            writeln!(out, " {}", paint.faint(format_args!("not for this device: {text}")))?;
+        }
+        write_changes(series, paint, out)
     }
 
     /// Writes the line that ends a run.
@@ -176,20 +197,76 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
         return Ok(());
     }
     writeln!(out)?;
-    let word = |verdict: Verdict| verdict.to_string().to_uppercase();
-    let words = judgements.iter().map(|j| word(j.verdict).len()).max().unwrap_or(0);
+    let word = |j: &Judgement| match (j.verdict, j.severity) {
+        (Verdict::Fail, Severity::Warn) => "WARNING".to_owned(),
+        (verdict, _) => verdict.to_string().to_uppercase(),
+    };
+    let words = judgements.iter().map(|j| word(j).len()).max().unwrap_or(0);
     let texts = judgements.iter().map(|j| j.threshold.chars().count()).max().unwrap_or(0);
     for judgement in judgements {
         writeln!(
             out,
             " {}  {:texts$}  {}  {}",
-            paint.verdict(judgement.verdict, format_args!("{:words$}", word(judgement.verdict))),
+            paint.verdict(judgement.verdict, format_args!("{:words$}", word(judgement))),
             judgement.threshold,
             evidence(judgement),
             paint.faint(format_args!("[{}]", judgement.origin)),
         )?;
+        for violation in judgement.violations.iter().skip(1).take(VIOLATIONS) {
+            writeln!(out, " {:words$}    {}", "", violation_text(violation))?;
+        }
+        match judgement.violations.len().saturating_sub(1 + VIOLATIONS) {
+            0 => {}
+            more => writeln!(out, " {:words$}    and {more} more", "")?,
+        }
     }
     Ok(())
+}
+
+fn write_changes(series: &SeriesResult, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let Some((lines, counts)) = changes::of(series) else { return Ok(()) };
+    writeln!(out)?;
+    let words = lines.iter().map(|l| l.outcome.to_string().len()).max().unwrap_or(0);
+    let subjects = lines.iter().map(|l| l.subject.chars().count()).max().unwrap_or(0);
+    for changes::Line { outcome, subject, text } in &lines {
+        let word = format!("{:words$}", outcome.to_string());
+        let word = match outcome {
+            Outcome::Worse => paint.bad(word),
+            Outcome::Better => paint.good(word),
+            _ => paint.doubtful(word),
+        };
+        writeln!(out, " {word}  {subject:subjects$}  {text}")?;
+    }
+    writeln!(out, " {}", paint.faint(counts))
+}
+
+/// How many violations are told besides the one that decided.
+const VIOLATIONS: usize = 10;
+
+/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
+fn violation_text(violation: &Violation) -> String {
+    let Violation { configuration, value, limit, baseline, margin_percent, confidence } = violation;
+    let confidence = confidence.as_ref().map(|c| format!("; {}", confidence_text(c)));
+    format!(
+        "{configuration}: {value}{}{}",
+        held_against(Some(*limit), *baseline, *margin_percent),
+        confidence.unwrap_or_default()
+    )
+}
+
+/// " (limit 105, baseline 100, 4.8% beyond)".
+fn held_against(
+    limit: Option<Quantity>,
+    baseline: Option<Quantity>,
+    margin_percent: Option<f64>,
+) -> String {
+    let Some(limit) = limit else { return String::new() };
+    let baseline = baseline.map(|b| format!(", baseline {b}")).unwrap_or_default();
+    let beyond = match margin_percent {
+        Some(margin) if margin < 0.0 => format!(", {:.1}% beyond", -margin),
+        _ => String::new(),
+    };
+    format!(" (limit {limit}{baseline}{beyond})")
 }
 
 /// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason where there is no value.
@@ -200,8 +277,10 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
             None | Some("") => String::new(),
             Some(key) => format!(" at {key}"),
         };
-        let limit = judgement.limit.map(|limit| format!(" (limit {limit})")).unwrap_or_default();
-        parts.push(format!("{value}{place}{limit}"));
+        let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
+        let sure = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
+        let sure = sure.map(|c| format!("; {}", confidence_text(c))).unwrap_or_default();
+        parts.push(format!("{value}{place}{limit}{sure}"));
     }
     parts.extend(judgement.reason.clone());
     parts.join(": ")

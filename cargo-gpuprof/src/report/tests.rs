@@ -53,7 +53,7 @@ fn judged(
 }
 
 /// saxpy in three processes a configuration, one problem size.
-fn gpu_run() -> Run {
+pub(super) fn gpu_run() -> Run {
     let row = |block: u64, base: f64| {
         let process = |place: f64| {
             let samples: Vec<f64> = (0..5).map(|i| base * place + 32.0 * f64::from(i)).collect();
@@ -72,7 +72,7 @@ fn gpu_run() -> Run {
 }
 
 /// saxpy on the emulator with two problem sizes.
-fn emulator_run() -> Run {
+pub(super) fn emulator_run() -> Run {
     let row = |block, n| finished(point(block, n), &[emulated_pass(block, n)]);
     let rows = vec![row(64, 1 << 20), row(64, 1 << 24), row(256, 1 << 20), row(256, 1 << 24)];
     let thresholds = [
@@ -84,7 +84,7 @@ fn emulator_run() -> Run {
 }
 
 /// Everything that can go wrong, with text that formats must not trip over.
-fn troubled_run() -> Run {
+pub(super) fn troubled_run() -> Run {
     let at = |variant: &str, block| {
         Configuration(vec![
             ("variant".into(), AxisValue::Word(variant.into())),
@@ -141,7 +141,7 @@ fn trimmed(mut run: Run) -> Run {
     run
 }
 
-fn written(report: &dyn Report, run: &Run) -> String {
+pub(super) fn written(report: &dyn Report, run: &Run) -> String {
     let mut out = Vec::new();
     report.write(run, &mut out).unwrap();
     String::from_utf8(out).unwrap()

@@ -2,14 +2,16 @@
 //!
 //! Every file is written whole or not at all: to a name of its own in the same folder, then renamed.
 
+pub mod baseline;
+pub mod document;
+
 use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Run, SCHEMA_VERSION};
-use gpuprof_model::verdict::Judgement;
-use serde::Serialize;
+use gpuprof_model::run::{Run, SCHEMA_VERSION, SeriesResult};
+use gpuprof_model::verdict::{SeriesJudgements, VerdictDocument};
 use sha2::{Digest, Sha256};
 
 use crate::build::kernels::hex;
@@ -25,22 +27,6 @@ pub struct RunFolder {
     pub id: String,
     /// Its path.
     pub path: Utf8PathBuf,
-}
-
-/// What `verdict.json` says.
-#[derive(Debug, Serialize)]
-struct VerdictFile<'a> {
-    schema_version: u32,
-    run: &'a str,
-    exit_code: ExitCode,
-    meaning: &'static str,
-    judgements: Vec<SeriesJudgements<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct SeriesJudgements<'a> {
-    series: String,
-    thresholds: &'a [Judgement],
 }
 
 /// Writes `bytes` to `path` whole or not at all.
@@ -112,20 +98,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// They cannot be written (exit code 110).
-    pub fn save(&self, run: &Run, exit_code: ExitCode) -> Result<()> {
-        let meaning = exit_code.meaning();
-        let judgements = run
-            .series
-            .iter()
-            .map(|s| SeriesJudgements { series: s.id.to_string(), thresholds: &s.judgements })
-            .collect();
-        let verdict = VerdictFile {
-            schema_version: SCHEMA_VERSION,
-            run: &run.id,
-            exit_code,
-            meaning,
-            judgements,
-        };
+    pub fn save(&self, run: &Run, exit_code: ExitCode, gated: bool) -> Result<()> {
+        let verdict = verdict_document(run, exit_code, gated);
         let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
         let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
         let run = serde_json::to_vec(run).expect("runs are plain data");
@@ -138,6 +112,26 @@ impl RunFolder {
             write_whole(&path, bytes).map_err(|e| Failure::output(path.as_std_path(), &e))?;
         }
         Ok(())
+    }
+}
+
+/// What `verdict.json` says of `run`.
+pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictDocument {
+    let judgements = |s: &SeriesResult| SeriesJudgements {
+        series: s.id.to_string(),
+        file: s.file.clone(),
+        line: s.line,
+        thresholds: s.judgements.clone(),
+        not_applicable: s.not_applicable.clone(),
+    };
+    VerdictDocument {
+        schema_version: SCHEMA_VERSION,
+        run: run.id.clone(),
+        exit_code,
+        meaning: exit_code.meaning().to_owned(),
+        gated,
+        judgements: run.series.iter().map(judgements).collect(),
+        comparison: run.comparison.clone(),
     }
 }
 

@@ -12,7 +12,9 @@ use super::Checked;
 use super::counters::CounterSetup;
 use super::progress::Progress;
 use crate::build::host::Harness;
-use crate::compare::{collect, columns, judge};
+use crate::commands::gate;
+use crate::compare::against::Against;
+use crate::compare::{collect, columns};
 use crate::error::{Failure, Result};
 use crate::execute::{ConfigurationOutcome, Execution};
 use crate::report::json_lines::Event;
@@ -24,6 +26,7 @@ pub(super) struct Sweep<'a> {
     pub(super) json: bool,
     pub(super) quiet: bool,
     pub(super) setup: &'a CounterSetup,
+    pub(super) against: Option<&'a Against>,
 }
 
 impl Sweep<'_> {
@@ -59,7 +62,7 @@ impl Sweep<'_> {
                 }
                 results.push(result);
             }
-            let finished = finish(series, results, run);
+            let finished = self.finish(series, results, run);
             for judgement in &finished.judgements {
                 self.event(&Event::threshold_judged(&finished.id, judgement), out)?;
             }
@@ -114,6 +117,30 @@ impl Sweep<'_> {
         }
     }
 
+    fn finish(
+        &self,
+        series: &Checked,
+        configurations: Vec<ConfigurationResult>,
+        run: &Run,
+    ) -> SeriesResult {
+        let described = &series.planned.series;
+        let mut finished = SeriesResult {
+            id: described.id.clone(),
+            file: described.file.clone(),
+            line: described.line,
+            axes: described.axes.clone(),
+            columns: columns::choose(&series.columns, &configurations),
+            configurations,
+            judgements: Vec::new(),
+            not_applicable: Vec::new(),
+            changes: Vec::new(),
+        };
+        let placed = |p: &super::Placed| (p.threshold.clone(), p.origin.clone());
+        let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
+        gate::judge(&mut finished, &thresholds, run, self.against);
+        finished
+    }
+
     fn event(&self, event: &Event<'_>, out: &mut impl Write) -> Result<()> {
         if !self.json {
             return Ok(());
@@ -126,24 +153,4 @@ fn skipped(series: &Checked, index: usize, failure: &Failure) -> ConfigurationRe
     let reason = failure.message.clone();
     let configuration = series.planned.configurations[index].clone();
     collect::unfinished(configuration, Status::Skipped { reason })
-}
-
-fn finish(series: &Checked, configurations: Vec<ConfigurationResult>, run: &Run) -> SeriesResult {
-    let described = &series.planned.series;
-    let device = run.provenance.device.as_ref();
-    let judge = |placed: &super::Placed| {
-        judge::judge(&placed.threshold, &placed.origin, &configurations, device, &judge::Baseline::none())
-    };
-    let judgements = series.thresholds.iter().map(judge).collect();
-    SeriesResult {
-        id: described.id.clone(),
-        file: described.file.clone(),
-        line: described.line,
-        axes: described.axes.clone(),
-        columns: columns::choose(&series.columns, &configurations),
-        configurations,
-        judgements,
-        not_applicable: Vec::new(),
-        changes: Vec::new(),
-    }
 }

@@ -43,11 +43,8 @@ pub(super) fn judge(
     configurations: &[ConfigurationResult],
     baseline: &Baseline<'_>,
 ) -> Judgement {
-    let without = |verdict, reason: String| Judgement {
-        verdict,
-        reason: Some(reason),
-        ..blank.clone()
-    };
+    let without =
+        |verdict, reason: String| Judgement { verdict, reason: Some(reason), ..blank.clone() };
     let (theirs, whole) = match baseline {
         Baseline::Absent(reason) => return without(Verdict::Missing, reason.clone()),
         Baseline::Incomparable(reason) => return without(Verdict::Incomparable, reason.clone()),
@@ -126,7 +123,9 @@ fn every<'r>(
             continue;
         }
         let key = &row.configuration;
-        let Some(before) = theirs.iter().find(|other| other.configuration == *key) else { continue };
+        let Some(before) = theirs.iter().find(|other| other.configuration == *key) else {
+            continue;
+        };
         let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
         match (side(before), side(row)) {
             (Ok(before), Ok(after)) => pairs.push((row, before, after)),
@@ -134,11 +133,14 @@ fn every<'r>(
                 lacks.unavailable.push(format!("{key}: {why}"));
             }
             (_, Err(why)) => lacks.missing.push(format!("{key} {why}")),
-            (Err(why), Ok(_)) => lacks.missing.push(format!("{key} has no value in the baseline: {why}")),
+            (Err(why), Ok(_)) => {
+                lacks.missing.push(format!("{key} has no value in the baseline: {why}"))
+            }
         }
     }
     if whole {
-        let here = |row: &ConfigurationResult| ours.iter().any(|o| o.configuration == row.configuration);
+        let here =
+            |row: &ConfigurationResult| ours.iter().any(|o| o.configuration == row.configuration);
         let gone = theirs.iter().filter(speaks_of).filter(|row| !here(row));
         lacks.missing.extend(
             gone.map(|row| format!("{} is in the baseline and not in this run", row.configuration)),
@@ -185,7 +187,8 @@ fn verdict(
     significant: bool,
 ) -> (Verdict, Option<String>) {
     let holds = threshold.comparison.holds(held.after.value, held.limit);
-    let better_by_enough = metric.direction.better(held.after.value, improvement(tolerance, metric, held));
+    let better_by_enough =
+        metric.direction.better(held.after.value, improvement(tolerance, metric, held));
     if metric.class == Class::Exact {
         return match (holds, better_by_enough) {
             (false, _) => (Verdict::Fail, None),
@@ -202,14 +205,18 @@ fn verdict(
     let Some(confidence) = held.evidence.confidence else {
         return (Verdict::Inconclusive, held.evidence.too_few.clone());
     };
-    if better_by_enough && held.evidence.sure(metric.direction, Wanted::Better, significant).is_ok() {
+    if better_by_enough && held.evidence.sure(metric.direction, Wanted::Better, significant).is_ok()
+    {
         return (Verdict::Improved, None);
     }
-    if !threshold.comparison.holds(worst_value(threshold.comparison, held, &confidence), held.limit) {
+    if !threshold.comparison.holds(worst_value(threshold.comparison, held, &confidence), held.limit)
+    {
         let text = confidence_text(&confidence);
         return (
             Verdict::Inconclusive,
-            Some(format!("the noise reaches beyond the limit ({text}); more processes (--repeat) would tell")),
+            Some(format!(
+                "the noise reaches beyond the limit ({text}); more processes (--repeat) would tell"
+            )),
         );
     }
     (Verdict::Pass, None)

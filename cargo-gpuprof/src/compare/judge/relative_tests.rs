@@ -20,7 +20,8 @@ fn verdict(text: &str, before: &[ConfigurationResult], after: &[ConfigurationRes
 
 /// A configuration `block` whose processes have these median durations.
 fn timed(block: u64, medians: &[f64]) -> ConfigurationResult {
-    let passes: Vec<_> = medians.iter().map(|&m| gpu_pass(block, N, &[m - 32.0, m, m + 32.0])).collect();
+    let passes: Vec<_> =
+        medians.iter().map(|&m| gpu_pass(block, N, &[m - 32.0, m, m + 32.0])).collect();
     finished(point(block, N), &passes)
 }
 
@@ -53,7 +54,10 @@ fn every_failure_is_told_with_its_values_and_the_worst_decides() {
     let judgement = judged("global_sectors <= baseline + 5%", &before, &after);
     assert_eq!(judgement.configuration.as_deref(), Some("block=2"));
     let number = |q: Option<gpuprof_model::Quantity>| q.unwrap().value;
-    assert_eq!((number(judgement.value), number(judgement.limit), number(judgement.baseline)), (150.0, 105.0, 100.0));
+    assert_eq!(
+        (number(judgement.value), number(judgement.limit), number(judgement.baseline)),
+        (150.0, 105.0, 100.0)
+    );
     let told: Vec<(&str, f64)> =
         judgement.violations.iter().map(|v| (v.configuration.as_str(), v.value.value)).collect();
     assert_eq!(told, [("block=2", 150.0), ("block=0", 110.0)]);
@@ -76,7 +80,8 @@ fn time_needs_significance_and_magnitude() {
 fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
     let noisy = [66_000.0, 84_000.0, 71_000.0, 78_000.0];
     let before = [timed(64, &noisy)];
-    let beyond = judged("duration <= baseline + 2%", &before, &[timed(64, &noisy.map(|t| t * 1.03))]);
+    let beyond =
+        judged("duration <= baseline + 2%", &before, &[timed(64, &noisy.map(|t| t * 1.03))]);
     assert_eq!(beyond.verdict, Verdict::Inconclusive);
     assert!(beyond.reason.unwrap().starts_with("the difference is within the noise (95% interval"));
     let same = judged("duration <= baseline + 2%", &before, &before);
@@ -113,8 +118,14 @@ fn what_is_not_there_is_missing_and_what_is_new_is_left_out() {
     assert_eq!(missing.verdict, Verdict::Missing);
     assert_eq!(missing.reason.as_deref(), Some("block=1 is in the baseline and not in this run"));
     assert_eq!(verdict(text, &one, &two), Verdict::Pass);
-    assert_eq!(verdict(text, &two, &[row(0, "global_sectors", Ok(1.0)), failed(1)]), Verdict::Missing);
-    assert_eq!(verdict(text, &two, &[row(0, "global_sectors", Ok(1.0)), invalid(1)]), Verdict::Pass);
+    assert_eq!(
+        verdict(text, &two, &[row(0, "global_sectors", Ok(1.0)), failed(1)]),
+        Verdict::Missing
+    );
+    assert_eq!(
+        verdict(text, &two, &[row(0, "global_sectors", Ok(1.0)), invalid(1)]),
+        Verdict::Pass
+    );
     let gone = [row(0, "global_sectors", Ok(1.0)), row(1, "global_sectors", Err("no GPU"))];
     assert_eq!(verdict(text, &two, &gone), Verdict::Unavailable);
     assert_eq!(verdict(text, &gone, &two), Verdict::Missing);

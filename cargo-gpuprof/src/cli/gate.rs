@@ -1,0 +1,186 @@
+//! Options of the gate: what a run is compared with, and what that may decide.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Color, MessageFormat};
+use crate::config::Interleave;
+
+/// What a run is compared with, and what that may decide.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GateOptions {
+    /// Compare with this baseline: a name, or a file with a run
+    #[arg(long, value_name = "NAME|FILE", env = "GPUPROF_BASELINE", help_heading = "Gate")]
+    pub baseline: Option<String>,
+    /// Keep this run as a baseline, unless it fails
+    #[arg(long, value_name = "NAME", help_heading = "Gate")]
+    pub save_baseline: Option<String>,
+    /// Compare with a baseline of another device as well
+    #[arg(long, help_heading = "Gate")]
+    pub across_devices: bool,
+    /// Judge and report, and let no threshold decide the exit code
+    #[arg(long, help_heading = "Gate")]
+    pub no_gate: bool,
+    /// Settings of the table [preset.NAME] of the configuration file
+    #[arg(short = 'P', long, value_name = "NAME", env = "GPUPROF_PRESET", help_heading = "Gate")]
+    pub preset: Option<String>,
+    /// Order of the passes on a GPU [default: rounds]
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
+    pub interleave: Option<Interleave>,
+    /// Go on with an interrupted run: its id, the beginning of one, or the last
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
+    pub resume: Option<String>,
+}
+
+/// Where the workspace and its target folder are.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PlaceOptions {
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH", help_heading = "Manifest")]
+    pub manifest_path: Option<Utf8PathBuf>,
+    /// Directory for all generated files
+    #[arg(long, value_name = "DIR", help_heading = "Manifest")]
+    pub target_dir: Option<Utf8PathBuf>,
+}
+
+/// Formats of `report` and `compare`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// The run document.
+    Json,
+    /// One JSON object a line.
+    JsonLines,
+    /// Tidy, one row per configuration and metric.
+    Csv,
+    /// For a job summary.
+    Markdown,
+    /// `JUnit` XML.
+    Junit,
+    /// GitHub annotations at the kernels' lines.
+    Github,
+    /// Bencher Metric Format.
+    Bmf,
+    /// Of the action of that name: what is better when smaller.
+    GithubActionBenchmark,
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportOptions {
+    /// The run: `latest`, an id or its beginning, or a file
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+    /// File to write instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<Utf8PathBuf>,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    pub color: Color,
+    /// Where runs are.
+    #[command(flatten)]
+    pub place: PlaceOptions,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareOptions {
+    /// The run to compare with: a baseline, `latest`, an id, or a file
+    #[arg(value_name = "BASELINE")]
+    pub baseline: String,
+    /// The run to judge
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// Condition instead of the default ones, such as 'every duration <= baseline + 5%'
+    #[arg(long, value_name = "CONDITION")]
+    pub threshold: Vec<String>,
+    /// Compare runs of different devices as well
+    #[arg(long)]
+    pub across_devices: bool,
+    /// Exit with 106 when something cannot be judged
+    #[arg(long)]
+    pub strict: bool,
+    /// Let no threshold decide the exit code
+    #[arg(long)]
+    pub no_gate: bool,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    pub color: Color,
+    /// Where runs are.
+    #[command(flatten)]
+    pub place: PlaceOptions,
+}
+
+/// Options of `baseline`.
+#[derive(Debug, Args)]
+pub struct BaselineOptions {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: BaselineAction,
+    /// Where baselines are.
+    #[command(flatten)]
+    pub place: PlaceOptions,
+}
+
+/// What to do with baselines.
+#[derive(Debug, Subcommand)]
+pub enum BaselineAction {
+    /// List the baselines.
+    List {
+        /// How to print them
+        #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+        message_format: MessageFormat,
+    },
+    /// Show one as a report.
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Remove one.
+    Rm {
+        /// Its name
+        name: String,
+    },
+    /// Write one to a file.
+    Export {
+        /// Its name
+        name: String,
+        /// The file
+        file: Utf8PathBuf,
+        /// Keep every sample, not only what a comparison needs
+        #[arg(long)]
+        samples: bool,
+    },
+    /// Keep the run in a file as a baseline.
+    Import {
+        /// The file
+        file: Utf8PathBuf,
+        /// What to call it
+        name: String,
+        /// Put it in .config/gpuprof/baselines, for git
+        #[arg(long)]
+        checked_in: bool,
+    },
+    /// Make a stored run the baseline, in place of the one of that name.
+    Accept {
+        /// What it is called
+        name: String,
+        /// The run: `latest`, an id or its beginning, or a file
+        #[arg(long, value_name = "RUN", default_value = "latest")]
+        run: String,
+        /// Put it in .config/gpuprof/baselines, for git
+        #[arg(long)]
+        checked_in: bool,
+        /// Keep every sample, not only what a comparison needs
+        #[arg(long)]
+        samples: bool,
+    },
+}

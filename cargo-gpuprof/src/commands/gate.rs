@@ -1,0 +1,111 @@
+//! The gate: what a judged run comes to.
+//!
+//! Comes in: a run with its judgements and comparison. Goes out: one exit code. Crashes outrank
+//! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass.
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::{Threshold, Verdict};
+
+use crate::compare::against::{Against, default_thresholds};
+use crate::compare::columns;
+use crate::compare::judge::{self, Baseline};
+
+/// How strictly a run is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate {
+    /// Whether what cannot be judged ends with exit code 106.
+    pub strict: bool,
+    /// Whether thresholds have a say at all; not with `--no-gate`.
+    pub gated: bool,
+}
+
+impl Gate {
+    /// What `run` comes to.
+    pub fn exit_code(self, run: &Run) -> ExitCode {
+        let mut code = ExitCode::Success;
+        for series in &run.series {
+            for configuration in &series.configurations {
+                code = code.or_worse(match configuration.status {
+                    Status::Failed { .. } | Status::Timeout { .. } => ExitCode::ProcessFailed,
+                    Status::Finished | Status::Invalid { .. } | Status::Skipped { .. } => {
+                        ExitCode::Success
+                    }
+                });
+            }
+            for judgement in series.judgements.iter().filter(|_| self.gated) {
+                code = code.or_worse(judgement.exit_code(self.strict));
+            }
+        }
+        let lost = run.comparison.as_ref().is_some_and(|comparison| {
+            comparison.absent.is_some()
+                || comparison.obstacle().is_some()
+                || !comparison.vanished.is_empty()
+        });
+        if lost && self.gated {
+            code = code.or_worse(Verdict::Missing.exit_code(self.strict));
+        }
+        code
+    }
+}
+
+/// Judges `thresholds` (each with its origin) over `series`, a series of `run`; without one that names
+/// a baseline, the default ones come with it. The changes of its columns are told as well.
+pub fn judge(
+    series: &mut SeriesResult,
+    thresholds: &[(Threshold, String)],
+    run: &Run,
+    against: Option<&Against>,
+) {
+    let baseline = against.map_or_else(Baseline::none, |a| a.series(&series.id, &run.provenance));
+    let device = run.provenance.device.as_ref();
+    let mut all = thresholds.to_vec();
+    if against.is_some() && !all.iter().any(|(threshold, _)| threshold.needs_baseline()) {
+        let defaults = default_thresholds(&series.columns).into_iter().filter_map(|text| {
+            // Texts of our own making; a test parses them all.
+            Some((Threshold::parse(&text).ok()?, "default".to_owned()))
+        });
+        // A series that is new has nothing to be held against, and that is told once, as new.
+        if !is_new(series, against) {
+            all.extend(defaults);
+        }
+    }
+    for (threshold, origin) in &all {
+        match device {
+            Some(device) if !threshold.speaks_of(&device.name) => {
+                series.not_applicable.push(threshold.text.clone());
+            }
+            _ => series.judgements.push(judge::judge(
+                threshold,
+                origin,
+                &series.configurations,
+                device,
+                &baseline,
+            )),
+        }
+    }
+    if let Some(against) = against {
+        series.changes = against.changes(series, &run.provenance);
+    }
+}
+
+fn is_new(series: &SeriesResult, against: Option<&Against>) -> bool {
+    against.is_some_and(|against| {
+        against.run.as_ref().is_ok_and(|run| run.series.iter().all(|s| s.id != series.id))
+    })
+}
+
+/// Judges a stored `run` anew against `against`, with the thresholds written as `texts`.
+pub fn rejudge(mut run: Run, texts: &[Threshold], against: &Against) -> Run {
+    let thresholds: Vec<(Threshold, String)> =
+        texts.iter().map(|t| (t.clone(), "--threshold".to_owned())).collect();
+    for mut series in std::mem::take(&mut run.series) {
+        series.judgements.clear();
+        series.not_applicable.clear();
+        series.columns = columns::choose(&series.columns, &series.configurations);
+        judge(&mut series, &thresholds, &run, Some(against));
+        run.series.push(series);
+    }
+    run.comparison = Some(against.comparison(&run));
+    run
+}

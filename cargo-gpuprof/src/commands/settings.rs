@@ -1,0 +1,193 @@
+//! Settings: what a run uses, and which layer said so.
+//!
+//! Comes in: the configuration file, the preset and the command line. Goes out: each setting with its
+//! origin, so that `show-config` can tell where it came from. Later layers win:
+//! default < configuration file < preset < command line.
+
+use std::fmt;
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::suggest::did_you_mean;
+
+use crate::cli::RunOptions;
+use crate::config::{Config, DEFAULT_PATH, Interleave};
+use crate::error::{Failure, Result};
+
+/// Processes that time each configuration on a GPU, where nothing says otherwise.
+const DEFAULT_REPEAT: u32 = 3;
+
+/// Seconds a process may take, where nothing says otherwise.
+const DEFAULT_TIMEOUT: u32 = 120;
+
+/// The configuration file and the preset that was asked for.
+#[derive(Debug)]
+pub struct Layers {
+    file: Config,
+    preset: Option<(String, Config)>,
+}
+
+impl Layers {
+    /// The layers of `config` with `preset`.
+    ///
+    /// # Errors
+    /// No preset has that name (exit code 96).
+    pub fn new(config: &Config, preset: Option<&str>) -> Result<Self> {
+        let preset = preset.map(|name| {
+            let found = config.preset.get(name).cloned().ok_or_else(|| {
+                let near = did_you_mean(name, config.preset.keys().map(String::as_str))
+                    .unwrap_or_else(|| format!("add a table [preset.{name}]"));
+                let path = if config.path.as_str().is_empty() {
+                    DEFAULT_PATH
+                } else {
+                    config.path.as_str()
+                };
+                let message = format!("{path} has no preset `{name}`: {near}");
+                Failure::new(ExitCode::Configuration, message)
+            })?;
+            Ok((name.to_owned(), found))
+        });
+        Ok(Self { file: config.clone(), preset: preset.transpose()? })
+    }
+
+    /// The layers with their origins, the one that wins last.
+    pub fn configs(&self) -> impl DoubleEndedIterator<Item = (&Config, String)> {
+        let preset = self.preset.iter().map(|(name, config)| (config, format!("preset {name}")));
+        std::iter::once((&self.file, self.file())).chain(preset)
+    }
+
+    /// What the configuration file is called.
+    pub fn file(&self) -> String {
+        self.file.path.to_string()
+    }
+}
+
+/// A value and the layer that said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// `default`, `.config/gpuprof.toml`, `preset ci` or the option.
+    pub origin: String,
+}
+
+impl<T: fmt::Display> fmt::Display for Setting<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}  [{}]", self.value, self.origin)
+    }
+}
+
+/// The settings of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Processes that time each configuration.
+    pub repeat: Setting<u32>,
+    /// Seconds a process may take.
+    pub timeout: Setting<u32>,
+    /// Whether what cannot be judged ends with exit code 106.
+    pub strict: Setting<bool>,
+    /// The baseline to compare with.
+    pub baseline: Setting<Option<String>>,
+    /// In which order passes run.
+    pub interleave: Setting<Interleave>,
+}
+
+impl Settings {
+    /// The settings of `options` over `layers`.
+    pub fn new(options: &RunOptions, layers: &Layers) -> Self {
+        let strict = match (options.strict, options.no_strict) {
+            (true, _) => Some((true, "--strict")),
+            (false, true) => Some((false, "--no-strict")),
+            (false, false) => None,
+        };
+        let (baseline, interleave) = (options.gate.baseline.clone(), options.gate.interleave);
+        Self {
+            repeat: resolve(
+                layers,
+                options.repeat.map(|n| (n.into(), "--repeat")),
+                |c| c.repeat,
+                DEFAULT_REPEAT,
+            ),
+            timeout: resolve(
+                layers,
+                options.timeout.map(|n| (n.into(), "--timeout")),
+                |c| c.timeout,
+                DEFAULT_TIMEOUT,
+            ),
+            strict: resolve(layers, strict, |c| c.strict, false),
+            baseline: resolve(
+                layers,
+                baseline.map(|name| (Some(name), "--baseline")),
+                |c| c.baseline.clone().map(Some),
+                None,
+            ),
+            interleave: resolve(
+                layers,
+                interleave.map(|order| (order, "--interleave")),
+                |c| c.interleave,
+                Interleave::default(),
+            ),
+        }
+    }
+}
+
+fn resolve<T>(
+    layers: &Layers,
+    command_line: Option<(T, &str)>,
+    of: impl Fn(&Config) -> Option<T>,
+    default: T,
+) -> Setting<T> {
+    if let Some((value, option)) = command_line {
+        return Setting { value, origin: option.to_owned() };
+    }
+    let configured =
+        layers.configs().rev().find_map(|(config, origin)| Some((of(config)?, origin)));
+    match configured {
+        Some((value, origin)) => Setting { value, origin },
+        None => Setting { value: default, origin: "default".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::parsed;
+
+    fn settings(file: &str, line: &str) -> Settings {
+        let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
+        let options = parsed(line).run;
+        let layers = Layers::new(&config, options.gate.preset.as_deref()).unwrap();
+        Settings::new(&options, &layers)
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_preset_and_that_over_the_file() {
+        let file = "repeat = 4\ntimeout = 7\n[preset.ci]\nrepeat = 5\nstrict = true\nbaseline = \"main\"\n";
+        let plain = settings(file, "cargo-gpuprof");
+        assert_eq!(plain.repeat.to_string(), "4  [.config/gpuprof.toml]");
+        assert_eq!(plain.strict.to_string(), "false  [default]");
+        let ci = settings(file, "cargo-gpuprof -P ci");
+        assert_eq!(ci.repeat.to_string(), "5  [preset ci]");
+        assert_eq!(ci.timeout.to_string(), "7  [.config/gpuprof.toml]");
+        assert_eq!(ci.baseline.value.as_deref(), Some("main"));
+        let all = settings(file, "cargo-gpuprof -P ci --repeat 9 --no-strict --baseline other");
+        assert_eq!(all.repeat.to_string(), "9  [--repeat]");
+        assert_eq!(all.strict.to_string(), "false  [--no-strict]");
+        assert_eq!(all.baseline.value.as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn an_unknown_preset_is_refused_with_the_nearest() {
+        let config = Config::parse("[preset.ci]\n[preset.nightly]\n", DEFAULT_PATH.into()).unwrap();
+        let failure = Layers::new(&config, Some("nightli")).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Configuration);
+        assert_eq!(
+            failure.message,
+            ".config/gpuprof.toml has no preset `nightli`: did you mean `nightly`?"
+        );
+        let failure = Layers::new(&Config::default(), Some("ci")).unwrap_err();
+        assert_eq!(
+            failure.message,
+            ".config/gpuprof.toml has no preset `ci`: add a table [preset.ci]"
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! Changes since the baseline: what is worth a line, and how many are not.
+//!
+//! Comes in: a series with its changes, or a run with its comparison. Goes out: lines for people. What
+//! stayed the same is counted and not listed.
+
+use gpuprof_model::comparison::{Change, Outcome};
+use gpuprof_model::run::{Run, SeriesResult};
+
+use crate::compare::against::count;
+use crate::compare::pair::confidence_text;
+
+/// The most changes that are listed.
+const LISTED: usize = 20;
+
+/// One listed change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The configuration and the metric.
+    pub subject: String,
+    /// Both values and the confidence.
+    pub text: String,
+}
+
+/// The changes of `series` that are listed, and a sentence on the rest; none without a baseline.
+pub(super) fn of(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
+    if series.changes.is_empty() {
+        return None;
+    }
+    // A configuration that is new or has vanished is told once, for the run.
+    let worth = |change: &&Change| match change.outcome {
+        Outcome::Same | Outcome::New => false,
+        Outcome::Missing => change.reason.is_some(),
+        _ => true,
+    };
+    let worth: Vec<&Change> = series.changes.iter().filter(worth).collect();
+    let lines = worth.iter().take(LISTED).map(|change| line(change)).collect();
+    let counts: Vec<String> =
+        count(&series.changes).iter().map(|(outcome, n)| format!("{n} {outcome}")).collect();
+    let more = match worth.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" ({more} not listed)"),
+    };
+    Some((lines, format!("since the baseline: {}{more}", counts.join(", "))))
+}
+
+fn line(change: &Change) -> Line {
+    let configuration = match change.configuration.as_str() {
+        "" => "the configuration",
+        key => key,
+    };
+    let mut text = match (change.baseline, change.value) {
+        (Some(before), Some(after)) => format!("{before} → {after}"),
+        (Some(before), None) => format!("{before} → nothing"),
+        (None, Some(after)) => format!("nothing → {after}"),
+        (None, None) => String::new(),
+    };
+    if let Some(percent) = change.percent {
+        text.push_str(&format!(" ({percent:+.2}%)"));
+    }
+    if let Some(confidence) = &change.confidence {
+        text.push_str(&format!(", {}", confidence_text(confidence)));
+    }
+    if let Some(cycles) = change.cycles_percent {
+        text.push_str(&format!(", {cycles:+.2}% in cycles"));
+    }
+    if let Some(reason) = &change.reason {
+        text.push_str(&format!(": {reason}"));
+    }
+    Line { outcome: change.outcome, subject: format!("{configuration}  {}", change.metric), text }
+}
+
+/// What is to be said of the comparison as a whole: label and text.
+pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
+    let Some(comparison) = &run.comparison else { return Vec::new() };
+    let mut out = Vec::new();
+    if let Some(absent) = &comparison.absent {
+        out.push(("missing", absent.clone()));
+    }
+    for mismatch in &comparison.mismatches {
+        let label = if mismatch.matters { "incomparable" } else { "differs" };
+        out.push((label, mismatch.to_string()));
+    }
+    for key in &comparison.vanished {
+        let text =
+            format!("{key} is in the baseline `{}` and not in this run", comparison.baseline);
+        out.push(("missing", text));
+    }
+    out.extend(comparison.appeared.iter().map(|key| ("new", key.clone())));
+    out
+}

@@ -1,0 +1,129 @@
+//! The formats for other tools, and what is told of a baseline, against snapshots.
+
+use gpuprof_model::run::{ConfigurationResult, Run};
+use gpuprof_model::threshold::Threshold;
+
+use super::tests::{emulator_run, gpu_run, troubled_run, written};
+use super::*;
+use crate::commands::gate::rejudge;
+use crate::compare::against::{Against, Scope};
+use crate::compare::collect::finished;
+use crate::compare::fixture::{gpu_pass, point};
+
+/// `run` held against `baseline` by the conditions.
+fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
+    let against = Against {
+        name: "main".into(),
+        run: Ok(baseline),
+        across_devices: false,
+        scope: Scope::whole(),
+    };
+    let thresholds: Vec<Threshold> =
+        conditions.iter().map(|text| Threshold::parse(text).unwrap()).collect();
+    rejudge(run, &thresholds, &against)
+}
+
+/// Counters that got worse at one configuration, one that vanished, one that is new.
+fn regressed() -> Run {
+    let mut run = emulator_run();
+    let rows = &mut run.series[0].configurations;
+    for (at, factor) in [(0, 1.5), (1, 2.0), (2, 0.5)] {
+        for name in ["load_sectors_per_request", "ptx_instructions"] {
+            let metric = rows[at].metrics.get_mut(name).unwrap();
+            metric.value = metric.value.clone().map(|value| value * factor);
+        }
+    }
+    let mut baseline = emulator_run();
+    let gone = baseline.series[0].clone();
+    baseline.series[0].configurations.remove(3);
+    baseline.series.push(gone);
+    baseline.series[1].id.kernel = "removed".into();
+    baseline.provenance.kernel_toolchain = Some("rustc 1.94.0".into());
+    compared(baseline, run, &[])
+}
+
+fn timed(factor: f64) -> Run {
+    let mut run = gpu_run();
+    let row = |block: u64, base: f64| -> ConfigurationResult {
+        let passes: Vec<_> = [1.0, 1.001, 0.999, 1.0005]
+            .map(|place| {
+                let samples: Vec<f64> =
+                    (0..5).map(|i| base * place * factor + 32.0 * f64::from(i)).collect();
+                gpu_pass(block, 1 << 26, &samples)
+            })
+            .into();
+        finished(point(block, 1 << 26), &passes)
+    };
+    run.series[0].configurations = vec![row(64, 262_000.0), row(256, 191_000.0)];
+    run
+}
+
+#[test]
+fn the_table_of_a_run_that_got_worse_than_its_baseline() {
+    insta::assert_snapshot!(written(&Table { colour: false, width: None }, &regressed()));
+}
+
+#[test]
+fn the_markdown_of_a_run_that_got_worse_than_its_baseline() {
+    insta::assert_snapshot!(written(&Markdown, &regressed()));
+}
+
+#[test]
+fn the_table_of_times_against_a_baseline() {
+    let conditions = [
+        "every duration <= baseline + 2%",
+        "warn every throughput >= baseline - 1%",
+        "on \"A100\" every duration <= 1 ms",
+    ];
+    let run = compared(timed(1.0), timed(1.03), &conditions);
+    insta::assert_snapshot!(written(&Table { colour: false, width: None }, &run));
+}
+
+#[test]
+fn the_table_of_a_run_on_another_device_than_its_baseline() {
+    let run = compared(gpu_run(), emulator_run(), &["ptx_instructions <= baseline"]);
+    insta::assert_snapshot!(written(&Table { colour: false, width: None }, &run));
+}
+
+#[test]
+fn the_junit_of_a_run_that_got_worse_than_its_baseline() {
+    insta::assert_snapshot!(written(&Junit, &regressed()));
+}
+
+#[test]
+fn the_junit_of_a_troubled_run() {
+    insta::assert_snapshot!(written(&Junit, &troubled_run()));
+}
+
+#[test]
+fn the_github_annotations_of_a_run_that_got_worse_than_its_baseline() {
+    insta::assert_snapshot!(written(&GithubAnnotations, &regressed()));
+}
+
+#[test]
+fn the_github_annotations_of_a_troubled_run() {
+    let text = written(&GithubAnnotations, &troubled_run());
+    for line in text.lines() {
+        assert!(line.starts_with("::error ") || line.starts_with("::warning "), "{line}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_bencher_metric_format_of_a_gpu_run() {
+    insta::assert_snapshot!(written(&Bmf, &gpu_run()));
+}
+
+#[test]
+fn the_github_action_benchmark_of_a_gpu_run() {
+    insta::assert_snapshot!(written(&GithubActionBenchmark, &gpu_run()));
+}
+
+#[test]
+fn a_run_against_itself_is_the_same_everywhere() {
+    for run in [gpu_run(), emulator_run()] {
+        let judged = compared(run.clone(), run, &[]);
+        let text = written(&Table { colour: false, width: None }, &judged);
+        assert!(!text.contains("FAIL") && !text.contains("worse"), "{text}");
+    }
+}

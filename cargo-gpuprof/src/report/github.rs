@@ -1,0 +1,68 @@
+//! GitHub annotations: workflow commands that put what went wrong at the annotated kernel's line.
+//!
+//! Comes in: a run. Goes out: one `::error`, `::warning` or `::notice` line each; nothing for what
+//! passed. The escapes are those of GitHub's own toolkit (`packages/core/src/command.ts`).
+
+use std::io::{self, Write};
+
+use gpuprof_model::run::{Run, Status};
+use gpuprof_model::threshold::Severity;
+use gpuprof_model::verdict::Verdict;
+
+use super::Report;
+use super::table::evidence;
+
+/// GitHub workflow commands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GithubAnnotations;
+
+impl Report for GithubAnnotations {
+    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for series in &run.series {
+            let place = format!("file={},line={},", property(&series.file), series.line);
+            for row in &series.configurations {
+                if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
+                    let title = format!("{} {}", series.id.kernel, row.status.word());
+                    let message = format!("{}: {reason}", row.configuration);
+                    annotation("error", &place, &title, &message, out)?;
+                }
+            }
+            for judgement in &series.judgements {
+                let level = match (judgement.verdict, judgement.severity) {
+                    (Verdict::Pass, _) => continue,
+                    (Verdict::Improved, _) => "notice",
+                    (Verdict::Fail, Severity::Hard) => "error",
+                    _ => "warning",
+                };
+                let title = format!("{} {}", series.id.kernel, judgement.verdict);
+                let message = format!("{}: {}", judgement.threshold, evidence(judgement));
+                annotation(level, &place, &title, &message, out)?;
+            }
+        }
+        if let Some(comparison) = &run.comparison {
+            for key in &comparison.vanished {
+                let message = format!("{key} is in the baseline and not in this run");
+                annotation("warning", "", "missing", &message, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn annotation(
+    level: &str,
+    place: &str,
+    title: &str,
+    message: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "::{level} {place}title={}::{}", property(title), escaped(message))
+}
+
+fn escaped(text: &str) -> String {
+    text.trim_end().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    escaped(text).replace(':', "%3A").replace(',', "%2C")
+}

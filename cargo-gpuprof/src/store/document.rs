@@ -1,0 +1,237 @@
+//! Stored runs: found by name, read with suspicion.
+//!
+//! Comes in: what a user calls a run, or a file. Goes out: the run, or an error with the path and the
+//! byte at which the file stops being one. What must stay true: a torn file is never half a run, and a
+//! file of a newer schema is refused by its number, not by a field that is not known.
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, SCHEMA_VERSION};
+use gpuprof_model::suggest::did_you_mean;
+use serde::Deserialize;
+
+use crate::error::{Failure, Result};
+
+/// A stored file larger than this is no run of ours.
+const MAX_BYTES: u64 = 1 << 30;
+
+fn wrong(message: String) -> Failure {
+    Failure::new(ExitCode::Configuration, message)
+}
+
+/// Reads the run document at `path`.
+///
+/// # Errors
+/// It cannot be read, or is no run document (exit code 96), with the byte where that shows.
+pub fn read(path: &Utf8Path) -> Result<Run> {
+    let size = fs::metadata(path).map_err(|e| wrong(format!("cannot read {path}: {e}")))?.len();
+    if size > MAX_BYTES {
+        return Err(wrong(format!(
+            "{path} has {size} bytes, more than any run (at most {MAX_BYTES})"
+        )));
+    }
+    let bytes = fs::read(path).map_err(|e| wrong(format!("cannot read {path}: {e}")))?;
+    parse(&bytes, path)
+}
+
+/// Reads the run document in `bytes`, which came from `path`.
+///
+/// # Errors
+/// It is no run document (exit code 96), with the byte where that shows.
+pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema_version: u32,
+    }
+    let at = |error: serde_json::Error| {
+        let byte = byte_of(bytes, &error);
+        let end = if byte >= bytes.len() { "; the file ends there" } else { "" };
+        wrong(format!("{path} is no run document: byte {byte}: {error}{end}"))
+    };
+    let Versioned { schema_version } = serde_json::from_slice(bytes).map_err(at)?;
+    if schema_version > SCHEMA_VERSION {
+        return Err(wrong(format!(
+            "{path} has schema {schema_version}, and this cargo-gpuprof reads up to {SCHEMA_VERSION}; a newer one reads it"
+        )));
+    }
+    let run: Run = serde_json::from_slice(bytes).map_err(at)?;
+    for series in &run.series {
+        let mut keys = std::collections::BTreeSet::new();
+        for row in &series.configurations {
+            if !keys.insert(row.configuration.to_string()) {
+                let (id, key) = (&series.id, &row.configuration);
+                return Err(wrong(format!("{path} holds {id}/{key} twice")));
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// The offset of the byte at which `error` was found in `bytes`.
+pub(super) fn byte_of(bytes: &[u8], error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        return bytes.len();
+    }
+    let before: usize = bytes
+        .split_inclusive(|&b| b == b'\n')
+        .take(error.line().saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum();
+    (before + error.column().saturating_sub(1)).min(bytes.len())
+}
+
+/// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one.
+///
+/// # Errors
+/// Nothing, or more than one, has the name (exit code 2); the file is no run (exit code 96).
+pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
+    let path = Utf8Path::new(text);
+    if path.is_file() {
+        return read(path);
+    }
+    if path.join("run.json").is_file() {
+        return read(&path.join("run.json"));
+    }
+    read(&folder(target_directory, text, "run.json")?.join("run.json"))
+}
+
+/// The folder of the run that `text` names and that holds `file`.
+///
+/// # Errors
+/// Nothing, or more than one, has the name (exit code 2).
+pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf> {
+    let runs = target_directory.join("gpuprof/runs");
+    let mut ids: Vec<String> = fs::read_dir(&runs)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|id| runs.join(id).join(file).is_file())
+        .collect();
+    ids.sort();
+    let chosen = match text {
+        "latest" => ids.last(),
+        _ => match ids.iter().filter(|id| id.starts_with(text)).collect::<Vec<_>>().as_slice() {
+            [one] => Some(*one),
+            several if several.len() > 1 => {
+                let all: Vec<&str> = several.iter().map(|id| id.as_str()).collect();
+                return Err(Failure::usage(format!(
+                    "`{text}` is the beginning of several runs: {}",
+                    all.join(", ")
+                )));
+            }
+            _ => None,
+        },
+    };
+    chosen.map(|id| runs.join(id)).ok_or_else(|| {
+        let near = did_you_mean(text, ids.iter().map(String::as_str)).unwrap_or_else(|| match ids
+            .last()
+        {
+            Some(last) => format!("the last one is {last}"),
+            None => format!("there are none below {runs}"),
+        });
+        Failure::usage(format!("no file and no run is called `{text}`: {near}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpuprof_model::run::Provenance;
+    use proptest::prelude::*;
+
+    fn run(id: &str) -> Run {
+        Run {
+            schema_version: SCHEMA_VERSION,
+            id: id.into(),
+            provenance: Provenance::default(),
+            series: Vec::new(),
+            comparison: None,
+        }
+    }
+
+    fn target(ids: &[&str]) -> (tempfile::TempDir, Utf8PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+        for id in ids {
+            let runs = path.join("gpuprof/runs").join(id);
+            fs::create_dir_all(&runs).unwrap();
+            fs::write(runs.join("run.json"), serde_json::to_vec(&run(id)).unwrap()).unwrap();
+        }
+        (folder, path)
+    }
+
+    #[test]
+    fn a_run_is_found_by_name_beginning_or_file() {
+        let (_keep, target) = target(&["20251121T01-1", "20251121T02-7", "20251122T01-1"]);
+        for (text, id) in [
+            ("latest", "20251122T01-1"),
+            ("20251121T02-7", "20251121T02-7"),
+            ("20251122", "20251122T01-1"),
+        ] {
+            assert_eq!(find(&target, text).unwrap().id, id);
+        }
+        let file = target.join("gpuprof/runs/20251121T01-1/run.json");
+        assert_eq!(find(&target, file.as_str()).unwrap().id, "20251121T01-1");
+        let several = find(&target, "20251121").unwrap_err();
+        assert_eq!(several.code, ExitCode::Usage);
+        assert_eq!(
+            several.message,
+            "`20251121` is the beginning of several runs: 20251121T01-1, 20251121T02-7"
+        );
+        let none = find(&target, "zzz").unwrap_err();
+        assert_eq!(
+            none.message,
+            "no file and no run is called `zzz`: the last one is 20251122T01-1"
+        );
+    }
+
+    #[test]
+    fn a_torn_file_is_refused_with_its_path_and_byte() {
+        let bytes = serde_json::to_vec_pretty(&run("x")).unwrap();
+        let path = Utf8Path::new("b.json");
+        for end in 0..bytes.len() {
+            let failure = parse(&bytes[..end], path).unwrap_err();
+            assert_eq!(failure.code, ExitCode::Configuration);
+            assert!(
+                failure.message.starts_with("b.json is no run document: byte "),
+                "{}",
+                failure.message
+            );
+        }
+        let failure = parse(&bytes[..30], path).unwrap_err();
+        assert!(failure.message.contains("; the file ends there"), "{}", failure.message);
+    }
+
+    #[test]
+    fn hostile_files_are_refused() {
+        let path = Utf8Path::new("b.json");
+        let deep = "[".repeat(100_000);
+        for text in ["", "null", "{}", "\0\0\0\0", deep.as_str(), r#"{"schema_version":-1}"#] {
+            assert_eq!(parse(text.as_bytes(), path).unwrap_err().code, ExitCode::Configuration);
+        }
+        let newer = parse(br#"{"schema_version":99,"what":"ever"}"#, path).unwrap_err();
+        assert_eq!(
+            newer.message,
+            "b.json has schema 99, and this cargo-gpuprof reads up to 1; a newer one reads it"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes, Utf8Path::new("x"));
+        }
+
+        #[test]
+        fn a_changed_byte_is_read_or_refused(at in 0..400_usize, byte: u8) {
+            let mut bytes = serde_json::to_vec_pretty(&run("x")).unwrap();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            if let Err(failure) = parse(&bytes, Utf8Path::new("x")) {
+                prop_assert_eq!(failure.code, ExitCode::Configuration);
+            }
+        }
+    }
+}
