@@ -17,4 +17,5 @@ pub mod error;
 pub mod execute;
 pub mod plan;
 pub mod report;
+pub mod schedule;
 pub mod store;

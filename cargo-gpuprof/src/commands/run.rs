@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use gpuprof_model::protocol::Sampling;
+use gpuprof_model::protocol::{DriverProbe, Sampling};
 use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION};
 
 use super::Source;
@@ -24,15 +24,17 @@ use super::source::Kernels;
 use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, MessageFormat, RunOptions};
 use crate::compare::against::{Against, Scope};
-use crate::config::Config;
+use crate::config::{Config, Interleave};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
 use crate::plan::{self, PlannedSeries, Selection};
 use crate::report::json_lines::Event;
 use crate::report::{Report, Table};
+use crate::schedule;
 use crate::store::baseline::{self, Baselines};
-use crate::store::{self, RunFolder};
+use crate::store::journal::{self, Journal, Made, Replayed};
+use crate::store::{self, RunFolder, document};
 use counters::CounterSetup;
 use exports::Exports;
 use sweep::Sweep;
@@ -71,7 +73,13 @@ pub fn run(
         options,
         Utf8Path::from_path(unpack_folder.path()).expect("temporary paths are UTF-8"),
     )?;
-    let folder = RunFolder::create(&source.target_directory)?;
+    let folder = match &options.gate.resume {
+        None => RunFolder::create(&source.target_directory)?,
+        Some(text) => {
+            let path = document::folder(&source.target_directory, text, journal::FILE)?;
+            RunFolder::reopen(&path)?
+        }
+    };
     let passes = folder.passes();
     let process = |emulator_folder, timeout| HarnessProcess {
         folder: &passes,
@@ -92,8 +100,16 @@ pub fn run(
         .map(|planned| check(planned, &layers, options))
         .collect::<Result<Vec<_>>>()?;
     let probe = process(None, DISCOVERY_TIMEOUT);
-    let emulated =
-        backend::is_emulated(options.backend, || discover::probe(&probe, &source.harnesses[0]))?;
+    let mut device = None;
+    let emulated = backend::is_emulated(options.backend, || {
+        let found = discover::probe(&probe, &source.harnesses[0])?;
+        if let DriverProbe::Devices(devices) = &found {
+            device = devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version));
+        }
+        Ok(found)
+    })?;
+    // Counts are exact: no drift can pick a winner among them.
+    let order = if emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if emulated { 1 } else { settings.repeat.value };
     let setup = if emulated {
         CounterSetup::NotNeeded
@@ -134,6 +150,17 @@ pub fn run(
         series: Vec::new(),
         comparison: None,
     };
+    run.provenance.order = schedule::described(order);
+    let counters = execution.counters.iter().flat_map(|c| c.metrics.clone()).collect();
+    let made = made(&run, &checked, &source, (device, repeat, counters));
+    let (journal, replayed) = match &options.gate.resume {
+        None => (Journal::begin(&folder.path, &made)?, Replayed::default()),
+        Some(_) => {
+            let (journal, replayed) = Journal::resume(&folder.path, &made)?;
+            eprintln!("gpuprof: resuming {}: {} passes are done", folder.id, replayed.len());
+            (journal, replayed)
+        }
+    };
     let json = options.output.message_format == MessageFormat::Json;
     let mut sweep = Sweep {
         execution: &execution,
@@ -142,6 +169,9 @@ pub fn run(
         quiet: options.output.quiet,
         setup: &setup,
         against: against.as_ref(),
+        order,
+        journal,
+        replayed,
     };
     let swept = sweep.run(&checked, &mut run, out);
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
@@ -206,6 +236,36 @@ fn plan(
     };
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     plan::plan(flat, &selection)
+}
+
+/// What the run is made of, for its journal.
+fn made(
+    run: &Run,
+    checked: &[Checked],
+    source: &Source,
+    (device, repeat, counters): (Option<(String, String, u32)>, u32, Vec<String>),
+) -> Made {
+    let series = |checked: &Checked| {
+        let PlannedSeries { series, configurations, .. } = &checked.planned;
+        let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
+        (series.id.to_string(), series.axes.clone(), store::sha256(keys.join("\n").as_bytes()))
+    };
+    let harness = |harness: &crate::build::host::Harness| {
+        let key = format!("{}::{}", harness.package, harness.target);
+        (key, store::sha256_of(&harness.executable).unwrap_or_default())
+    };
+    Made {
+        tool_version: run.provenance.tool_version.clone(),
+        kernels: run.provenance.ptx_sha256.clone(),
+        harnesses: source.harnesses.iter().map(harness).collect(),
+        series: checked.iter().map(series).collect(),
+        device,
+        backend: run.provenance.backend.clone(),
+        cache_control: run.provenance.cache_control.clone(),
+        order: run.provenance.order.clone(),
+        repeat,
+        counters,
+    }
 }
 
 /// The baseline that the run is held against, read before anything runs.

@@ -7,5 +7,5 @@ mod process;
 
 pub use counters::Counters;
 pub use interrupt::Interrupt;
-pub use pass::{ConfigurationOutcome, Execution};
+pub use pass::Execution;
 pub use process::{Ended, HarnessProcess, Running, Stderr};

@@ -35,53 +35,51 @@ pub struct Execution<'a> {
     pub counters: Option<Counters>,
 }
 
-/// How a configuration ended.
-#[derive(Debug)]
-pub enum ConfigurationOutcome {
-    /// All its passes ran to their end.
-    Finished(Vec<PassResult>),
-    /// It did not finish.
-    Unfinished(Status),
-}
-
 impl Execution<'_> {
-    /// Runs every pass of one configuration. `name` is unique in the run and names its files.
+    /// Runs one timed pass of a configuration. `name` is unique in the run and names its files.
     ///
     /// # Errors
-    /// Requests that cannot be written or processes that cannot be started at all.
-    pub fn configuration(
+    /// A request that cannot be written or a process that cannot be started at all. The inner error is
+    /// what a pass that went wrong makes of the configuration.
+    pub fn timed(
         &self,
         name: &str,
         harness: &Harness,
         series: &SeriesId,
         configuration: &Configuration,
-    ) -> Result<ConfigurationOutcome> {
-        let mut results = Vec::new();
-        for repeat in 0..self.repeat {
-            let request = MeasureRequest {
-                kernel: series.kernel.clone(),
-                configuration: configuration.clone(),
-                modules: self.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect(),
-                emulated: self.emulated,
-                repeat,
-                verify: self.verify && repeat == 0,
-                sampling: self.sampling.clone(),
-                counters: None,
-            };
-            let body = RequestBody::Measure(Box::new(request));
-            let ended = self.process.ask_as(&format!("{name}-pass-0-{repeat}"), harness, body)?;
-            match judge(ended, harness) {
-                Ok(result) => results.push(result),
-                Err(status) => return Ok(ConfigurationOutcome::Unfinished(status)),
-            }
+        repeat: u32,
+    ) -> Result<Result<PassResult, Status>> {
+        let request = MeasureRequest {
+            kernel: series.kernel.clone(),
+            configuration: configuration.clone(),
+            modules: self.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect(),
+            emulated: self.emulated,
+            repeat,
+            verify: self.verify && repeat == 0,
+            sampling: self.sampling.clone(),
+            counters: None,
+        };
+        let body = RequestBody::Measure(Box::new(request));
+        let ended = self.process.ask_as(&format!("{name}-pass-0-{repeat}"), harness, body)?;
+        Ok(judge(ended, harness))
+    }
+
+    /// Collects the counters of a configuration whose timed passes are `results`, into them.
+    ///
+    /// # Errors
+    /// As [`Execution::timed`].
+    pub fn counted(
+        &self,
+        name: &str,
+        harness: &Harness,
+        series: &SeriesId,
+        configuration: &Configuration,
+        results: &mut [PassResult],
+    ) -> Result<Result<(), Status>> {
+        match &self.counters {
+            Some(counters) => counters.collect(self, name, harness, series, configuration, results),
+            None => Ok(Ok(())),
         }
-        if let Some(counters) = &self.counters
-            && let Err(status) =
-                counters.collect(self, name, harness, series, configuration, &mut results)?
-        {
-            return Ok(ConfigurationOutcome::Unfinished(status));
-        }
-        Ok(ConfigurationOutcome::Finished(results))
     }
 }
 

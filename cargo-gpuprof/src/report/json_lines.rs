@@ -3,6 +3,7 @@
 //! Comes in: events as they happen, or a whole run. Goes out: for each event one line, written at
 //! once, so that readers of a pipe never see half of one. The order is `run-started`, then for each
 //! series its `configuration-finished`, `threshold-judged` and `series-finished`, then `run-finished`.
+//! Where passes run in rounds, configurations of all series finish in the order of the last round.
 //! Readers must ignore reasons and fields that they do not know.
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod document;
+pub mod journal;
 
 use std::fs;
 use std::io;
@@ -89,6 +90,17 @@ impl RunFolder {
         Ok(Self { id, path })
     }
 
+    /// The folder of a run that is resumed.
+    ///
+    /// # Errors
+    /// It cannot be written (exit code 110).
+    pub fn reopen(path: &Utf8Path) -> Result<Self> {
+        let failed = |e: io::Error| Failure::output(path.as_std_path(), &e);
+        fs::create_dir_all(path.join("passes")).map_err(failed)?;
+        let path = path.canonicalize_utf8().map_err(failed)?;
+        Ok(Self { id: path.file_name().unwrap_or_default().to_owned(), path })
+    }
+
     /// Where the passes keep their requests, replies and outputs.
     pub fn passes(&self) -> Utf8PathBuf {
         self.path.join("passes")
@@ -157,6 +169,11 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
         }
     };
     write().map_err(|e| Failure::output(folder.as_std_path(), &e))
+}
+
+/// The SHA-256 of some bytes in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// The SHA-256 of a file in hexadecimal; `None` where it cannot be read.

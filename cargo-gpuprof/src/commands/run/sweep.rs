@@ -1,7 +1,9 @@
-//! The sweep: every configuration of every series, one after the other.
+//! The sweep: every pass of every configuration, in the order of the schedule.
 //!
-//! Comes in: checked series. Goes out: a run that holds a result for every planned configuration,
-//! also for those that an interrupt kept from running. Events are written as things happen.
+//! Comes in: checked series, and what a resumed run's journal holds. Goes out: a run that holds a result
+//! for every planned configuration, also for those that an interrupt kept from running. Every pass that
+//! ended is in the journal before the next one starts. Events are written as things happen: a
+//! configuration is told when its last pass has ended, and a series when its last configuration has.
 
 use std::io::Write;
 
@@ -15,9 +17,12 @@ use crate::build::host::Harness;
 use crate::commands::gate;
 use crate::compare::against::Against;
 use crate::compare::{collect, columns};
+use crate::config::Interleave;
 use crate::error::{Failure, Result};
-use crate::execute::{ConfigurationOutcome, Execution};
+use crate::execute::Execution;
 use crate::report::json_lines::Event;
+use crate::schedule::{Step, schedule};
+use crate::store::journal::{Journal, Replayed};
 
 /// What a sweep needs.
 pub(super) struct Sweep<'a> {
@@ -27,6 +32,20 @@ pub(super) struct Sweep<'a> {
     pub(super) quiet: bool,
     pub(super) setup: &'a CounterSetup,
     pub(super) against: Option<&'a Against>,
+    pub(super) order: Interleave,
+    pub(super) journal: Journal,
+    pub(super) replayed: Replayed,
+}
+
+/// How far a configuration is.
+#[derive(Debug, Default)]
+struct State {
+    /// What its passes found.
+    passes: Vec<PassResult>,
+    /// What it came to, until its series is finished.
+    result: Option<ConfigurationResult>,
+    /// Whether it has come to something.
+    done: bool,
 }
 
 impl Sweep<'_> {
@@ -40,71 +59,120 @@ impl Sweep<'_> {
         run: &mut Run,
         out: &mut impl Write,
     ) -> Result<()> {
-        let total = checked.iter().map(|c| c.planned.configurations.len()).sum();
+        let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
+        let total = counts.iter().sum();
         let mut progress = Progress::new(total, self.quiet);
         self.event(&Event::run_started(&run.id, &run.provenance, checked.len(), total), out)?;
+        let mut state: Vec<Vec<State>> =
+            counts.iter().map(|&count| (0..count).map(|_| State::default()).collect()).collect();
+        let mut left = counts.clone();
+        let mut finished: Vec<Option<SeriesResult>> = checked.iter().map(|_| None).collect();
         let mut trouble = Ok(());
-        for (position, series) in checked.iter().enumerate() {
-            let mut results = Vec::new();
-            for index in 0..series.planned.configurations.len() {
-                let result = match &trouble {
-                    Ok(()) => self.one(series, position, index, run, &mut progress),
-                    Err(failure) => Ok(skipped(series, index, failure)),
-                };
-                let result = result.unwrap_or_else(|failure| {
-                    let skipped = skipped(series, index, &failure);
-                    trouble = Err(failure);
-                    skipped
-                });
-                let event = Event::configuration_finished(&series.planned.series.id, &result);
-                if let Err(failure) = self.event(&event, out) {
+        for step in schedule(&counts, self.execution.repeat, self.order) {
+            let (at, index) = (step.series, step.configuration);
+            let series = &checked[at];
+            if state[at][index].done {
+                continue;
+            }
+            let key =
+                format!("{}/{}", series.planned.series.id, series.planned.configurations[index]);
+            progress.start(&key);
+            let ran = match &trouble {
+                Ok(()) => self.step(series, step, &mut state[at][index]),
+                Err(failure) => Ok(Some(skipped(series, index, failure))),
+            };
+            let result = ran.unwrap_or_else(|failure| {
+                let skipped = skipped(series, index, &failure);
+                trouble = Err(failure);
+                Some(skipped)
+            });
+            let Some(result) = result else { continue };
+            if run.provenance.device.is_none() {
+                run.provenance.device = state[at][index].passes.first().map(|p| p.device.clone());
+            }
+            if !matches!(result.status, Status::Skipped { .. }) {
+                progress.end(&key, &result);
+            }
+            let event = Event::configuration_finished(&series.planned.series.id, &result);
+            if let Err(failure) = self.event(&event, out) {
+                trouble = trouble.and(Err(failure));
+            }
+            state[at][index] = State { result: Some(result), done: true, ..State::default() };
+            left[at] -= 1;
+            if left[at] == 0 {
+                let results =
+                    state[at].iter_mut().filter_map(|state| state.result.take()).collect();
+                let series = self.finish(series, results, run);
+                if let Err(failure) = self.told(&series, out) {
                     trouble = trouble.and(Err(failure));
                 }
-                results.push(result);
+                finished[at] = Some(series);
             }
-            let finished = self.finish(series, results, run);
-            for judgement in &finished.judgements {
-                self.event(&Event::threshold_judged(&finished.id, judgement), out)?;
-            }
-            self.event(&Event::series_finished(&finished), out)?;
-            run.series.push(finished);
         }
+        run.series.extend(finished.into_iter().flatten());
         trouble
     }
 
-    fn one(
-        &self,
+    /// Runs one step; the result where that was the configuration's last one.
+    fn step(
+        &mut self,
         series: &Checked,
-        position: usize,
-        index: usize,
-        run: &mut Run,
-        progress: &mut Progress,
-    ) -> Result<ConfigurationResult> {
+        step: Step,
+        state: &mut State,
+    ) -> Result<Option<ConfigurationResult>> {
         let planned = &series.planned;
-        let configuration = &planned.configurations[index];
-        if self.execution.process.interrupt.signal().is_some() {
-            let reason = "the run was interrupted".to_owned();
-            return Ok(collect::unfinished(configuration.clone(), Status::Skipped { reason }));
+        let configuration = &planned.configurations[step.configuration];
+        let unfinished = |status| Some(collect::unfinished(configuration.clone(), status));
+        if let Some(status) = self.replayed.ended(step.series, step.configuration) {
+            return Ok(unfinished(status.clone()));
         }
         let id = &planned.series.id;
-        let key = format!("{id}/{configuration}");
-        progress.start(&key);
-        let name = format!("{position:03}-{}-{index:05}", id.kernel);
+        let name = format!("{:03}-{}-{:05}", step.series, id.kernel, step.configuration);
         let harness = &self.harnesses[planned.harness];
-        let result = match self.execution.configuration(&name, harness, id, configuration)? {
-            ConfigurationOutcome::Finished(mut passes) => {
-                self.explain_missing_counters(&mut passes);
-                if run.provenance.device.is_none() {
-                    run.provenance.device = passes.first().map(|pass| pass.device.clone());
+        let interrupted = || self.execution.process.interrupt.signal().is_some();
+        let skipped = || Status::Skipped { reason: "the run was interrupted".to_owned() };
+        match self.replayed.pass(step) {
+            Some(pass) => state.passes.push(pass.clone()),
+            None if interrupted() => return Ok(unfinished(skipped())),
+            None => match self.execution.timed(&name, harness, id, configuration, step.repeat)? {
+                Ok(pass) => {
+                    self.journal.pass(step, &pass)?;
+                    state.passes.push(pass);
                 }
-                collect::finished(configuration.clone(), &passes)
+                Err(status) => {
+                    self.journal.ended(step, &status)?;
+                    return Ok(unfinished(status));
+                }
+            },
+        }
+        if state.passes.len() < self.execution.repeat as usize {
+            return Ok(None);
+        }
+        match self.replayed.counters(step.series, step.configuration) {
+            Some(hardware) => state.passes.iter_mut().for_each(|p| p.hardware.clone_from(hardware)),
+            None if self.execution.counters.is_none() => {}
+            None if interrupted() => return Ok(unfinished(skipped())),
+            None => {
+                let counted =
+                    self.execution.counted(&name, harness, id, configuration, &mut state.passes)?;
+                if let Err(status) = counted {
+                    self.journal.ended(step, &status)?;
+                    return Ok(unfinished(status));
+                }
+                if let Some(pass) = state.passes.first() {
+                    self.journal.counters(step, pass)?;
+                }
             }
-            ConfigurationOutcome::Unfinished(status) => {
-                collect::unfinished(configuration.clone(), status)
-            }
-        };
-        progress.end(&key, &result);
-        Ok(result)
+        }
+        self.explain_missing_counters(&mut state.passes);
+        Ok(Some(collect::finished(configuration.clone(), &state.passes)))
+    }
+
+    fn told(&self, series: &SeriesResult, out: &mut impl Write) -> Result<()> {
+        for judgement in &series.judgements {
+            self.event(&Event::threshold_judged(&series.id, judgement), out)?;
+        }
+        self.event(&Event::series_finished(series), out)
     }
 
     /// Gives every counter that cannot be had on this machine its reason.
