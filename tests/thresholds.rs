@@ -57,7 +57,8 @@ fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_dec
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
-     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12)  [--threshold]
+     FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond)  [--threshold]
+             block=64,stride=4,n=4096: 16 (limit 12, 33.3% beyond)
 
     4 configurations of 1 series: 4 finished; thresholds: 2 passed, 1 failed
 
@@ -71,7 +72,7 @@ fn where_speaks_of_the_configurations_it_names() {
     assert_eq!(held.code, Some(0), "{held:#?}");
     let violated = gated("gather", &["where stride==4 load_sectors_per_request == 8"], &[]);
     assert_eq!(violated.code, Some(100), "{violated:#?}");
-    let line = "FAIL  where stride==4 load_sectors_per_request == 8  16 at block=64,stride=4,n=4096 (limit 8)";
+    let line = "FAIL  where stride==4 load_sectors_per_request == 8  16 at block=64,stride=4,n=4096 (limit 8, 100.0% beyond)";
     assert!(violated.stdout.contains(line), "{}", violated.stdout);
 }
 
@@ -120,7 +121,8 @@ fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
        128  4096                         4
 
      UNAVAILABLE  best duration <= 5 us                the emulator reports no times  [--threshold]
-     FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3)  [--threshold]
+     FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3, 33.3% beyond)  [--threshold]
+                    block=128,n=4096: 4 (limit 3, 33.3% beyond)
 
     2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable
 

@@ -7,6 +7,7 @@
 
 pub mod against;
 pub mod best;
+pub mod calibrate;
 pub mod collect;
 pub mod columns;
 mod derive;

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use cargo_gpuprof::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
-use cargo_gpuprof::commands::{archive, list, metrics, run, show_config, stored};
+use cargo_gpuprof::commands::{archive, calibrate, list, metrics, run, show_config, stored};
 use cargo_gpuprof::error::{Failure, Result};
 use cargo_gpuprof::execute::Interrupt;
 use clap::Parser;
@@ -44,6 +44,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         }
         Some(Command::Baseline(options)) => {
             stored::baseline(&options, screen(Color::Auto), &mut out).map(|()| Code::Success)
+        }
+        Some(Command::Calibrate(options)) => {
+            calibrate::calibrate(&options, screen(Color::Auto), interrupt, &mut out)
         }
         Some(Command::ShowConfig(options)) => {
             show_config::show_config(&options, interrupt, &mut out).map(|()| Code::Success)

@@ -20,6 +20,7 @@ pub const LAUNCH_AXES: [&str; 4] = ["block", "grid", "shared", "cluster"];
 
 /// One value of an axis. Its serde form is its text (`"64"`, `"16x16x1"`, `"f32"`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum AxisValue {
     /// A whole number.
@@ -93,6 +94,7 @@ impl fmt::Display for AxisKind {
 
 /// One named launch parameter with its values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Axis {
     /// The axis name: `block`, `grid`, `shared`, `cluster`, or the user's own.
     pub name: String,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A GPU or its driver.
@@ -35,6 +36,7 @@ impl fmt::Display for Source {
 
 /// One kernel launch, as far as the replay discipline compares it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchRecord {
     /// The kernel's name in its module.
     pub kernel: String,
@@ -48,6 +50,7 @@ pub struct LaunchRecord {
 
 /// Pass 0 on a GPU: un-profiled samples by CUDA events.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// Every sample, in nanoseconds, in the order taken.
     pub samples_ns: Vec<f64>,
@@ -67,6 +70,7 @@ pub struct Timing {
 
 /// What limits how many blocks fit on a multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OccupancyLimiter {
     /// The multiprocessor's warps (or threads).
@@ -113,6 +117,7 @@ pub struct LaunchFacts {
 
 /// The device a pass ran on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceRecord {
     /// The name the driver gives.
     pub name: String,

@@ -15,6 +15,7 @@ use crate::threshold::Severity;
 
 /// The outcome of one threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The condition holds.
@@ -62,6 +63,7 @@ impl fmt::Display for Verdict {
 
 /// A judged threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The threshold as written.
     pub threshold: String,
@@ -109,6 +111,7 @@ impl Judgement {
 
 /// One configuration that violates a threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Violation {
     /// The configuration.
     pub configuration: String,
@@ -129,6 +132,7 @@ pub struct Violation {
 
 /// `verdict.json`: what a run came to, for wrappers that lose exit codes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerdictDocument {
     /// The version of the run document, whose types this shares.
     pub schema_version: u32,
@@ -148,6 +152,7 @@ pub struct VerdictDocument {
 
 /// The judged thresholds of a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesJudgements {
     /// The series.
     pub series: String,

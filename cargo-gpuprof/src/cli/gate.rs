@@ -3,7 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Color, MessageFormat};
+use super::{Color, MessageFormat, RunOptions};
 use crate::config::Interleave;
 
 /// What a run is compared with, and what that may decide.
@@ -183,4 +183,15 @@ pub enum BaselineAction {
         #[arg(long)]
         samples: bool,
     },
+}
+
+/// Options of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateOptions {
+    /// Take this stored run instead of measuring: `latest`, an id or its beginning, or a file
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<String>,
+    /// What to measure.
+    #[command(flatten)]
+    pub run: RunOptions,
 }

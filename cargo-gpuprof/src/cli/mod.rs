@@ -11,8 +11,8 @@ use gpuprof_model::ExitCode;
 
 pub use cargo::CargoOptions;
 pub use gate::{
-    BaselineAction, BaselineOptions, CompareOptions, Format, GateOptions, PlaceOptions,
-    ReportOptions,
+    BaselineAction, BaselineOptions, CalibrateOptions, CompareOptions, Format, GateOptions,
+    PlaceOptions, ReportOptions,
 };
 pub use output::{MessageFormat, OutputOptions};
 pub use run::{Backend, CacheControl, KernelOptions, ReplayMode, RunOptions, SelectionOptions};
@@ -61,6 +61,8 @@ pub enum Command {
     Report(Box<ReportOptions>),
     /// List, show, move and replace baselines.
     Baseline(Box<BaselineOptions>),
+    /// Measure the noise of this machine: one build against itself.
+    Calibrate(Box<CalibrateOptions>),
     /// Show every setting and threshold with the layer it comes from.
     ShowConfig(Box<RunOptions>),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.

@@ -66,6 +66,19 @@ pub fn run(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
+    profile(options, screen, interrupt, out).map(|(code, _)| code)
+}
+
+/// As [`run`], with the run; none with `--dry-run`.
+///
+/// # Errors
+/// As [`run`].
+pub fn profile(
+    options: &RunOptions,
+    screen: Screen,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<(ExitCode, Option<Run>)> {
     let exports = Exports::open(&options.output)?;
     let unpack_folder =
         tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
@@ -117,7 +130,7 @@ pub fn run(
         counters::plan(&checked, options, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
-        return dry_run(&checked, repeat, emulated, &setup, out);
+        return dry_run(&checked, repeat, emulated, &setup, out).map(|code| (code, None));
     }
     let packages: BTreeSet<String> = checked
         .iter()
@@ -185,7 +198,7 @@ pub fn run(
         save_baseline(name, &path, &run, gate)?;
     }
     shown.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
-    Ok(code)
+    Ok((code, Some(run)))
 }
 
 fn open_source(options: &RunOptions, unpack_folder: &Utf8Path) -> Result<Source> {

@@ -27,7 +27,7 @@ use crate::store::{document, write_whole};
 /// The workspace root and the target folder.
 ///
 /// Outside a workspace, as where an archive ran, they are the present folder and `target`.
-fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
+pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
     let cargo = CargoOptions {
         manifest_path: options.manifest_path.clone(),
         target_dir: options.target_dir.clone(),

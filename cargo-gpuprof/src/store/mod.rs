@@ -7,7 +7,7 @@ pub mod document;
 pub mod journal;
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
@@ -35,9 +35,13 @@ pub struct RunFolder {
 /// # Errors
 /// The file system's.
 pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    // A device or a pipe (`/dev/stdout`, `/dev/full`) is written, not replaced by a file of its name.
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fs::File::options().write(true).open(path)?.write_all(bytes);
+    }
     let folder = path.parent().filter(|p| !p.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(without_temporary_name)?;
-    io::Write::write_all(&mut file, bytes)?;
+    file.write_all(bytes)?;
     // Temporary files are private; results are as readable as any other file.
     #[cfg(unix)]
     {

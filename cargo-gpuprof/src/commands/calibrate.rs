@@ -1,0 +1,101 @@
+//! `cargo gpuprof calibrate`: the noise of this machine, from one build held against itself.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::Run;
+
+use super::run::{Screen, profile};
+use super::stored::places;
+use crate::cli::{CalibrateOptions, MessageFormat, PlaceOptions};
+use crate::compare::calibrate::{Calibrated, MIN_SPLIT, SPLITS, calibrate as found_in};
+use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
+use crate::store::document;
+
+/// Processes a configuration, where nothing says otherwise: seven a side.
+const DEFAULT_REPEAT: u32 = 14;
+
+/// Measures, or takes a stored run, and tells what it says of the machine.
+///
+/// # Errors
+/// What keeps a run from starting; a run with too few processes (exit code 106); standard output.
+pub fn calibrate(
+    options: &CalibrateOptions,
+    screen: Screen,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
+    let (run, code) = match &options.from {
+        Some(text) => {
+            let place = PlaceOptions {
+                manifest_path: options.run.cargo.manifest_path.clone(),
+                target_dir: options.run.cargo.target_dir.clone(),
+            };
+            (document::find(&places(&place).1, text)?, ExitCode::Success)
+        }
+        None => {
+            let mut run = options.run.clone();
+            run.repeat = run.repeat.or(std::num::NonZeroU32::new(DEFAULT_REPEAT));
+            run.gate.no_gate = true;
+            let profiled = profile(&run, screen, interrupt, &mut io::sink())?;
+            let Some(run) = profiled.1 else { return Ok(profiled.0) };
+            (run, profiled.0)
+        }
+    };
+    let all = found_in(&run);
+    if all.is_empty() {
+        return Err(Failure::new(ExitCode::NotJudged, too_few(&run)));
+    }
+    let written = match options.run.output.message_format {
+        MessageFormat::Human => human(&run, &all, out),
+        MessageFormat::Json => all.iter().try_for_each(|calibrated| {
+            let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
+            writeln!(out, "{line}")
+        }),
+    };
+    written.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    Ok(code)
+}
+
+fn too_few(run: &Run) -> String {
+    let emulated = run.provenance.device.as_ref().is_some_and(|device| device.emulated);
+    if emulated {
+        return "the emulated driver has no noise: its counts are exact, and no tolerance is needed".into();
+    }
+    format!(
+        "no configuration of run {} has a noisy metric from at least {MIN_SPLIT} processes (--repeat {DEFAULT_REPEAT})",
+        run.id
+    )
+}
+
+fn human(run: &Run, all: &[Calibrated], out: &mut impl Write) -> io::Result<()> {
+    let device = run.provenance.device.as_ref().map_or("no device", |device| device.name.as_str());
+    writeln!(out, "{device}, run {}\n", run.id)?;
+    let width = all.iter().map(|c| c.metric.len()).max().unwrap_or(0).max("metric".len());
+    writeln!(
+        out,
+        "{:width$}  noise (median, worst)  seen with 95%  false alarms  proposed",
+        "metric"
+    )?;
+    for found in all {
+        let (median, worst) = found.noise_percent;
+        writeln!(
+            out,
+            "{:width$}  {:>9.2}%, {:>8.2}%  {:>12.2}%  {:>11.2}%  {}",
+            found.metric,
+            median,
+            worst,
+            found.visible_percent,
+            found.false_alarms_percent,
+            found.proposed
+        )?;
+    }
+    let (configurations, processes) = (all[0].configurations, all[0].processes);
+    writeln!(
+        out,
+        "\n{configurations} configurations in {processes} processes each, split in halves {SPLITS} times. Noise is that of one session: \
+         days apart it is larger, so compare runs of one job"
+    )
+}

@@ -1,0 +1,196 @@
+//! Calibration: how noisy a machine is, from one build held against itself.
+//!
+//! Comes in: a run whose configurations were timed in many processes. Goes out: for each noisy metric
+//! the noise between processes, how often the gate would have raised a false alarm, and the tolerance
+//! that it can keep. Each configuration's processes are split at random into two halves, again and
+//! again, and each half is judged against the other: there is no difference, so every failure is false.
+//!
+//! The smallest change that a gate sees with 95 % is `(t₀.₉₉₅ + t₀.₉₅) s √(2/n)` for n processes a side
+//! (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
+
+use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::two_sample::{self, MIN_PROCESSES, SIGNIFICANCE};
+use crate::schedule::{SplitMix, shuffle};
+
+/// How often each configuration is split.
+pub const SPLITS: usize = 200;
+
+/// The fewest processes a configuration needs.
+pub const MIN_SPLIT: usize = 2 * MIN_PROCESSES;
+
+/// What was found of one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// The metric.
+    pub metric: String,
+    /// Configurations that had enough processes.
+    pub configurations: usize,
+    /// The fewest processes of one.
+    pub processes: usize,
+    /// The standard deviation between processes in percent of their mean: the median over
+    /// configurations, and the largest.
+    pub noise_percent: (f64, f64),
+    /// The smallest change seen with 95 % at this many processes on either side, in percent: of the
+    /// noisiest configuration.
+    pub visible_percent: f64,
+    /// Failures among all splits, in percent, with the proposed tolerance.
+    pub false_alarms_percent: f64,
+    /// The threshold that this machine can keep.
+    pub proposed: String,
+}
+
+/// Calibrates every noisy metric that `run` shows; none where no configuration has enough processes.
+pub fn calibrate(run: &Run) -> Vec<Calibrated> {
+    let mut names: Vec<&String> = Vec::new();
+    for name in run.series.iter().flat_map(|series| &series.columns) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().filter_map(|name| metric(run, name)).collect()
+}
+
+fn metric(run: &Run, name: &str) -> Option<Calibrated> {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let of_row = |row: &ConfigurationResult| -> Option<(Direction, Vec<f64>)> {
+        let finished = row.status == Status::Finished;
+        let result: &MetricResult = row.metrics.get(name).filter(|_| finished)?;
+        let values: Vec<f64> = result.processes.iter().map(|p| p.median).collect();
+        let enough = result.class == Class::Noisy && values.len() >= MIN_SPLIT;
+        enough.then_some((result.direction, values))
+    };
+    let measured: Vec<(Direction, Vec<f64>)> = rows.filter_map(of_row).collect();
+    let direction = measured.first()?.0;
+    let mut noise: Vec<f64> = measured.iter().map(|(_, values)| noise_percent(values)).collect();
+    noise.sort_by(f64::total_cmp);
+    let processes = measured.iter().map(|(_, values)| values.len()).min()?;
+    let largest = *noise.last()?;
+    let visible_percent = visible(largest, processes);
+    // Half percents read well, and no gate should ask for less than one.
+    let tolerance = (2.0 * visible_percent).ceil().max(1.0) / 2.0;
+    let mut random = SplitMix(crate::schedule::SEED);
+    let alarms: usize = measured
+        .iter()
+        .map(|(_, values)| false_alarms(values, direction, tolerance, &mut random))
+        .sum();
+    let proposed = match direction {
+        Direction::Lower => format!("every {name} <= baseline + {tolerance}%"),
+        Direction::Higher => format!("every {name} >= baseline - {tolerance}%"),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    let false_alarms_percent = 100.0 * alarms as f64 / (SPLITS * measured.len()) as f64;
+    Some(Calibrated {
+        metric: name.to_owned(),
+        configurations: measured.len(),
+        processes,
+        noise_percent: (noise[noise.len() / 2], largest),
+        visible_percent,
+        false_alarms_percent,
+        proposed,
+    })
+}
+
+fn noise_percent(values: &[f64]) -> f64 {
+    let mean = statistical::mean(values);
+    if mean == 0.0 {
+        return 0.0;
+    }
+    100.0 * statistical::standard_deviation(values, Some(mean)) / mean.abs()
+}
+
+/// The change, in percent, that a gate with half of `processes` on either side sees with 95 %.
+fn visible(noise_percent: f64, processes: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
+    let side = (processes / 2) as f64;
+    let quantile = |p: f64| {
+        StudentsT::new(0.0, 1.0, 2.0 * side - 2.0).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
+    };
+    (quantile(1.0 - SIGNIFICANCE / 2.0) + quantile(0.95)) * noise_percent * (2.0 / side).sqrt()
+}
+
+/// How many of [`SPLITS`] random halves of `values` fail against the other half.
+fn false_alarms(
+    values: &[f64],
+    direction: Direction,
+    tolerance: f64,
+    random: &mut SplitMix,
+) -> usize {
+    let mut values = values.to_vec();
+    let fails = |values: &[f64]| {
+        let (before, after) = values.split_at(values.len() / 2);
+        let Some(difference) = two_sample::welch(before, after, 0.0) else { return false };
+        let percent = 100.0 * difference.change / statistical::mean(before).abs();
+        let worse = if direction == Direction::Lower { percent } else { -percent };
+        worse > tolerance && difference.p_value <= SIGNIFICANCE
+    };
+    let split = |_: &usize| {
+        shuffle(&mut values, random);
+        fails(&values)
+    };
+    (0..SPLITS).filter(split).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::collect::finished;
+    use crate::compare::fixture::{gpu_pass, point, series};
+    use gpuprof_model::run::{Provenance, SCHEMA_VERSION};
+
+    fn run(medians: &[f64]) -> Run {
+        let passes: Vec<_> = medians.iter().map(|&m| gpu_pass(64, 1 << 20, &[m])).collect();
+        Run {
+            schema_version: SCHEMA_VERSION,
+            id: "r".into(),
+            provenance: Provenance::default(),
+            series: vec![series(vec![finished(point(64, 1 << 20), &passes)])],
+            comparison: None,
+        }
+    }
+
+    fn noisy(percent: f64) -> Run {
+        let wave = |i: u32| f64::from(i * 7 % 12) / 12.0 - 0.5;
+        run(&(0..12).map(|i| 100_000.0 * (1.0 + percent / 100.0 * wave(i))).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_noisier_machine_gets_a_wider_tolerance_and_no_more_alarms() {
+        let of = |percent| {
+            let all = calibrate(&noisy(percent));
+            all.into_iter().find(|c| c.metric == "duration").unwrap()
+        };
+        let (quiet, loud) = (of(0.1), of(20.0));
+        assert_eq!(quiet.proposed, "every duration <= baseline + 0.5%");
+        assert!(loud.visible_percent > 100.0 * quiet.visible_percent, "{loud:?}");
+        for found in [quiet, loud] {
+            assert_eq!((found.configurations, found.processes), (1, 12));
+            assert!(found.false_alarms_percent <= 1.0, "{found:?}");
+            gpuprof_model::Threshold::parse(&found.proposed).unwrap();
+        }
+    }
+
+    #[test]
+    fn rates_are_bounded_from_below_and_exact_metrics_left_out() {
+        let all = calibrate(&noisy(1.0));
+        let names: Vec<&str> = all.iter().map(|c| c.metric.as_str()).collect();
+        assert_eq!(names, ["duration", "throughput", "flop_rate"]);
+        assert!(all[1].proposed.starts_with("every throughput >= baseline - "));
+    }
+
+    #[test]
+    fn five_processes_are_too_few_to_split() {
+        assert_eq!(calibrate(&run(&[1.0; 5])), []);
+        assert_eq!(calibrate(&run(&[1.0; 6])).len(), 3);
+    }
+
+    #[test]
+    fn the_visible_change_follows_its_formula() {
+        // n = 6 a side: t(0.995, 10) = 3.1693, t(0.95, 10) = 1.8125.
+        let expected = (3.169_27 + 1.812_46) * 2.0 * (2.0_f64 / 6.0).sqrt();
+        assert!((visible(2.0, 12) - expected).abs() < 1e-3);
+    }
+}

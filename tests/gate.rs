@@ -1,0 +1,211 @@
+//! The gate as a merge meets it: a baseline, then a commit that regresses, one that does not, and one
+//! that removes a kernel; and runs that are killed, resumed, or cannot be written.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use support::{Outcome, Workspace};
+use tempfile::TempDir;
+
+/// What `main` holds: one load a thread, neighbours next to each other.
+const GOOD: &str = "tid";
+
+/// What a commit makes worse: neighbours 128 bytes apart, so that each needs a sector of its own.
+const STRIDED: &str = "stride";
+
+/// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`.
+fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
+    let shift = if index == STRIDED { 7 } else { 2 };
+    let ptx = |name: &str, more: &str| {
+        format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}(.param .u64 a)\n{{\n\
+             .reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n.reg .f32 %f<2>;\n\
+             ld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, {shift};\n\
+             cvt.u64.u32 %rd2, %r2;\nadd.u64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\n{more}\
+             st.global.f32 [%rd3], %f1;\nret;\n}}\n"
+        )
+    };
+    let series = |name: &str, more: &str| {
+        format!(
+            "#[gpuprof::series(block = [32, 64], metrics(load_sectors_per_request))]\n\
+             fn {name}(run: &mut Run<'_>) -> Result<()> {{\n\
+             let kernel = run.context().load_module(Ptx::from_src(r#\"{}\"#))?.load_function(\"{name}\")?;\n\
+             let stream = run.stream();\n\
+             let data = stream.alloc_zeros::<f32>(64 * 32)?;\n\
+             run.grid(1)?;\n\
+             run.measure(|launch| unsafe {{ stream.launch_builder(&kernel).arg(&data).launch(launch.config()) }})\n\
+             }}\n",
+            ptx(name, more)
+        )
+    };
+    let mut lib = String::from(
+        "use gpuprof::Result;\nuse gpuprof::cudarc::driver::PushKernelArg;\nuse gpuprof::cudarc::nvrtc::Ptx;\nuse gpuprof::prelude::*;\n",
+    );
+    lib.push_str(&series("copy", ""));
+    if with_scale {
+        lib.push_str(&series("scale", "add.f32 %f1, %f1, %f1;\n"));
+    }
+    vec![("shop/src/lib.rs", lib)]
+}
+
+/// The workspace at the commit that holds these sources. Everything is built in the shared target.
+struct Repository {
+    folder: TempDir,
+    workspace: Workspace,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a temporary folder can be made");
+        let runtime = support::repository_folder().join("runtime");
+        let manifest = format!(
+            "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\n\
+             gpuprof = {{ path = {runtime:?} }}\n[[bench]]\nname = \"kernels\"\nharness = false\n"
+        );
+        let files = [
+            ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"shop\"]\n"),
+            ("shop/Cargo.toml", manifest.as_str()),
+            ("shop/benches/kernels.rs", "gpuprof::main!(shop);\n"),
+        ];
+        let mut workspace = Workspace::of(folder.path(), &files);
+        let lock = support::repository_folder().join("Cargo.lock");
+        fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
+        // What all workspaces have in common is built once.
+        workspace.target = Workspace::repository().target.join("gate");
+        Self { folder, workspace }
+    }
+
+    fn commit(&self, index: &str, with_scale: bool) -> &Self {
+        for (path, text) in sources(index, with_scale) {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("files lie in folders")).expect("writable");
+            fs::write(path, text).expect("the file can be written");
+        }
+        self
+    }
+
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        self.workspace.gpuprof(&[&["run", "--quiet", "--offline"], arguments].concat())
+    }
+
+    fn baseline(&self) -> String {
+        self.folder.path().join(".config/gpuprof/baselines/main.json").display().to_string()
+    }
+
+    fn accept_main(&self) {
+        self.commit(GOOD, true).run(&[]).exits_with(0);
+        self.workspace.gpuprof(&["baseline", "accept", "main", "--checked-in"]).exits_with(0);
+        assert!(Path::new(&self.baseline()).is_file());
+    }
+}
+
+/// One test, since all of it builds and runs in one target folder, where `latest` has to be its own.
+#[test]
+fn a_gate_lets_a_merge_through_or_not() {
+    let repository = Repository::new();
+    a_merge_is_let_through_or_not(&repository);
+    stored_runs_are_compared_and_reported_without_running_anything(&repository);
+    a_full_disk_ends_with_110_and_shows_what_was_measured(&repository);
+}
+
+fn a_merge_is_let_through_or_not(repository: &Repository) {
+    repository.accept_main();
+
+    let harmless = repository.run(&["--baseline", "main", "--strict"]).exits_with(0);
+    assert!(harmless.stdout.contains("since the baseline: 2 same"), "{}", harmless.stdout);
+
+    let regressing = repository.commit(STRIDED, true).run(&["--baseline", "main", "--strict"]);
+    let regressing = regressing.exits_with(100);
+    let verdicts: Vec<&str> = regressing
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with(" FAIL") || line.starts_with(" worse"))
+        .collect();
+    assert_snapshot!(verdicts.join("\n"), @"
+     FAIL  every load_sectors_per_request <= baseline  32 at block=32 (limit 4, baseline 4, 700.0% beyond)  [default]
+     worse  block=32  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=64  load_sectors_per_request  4 → 32 (+700.00%)
+     FAIL  every load_sectors_per_request <= baseline  32 at block=32 (limit 4, baseline 4, 700.0% beyond)  [default]
+     worse  block=32  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=64  load_sectors_per_request  4 → 32 (+700.00%)
+    ");
+    let verdict: Value = serde_json::from_slice(
+        &fs::read(repository.workspace.target.join("gpuprof/verdict.json")).expect("it is written"),
+    )
+    .expect("it is JSON");
+    assert_eq!(verdict["exit_code"], 100);
+    repository.run(&["--baseline", "main", "--strict", "--no-gate"]).exits_with(0);
+
+    let removing = repository.commit(GOOD, false);
+    let removed = removing.run(&["--baseline", "main", "--strict"]).exits_with(106);
+    let told = " missing  shop::kernels::scale is in the baseline `main` and not in this run";
+    assert!(removed.stdout.contains(told), "{}", removed.stdout);
+    removing.run(&["--baseline", "main"]).exits_with(0);
+    removing.run(&["--baseline", "main", "--strict", "copy"]).exits_with(0);
+
+    let renamed = removing.run(&["--baseline", "mian", "--strict"]).exits_with(106);
+    assert!(renamed.stdout.contains("no baseline is called `mian`: did you mean `main`?"));
+
+    fs::write(repository.baseline(), "{\"schema_version\": 1, \"id\"").expect("it can be written");
+    let torn = removing.run(&["--baseline", "main"]).exits_with(96);
+    assert!(torn.stderr.contains("main.json is no run document: byte 26"), "{}", torn.stderr);
+}
+
+fn stored_runs_are_compared_and_reported_without_running_anything(repository: &Repository) {
+    repository.commit(GOOD, true).run(&["--save-baseline", "before"]).exits_with(0);
+    repository.commit(STRIDED, true).run(&[]).exits_with(0);
+    let tool = |arguments: &[&str]| repository.workspace.gpuprof(arguments);
+    tool(&["compare", "before", "latest"]).exits_with(100);
+    tool(&["compare", "before", "before"]).exits_with(0);
+    tool(&["compare", "before", "--no-gate", "--format", "junit"]).exits_with(0);
+    let listed = tool(&["baseline", "list", "--message-format", "json"]).exits_with(0);
+    assert!(listed.stdout.contains(r#""name":"before""#), "{}", listed.stdout);
+    for format in ["table", "json", "json-lines", "csv", "markdown", "junit", "github", "bmf"] {
+        let report = tool(&["report", "latest", "--format", format]).exits_with(0);
+        assert!(format == "github" || !report.stdout.is_empty(), "{format}");
+    }
+}
+
+/// Starts the sweep of the workshop that sleeps for a minute in its second configuration, and kills it
+/// with SIGKILL when the first one has ended.
+#[test]
+fn a_killed_run_is_resumed_and_runs_no_finished_pass_again() {
+    let workspace = Workspace::fixture("workshop");
+    let arguments = ["run", "--package", "endings", "sleeps", "--series", "milliseconds=1,60000,2"];
+    let mut child = workspace.tool(&arguments).into_command().spawn().expect("it can be started");
+    let mut lines = BufReader::new(child.stderr.take().expect("standard error is piped")).lines();
+    let first = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("[1/3]")));
+    assert!(first.is_some(), "it ended before its first row");
+    kill_process(Pid::from_child(&child), Signal::KILL).expect("it still runs");
+    child.wait().expect("it can be waited for");
+
+    let other =
+        ["run", "--package", "endings", "sleeps", "--series", "milliseconds=1,3", "--resume"];
+    let refused = workspace.gpuprof(&other).exits_with(2);
+    assert!(refused.stderr.contains("the axes or the selection of configurations changed since"));
+
+    // The configuration in flight runs into the limit this time; the finished one is not run again.
+    let arguments = [&arguments[..], &["--resume", "--timeout", "1"]].concat();
+    let resumed = workspace.gpuprof(&arguments).exits_with(105);
+    assert!(resumed.stderr.contains("1 passes are done"), "{}", resumed.stderr);
+    assert!(
+        resumed.stdout.contains("3 configurations of 1 series: 2 finished, 1 timed out"),
+        "{}",
+        resumed.stdout
+    );
+}
+
+fn a_full_disk_ends_with_110_and_shows_what_was_measured(repository: &Repository) {
+    repository.commit(GOOD, true).run(&[]).exits_with(0);
+    let outcome = repository.run(&["--export-json", "/dev/full"]).exits_with(110);
+    assert!(
+        outcome.stdout.contains("4 configurations of 2 series: 4 finished"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(outcome.stderr.contains("cannot write /dev/full"), "{}", outcome.stderr);
+}
