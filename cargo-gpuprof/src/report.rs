@@ -12,6 +12,7 @@ mod json;
 pub mod json_lines;
 mod junit;
 mod markdown;
+mod noise;
 mod notes;
 mod number;
 mod paint;

@@ -286,7 +286,8 @@ pub struct Statistics {
     /// Where the median of process medians lies, by order statistics; `None` for one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// The standard deviation within a process, in percent of the median of process medians.
+    /// The standard deviation within a process (robust: 1.4826 times the median absolute deviation), in
+    /// percent of the median of process medians.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_percent: Option<f64>,
     /// The standard deviation between processes that the one within does not explain, in percent of

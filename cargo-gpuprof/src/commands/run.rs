@@ -1,8 +1,10 @@
 //! `cargo gpuprof run`: builds, plans, executes, judges, reports, stores.
 
+mod against;
 mod backend;
 mod counters;
 mod exports;
+mod made;
 mod progress;
 mod sweep;
 
@@ -23,7 +25,6 @@ use super::settings::{Layers, Settings};
 use super::source::Kernels;
 use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, MessageFormat, RunOptions};
-use crate::compare::against::{Against, Scope};
 use crate::config::{Config, Interleave};
 use crate::discover;
 use crate::error::{Failure, Result};
@@ -32,8 +33,8 @@ use crate::plan::{self, PlannedSeries, Selection};
 use crate::report::json_lines::Event;
 use crate::report::{Report, Table};
 use crate::schedule;
-use crate::store::baseline::{self, Baselines};
-use crate::store::journal::{self, Journal, Made, Replayed};
+use crate::store::baseline::Baselines;
+use crate::store::journal::{self, Journal, Replayed};
 use crate::store::{self, RunFolder, document};
 use counters::CounterSetup;
 use exports::Exports;
@@ -107,7 +108,7 @@ pub fn profile(
         Some(name) => Some((name, baselines.place_of_run(name)?)),
         None => None,
     };
-    let against = against(options, &settings, &baselines, &source)?;
+    let against = against::read(options, &settings, &baselines, &source)?;
     let checked = plan(options, &process(None, DISCOVERY_TIMEOUT), &source)?
         .into_iter()
         .map(|planned| check(planned, &layers, options))
@@ -165,7 +166,7 @@ pub fn profile(
     };
     run.provenance.order = schedule::described(order);
     let counters = execution.counters.iter().flat_map(|c| c.metrics.clone()).collect();
-    let made = made(&run, &checked, &source, (device, repeat, counters));
+    let made = made::of(&run, &checked, &source, (device, repeat, counters));
     let (journal, replayed) = match &options.gate.resume {
         None => (Journal::begin(&folder.path, &made)?, Replayed::default()),
         Some(_) => {
@@ -195,7 +196,7 @@ pub fn profile(
     folder.save(&run, code, gate.gated)?;
     swept?;
     if let Some((name, path)) = save_to {
-        save_baseline(name, &path, &run, gate)?;
+        against::save(name, &path, &run, gate)?;
     }
     shown.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok((code, Some(run)))
@@ -249,74 +250,6 @@ fn plan(
     };
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     plan::plan(flat, &selection)
-}
-
-/// What the run is made of, for its journal.
-fn made(
-    run: &Run,
-    checked: &[Checked],
-    source: &Source,
-    (device, repeat, counters): (Option<(String, String, u32)>, u32, Vec<String>),
-) -> Made {
-    let series = |checked: &Checked| {
-        let PlannedSeries { series, configurations, .. } = &checked.planned;
-        let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
-        (series.id.to_string(), series.axes.clone(), store::sha256(keys.join("\n").as_bytes()))
-    };
-    let harness = |harness: &crate::build::host::Harness| {
-        let key = format!("{}::{}", harness.package, harness.target);
-        (key, store::sha256_of(&harness.executable).unwrap_or_default())
-    };
-    Made {
-        tool_version: run.provenance.tool_version.clone(),
-        kernels: run.provenance.ptx_sha256.clone(),
-        harnesses: source.harnesses.iter().map(harness).collect(),
-        series: checked.iter().map(series).collect(),
-        device,
-        backend: run.provenance.backend.clone(),
-        cache_control: run.provenance.cache_control.clone(),
-        order: run.provenance.order.clone(),
-        repeat,
-        counters,
-    }
-}
-
-/// The baseline that the run is held against, read before anything runs.
-fn against(
-    options: &RunOptions,
-    settings: &Settings,
-    baselines: &Baselines,
-    source: &Source,
-) -> Result<Option<Against>> {
-    let Some(name) = &settings.baseline.value else { return Ok(None) };
-    let selection = &options.selection;
-    let scope = Scope {
-        whole: selection.filters.is_empty() && selection.series.is_empty(),
-        other_packages: source.other_packages(),
-        targets: options.cargo.bench.clone(),
-    };
-    let run = baselines.read(name)?;
-    let across_devices = options.gate.across_devices;
-    Ok(Some(Against { name: name.clone(), run, across_devices, scope }))
-}
-
-/// Keeps `run` as a baseline, unless something of it failed: a bad run must not become the measure.
-fn save_baseline(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result<()> {
-    use gpuprof_model::run::Status;
-    let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
-    let mut rows = run.series.iter().flat_map(|series| &series.configurations);
-    let code = Gate { gated: true, ..gate }.exit_code(run);
-    let obstacle = if !rows.all(|row| kept(&row.status)) {
-        "not every configuration finished"
-    } else if code == ExitCode::ThresholdFailed {
-        "a threshold failed; `cargo gpuprof baseline accept` keeps it all the same"
-    } else {
-        baseline::write(path, run)?;
-        eprintln!("gpuprof: kept as baseline `{name}` in {path}");
-        return Ok(());
-    };
-    eprintln!("gpuprof: not kept as baseline `{name}`: {obstacle}");
-    Ok(())
 }
 
 fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Result<Checked> {

@@ -6,6 +6,7 @@
 use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
+use super::noise;
 use super::sheet::NO_VALUE;
 use crate::compare::best;
 
@@ -28,6 +29,7 @@ pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
     notes.extend(unavailable(series));
     notes.extend(unexpected_sources(series));
+    notes.extend(noise::of(series));
     notes
 }
 

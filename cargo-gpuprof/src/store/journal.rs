@@ -70,7 +70,7 @@ impl Made {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "line")]
 enum Line {
-    Made(Made),
+    Made(Box<Made>),
     Pass { series: usize, configuration: usize, repeat: u32, result: Box<PassResult> },
     Counters { series: usize, configuration: usize, hardware: BTreeMap<String, HardwareValue> },
     Ended { series: usize, configuration: usize, status: Status },
@@ -138,7 +138,7 @@ impl Journal {
             .map_err(|e| failed(&e))?;
         lock(&file, &path)?;
         let mut journal = Self { file, path };
-        journal.write(&Line::Made(made.clone()))?;
+        journal.write(&Line::Made(Box::new(made.clone())))?;
         Ok(journal)
     }
 
@@ -228,7 +228,7 @@ fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, usize)> {
             wrong(format!("{path} is no journal: byte {}: {e}", at + byte_of(text, &e)))
         })?;
         match (parsed, made.is_some()) {
-            (Line::Made(first), false) => made = Some(first),
+            (Line::Made(first), false) => made = Some(*first),
             (Line::Pass { series, configuration, repeat, result }, true) => {
                 replayed.passes.insert(Step { series, configuration, repeat }, *result);
             }
@@ -307,7 +307,8 @@ mod tests {
         let (bytes, ends) = written();
         assert_eq!(ends.len(), 5, "a skipped configuration has not ended");
         // Every byte around the line ends, and some between them.
-        let near = |cut: &usize| cut % 97 == 0 || ends.iter().any(|end| cut.abs_diff(*end) < 3);
+        let near =
+            |cut: &usize| cut.is_multiple_of(97) || ends.iter().any(|end| cut.abs_diff(*end) < 3);
         for cut in (0..=bytes.len()).filter(near) {
             let whole = ends.iter().filter(|end| **end <= cut).count();
             let (_keep, path) = folder();
@@ -341,7 +342,8 @@ mod tests {
 
     #[test]
     fn a_run_made_of_something_else_is_not_resumed() {
-        let changes: [(&str, fn(&mut Made)); 4] = [
+        type Change = (&'static str, fn(&mut Made));
+        let changes: [Change; 4] = [
             ("the kernels (their PTX)", |m| m.kernels.clear()),
             ("the axes or the selection of configurations", |m| m.series.clear()),
             ("the device or its driver", |m| m.device = None),

@@ -1,0 +1,50 @@
+//! The baseline of a run: read before anything runs, and kept after all has.
+
+use camino::Utf8Path;
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, Status};
+
+use crate::cli::RunOptions;
+use crate::commands::Source;
+use crate::commands::gate::Gate;
+use crate::commands::settings::Settings;
+use crate::compare::against::{Against, Scope};
+use crate::error::Result;
+use crate::store::baseline::{self, Baselines};
+
+/// The baseline that the run is held against, read before anything runs.
+pub(super) fn read(
+    options: &RunOptions,
+    settings: &Settings,
+    baselines: &Baselines,
+    source: &Source,
+) -> Result<Option<Against>> {
+    let Some(name) = &settings.baseline.value else { return Ok(None) };
+    let selection = &options.selection;
+    let scope = Scope {
+        whole: selection.filters.is_empty() && selection.series.is_empty(),
+        other_packages: source.other_packages(),
+        targets: options.cargo.bench.clone(),
+    };
+    let run = baselines.read(name)?;
+    let across_devices = options.gate.across_devices;
+    Ok(Some(Against { name: name.clone(), run, across_devices, scope }))
+}
+
+/// Keeps `run` as a baseline, unless something of it failed: a bad run must not become the measure.
+pub(super) fn save(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result<()> {
+    let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
+    let mut rows = run.series.iter().flat_map(|series| &series.configurations);
+    let code = Gate { gated: true, ..gate }.exit_code(run);
+    let obstacle = if !rows.all(|row| kept(&row.status)) {
+        "not every configuration finished"
+    } else if code == ExitCode::ThresholdFailed {
+        "a threshold failed; `cargo gpuprof baseline accept` keeps it all the same"
+    } else {
+        baseline::write(path, run)?;
+        eprintln!("gpuprof: kept as baseline `{name}` in {path}");
+        return Ok(());
+    };
+    eprintln!("gpuprof: not kept as baseline `{name}`: {obstacle}");
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! What a run is made of, so that its journal is only resumed by a run made of the same.
+
+use gpuprof_model::run::Run;
+
+use super::Checked;
+use crate::build::host::Harness;
+use crate::commands::Source;
+use crate::plan::PlannedSeries;
+use crate::store::{self, journal::Made};
+
+/// What the run is made of, for its journal.
+pub(super) fn of(
+    run: &Run,
+    checked: &[Checked],
+    source: &Source,
+    (device, repeat, counters): (Option<(String, String, u32)>, u32, Vec<String>),
+) -> Made {
+    let series = |checked: &Checked| {
+        let PlannedSeries { series, configurations, .. } = &checked.planned;
+        let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
+        (series.id.to_string(), series.axes.clone(), store::sha256(keys.join("\n").as_bytes()))
+    };
+    let harness = |harness: &Harness| {
+        let key = format!("{}::{}", harness.package, harness.target);
+        (key, store::sha256_of(&harness.executable).unwrap_or_default())
+    };
+    Made {
+        tool_version: run.provenance.tool_version.clone(),
+        kernels: run.provenance.ptx_sha256.clone(),
+        harnesses: source.harnesses.iter().map(harness).collect(),
+        series: checked.iter().map(series).collect(),
+        device,
+        backend: run.provenance.backend.clone(),
+        cache_control: run.provenance.cache_control.clone(),
+        order: run.provenance.order.clone(),
+        repeat,
+        counters,
+    }
+}

@@ -1,0 +1,123 @@
+//! Notes on noise: the two levels of variance, drift, autocorrelation, and outliers by name.
+//!
+//! Comes in: a series with timed configurations. Goes out: notes on `duration`; none where nothing was
+//! timed. What is unremarkable is not told.
+
+use gpuprof_model::quantity::{Quantity, Unit};
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
+
+use super::notes::{Note, key};
+use crate::compare::sequence;
+use crate::compare::statistics::median;
+
+/// A drift under this many percent is not told.
+const DRIFT_PERCENT: f64 = 1.0;
+
+/// An autocorrelation under this is not told.
+const AUTOCORRELATION: f64 = 0.5;
+
+/// How many configurations are told of each kind.
+const NAMED: usize = 4;
+
+/// The notes of `series`.
+pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
+    let statistics = |row: &ConfigurationResult| -> Option<Statistics> {
+        let finished = row.status == Status::Finished;
+        row.metrics.get("duration").filter(|_| finished)?.statistics
+    };
+    let rows: Vec<(&ConfigurationResult, Statistics)> =
+        series.configurations.iter().filter_map(|row| Some((row, statistics(row)?))).collect();
+    let mut notes: Vec<Note> = levels(&rows).into_iter().collect();
+    let told = |label, tell: &dyn Fn(&ConfigurationResult, &Statistics) -> Option<String>| {
+        let notes = rows
+            .iter()
+            .filter_map(|(row, s)| Some(Note { label, subject: key(row), text: tell(row, s)? }));
+        notes.take(NAMED).collect::<Vec<_>>()
+    };
+    notes.extend(told("drift", &|_, s| {
+        let drift = s.drift_percent.filter(|drift| drift.abs() >= DRIFT_PERCENT)?;
+        Some(format!("{drift:+.1}% from the first half of a process to the second"))
+    }));
+    notes.extend(told("lag 1", &|_, s| {
+        let lag = s.autocorrelation.filter(|lag| *lag >= AUTOCORRELATION)?;
+        Some(format!("neighbouring samples correlate by {lag:.2}: they say less than their number"))
+    }));
+    notes.extend(told("outliers", &|row, s| outliers(row, s)));
+    notes
+}
+
+fn levels(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
+    let most = |of: fn(&Statistics) -> Option<f64>| {
+        rows.iter().filter_map(|(_, s)| of(s)).max_by(f64::total_cmp)
+    };
+    let (within, between) = (most(|s| s.within_percent)?, most(|s| s.between_percent)?);
+    let text =
+        format!("up to {within:.2}% within a process, up to {between:.2}% between processes");
+    Some(Note { label: "noise", subject: "duration".into(), text })
+}
+
+fn outliers(row: &ConfigurationResult, statistics: &Statistics) -> Option<String> {
+    if statistics.outliers == 0 {
+        return None;
+    }
+    let mut farthest: Option<(f64, f64, usize, usize)> = None;
+    for (process, timing) in row.timings.iter().enumerate() {
+        let center = median(&timing.samples_ns)?;
+        for sample in sequence::outliers(&timing.samples_ns) {
+            let value = timing.samples_ns[sample];
+            let distance = (value - center).abs();
+            if farthest.is_none_or(|(so_far, ..)| distance > so_far) {
+                farthest = Some((distance, value, process + 1, sample + 1));
+            }
+        }
+    }
+    // A baseline keeps no samples, and then only their number is known.
+    let place = farthest.map_or_else(String::new, |(_, value, process, sample)| {
+        let value = Quantity::new(value, Unit::Nanoseconds);
+        format!(", the farthest {value} (sample {sample} of process {process})")
+    });
+    Some(format!("{} of {} samples{place}", statistics.outliers, statistics.count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::collect::finished;
+    use crate::compare::fixture::{emulated, gpu_pass, point, series};
+
+    fn texts(processes: &[Vec<f64>]) -> Vec<String> {
+        let passes: Vec<_> = processes.iter().map(|s| gpu_pass(64, 1 << 20, s)).collect();
+        let row = finished(point(64, 1 << 20), &passes);
+        let text = |note: Note| format!("{} {}: {}", note.label, note.subject, note.text);
+        of(&series(vec![row])).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn levels_drift_and_outliers_are_told_with_their_place() {
+        let steady = |center: f64| -> Vec<f64> {
+            (0..40).map(|i| center + f64::from(i * 17 % 23)).collect()
+        };
+        let mut spiked = steady(10_100.0);
+        spiked[6] = 90_000.0;
+        assert_eq!(
+            texts(&[steady(10_000.0), spiked, steady(9_900.0)]),
+            [
+                "noise duration: up to 0.09% within a process, up to 1.00% between processes",
+                "outliers block=64,n=1048576: 1 of 120 samples, the farthest 90 µs (sample 7 of process 2)",
+            ]
+        );
+        let rising: Vec<f64> = (0..40).map(|i| 10_000.0 + 20.0 * f64::from(i)).collect();
+        assert_eq!(
+            texts(&[rising]),
+            [
+                "drift block=64,n=1048576: +3.8% from the first half of a process to the second",
+                "lag 1 block=64,n=1048576: neighbouring samples correlate by 0.93: they say less than their number",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_timed_has_no_noise() {
+        assert_eq!(of(&series(vec![emulated(64, 1 << 20)])), []);
+    }
+}

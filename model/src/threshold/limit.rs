@@ -1,0 +1,144 @@
+//! The grammar of limits: `100 us`, `60% of peak`, `baseline + 5% and at least 1 us`.
+//!
+//! Comes in: what follows the comparison. Goes out: a [`Limit`] that can be kept: a tolerance that always
+//! holds, or a floor that widens nothing, is refused where it is written.
+
+use super::{Comparison, Limit, Tolerance};
+use crate::quantity::{Quantity, parse_number};
+use crate::text::{Cursor, ParseError};
+
+pub(super) fn parse(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Limit, ParseError> {
+    if cursor.eat_word("baseline") {
+        return baseline(cursor, comparison).map(Limit::Baseline);
+    }
+    let help =
+        "a limit is a number with a unit (100 us, 1.5 TB/s, 32), N% of peak, or baseline + N%";
+    quantity_or_peak(cursor, "expected a limit", help)
+}
+
+/// What follows `baseline`: `[+|- N%] [and at least VALUE]`.
+fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance, ParseError> {
+    cursor.skip_space();
+    let start = cursor.position();
+    let sign = if cursor.eat("+") {
+        1.0
+    } else if cursor.eat("-") {
+        -1.0
+    } else {
+        0.0
+    };
+    let mut percent = 0.0;
+    if sign != 0.0 {
+        let (number, span) =
+            cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+'));
+        if number.is_empty() {
+            let place = cursor.next_span();
+            return Err(ParseError::new("expected a percentage after `baseline`", place)
+                .with_help("write baseline + 5%"));
+        }
+        let value = parse_number(number, span.clone())?;
+        if !cursor.eat("%") {
+            return Err(ParseError::new("a tolerance is a percentage", span)
+                .with_help("write baseline + 5%, or baseline and at least 1 us"));
+        }
+        let place = start..cursor.position();
+        if value.is_sign_negative() {
+            return Err(ParseError::new("a tolerance has one sign", place)
+                .with_help("write baseline + 5% or baseline - 5%"));
+        }
+        if comparison == Comparison::Equal {
+            return Err(ParseError::new("`==` has no tolerance", place)
+                .with_help("write == baseline, or <= baseline + 5%"));
+        }
+        if sign < 0.0 && value >= 100.0 {
+            return Err(ParseError::new("a decrease by 100% or more always holds", place)
+                .with_help("write a percentage below 100"));
+        }
+        percent = sign * value;
+    }
+    let floor_start = cursor.clone();
+    if !cursor.eat_word("and") {
+        return Ok(Tolerance { percent, floor: None });
+    }
+    if !(cursor.eat_word("at") && cursor.eat_word("least")) {
+        *cursor = floor_start;
+        return Ok(Tolerance { percent, floor: None });
+    }
+    cursor.skip_space();
+    let start = cursor.position();
+    let help = "a floor is a number with a unit, such as 1 us";
+    let Limit::Absolute(floor) = quantity_or_peak(cursor, "expected a floor", help)? else {
+        return Err(ParseError::new(
+            "a floor is not a share of the peak",
+            start..cursor.position(),
+        )
+        .with_help(help));
+    };
+    let place = start..cursor.position();
+    if floor.value < 0.0 {
+        return Err(ParseError::new("a floor is not negative", place));
+    }
+    let widens = match comparison {
+        Comparison::AtMost | Comparison::Below => percent >= 0.0,
+        Comparison::AtLeast | Comparison::Above => percent <= 0.0,
+        Comparison::Equal => false,
+    };
+    if !widens {
+        return Err(ParseError::new("a floor needs a tolerance that it can widen", place)
+            .with_help(
+                "write <= baseline + 5% and at least 1 us, or >= baseline - 5% and at least 1 GB/s",
+            ));
+    }
+    Ok(Tolerance { percent, floor: Some(floor) })
+}
+
+fn quantity_or_peak(
+    cursor: &mut Cursor<'_>,
+    expected: &str,
+    help: &str,
+) -> Result<Limit, ParseError> {
+    let (number, number_span) =
+        cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+'));
+    if number.is_empty() {
+        return Err(ParseError::new(expected, cursor.next_span()).with_help(help));
+    }
+    // `100us` and `1e6` are both one run of characters: the number ends where it stops parsing.
+    let digits = (1..=number.len())
+        .rev()
+        .find(|&end| {
+            number.is_char_boundary(end) && number[..end].replace('_', "").parse::<f64>().is_ok()
+        })
+        .unwrap_or(number.len());
+    let (value, glued) = number.split_at(digits);
+    let value_span = number_span.start..number_span.start + digits;
+    let percent = glued.is_empty() && cursor.eat("%");
+    if percent && cursor.eat_word("of") {
+        if !cursor.eat_word("peak") {
+            return Err(ParseError::new("expected `peak` after `of`", cursor.next_span()));
+        }
+        return parse_number(value, value_span).map(Limit::PercentOfPeak);
+    }
+    let (tail, tail_span) = if percent {
+        ("%", value_span.end..value_span.end + 1)
+    } else if glued.is_empty() {
+        let ahead = cursor.clone();
+        let taken = cursor.take_while(|c| c.is_alphabetic() || c == '/');
+        if taken.0 == "and" {
+            *cursor = ahead;
+            ("", taken.1)
+        } else {
+            taken
+        }
+    } else {
+        let start = number_span.start + digits;
+        let (more, more_span) = if cursor.rest().starts_with('/') {
+            cursor.take_while(|c| c.is_alphabetic() || c == '/')
+        } else {
+            ("", number_span.end..number_span.end)
+        };
+        let symbol = format!("{glued}{more}");
+        return Quantity::from_parts((value, value_span), (&symbol, start..more_span.end))
+            .map(Limit::Absolute);
+    };
+    Quantity::from_parts((value, value_span), (tail, tail_span)).map(Limit::Absolute)
+}

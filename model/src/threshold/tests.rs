@@ -1,0 +1,239 @@
+use super::*;
+use crate::metric::find;
+use proptest::prelude::*;
+
+fn parse(text: &str) -> Threshold {
+    Threshold::parse(text).unwrap_or_else(|e| panic!("{}", e.render("test", text)))
+}
+
+fn error(text: &str) -> String {
+    Threshold::parse(text).unwrap_err().render("--threshold", text)
+}
+
+#[test]
+fn the_forms_of_the_book_parse() {
+    let t = parse("best throughput >= 60% of peak");
+    assert_eq!((t.selector, t.limit), (Selector::Best, Limit::PercentOfPeak(60.0)));
+    let t = parse("every duration.p95 <= 100us");
+    assert_eq!(t.statistic, Statistic::P95);
+    assert_eq!(t.limit, Limit::Absolute(Quantity::new(1e5, Unit::Nanoseconds)));
+    let t = parse("where block==256 and n == 16M throughput > 1.5 TB/s");
+    assert_eq!(
+        t.selector,
+        Selector::Where(vec![
+            ("block".into(), AxisValue::Int(256)),
+            ("n".into(), AxisValue::Int(16 << 20))
+        ])
+    );
+    assert_eq!(t.limit, Limit::Absolute(Quantity::new(1.5e12, Unit::BytesPerSecond)));
+    let t = parse("bank_conflicts == 0");
+    assert_eq!((t.selector, t.comparison), (Selector::Every, Comparison::Equal));
+    assert_eq!(
+        parse("registers <= 1_000").limit,
+        Limit::Absolute(Quantity::new(1000.0, Unit::Count))
+    );
+    assert_eq!(
+        parse("throughput >= 900GB/s").limit,
+        Limit::Absolute(Quantity::new(9e11, Unit::BytesPerSecond))
+    );
+    assert_eq!(
+        parse("theoretical_occupancy >= 50 %").limit,
+        Limit::Absolute(Quantity::new(50.0, Unit::Percent))
+    );
+}
+
+#[test]
+fn a_perfworks_name_keeps_its_roll_up() {
+    let t = parse("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum <= 32");
+    assert_eq!(t.metric, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
+    assert_eq!(parse("dram__bytes.min <= 1").metric, "dram__bytes.min");
+    assert_eq!(parse("dram__bytes.sum.p95 <= 1").statistic, Statistic::P95);
+}
+
+#[test]
+fn the_caret_stands_under_the_mistake() {
+    assert_eq!(
+        error("best throughput => 60%"),
+        "expected a comparison: >=, <=, >, < or ==\n  --> --threshold\n   |\n   | best throughput => 60%\n   \
+         |                 ^^"
+    );
+    for (text, message) in [
+        ("", "expected a metric"),
+        ("best >= 5", "expected a metric"),
+        ("duration.p99 < 5 us", "`.p99` is not a statistic"),
+        ("duration < fast", "`fast` is not a number"),
+        ("duration < nan us", "`nan` is not a finite number"),
+        ("duration < inf", "`inf` is not a finite number"),
+        ("duration < 5 uss", "no unit is called `uss`"),
+        ("duration <", "expected a limit"),
+        ("throughput >= 60% of roof", "expected `peak` after `of`"),
+        ("where >= 5", "expected an axis name"),
+        ("where block 5", "expected `==`"),
+        ("registers <= 32 and more", "unexpected `and more`"),
+    ] {
+        assert!(error(text).starts_with(message), "{text}: {}", error(text));
+    }
+}
+
+#[test]
+fn a_limit_must_be_in_the_metrics_unit() {
+    let check = |text: &str| parse(text).check(find(&parse(text).metric).unwrap());
+    assert!(check("duration <= 5 us").is_ok());
+    assert!(check("load_sectors_per_request <= 4.5").is_ok());
+    assert_eq!(
+        check("duration <= 5").unwrap_err().message,
+        "`duration` needs a limit in ns, and this is a plain number"
+    );
+    assert_eq!(
+        check("registers <= 32 us").unwrap_err().message,
+        "`registers` needs a plain number, and this is a limit in ns"
+    );
+    assert!(check("duration == 5 us").unwrap_err().message.contains("is noisy"));
+    assert!(check("registers <= 60% of peak").unwrap_err().message.contains("no peak"));
+}
+
+#[test]
+fn a_limit_may_be_relative_to_the_baseline() {
+    let tolerance = |text: &str| match parse(text).limit {
+        Limit::Baseline(Tolerance { percent, floor }) => (percent, floor.map(|f| f.value)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(tolerance("every duration <= baseline + 5%"), (5.0, None));
+    assert_eq!(tolerance("duration<=baseline+5%"), (5.0, None));
+    assert_eq!(tolerance("throughput >= baseline - 2.5 %"), (-2.5, None));
+    assert_eq!(tolerance("bank_conflicts == baseline"), (0.0, None));
+    assert_eq!(tolerance("duration <= baseline + 5% and at least 1 us"), (5.0, Some(1000.0)));
+    assert_eq!(tolerance("duration <= baseline and at least 1us"), (0.0, Some(1000.0)));
+    assert!(parse("duration <= baseline").needs_baseline());
+    assert!(!parse("duration <= 5 us").needs_baseline());
+}
+
+#[test]
+fn both_the_percentage_and_the_floor_must_be_exceeded() {
+    let limit = |text: &str, baseline| {
+        let threshold = parse(text);
+        let Limit::Baseline(tolerance) = threshold.limit else { panic!("{text}") };
+        tolerance.limit(baseline, threshold.comparison)
+    };
+    let text = "duration <= baseline + 5% and at least 1 us";
+    assert_eq!(limit(text, 2_000.0), 3_000.0);
+    assert_eq!(limit(text, 100_000.0), 105_000.0);
+    let text = "throughput >= baseline - 10% and at least 50 GB/s";
+    assert_eq!(limit(text, 1e12), 0.9e12);
+    assert_eq!(limit(text, 1e11), 0.5e11);
+    assert_eq!(limit("duration <= baseline - 20%", 100.0), 80.0);
+    assert_eq!(limit("bank_conflicts == baseline", 7.0), 7.0);
+}
+
+#[test]
+fn a_threshold_may_only_warn_and_speak_of_one_device() {
+    let t = parse("warn on \"H200\" best throughput >= 60% of peak");
+    assert_eq!((t.severity, t.device.as_deref()), (Severity::Warn, Some("H200")));
+    assert_eq!(t.selector, Selector::Best);
+    assert!(t.speaks_of("NVIDIA H200") && !t.speaks_of("NVIDIA H100"));
+    assert_eq!(parse("on 'gtx 1080' duration < 5 us").device.as_deref(), Some("gtx 1080"));
+    let plain = parse("duration < 5 us");
+    assert_eq!((plain.severity, plain.speaks_of("any")), (Severity::Hard, true));
+}
+
+#[test]
+fn baseline_warn_and_device_errors_are_told_in_full() {
+    for (text, expected) in [
+        (
+            "duration <= baseline + 5",
+            "a tolerance is a percentage\n  --> --threshold\n   |\n   | duration <= baseline + 5\n   \
+             |                        ^\n   = help: write baseline + 5%, or baseline and at least 1 us",
+        ),
+        (
+            "duration <= baseline +",
+            "expected a percentage after `baseline`\n  --> --threshold\n   |\n   | duration <= baseline +\n   \
+             |                       ^\n   = help: write baseline + 5%",
+        ),
+        (
+            "duration <= baseline + nan%",
+            "`nan` is not a finite number\n  --> --threshold\n   |\n   | duration <= baseline + nan%\n   \
+             |                        ^^^",
+        ),
+        (
+            "duration <= baseline + -5%",
+            "a tolerance has one sign\n  --> --threshold\n   |\n   | duration <= baseline + -5%\n   \
+             |                      ^^^^^\n   = help: write baseline + 5% or baseline - 5%",
+        ),
+        (
+            "bank_conflicts == baseline + 5%",
+            "`==` has no tolerance\n  --> --threshold\n   |\n   | bank_conflicts == baseline + 5%\n   \
+             |                            ^^^^\n   = help: write == baseline, or <= baseline + 5%",
+        ),
+        (
+            "throughput >= baseline - 100%",
+            "a decrease by 100% or more always holds\n  --> --threshold\n   |\n   | throughput >= baseline - 100%\n   \
+             |                        ^^^^^^\n   = help: write a percentage below 100",
+        ),
+        (
+            "duration <= baseline + 5% and at most 1 us",
+            "unexpected `and at most 1 us` after the limit\n  --> --threshold\n   |\n   \
+             | duration <= baseline + 5% and at most 1 us\n   \
+             |                           ^^^\n   = help: write one condition per threshold",
+        ),
+        (
+            "duration <= baseline - 5% and at least 1 us",
+            "a floor needs a tolerance that it can widen\n  --> --threshold\n   |\n   \
+             | duration <= baseline - 5% and at least 1 us\n   \
+             |                                        ^^^^\n   = help: write <= baseline + 5% and at least \
+             1 us, or >= baseline - 5% and at least 1 GB/s",
+        ),
+        (
+            "duration <= baseline and at least 5% of peak",
+            "a floor is not a share of the peak\n  --> --threshold\n   |\n   \
+             | duration <= baseline and at least 5% of peak\n   \
+             |                                   ^^^^^^^^^^\n   = help: a floor is a number with a unit, such as 1 us",
+        ),
+        (
+            "on H200 duration < 5 us",
+            "expected a device in quotes after `on`\n  --> --threshold\n   |\n   | on H200 duration < 5 us\n   \
+             |    ^^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name",
+        ),
+        (
+            "on \"H200 duration < 5 us",
+            "the device's closing quote is not there\n  --> --threshold\n   |\n   | on \"H200 duration < 5 us\n   \
+             |    ^^^^^^^^^^^^^^^^^^^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the \
+             device's name",
+        ),
+        (
+            "on \" \" duration < 5 us",
+            "the device has no name\n  --> --threshold\n   |\n   | on \" \" duration < 5 us\n   \
+             |    ^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name",
+        ),
+        (
+            "on \"H200\" warn duration < 5 us",
+            "`warn` comes first\n  --> --threshold\n   |\n   | on \"H200\" warn duration < 5 us\n   \
+             |           ^^^^\n   = help: write warn on \"DEVICE\" METRIC <= LIMIT",
+        ),
+    ] {
+        assert_eq!(error(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_floor_must_be_in_the_metrics_unit() {
+    let check = |text: &str| parse(text).check(find(&parse(text).metric).unwrap());
+    assert!(check("duration <= baseline + 5% and at least 1 us").is_ok());
+    assert!(check("registers <= baseline and at least 2").is_ok());
+    assert_eq!(
+        check("duration <= baseline + 5% and at least 2").unwrap_err().message,
+        "`duration` needs a limit in ns, and this is a plain number"
+    );
+    assert!(check("duration == baseline").unwrap_err().message.contains("is noisy"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics_and_spans_stay_inside(
+        text in "(warn )?(on \"H)?(best|every|where |duration <= baseline )?[ -~µ]{0,24}",
+    ) {
+        if let Err(error) = Threshold::parse(&text) {
+            prop_assert!(error.span.start <= error.span.end && error.span.end <= text.len(), "{error:?}");
+            error.render("x", &text);
+        }
+    }
+}
