@@ -12,7 +12,7 @@
 //!   cannot be had here makes it `unavailable`; else it is a pass, with the value closest to the limit.
 //! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of the
 //!   others, since it is the machine that cannot give the metric.
-//! * A limit relative to the baseline is judged by [`relative`].
+//! * A limit relative to the baseline is judged by rules of its own, in `relative`.
 //! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where that
 //!   leaves nothing, the verdict is `missing`.
 
