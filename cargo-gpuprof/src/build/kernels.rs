@@ -77,13 +77,23 @@ impl KernelBuild<'_> {
             self.metadata.packages.iter().map(|p| p.manifest_path.clone().into_std_path_buf()),
         );
         let root = self.metadata.workspace_root.as_std_path();
-        if is_fresh(ptx.as_std_path(), &stamp, dep_info.as_std_path(), root, &manifests) {
+        let fresh =
+            || is_fresh(ptx.as_std_path(), &stamp, dep_info.as_std_path(), root, &manifests);
+        if fresh() {
             return Ok(ptx);
         }
         let write = |path: &Utf8Path, result: std::io::Result<()>| {
             result.map_err(|e| Failure::output(path.as_std_path(), &e))
         };
         write(&folder, fs::create_dir_all(&folder))?;
+        // Two runs in one target folder build one after the other; the second finds the work done.
+        let lock_path = folder.join("lock");
+        let lock = fs::File::create(&lock_path);
+        let lock = lock.map_err(|e| Failure::output(lock_path.as_std_path(), &e))?;
+        write(&lock_path, lock.lock())?;
+        if fresh() {
+            return Ok(ptx);
+        }
         let made = folder.join(format!("{package}.unfinished"));
         // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is replaced.
         if !made.exists() {
