@@ -78,9 +78,9 @@ fn larger_blocks_of_the_reduction_need_fewer_atomics() {
 fn larger_tiles_of_the_matrix_product_load_less() {
     let outcome = run("matmul");
     assert_snapshot!(rows(&outcome, &["global_sectors", "bank_conflicts", "ptx_fp32_flops"]), @"
-    matmul block=8x8,n=256 verified: global_sectors 532480.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
-    matmul block=16x16,n=256 verified: global_sectors 270336.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
-    matmul block=32x32,n=256 verified: global_sectors 139264.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
+    matmul TILE=8,n=256 verified: global_sectors 532480.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
+    matmul TILE=16,n=256 verified: global_sectors 270336.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
+    matmul TILE=32,n=256 verified: global_sectors 139264.0, bank_conflicts 0.0, ptx_fp32_flops 33554432.0
     ");
     assert_eq!(unmet(&outcome), [""; 0]);
 }
@@ -143,9 +143,9 @@ fn all_examples_are_listed() {
         n = 1048576
         threshold: every load_sectors_per_request <= 1
         5 configurations
-    matmul::kernels::matmul  examples/matmul/src/lib.rs:26
+    matmul::kernels::matmul  examples/matmul/src/lib.rs:28
         c ← a·b, all `n` by `n`
-        block = 8x8, 16x16, 32x32
+        const TILE = 8, 16, 32
         n = 256
         threshold: every store_sectors_per_request <= 4
         threshold: every bank_conflicts == 0

@@ -202,6 +202,9 @@ fn every_export_is_written_to_its_file() {
         64       4  4096                        16    4.00x                          4
         64       8  4096                        32    8.00x                          4
 
+     load_sectors_per_request along each axis, largest mean over smallest:
+     stride  1 ▁▂▄█ 8  8.00x
+
      -  duration: the emulator reports no times
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]

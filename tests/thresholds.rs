@@ -27,6 +27,9 @@ fn thresholds_of_the_attribute_and_of_the_configuration_file_are_judged() {
         64       4  4096                        16    4.00x                          4
         64       8  4096                        32    8.00x                          4
 
+     load_sectors_per_request along each axis, largest mean over smallest:
+     stride  1 ▁▂▄█ 8  8.00x
+
      -  duration: the emulator reports no times
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
@@ -52,6 +55,9 @@ fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_dec
         64       2  4096                         8    2.00x                          4
         64       4  4096                        16    4.00x                          4
         64       8  4096                        32    8.00x                          4
+
+     load_sectors_per_request along each axis, largest mean over smallest:
+     stride  1 ▁▂▄█ 8  8.00x
 
      -  duration: the emulator reports no times
 

@@ -64,6 +64,8 @@ pub struct SeriesConfig {
     pub thresholds: Vec<String>,
     /// Metrics to show for these series.
     pub metrics: Vec<String>,
+    /// Clauses over the annotated axes, as `--series` takes them.
+    pub axes: Vec<String>,
 }
 
 const KEYS: [&str; 9] = [

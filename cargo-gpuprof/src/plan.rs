@@ -1,27 +1,53 @@
 //! What to run: series after filters and overrides, configurations, passes. Pure.
 //!
-//! Comes in: described series, `--series` texts and filters. Goes out: the configurations of each
-//! series in series order. An override that matches no axis is an error, never an ignored word.
+//! Comes in: described series, the clauses of `--series` and of the configuration file, and filters.
+//! Goes out: the configurations of each series in series order. An override that matches no axis is an
+//! error, never an ignored word; so are more configurations than the limit, told before they are made.
+
+mod overrides;
+mod sample;
 
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::series::{configuration_count, configurations};
-use gpuprof_model::suggest::did_you_mean;
-use gpuprof_model::{Axis, AxisKind, AxisValue, Configuration, ExitCode};
+use gpuprof_model::{Configuration, ExitCode, ParseError};
 
 use crate::error::{Failure, Result};
 
-/// The most configurations a run may have.
+pub use overrides::Override;
+
+/// The most configurations a run may have, where nothing says otherwise.
 pub const MAX_CONFIGURATIONS: usize = 100_000;
 
+/// The most combinations that are looked at for those that a series keeps.
+const MAX_VISITED: u64 = 1 << 24;
+
 /// Which series and configurations to take.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Selection {
-    /// `AXIS=VALUES` texts.
-    pub overrides: Vec<String>,
+    /// Clauses that replace the annotated ones, the configuration file's first.
+    pub overrides: Vec<Override>,
     /// Texts that keys must hold.
     pub filters: Vec<String>,
     /// Whether keys must equal a filter.
     pub exact: bool,
+    /// How many configurations to take of each series, spread over it; all where there is none.
+    pub sample: Option<usize>,
+    /// The seed of the sample.
+    pub seed: u64,
+    /// The most configurations the run may have.
+    pub max_configurations: usize,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            overrides: Vec::new(),
+            filters: Vec::new(),
+            exact: false,
+            sample: None,
+            seed: 0,
+            max_configurations: MAX_CONFIGURATIONS,
+        }
+    }
 }
 
 /// One series to run.
@@ -31,15 +57,15 @@ pub struct PlannedSeries {
     pub harness: usize,
     /// The series, its axes with the overrides applied.
     pub series: SeriesDescription,
-    /// The configurations to run.
+    /// The configurations to run; none where the series' conditions keep none.
     pub configurations: Vec<Configuration>,
 }
 
 /// Chooses what to run.
 ///
 /// # Errors
-/// An override that no series has an axis for, or of another kind (exit code 2); too many
-/// configurations (exit code 2); nothing left (exit code 4).
+/// An override that is wrong or that no series has an axis for; an expression without a value; too
+/// many configurations (exit code 2, or 96 for the configuration file); nothing left (exit code 4).
 pub fn plan(
     described: impl IntoIterator<Item = (usize, SeriesDescription)>,
     selection: &Selection,
@@ -53,45 +79,96 @@ pub fn plan(
              #[gpuprof::series]",
         ));
     }
-    for text in &selection.overrides {
-        let axis = Axis::parse(text).map_err(|e| Failure::usage(e.render("--series", text)))?;
-        apply(&mut all, &axis)?;
-    }
+    overrides::apply(&mut all, &selection.overrides)?;
     let known: Vec<String> = all.iter().map(|(_, series)| series.id.to_string()).collect();
-    let mut planned = Vec::new();
+    let mut planned: Vec<PlannedSeries> = Vec::new();
     let mut total = 0_usize;
     for (harness, series) in all {
-        let id = series.id.to_string();
-        let count = configuration_count(&series.axes).unwrap_or(usize::MAX);
-        if count > MAX_CONFIGURATIONS {
-            return Err(too_many(&id, count));
+        let whole = selection.takes(&series.id.to_string());
+        let configurations = match selection.sample {
+            Some(count) => {
+                sample::spread(&series, selection, count.min(selection.max_configurations + 1))
+            }
+            None => every(&series, selection),
+        }?;
+        total += configurations.len();
+        if total > selection.max_configurations {
+            return Err(too_many(
+                "all series together",
+                format!("more than {}", selection.max_configurations),
+                selection,
+            ));
         }
-        let whole = selection.takes(&id);
-        let points: Vec<Configuration> = configurations(&series.axes)
-            .filter(|point| whole || selection.takes(&format!("{id}/{point}")))
-            .collect();
-        total += points.len();
-        if !points.is_empty() {
-            planned.push(PlannedSeries { harness, series, configurations: points });
-        }
-        if total > MAX_CONFIGURATIONS {
-            return Err(too_many("all series together", total));
+        if whole || !configurations.is_empty() {
+            planned.push(PlannedSeries { harness, series, configurations });
         }
     }
-    if planned.is_empty() {
+    if total > 0 {
+        return Ok(planned);
+    }
+    let message = if planned.is_empty() {
         let filters = selection.filters.join("`, `");
-        return Err(Failure::new(
-            ExitCode::NoSeries,
-            format!("no series matches `{filters}`; there are: {}", known.join(", ")),
-        ));
-    }
-    Ok(planned)
+        format!("no series matches `{filters}`; there are: {}", known.join(", "))
+    } else {
+        let conditions = |p: &PlannedSeries| {
+            let all: Vec<String> =
+                p.series.space.filters.iter().map(|f| format!("where {f}")).collect();
+            format!("{} ({})", p.series.id, all.join(", "))
+        };
+        let series: Vec<String> = planned.iter().map(conditions).collect();
+        format!("no configuration meets the conditions of {}", series.join(", "))
+    };
+    Err(Failure::new(ExitCode::NoSeries, message))
 }
 
-fn too_many(what: &str, count: usize) -> Failure {
+/// Every configuration of `series` that is selected.
+fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Configuration>> {
+    let id = series.id.to_string();
+    let whole = selection.takes(&id);
+    let limit = selection.max_configurations;
+    let mut points = series.space.points();
+    if whole && series.space.filters.is_empty() && points.combinations() > limit as u64 {
+        let count =
+            series.space.combinations().map_or_else(|| "more than 2^64".into(), |n| n.to_string());
+        return Err(too_many(&id, count, selection));
+    }
+    let mut out = Vec::new();
+    while let Some(point) = points.next() {
+        let point = point.map_err(|e| without_value(series, &e))?;
+        if whole || selection.takes(&format!("{id}/{point}")) {
+            out.push(point);
+        }
+        if out.len() > limit {
+            return Err(too_many(&id, format!("more than {limit}"), selection));
+        }
+        if points.visited() > MAX_VISITED {
+            return Err(too_large(series));
+        }
+    }
+    Ok(out)
+}
+
+fn too_many(what: &str, count: String, selection: &Selection) -> Failure {
+    let limit = selection.max_configurations;
+    let over =
+        if count.starts_with("more") { String::new() } else { format!(", more than {limit}") };
     Failure::usage(format!(
-        "{what} would have {count} configurations, more than {MAX_CONFIGURATIONS}; give fewer values with --series"
+        "{what} would have {count} configurations{over}; give fewer values with --series, take some with \
+         --sample N, or raise the limit with --max-configs"
     ))
+}
+
+fn too_large(series: &SeriesDescription) -> Failure {
+    Failure::usage(format!(
+        "{} has {} combinations, and after {MAX_VISITED} of them the search for those that its conditions keep \
+         was given up; give fewer values with --series",
+        series.id,
+        series.space.points().combinations()
+    ))
+}
+
+fn without_value(series: &SeriesDescription, error: &ParseError) -> Failure {
+    Failure::usage(format!("{}: {error}\n  --> {}:{}", series.id, series.file, series.line))
 }
 
 impl Selection {
@@ -104,145 +181,6 @@ impl Selection {
     }
 }
 
-fn apply(all: &mut [(usize, SeriesDescription)], axis: &Axis) -> Result<()> {
-    let mut found = false;
-    let mut names: Vec<String> = Vec::new();
-    for (_, series) in all.iter_mut() {
-        for own in &mut series.axes {
-            if own.name == axis.name {
-                own.values = as_kind(axis, own.kind()).ok_or_else(|| {
-                    Failure::usage(format!(
-                        "axis `{}` of {} holds {}, and --series gives {}",
-                        axis.name,
-                        series.id,
-                        own.kind(),
-                        axis.kind()
-                    ))
-                })?;
-                found = true;
-            } else if !names.contains(&own.name) {
-                names.push(own.name.clone());
-            }
-        }
-    }
-    if found {
-        return Ok(());
-    }
-    let near = did_you_mean(&axis.name, names.iter().map(String::as_str)).unwrap_or_else(|| {
-        if names.is_empty() {
-            "the series have no axes".into()
-        } else {
-            format!("the axes are {}", names.join(", "))
-        }
-    });
-    Err(Failure::usage(format!("no series has an axis `{}`: {near}", axis.name)))
-}
-
-/// The values as `kind`: 256 is 256x1 where extents are wanted.
-fn as_kind(axis: &Axis, kind: AxisKind) -> Option<Vec<AxisValue>> {
-    axis.values
-        .iter()
-        .map(|value| match (value, kind) {
-            (AxisValue::Int(n), AxisKind::Dims) => {
-                Some(AxisValue::Dims([u32::try_from(*n).ok()?, 1, 1]))
-            }
-            (AxisValue::Int(n), AxisKind::Word) => Some(AxisValue::Word(n.to_string())),
-            _ => (value.kind() == kind).then(|| value.clone()),
-        })
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use gpuprof_model::SeriesId;
-
-    fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
-        let id = SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() };
-        let series = SeriesDescription {
-            id,
-            source_package: "p".into(),
-            source_folder: "/p".into(),
-            file: "src/lib.rs".into(),
-            line: 1,
-            docs: String::new(),
-            axes: axes.iter().map(|a| Axis::parse(a).unwrap()).collect(),
-            thresholds: Vec::new(),
-            metrics: Vec::new(),
-            device_function: true,
-        };
-        (0, series)
-    }
-
-    fn select(overrides: &[&str], filters: &[&str]) -> Selection {
-        let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect();
-        Selection { overrides: own(overrides), filters: own(filters), exact: false }
-    }
-
-    #[test]
-    fn an_override_replaces_the_values_of_the_series_that_have_the_axis() {
-        let all = [described("a", &["block=64,128", "n=1"]), described("b", &["tile=8"])];
-        let planned = plan(all, &select(&["block=32..128"], &[])).unwrap();
-        assert_eq!(planned[0].configurations.len(), 3);
-        assert_eq!(planned[1].configurations.len(), 1);
-    }
-
-    #[test]
-    fn an_unknown_axis_is_refused_with_the_nearest() {
-        let failure =
-            plan([described("a", &["block=64"])], &select(&["blok=64"], &[])).unwrap_err();
-        assert_eq!(failure.code, ExitCode::Usage);
-        assert_eq!(failure.message, "no series has an axis `blok`: did you mean `block`?");
-        let failure = plan([described("a", &["block=64"])], &select(&["zzz=64"], &[])).unwrap_err();
-        assert_eq!(failure.message, "no series has an axis `zzz`: the axes are block");
-    }
-
-    #[test]
-    fn an_override_of_another_kind_is_refused() {
-        let failure =
-            plan([described("a", &["block=64"])], &select(&["block=16x16"], &[])).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "axis `block` of p::t::a holds whole numbers, and --series gives extents such as 16x16"
-        );
-        let planned =
-            plan([described("a", &["block=16x16"])], &select(&["block=256"], &[])).unwrap();
-        assert_eq!(planned[0].configurations[0].to_string(), "block=256x1");
-    }
-
-    #[test]
-    fn filters_take_series_or_single_configurations() {
-        let all = || [described("a", &["block=64,128"]), described("b", &["block=64"])];
-        let keys = |filters: &[&str]| -> Vec<String> {
-            let planned = plan(all(), &select(&[], filters)).unwrap();
-            planned
-                .iter()
-                .flat_map(|p| {
-                    p.configurations.iter().map(|c| format!("{}/{c}", p.series.id.kernel))
-                })
-                .collect()
-        };
-        assert_eq!(keys(&["::a"]), ["a/block=64", "a/block=128"]);
-        assert_eq!(keys(&["block=64"]), ["a/block=64", "b/block=64"]);
-        let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
-        assert_eq!(failure.code, ExitCode::NoSeries);
-        assert_eq!(failure.message, "no series matches `zzz`; there are: p::t::a, p::t::b");
-    }
-
-    #[test]
-    fn nothing_registered_is_no_success() {
-        let failure = plan([], &Selection::default()).unwrap_err();
-        assert_eq!(failure.code, ExitCode::NoSeries);
-        assert!(failure.message.contains("gpuprof::main!"));
-    }
-
-    #[test]
-    fn too_many_configurations_are_refused_before_they_are_made() {
-        let failure = plan(
-            [described("a", &["x=1..1000 step 1", "y=1..1000 step 1"])],
-            &Selection::default(),
-        )
-        .unwrap_err();
-        assert!(failure.message.starts_with("p::t::a would have 1000000 configurations"));
-    }
-}
+#[path = "plan/tests.rs"]
+mod tests;

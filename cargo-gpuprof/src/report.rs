@@ -4,10 +4,12 @@
 //! must stay true: a report invents nothing. Where a value is not there it says why, and nothing here
 //! looks at the environment: colour and width are told, not found out.
 
+mod axes;
 mod benchmark;
 mod changes;
 mod csv;
 mod github;
+mod grid;
 mod json;
 pub mod json_lines;
 mod junit;
@@ -19,6 +21,7 @@ mod paint;
 mod sheet;
 mod summary;
 mod table;
+mod viewing;
 
 use std::io::{self, Write};
 
@@ -34,6 +37,7 @@ pub use json_lines::JsonLines;
 pub use markdown::Markdown;
 pub use summary::Summary;
 pub use table::Table;
+pub use viewing::Viewing;
 
 /// A format that a run can be written in.
 pub trait Report {
@@ -70,3 +74,6 @@ mod tests;
 #[cfg(test)]
 #[path = "report/gate_tests.rs"]
 mod gate_tests;
+
+#[cfg(test)]
+mod view_tests;

@@ -1,82 +1,166 @@
 //! Axes as tokens: the text the model's grammar reads, and the way back from its spans to tokens.
 //!
-//! Comes in: the items of a `series(…)` list. Goes out: [`DeclaredAxis`]. The text is made from the
-//! tokens with as little white space as keeps them apart, so that what reads as one value in the
+//! Comes in: the items of a `series(…)` list. Goes out: a [`DeclaredSpace`]: the clauses as text, and
+//! the axes that they make, which are variables in the annotation's expressions. The text is made from
+//! the tokens with as little white space as keeps them apart, so that what reads as one value in the
 //! source (`f32-acc`) stays one value.
 
 use std::ops::Range;
 
-use gpuprof_model::{Axis, AxisKind, ParseError};
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use gpuprof_model::{AxisKind, AxisValue, ParseError, Space};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote_spanned};
 
 use crate::errors::Errors;
-use crate::items::{Form, Item};
+use crate::items::{self, Form, Item};
 
 /// One axis as the annotation declares it.
 pub(crate) struct DeclaredAxis {
     /// Its name, at its own place.
     pub(crate) name: Ident,
-    /// Its values as text, in the model's grammar.
-    pub(crate) values: String,
     /// What kind its values are, which decides the type of its variable.
     pub(crate) kind: AxisKind,
+    /// The values that are compiled in, for a constant.
+    pub(crate) constant: Option<Vec<AxisValue>>,
+}
+
+/// The axes of a series and how they combine, as the annotation declares them.
+#[derive(Default)]
+pub(crate) struct DeclaredSpace {
+    /// The axes; none where a clause is wrong, since the kinds of derived ones are then unknown.
+    pub(crate) axes: Vec<DeclaredAxis>,
+    /// The names of all axes, also of those whose values are wrong.
+    pub(crate) names: Vec<Ident>,
+    /// The clauses, in the model's grammar.
+    pub(crate) clauses: Vec<String>,
+}
+
+impl DeclaredSpace {
+    /// The constants among the axes with their values, in order.
+    pub(crate) fn constants(&self) -> impl Iterator<Item = (&Ident, &[AxisValue])> {
+        self.axes.iter().filter_map(|axis| Some((&axis.name, axis.constant.as_deref()?)))
+    }
+
+    /// The axis called `name`.
+    pub(crate) fn axis(&self, name: &str) -> Option<&DeclaredAxis> {
+        self.axes.iter().find(|axis| axis.name == name)
+    }
 }
 
 /// Reads the axes of a series, and refuses names that are there twice.
-pub(crate) fn declared(items: Vec<Item>, errors: &mut Errors) -> Vec<DeclaredAxis> {
-    let mut axes: Vec<DeclaredAxis> = Vec::new();
-    let mut seen: Vec<Ident> = Vec::new();
+pub(crate) fn declared(items: Vec<Item>, errors: &mut Errors) -> DeclaredSpace {
+    let mut out = DeclaredSpace::default();
+    let mut texts: Vec<ClauseText> = Vec::new();
     for item in items {
-        let twice = seen.contains(&item.name);
-        seen.push(item.name.clone());
-        if twice {
-            errors.at(&item.name, format!("axis `{}` is declared twice", item.name));
+        let Some((text, names)) = clause(item, errors) else { continue };
+        let mut sound = true;
+        for name in names {
+            if out.names.contains(&name) {
+                errors.at(&name, format!("axis `{name}` is declared twice"));
+                sound = false;
+            } else if !can_be_variable(&name) {
+                errors.at(
+                    &name,
+                    format!("`{name}` cannot name an axis: a Rust variable cannot be called that"),
+                );
+                sound = false;
+            }
+            out.names.push(name);
         }
-        axes.extend(read(item, errors).filter(|_| !twice));
+        if sound {
+            texts.push(text);
+        }
     }
-    axes
+    out.clauses = texts.iter().map(|text| text.text.clone()).collect();
+    match Space::from_clauses(&out.clauses) {
+        Ok(space) => out.axes = axes(&space, &out.names),
+        Err(wrong) => {
+            for (position, error) in wrong {
+                errors.push(texts[position].error(&error));
+            }
+        }
+    }
+    out
 }
 
-fn read(item: Item, errors: &mut Errors) -> Option<DeclaredAxis> {
-    let Item { name, form } = item;
-    let Form::Value(tokens) = form else {
-        errors.at(&name, format!("`{name}` is not an axis: write {name} = VALUES"));
-        return None;
+/// The axes of `space` at the places of `names`, in the order written.
+fn axes(space: &Space, names: &[Ident]) -> Vec<DeclaredAxis> {
+    let axis = |name: &Ident| {
+        let own = name.to_string();
+        let kind = space.kind_of(&own)?;
+        let constant = space.constants.get(&own).cloned();
+        Some(DeclaredAxis { name: name.clone(), kind, constant })
     };
-    if name == "cluster" {
-        errors.at(&name, "the axis `cluster` is not supported yet");
-        return None;
-    }
-    if syn::parse_str::<Ident>(&name.to_string()).is_err() || name.to_string().starts_with("r#") {
-        errors.at(
-            &name,
-            format!("`{name}` cannot name an axis: a Rust variable cannot be called that"),
-        );
-        return None;
-    }
-    let text = ValuesText::new(tokens);
-    match Axis::from_values_text(&name.to_string(), &text.text) {
-        Ok(axis) => Some(DeclaredAxis { kind: axis.kind(), values: text.text, name }),
-        Err(error) => {
-            errors.push(text.error(&error));
+    names.iter().filter_map(axis).collect()
+}
+
+/// The text of one item, and the axes that it declares.
+fn clause(item: Item, errors: &mut Errors) -> Option<(ClauseText, Vec<Ident>)> {
+    let Item { name, form } = item;
+    let mut text = ClauseText::default();
+    match form {
+        Form::Where(condition) => {
+            text.push("where", name.span());
+            text.extend(condition);
+            Some((text, Vec::new()))
+        }
+        Form::Constant(values) => {
+            let keyword = Ident::new("const", name.span());
+            text.extend(quote_spanned!(name.span()=> #keyword #name =));
+            text.extend(values);
+            Some((text, vec![name]))
+        }
+        Form::Value(values) => {
+            text.extend(quote_spanned!(name.span()=> #name =));
+            text.extend(values);
+            Some((text, vec![name]))
+        }
+        Form::List(list) if name == "zip" => {
+            let names = zipped(&list, errors)?;
+            text.extend(name.to_token_stream());
+            text.extend(TokenTree::Group(list).into());
+            Some((text, names))
+        }
+        Form::List(_) => {
+            errors.at(&name, format!("`{name}` is not an axis: write {name} = VALUES"));
             None
         }
     }
 }
 
-/// The text of an axis' values, with the token that each byte came from.
-struct ValuesText {
+/// The names of the axes in `zip(…)`.
+fn zipped(list: &Group, errors: &mut Errors) -> Option<Vec<Ident>> {
+    let mut inner = Errors::default();
+    let items = items::split(list.stream(), "AXIS = VALUES", &mut inner);
+    let mut names = Vec::new();
+    for item in items {
+        match item.form {
+            Form::Value(_) => names.push(item.name),
+            _ => inner.at(&item.name, "zip takes axes: zip(block = 64, 128, n = 1K, 2K)"),
+        }
+    }
+    match inner.into_result() {
+        Ok(()) => Some(names),
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    }
+}
+
+fn can_be_variable(name: &Ident) -> bool {
+    let text = name.to_string();
+    !text.starts_with("r#") && syn::parse_str::<Ident>(&text).is_ok()
+}
+
+/// The text of a clause, with the token that each byte came from.
+#[derive(Default)]
+struct ClauseText {
     text: String,
     places: Vec<(Range<usize>, Span)>,
 }
 
-impl ValuesText {
-    fn new(tokens: TokenStream) -> Self {
-        let mut out = Self { text: String::new(), places: Vec::new() };
-        out.extend(tokens);
-        out
-    }
-
+impl ClauseText {
     fn extend(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
@@ -133,47 +217,71 @@ mod tests {
     use super::*;
     use crate::items::split;
 
-    fn parse(text: &str) -> Result<Vec<(String, String, AxisKind)>, String> {
+    fn parse(text: &str) -> Result<DeclaredSpace, String> {
         let mut errors = Errors::default();
         let items = split(text.parse().unwrap(), "AXIS = VALUES", &mut errors);
-        let axes = declared(items, &mut errors);
+        let space = declared(items, &mut errors);
         errors.into_result().map_err(|all| {
             all.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join(" | ")
         })?;
-        Ok(axes.into_iter().map(|a| (a.name.to_string(), a.values, a.kind)).collect())
+        Ok(space)
     }
 
     #[test]
     fn values_keep_their_text() {
         let read = |text: &str| {
-            let axes = parse(text).unwrap();
-            let [(_, values, kind)] = axes.as_slice() else { panic!("{axes:?}") };
-            (values.clone(), *kind)
+            let space = parse(text).unwrap();
+            (space.clauses[0].clone(), space.axes[0].kind)
         };
-        assert_eq!(read("n = 64..1024 step 32"), ("64..1024 step 32".into(), AxisKind::Int));
-        assert_eq!(read("n = [1 << 20, 1 << 24]"), ("[1<<20, 1<<24]".into(), AxisKind::Int));
-        assert_eq!(read("n = 1K, 16M"), ("1K, 16M".into(), AxisKind::Int));
-        assert_eq!(read("block = 16x16, 32x8"), ("16x16, 32x8".into(), AxisKind::Dims));
-        assert_eq!(read("dtype = f32, f16-acc"), ("f32, f16-acc".into(), AxisKind::Word));
+        assert_eq!(read("n = 64..1024 step 32"), ("n=64..1024 step 32".into(), AxisKind::Int));
+        assert_eq!(read("n = [1 << 20, 1 << 24]"), ("n=[1<<20, 1<<24]".into(), AxisKind::Int));
+        assert_eq!(read("n = 1K, 16M"), ("n=1K, 16M".into(), AxisKind::Int));
+        assert_eq!(read("block = 16x16, 32x8"), ("block=16x16, 32x8".into(), AxisKind::Dims));
+        assert_eq!(read("dtype = f32, f16-acc"), ("dtype=f32, f16-acc".into(), AxisKind::Word));
+    }
+
+    #[test]
+    fn every_form_becomes_a_clause_and_its_axes() {
+        let space = parse(
+            "zip(block = [64, 128], n = 1K, 2K), const TILE = [8, 16], threads = block * 2, \
+             where block * TILE <= 1K && n != 2K",
+        )
+        .unwrap();
+        assert_eq!(
+            space.clauses,
+            [
+                "zip(block=[64, 128], n=1K, 2K)",
+                "const TILE=[8, 16]",
+                "threads=block*2",
+                "where block*TILE<=1K&&n!=2K"
+            ]
+        );
+        let names: Vec<String> = space.axes.iter().map(|axis| axis.name.to_string()).collect();
+        assert_eq!(names, ["block", "n", "TILE", "threads"]);
+        assert_eq!(space.constants().count(), 1);
     }
 
     #[test]
     fn every_mistake_is_reported() {
         assert_eq!(
-            parse("block = 1024..64, n = 1, n = 2, type = 3, cluster = 2").unwrap_err(),
-            "the range 1024..64 is empty: it runs downwards\n= help: write 64..1024 | \
-             axis `n` is declared twice | \
+            parse("block = 1024..64, n = 1, n = 2, type = 3, cluster = 2, tile(3)").err().unwrap(),
+            "axis `n` is declared twice | \
              `type` cannot name an axis: a Rust variable cannot be called that | \
-             the axis `cluster` is not supported yet"
+             `tile` is not an axis: write tile = VALUES | \
+             the range 1024..64 is empty: it runs downwards\n= help: write 64..1024"
         );
     }
 
     #[test]
     fn an_error_points_at_its_tokens() {
-        let mut errors = Errors::default();
-        let items = split("n = [64, 64..32]".parse().unwrap(), "AXIS = VALUES", &mut errors);
-        declared(items, &mut errors);
-        let error = errors.into_result().unwrap_err();
-        assert_eq!(error.span().start().column, 11, "{error}");
+        let column = |text: &str| {
+            let mut errors = Errors::default();
+            let items = split(text.parse().unwrap(), "AXIS = VALUES", &mut errors);
+            declared(items, &mut errors);
+            errors.into_result().unwrap_err().span().start().column
+        };
+        assert_eq!(column("n = [64, 64..32]"), 11);
+        assert_eq!(column("n = 64, where m > 1"), 14);
+        assert_eq!(column("n = 64, t = n + m"), 16);
     }
 }

@@ -2,12 +2,11 @@
 
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ParseError, Threshold, metric, suggest};
-use proc_macro2::Group;
+use proc_macro2::{Group, Ident};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token};
 
-use crate::axis::DeclaredAxis;
 use crate::bare;
 use crate::errors::Errors;
 
@@ -51,7 +50,7 @@ pub(crate) fn thresholds(list: &Group, errors: &mut Errors) -> Vec<LitStr> {
 }
 
 /// Refuses a threshold that does not follow the grammar, or names an axis or metric that is not there.
-pub(crate) fn check(thresholds: &[LitStr], axes: &[DeclaredAxis], errors: &mut Errors) {
+pub(crate) fn check(thresholds: &[LitStr], axes: &[Ident], errors: &mut Errors) {
     for literal in thresholds {
         let text = literal.value();
         let threshold = match Threshold::parse(&text) {
@@ -71,10 +70,10 @@ pub(crate) fn check(thresholds: &[LitStr], axes: &[DeclaredAxis], errors: &mut E
         }
         let Selector::Where(pairs) = &threshold.selector else { continue };
         for (axis, _) in pairs {
-            if axes.iter().any(|declared| declared.name == axis) {
+            if axes.iter().any(|declared| declared == axis) {
                 continue;
             }
-            let names: Vec<String> = axes.iter().map(|a| a.name.to_string()).collect();
+            let names: Vec<String> = axes.iter().map(ToString::to_string).collect();
             let near = suggest::did_you_mean(axis, names.iter().map(String::as_str))
                 .map_or_else(String::new, |near| format!(": {near}"));
             errors.at(literal, format!("the series has no axis `{axis}`{near}"));

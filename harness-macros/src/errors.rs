@@ -28,6 +28,11 @@ impl Errors {
         result.map_err(|error| self.push(error)).ok()
     }
 
+    /// Whether there were none so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// `Ok` if there were no errors.
     pub(crate) fn into_result(self) -> syn::Result<()> {
         self.0.map_or(Ok(()), Err)

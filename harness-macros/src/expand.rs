@@ -1,12 +1,14 @@
 //! What `#[kernel]` becomes: the device entry point, the same function on the host, and its entry.
 
 use gpuprof_model::AxisKind;
+use gpuprof_model::axis::LAUNCH_AXES;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ItemFn, Path};
 
 use crate::axis::DeclaredAxis;
+use crate::constants;
 use crate::kernel::Kernel;
 use crate::registration::Entry;
 use crate::signature::{Parameter, Passing};
@@ -18,16 +20,27 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
         function: &item.sig.ident,
         name: &kernel.symbol,
         attributes: &item.attrs,
-        axes: &kernel.axes,
+        clauses: &kernel.space.clauses,
         thresholds: &kernel.thresholds,
         metrics: &kernel.metrics,
     };
     let symbol = &kernel.symbol;
     let gpuprof = &kernel.gpuprof;
     let run = local("run");
-    let body = quote!(#gpuprof::__private::Body::Kernel { symbol: #symbol, run: #run });
+    let constants = kernel.space.constants().map(|(name, _)| name.to_string());
+    let body = quote! {
+        #gpuprof::__private::Body::Kernel {
+            symbol: #symbol,
+            constants: &[#(#constants),*],
+            run: #run,
+        }
+    };
+    let mut functions_of_entry = run_function(kernel, &run);
+    if !kernel.instances.is_empty() {
+        functions_of_entry.extend(constants::on_host(&kernel.instances, &item.sig.ident));
+    }
     let mut out = functions(kernel, item);
-    out.extend(entry.emit(&body, &run_function(kernel, &run)));
+    out.extend(entry.emit(&body, &functions_of_entry));
     out
 }
 
@@ -35,17 +48,25 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
 fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = item;
     let (symbol, name, inputs) = (&kernel.symbol, &sig.ident, &sig.inputs);
+    let (generics, bounds) = (&sig.generics, &sig.generics.where_clause);
+    let on_device = if kernel.instances.is_empty() {
+        quote! {
+            #(#attrs)*
+            #[cfg(target_arch = "nvptx64")]
+            #[unsafe(export_name = #symbol)]
+            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+            #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
+        }
+    } else {
+        constants::on_device(&kernel.instances, item)
+    };
     quote! {
-        #(#attrs)*
-        #[cfg(target_arch = "nvptx64")]
-        #[unsafe(export_name = #symbol)]
-        #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
-        #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
+        #on_device
 
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(dead_code, clippy::missing_safety_doc, clippy::too_many_arguments)]
-        #vis unsafe fn #name(#inputs) #block
+        #vis unsafe fn #name #generics (#inputs) #bounds #block
     }
 }
 
@@ -54,8 +75,8 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
     let k = local("k");
-    let axes = kernel.axes.iter().map(|axis| axis_variable(axis, &gp, &k));
-    let launch = ["block", "grid", "shared"].iter().filter_map(|key| launch(kernel, key, &k));
+    let axes = kernel.space.axes.iter().map(|axis| axis_variable(axis, &gp, &k));
+    let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &k));
     let declared = kernel.declared.iter().map(|(key, value)| {
         let method = Ident::new(&key.to_string(), inner(value));
         quote_spanned!(inner(value)=> #k.#method(#value)?;)
@@ -70,7 +91,7 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         .map(|(parameter, value)| argument(parameter, value, &gp, &k));
     let verify = kernel.verify.as_ref().map(|path| verify(path, &kernel.parameters, &gp, &k));
     quote! {
-        #[allow(unused_variables)]
+        #[allow(unused_variables, non_snake_case)]
         fn #run(#k: &mut #gp::KernelRun<'_>) -> #gp::Result<()> {
             #(#axes)*
             #(#launch)*
@@ -89,6 +110,9 @@ fn axis_variable(axis: &DeclaredAxis, gp: &TokenStream, k: &Ident) -> TokenStrea
     let variable = &axis.name;
     let name = variable.to_string();
     match axis.kind {
+        AxisKind::Word if axis.constant.is_some() => {
+            quote!(let #variable: bool = #k.word(#name)? == "true";)
+        }
         AxisKind::Int => quote!(let #variable: u64 = #k.int(#name)?;),
         AxisKind::Dims => quote!(let #variable: #gp::Extent = #k.extent(#name)?;),
         AxisKind::Word => quote!(let #variable: &str = &#k.word(#name)?;),
@@ -97,7 +121,7 @@ fn axis_variable(axis: &DeclaredAxis, gp: &TokenStream, k: &Ident) -> TokenStrea
 
 /// Sets the launch parameter `key` from its axis, or from its key, which then is a variable as well.
 fn launch(kernel: &Kernel, key: &str, k: &Ident) -> Option<TokenStream> {
-    if let Some(axis) = kernel.axes.iter().find(|axis| axis.name == key) {
+    if let Some(axis) = kernel.space.axis(key) {
         let (method, variable) = (Ident::new(key, Span::mixed_site()), &axis.name);
         return Some(quote!(#k.#method(#variable)?;));
     }

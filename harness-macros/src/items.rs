@@ -14,6 +14,10 @@ pub(crate) enum Form {
     Value(TokenStream),
     /// `NAME(LIST)`
     List(Group),
+    /// `const NAME = VALUE`, in a series
+    Constant(TokenStream),
+    /// `where CONDITION`, in a series; the name is `where` itself
+    Where(TokenStream),
 }
 
 /// One item of an attribute.
@@ -23,9 +27,6 @@ pub(crate) struct Item {
     /// What follows the name.
     pub(crate) form: Form,
 }
-
-/// Forms of a series that DESIGN names and this version cannot run yet.
-const LATER: [&str; 3] = ["zip", "where", "const"];
 
 /// Splits `tokens` into items; `expected` says what an item of this place looks like.
 pub(crate) fn split(tokens: TokenStream, expected: &str, errors: &mut Errors) -> Vec<Item> {
@@ -57,11 +58,20 @@ pub(crate) fn split(tokens: TokenStream, expected: &str, errors: &mut Errors) ->
 fn read(tokens: &[TokenTree], expected: &str, errors: &mut Errors) -> Option<Item> {
     let all = || tokens.iter().cloned().collect::<TokenStream>();
     match tokens {
-        [TokenTree::Ident(name), rest @ ..] if LATER.iter().any(|form| name == form) => {
-            let last = rest.last().unwrap_or(&tokens[0]);
-            let place: TokenStream = [tokens[0].clone(), last.clone()].into_iter().collect();
-            errors.at(place, format!("`{name}` is not supported yet"));
-            None
+        [TokenTree::Ident(keyword), condition @ ..]
+            if keyword == "where" && !condition.is_empty() && !is_equals(&condition[0]) =>
+        {
+            let form = Form::Where(condition.iter().cloned().collect());
+            Some(Item { name: keyword.clone(), form })
+        }
+        [
+            TokenTree::Ident(keyword),
+            TokenTree::Ident(name),
+            TokenTree::Punct(equals),
+            value @ ..,
+        ] if keyword == "const" && equals.as_char() == '=' && !value.is_empty() => {
+            let form = Form::Constant(value.iter().cloned().collect());
+            Some(Item { name: name.clone(), form })
         }
         [TokenTree::Ident(name), TokenTree::Punct(equals), value @ ..]
             if equals.as_char() == '=' =>
@@ -101,6 +111,10 @@ fn is_comma(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(p) if p.as_char() == ',')
 }
 
+fn is_equals(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(p) if p.as_char() == '=')
+}
+
 fn is_list(group: &Group) -> bool {
     group.delimiter() == Delimiter::Parenthesis
 }
@@ -118,6 +132,8 @@ mod tests {
             .map(|item| match &item.form {
                 Form::Value(value) => format!("{}={value}", item.name),
                 Form::List(list) => format!("{}{list}", item.name),
+                Form::Constant(value) => format!("const {}={value}", item.name),
+                Form::Where(condition) => format!("where:{condition}"),
             })
             .collect()
     }
@@ -130,6 +146,10 @@ mod tests {
             names("grid = f::<A, B>(n), crate = gp"),
             ["grid=f ::< A , B > (n)", "crate=gp"]
         );
+        assert_eq!(
+            names("zip(a = 1, b = 2), const TILE = 8, 16, where n <= 2, n = 1"),
+            ["zip(a = 1 , b = 2)", "const TILE=8 , 16", "where:n <= 2", "n=1"]
+        );
         assert!(names("").is_empty());
     }
 
@@ -138,9 +158,8 @@ mod tests {
         for (text, message) in [
             ("block", "expected NAME = VALUE"),
             ("block =", "`block` has no value"),
-            ("zip(a = 1, b = 2)", "`zip` is not supported yet"),
-            ("n = 1, where n <= 2", "`where` is not supported yet"),
-            ("const TILE = [8, 16]", "`const` is not supported yet"),
+            ("where", "expected NAME = VALUE"),
+            ("const TILE", "expected NAME = VALUE"),
         ] {
             let mut errors = Errors::default();
             split(text.parse().unwrap(), "NAME = VALUE", &mut errors);

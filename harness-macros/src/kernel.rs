@@ -3,6 +3,7 @@
 //! Comes in: the attribute's tokens and the function. Goes out: a [`Kernel`] with everything that
 //! its expansion needs, or every error at its place.
 
+use gpuprof_model::axis::LAUNCH_AXES;
 use gpuprof_model::suggest;
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use syn::parse::Parser;
@@ -10,9 +11,10 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Expr, ItemFn, LitInt, LitStr, Path, Token};
 
-use crate::axis::{self, DeclaredAxis};
+use crate::axis::{self, DeclaredSpace};
 use crate::bare;
 use crate::conditions;
+use crate::constants::{self, Instance};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::signature::{self, Parameter};
@@ -24,9 +26,11 @@ pub(crate) struct Kernel {
     pub(crate) symbol: String,
     /// The path to the `gpuprof` crate.
     pub(crate) gpuprof: Path,
-    /// The axes, in order.
-    pub(crate) axes: Vec<DeclaredAxis>,
-    /// The keys `block`, `grid` and `shared`, where they are no axes.
+    /// The axes and how they combine.
+    pub(crate) space: DeclaredSpace,
+    /// The entry points, where the kernel has constants.
+    pub(crate) instances: Vec<Instance>,
+    /// The keys `block`, `grid`, `shared` and `cluster`, where they are no axes.
     pub(crate) launch: Vec<(Ident, Expr)>,
     /// `bytes` and `flops`.
     pub(crate) declared: Vec<(Ident, Expr)>,
@@ -55,22 +59,29 @@ impl Kernel {
             keys.read(item, &mut errors);
         }
         let parameters = signature::parameters(item, &mut errors);
-        conditions::check(&keys.thresholds, &keys.axes, &mut errors);
+        constants::check(item, &keys.space, &mut errors);
+        conditions::check(&keys.thresholds, &keys.space.names, &mut errors);
         keys.check_launch(&mut errors);
         keys.check_arguments(item, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
         let gpuprof = keys.path("crate", &mut errors);
+        let instances = if errors.is_empty() {
+            constants::instances(&symbol, item, &keys.space)
+        } else {
+            Vec::new()
+        };
         let kernel = Self {
             symbol,
+            instances,
             gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
-            launch: keys.take(&["block", "grid", "shared"]),
+            launch: keys.take(&LAUNCH_AXES),
             declared: keys.take(&["bytes", "flops"]),
             arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
             parameters,
             verify: keys.path("verify", &mut errors),
             tolerance: keys.value("tolerance").cloned(),
             seed: keys.seed(&mut errors),
-            axes: keys.axes,
+            space: keys.space,
             metrics: keys.metrics,
             thresholds: keys.thresholds,
         };
@@ -86,8 +97,7 @@ struct Keys {
     meant: Vec<&'static str>,
     /// Keys whose value could not be read: present, so that they are not also called missing.
     values: Vec<(Ident, Option<Expr>)>,
-    axes: Vec<DeclaredAxis>,
-    axis_names: Vec<Ident>,
+    space: DeclaredSpace,
     args: Option<(Ident, Vec<Expr>)>,
     metrics: Vec<String>,
     thresholds: Vec<LitStr>,
@@ -121,7 +131,9 @@ impl Keys {
             Form::List(_) if VALUE_KEYS.contains(&key.as_str()) => {
                 errors.at(&name, format!("`{key}` takes a value: {}", example(&key)));
             }
-            _ if key == "cluster" => errors.at(&name, "`cluster` is not supported yet"),
+            Form::Where(_) | Form::Constant(_) => {
+                errors.at(&name, format!("`{key}` belongs among the axes: series(…)"));
+            }
             _ => {
                 self.meant.extend(suggest::nearest(&key, keys()));
                 errors.at(&name, unknown_key(&key));
@@ -133,8 +145,7 @@ impl Keys {
         match name.to_string().as_str() {
             "series" => {
                 let items = items::split(list.stream(), "AXIS = VALUES", errors);
-                self.axis_names = items.iter().map(|item| item.name.clone()).collect();
-                self.axes = axis::declared(items, errors);
+                self.space = axis::declared(items, errors);
             }
             "args" => {
                 let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
@@ -165,13 +176,13 @@ impl Keys {
     }
 
     fn check_launch(&self, errors: &mut Errors) {
-        for key in ["block", "grid", "shared"] {
-            let axis = self.axis_names.iter().find(|name| *name == key);
+        for key in LAUNCH_AXES {
+            let axis = self.space.names.iter().find(|name| *name == key);
             match (axis, self.has(key)) {
                 (Some(axis), true) => {
                     errors.at(axis, format!("`{key}` is an axis and a key: leave one of them out"));
                 }
-                (None, false) if key != "shared" && !self.meant.contains(&key) => {
+                (None, false) if ["block", "grid"].contains(&key) && !self.meant.contains(&key) => {
                     errors.push(self.missing(key));
                 }
                 _ => {}
@@ -181,7 +192,7 @@ impl Keys {
 
     fn missing(&self, key: &str) -> syn::Error {
         let near = |axis: &&Ident| !suggest::nearest(&axis.to_string(), [key]).is_empty();
-        if let Some(axis) = self.axis_names.iter().find(near) {
+        if let Some(axis) = self.space.names.iter().find(near) {
             return syn::Error::new(
                 axis.span(),
                 format!("`{key}` is missing: is the axis `{axis}` meant to be it?"),

@@ -11,6 +11,7 @@
 mod axis;
 mod bare;
 mod conditions;
+mod constants;
 mod errors;
 mod expand;
 mod items;
@@ -34,8 +35,13 @@ use syn::{ItemFn, parse_macro_input};
 /// | key | meaning |
 /// |---|---|
 /// | `series(AXIS = VALUES, …)` | the axes; each is a variable in the other keys' expressions |
+/// | … `zip(A = VALUES, B = VALUES)` | axes that advance together |
+/// | … `AXIS = EXPR` | an axis that follows from others: `threads = block * 2` |
+/// | … `where CONDITION` | keeps a combination: `where block * n <= 64K` |
+/// | … `const NAME = VALUES` | the values of a const generic parameter, one entry point each |
 /// | `grid = EXPR`, `block = EXPR` | the launch, where it is no axis: a number, or a pair or triple |
 /// | `shared = EXPR` | bytes of dynamic shared memory |
+/// | `cluster = EXPR` | blocks of a thread block cluster, where it is no axis |
 /// | `args(EXPR, …)` | one per parameter: numbers, and `random(len)`, `random_in(len, range)`, `zeros(len)`, `iota(len)` for pointers |
 /// | `seed = INT` | the seed of the generators |
 /// | `bytes = EXPR`, `flops = EXPR` | what the kernel must move and compute, for rates |
@@ -47,7 +53,11 @@ use syn::{ItemFn, parse_macro_input};
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
 ///
 /// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and `z`,
-/// and an axis of words is a `&str`.
+/// an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.
+///
+/// A kernel with constants is generic: `unsafe fn matmul<const TILE: usize>(…)` with
+/// `const TILE = [8, 16]` becomes the entry points `matmul_TILE_8` and `matmul_TILE_16`, at most 64.
+/// Its body, unlike other generic code, may say `shared!([f32; TILE * TILE])`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| {
@@ -80,8 +90,8 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Static shared memory: `shared!([T; N])` gives a handle on `N` elements that the block shares.
 ///
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
-/// the code runs or is inlined. `T` and `N` may use items of the enclosing module, but not items of
-/// the function or generic parameters.
+/// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants of
+/// the kernel it stands in, but not items of the function or other generic parameters.
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);

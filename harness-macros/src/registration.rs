@@ -4,8 +4,6 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Path};
 
-use crate::axis::DeclaredAxis;
-
 /// What every entry says, whoever launches the kernel.
 pub(crate) struct Entry<'a> {
     /// `::gpuprof`, or the path that `crate = …` gives.
@@ -16,8 +14,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) name: &'a str,
     /// The attributes of the annotated function.
     pub(crate) attributes: &'a [Attribute],
-    /// The axes.
-    pub(crate) axes: &'a [DeclaredAxis],
+    /// The axes and conditions, checked.
+    pub(crate) clauses: &'a [String],
     /// The thresholds, checked.
     pub(crate) thresholds: &'a [LitStr],
     /// The metrics, checked.
@@ -33,11 +31,7 @@ impl Entry<'_> {
         let name = self.name;
         let docs = docs(self.attributes);
         let conditions = self.attributes.iter().filter(|a| a.path().is_ident("cfg"));
-        let axes = self.axes.iter().map(|axis| {
-            let (name, values) = (axis.name.to_string(), &axis.values);
-            quote!(#gp::AxisText { name: #name, values: #values })
-        });
-        let (thresholds, metrics) = (self.thresholds, self.metrics);
+        let (clauses, thresholds, metrics) = (self.clauses, self.thresholds, self.metrics);
         // `line!()` at the place of the name, so that the entry points at the function.
         let line = quote_spanned!(self.function.span()=> ::core::line!());
         let entry = Ident::new("__GPUPROF_ENTRY", Span::mixed_site());
@@ -55,7 +49,7 @@ impl Entry<'_> {
                     file: ::core::file!(),
                     line: #line,
                     docs: #docs,
-                    axes: &[#(#axes),*],
+                    clauses: &[#(#clauses),*],
                     thresholds: &[#(#thresholds),*],
                     metrics: &[#(#metrics),*],
                     body: #body,

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{ItemFn, LitStr, Path};
 
-use crate::axis::{self, DeclaredAxis};
+use crate::axis::{self, DeclaredSpace};
 use crate::conditions;
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
@@ -19,7 +19,7 @@ use crate::registration::Entry;
 struct Series {
     name: String,
     gpuprof: Path,
-    axes: Vec<DeclaredAxis>,
+    space: DeclaredSpace,
     metrics: Vec<String>,
     thresholds: Vec<LitStr>,
 }
@@ -33,7 +33,7 @@ pub(crate) fn series(tokens: TokenStream, item: &ItemFn) -> syn::Result<TokenStr
         function,
         name: &series.name,
         attributes: &item.attrs,
-        axes: &series.axes,
+        clauses: &series.space.clauses,
         thresholds: &series.thresholds,
         metrics: &series.metrics,
     };
@@ -53,7 +53,7 @@ impl Series {
         let mut series = Self {
             name: own.strip_prefix("r#").unwrap_or(&own).to_owned(),
             gpuprof: syn::parse_quote!(::gpuprof),
-            axes: Vec::new(),
+            space: DeclaredSpace::default(),
             metrics: Vec::new(),
             thresholds: Vec::new(),
         };
@@ -61,8 +61,11 @@ impl Series {
         for item in items::split(tokens, "AXIS = VALUES", &mut errors) {
             axes.extend(series.read(item, &mut errors));
         }
-        series.axes = axis::declared(axes, &mut errors);
-        conditions::check(&series.thresholds, &series.axes, &mut errors);
+        series.space = axis::declared(axes, &mut errors);
+        for (name, _) in series.space.constants() {
+            errors.at(name, "constants belong to a #[kernel]: a host function compiles its own");
+        }
+        conditions::check(&series.thresholds, &series.space.names, &mut errors);
         check_signature(item, &mut errors);
         errors.into_result().map(|()| series)
     }
@@ -89,8 +92,11 @@ impl Series {
                 (Some(instead), _) => {
                     errors.at(&name, format!("`{key}` is a key of #[kernel]: {instead}"));
                 }
-                (None, form @ Form::Value(_)) => return Some(Item { name, form }),
+                (None, Form::List(list)) if key == "zip" => {
+                    return Some(Item { name, form: Form::List(list) });
+                }
                 (None, Form::List(_)) => errors.at(&name, unknown_list(&name)),
+                (None, form) => return Some(Item { name, form }),
             },
         }
         None
@@ -123,7 +129,7 @@ fn check_signature(item: &ItemFn, errors: &mut Errors) {
         errors.at(keyword, "a series function cannot be `async`");
     }
     if !signature.generics.params.is_empty() {
-        errors.at(&signature.generics, "generic series functions are not supported yet");
+        errors.at(&signature.generics, "a series function cannot be generic");
     }
     if signature.inputs.len() != 1 {
         errors.at(
@@ -149,9 +155,7 @@ mod tests {
     fn what_is_no_key_is_an_axis() {
         let series =
             parse("block = 64..1024, n = 1K, 2K, name = \"c\", metrics(registers)").unwrap();
-        let axes: Vec<String> =
-            series.axes.iter().map(|a| format!("{}={}", a.name, a.values)).collect();
-        assert_eq!(axes, ["block=64..1024", "n=1K, 2K"]);
+        assert_eq!(series.space.clauses, ["block=64..1024", "n=1K, 2K"]);
         assert_eq!(
             (series.name.as_str(), series.metrics.as_slice()),
             ("c", &["registers".into()][..])

@@ -3,8 +3,19 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 10] =
-    ["grid", "block", "shared", "bytes", "flops", "verify", "tolerance", "name", "seed", "crate"];
+pub(crate) const VALUE_KEYS: [&str; 11] = [
+    "grid",
+    "block",
+    "shared",
+    "cluster",
+    "bytes",
+    "flops",
+    "verify",
+    "tolerance",
+    "name",
+    "seed",
+    "crate",
+];
 
 /// Keys written `key(list)`.
 pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
@@ -31,6 +42,7 @@ pub(crate) fn example(key: &str) -> &'static str {
         "grid" => "grid = n.div_ceil(block)",
         "block" => "block = 256",
         "shared" => "shared = 4 * block",
+        "cluster" => "cluster = 2",
         "bytes" => "bytes = 12 * n",
         "flops" => "flops = 2 * n",
         "verify" => "verify = function_on_host",

@@ -5,6 +5,7 @@
 //! empty and without duplicates. Both ends of a range belong to it; an end that the steps never
 //! reach is an error, so nothing is rounded behind the user's back.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -131,10 +132,20 @@ impl Axis {
     /// The place in `text` that does not follow the grammar, a value that is out of range for the
     /// launch parameter `name`, values of different kinds, or a value that is there twice.
     pub fn from_values_text(name: &str, text: &str) -> Result<Self, ParseError> {
+        Self::checked(name, text, false)
+    }
+
+    /// As [`Axis::from_values_text`] for an axis of a zip, where a value may be there twice.
+    pub(crate) fn from_repeated_values_text(name: &str, text: &str) -> Result<Self, ParseError> {
+        Self::checked(name, text, true)
+    }
+
+    fn checked(name: &str, text: &str, repeated: bool) -> Result<Self, ParseError> {
         let values = values(text)?;
         let all = text.len() - text.trim_start().len()..text.trim_end().len();
         let kind = values[0].0.kind();
-        for (position, (value, span)) in values.iter().enumerate() {
+        let mut seen = HashSet::with_capacity(values.len());
+        for (value, span) in &values {
             if value.kind() != kind {
                 return Err(ParseError::new(
                     format!("axis `{name}` mixes {kind} with {}", value.kind()),
@@ -144,7 +155,7 @@ impl Axis {
                     "give every value of an axis the same kind; 256 is 256x1 as an extent",
                 ));
             }
-            if values[..position].iter().any(|(earlier, _)| earlier == value) {
+            if !seen.insert(value) && !repeated {
                 return Err(ParseError::new(
                     format!("axis `{name}` has the value {value} twice"),
                     span.clone(),
@@ -164,7 +175,7 @@ impl Axis {
     }
 }
 
-fn out_of_range(axis: &str, value: &AxisValue) -> Option<String> {
+pub(crate) fn out_of_range(axis: &str, value: &AxisValue) -> Option<String> {
     let launch = LAUNCH_AXES.contains(&axis);
     match value {
         AxisValue::Int(0) if launch && axis != "shared" => {
@@ -190,16 +201,6 @@ fn values(text: &str) -> Result<Vec<Spanned>, ParseError> {
     if cursor.at_end() {
         return Err(ParseError::new("expected values", cursor.position()..cursor.position())
             .with_help("write a range such as 64..1024 or a list such as 64,96,128"));
-    }
-    for form in ["zip", "where", "const"] {
-        let span = cursor.next_span();
-        if cursor.clone().eat_word(form) {
-            return Err(ParseError::new(
-                format!("`{form}` is not supported yet"),
-                span.start..span.start + form.len(),
-            )
-            .with_help("write the values as a range or a list"));
-        }
     }
     let bracketed = cursor.eat("[");
     let (first, first_span) = spanned_value(&mut cursor)?;
@@ -327,10 +328,10 @@ fn value(cursor: &mut Cursor<'_>) -> Result<AxisValue, ParseError> {
         return Ok(AxisValue::Word(word.to_owned()));
     }
     let (token, span) = cursor.take_while(is_name_char);
-    if token.contains('x') {
-        return dims(token, span);
-    }
-    let base = scaled(token, &span)?;
+    let base = match literal(token, &span)? {
+        AxisValue::Int(base) => base,
+        extent => return Ok(extent),
+    };
     if !cursor.eat("<<") {
         return Ok(AxisValue::Int(base));
     }
@@ -353,6 +354,14 @@ fn integer(cursor: &mut Cursor<'_>) -> Result<u64, ParseError> {
         return Err(ParseError::new("expected a whole number", cursor.next_span()));
     }
     scaled(token, &span)
+}
+
+/// The number or extent that `token`, which starts with a digit, is.
+pub(crate) fn literal(token: &str, span: &Range<usize>) -> Result<AxisValue, ParseError> {
+    if token.contains('x') {
+        return dims(token, span.clone());
+    }
+    scaled(token, span).map(AxisValue::Int)
 }
 
 fn dims(token: &str, span: Range<usize>) -> Result<AxisValue, ParseError> {
@@ -472,7 +481,6 @@ mod tests {
             ("n=1 << 64", "does not fit in 64 bits"),
             ("n=99999999999G", "does not fit in 64 bits"),
             ("n=16x16..32x32", "whole numbers at both ends"),
-            ("n=where block", "`where` is not supported yet"),
             ("block=5000000000", "above the 32 bits"),
         ] {
             assert!(error(text).contains(message), "{text}: {}", error(text));

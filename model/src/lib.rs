@@ -8,25 +8,31 @@
 #![forbid(unsafe_code)]
 
 pub mod axis;
+pub mod clause;
 pub mod comparison;
 pub mod configuration;
 pub mod exit_code;
+pub mod expression;
 pub mod measurement;
 pub mod metric;
 pub mod protocol;
 pub mod quantity;
 pub mod run;
 pub mod series;
+pub mod space;
 pub mod suggest;
 pub mod text;
 pub mod threshold;
 pub mod verdict;
 
 pub use axis::{Axis, AxisKind, AxisValue};
+pub use clause::{Clause, Derived};
 pub use configuration::Configuration;
 pub use exit_code::ExitCode;
+pub use expression::Expression;
 pub use quantity::{Quantity, Unit};
 pub use series::SeriesId;
+pub use space::Space;
 pub use text::ParseError;
 pub use threshold::Threshold;
 pub use verdict::Verdict;

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::axis::Axis;
 use crate::configuration::Configuration;
 use crate::measurement::{DeviceRecord, PassOutcome};
 use crate::series::SeriesId;
+use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
 pub const VERSION: u32 = 1;
@@ -225,8 +225,9 @@ pub struct SeriesDescription {
     pub line: u32,
     /// The kernel's doc comment, one line a line.
     pub docs: String,
-    /// Its axes with their annotated values.
-    pub axes: Vec<Axis>,
+    /// Its axes with their annotated values, and how they combine.
+    #[serde(flatten)]
+    pub space: Space,
     /// Its thresholds as written.
     pub thresholds: Vec<String>,
     /// The metrics the annotation asks for.

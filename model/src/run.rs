@@ -80,8 +80,11 @@ pub struct SeriesResult {
     pub file: String,
     /// The annotated function's line.
     pub line: u32,
-    /// The axes that were swept.
+    /// The axes that were swept, each with the values that occur.
     pub axes: Vec<Axis>,
+    /// The axes among them that say nothing new: derived ones, and those zipped with an earlier one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependent_axes: Vec<String>,
     /// The metrics to show, in order.
     pub columns: Vec<String>,
     /// Its configurations, in series order.

@@ -1,13 +1,12 @@
-//! A series: one kernel with its axes.
+//! What a series and its entry points are called.
 //!
-//! Comes in: axes. Goes out: the cross product of their values as configurations, the last axis
-//! turning fastest; the order is part of the contract, since tables and files follow it.
+//! Comes in: package, target, kernel, and a configuration's constants. Goes out: names that are the
+//! same in every build; which configurations a series has is the business of [`crate::space`].
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::axis::Axis;
 use crate::configuration::Configuration;
 
 /// What a series is called: the package and target of its harness, and its kernel.
@@ -28,54 +27,31 @@ impl fmt::Display for SeriesId {
     }
 }
 
-/// How many configurations the axes span; `None` beyond `usize`.
-pub fn configuration_count(axes: &[Axis]) -> Option<usize> {
-    axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()))
-}
-
-/// Every configuration of the axes, the last axis turning fastest.
-pub fn configurations(axes: &[Axis]) -> impl Iterator<Item = Configuration> + '_ {
-    let count = configuration_count(axes).unwrap_or(usize::MAX);
-    (0..count).map(move |index| {
-        let mut rest = index;
-        let mut pairs: Vec<_> = axes
-            .iter()
-            .rev()
-            .map(|axis| {
-                let value = axis.values[rest % axis.values.len()].clone();
-                rest /= axis.values.len();
-                (axis.name.clone(), value)
-            })
-            .collect();
-        pairs.reverse();
-        Configuration(pairs)
-    })
+/// The name in the PTX of the entry point of `configuration`: `symbol`, then each constant with its
+/// value in the order of `constants` (`matmul_TILE_16`), the same in every build.
+pub fn entry_point(symbol: &str, constants: &[&str], configuration: &Configuration) -> String {
+    let mut name = symbol.to_owned();
+    for constant in constants {
+        if let Some(value) = configuration.get(constant) {
+            name.push_str(&format!("_{constant}_{value}"));
+        }
+    }
+    name
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::axis::AxisValue;
 
     #[test]
-    fn the_last_axis_turns_fastest() {
-        let axes = [Axis::parse("block=64..128").unwrap(), Axis::parse("n=1,2,3").unwrap()];
-        let keys: Vec<String> = configurations(&axes).map(|c| c.to_string()).collect();
-        assert_eq!(
-            keys,
-            [
-                "block=64,n=1",
-                "block=64,n=2",
-                "block=64,n=3",
-                "block=128,n=1",
-                "block=128,n=2",
-                "block=128,n=3"
-            ]
-        );
-        assert_eq!(configuration_count(&axes), Some(6));
-    }
-
-    #[test]
-    fn a_series_without_axes_has_one_configuration() {
-        assert_eq!(configurations(&[]).count(), 1);
+    fn an_entry_point_is_named_by_its_constants() {
+        let point = Configuration(vec![
+            ("block".into(), AxisValue::Int(64)),
+            ("TILE".into(), AxisValue::Int(16)),
+            ("FAST".into(), AxisValue::Word("true".into())),
+        ]);
+        assert_eq!(entry_point("k", &["TILE", "FAST"], &point), "k_TILE_16_FAST_true");
+        assert_eq!(entry_point("k", &[], &point), "k");
     }
 }

@@ -4,6 +4,7 @@ mod cargo;
 mod gate;
 mod output;
 mod run;
+mod view;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,6 +17,7 @@ pub use gate::{
 };
 pub use output::{MessageFormat, OutputOptions};
 pub use run::{Backend, CacheControl, KernelOptions, ReplayMode, RunOptions, SelectionOptions};
+pub use view::ViewOptions;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

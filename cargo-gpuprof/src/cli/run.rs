@@ -1,11 +1,14 @@
 //! Options of `run`.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
+use gpuprof_model::ExitCode;
 
-use super::{CargoOptions, GateOptions, OutputOptions};
+use super::{CargoOptions, GateOptions, OutputOptions, ViewOptions};
+use crate::config::Config;
+use crate::plan::{MAX_CONFIGURATIONS, Override, Selection};
 
 /// Which driver runs the kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -44,7 +47,7 @@ pub enum ReplayMode {
 }
 
 /// Which series to take.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct SelectionOptions {
     /// Take series and configurations whose key holds this text
     #[arg(value_name = "FILTER")]
@@ -52,9 +55,43 @@ pub struct SelectionOptions {
     /// Take only keys that equal a filter
     #[arg(long, requires = "filters", help_heading = "Series")]
     pub exact: bool,
-    /// Values of an axis instead of the annotated ones, such as block=64..1024
+    /// Values of an axis instead of the annotated ones, such as block=64..1024, or a condition more, such
+    /// as 'where block * n <= 1G'
     #[arg(long, value_name = "AXIS=VALUES", help_heading = "Series")]
     pub series: Vec<String>,
+    /// Take N configurations of each series, spread over all its axes
+    #[arg(long, value_name = "N", help_heading = "Series")]
+    pub sample: Option<NonZeroUsize>,
+    /// Seed of --sample
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Series")]
+    pub sample_seed: u64,
+    /// The most configurations that a run may have
+    #[arg(long, value_name = "N", default_value_t = MAX_CONFIGURATIONS, help_heading = "Series")]
+    pub max_configs: usize,
+}
+
+impl SelectionOptions {
+    /// What to take, with the settings of the configuration file below those of the command line.
+    pub fn selection(&self, config: &Config) -> Selection {
+        let of_file = config.series.iter().flat_map(|(key, series)| {
+            series.axes.iter().map(|text| Override {
+                text: text.clone(),
+                place: config.path.to_string(),
+                only: Some(key.clone()),
+                code: ExitCode::Configuration,
+            })
+        });
+        Selection {
+            overrides: of_file
+                .chain(self.series.iter().map(|text| Override::command_line(text)))
+                .collect(),
+            filters: self.filters.clone(),
+            exact: self.exact,
+            sample: self.sample.map(Into::into),
+            seed: self.sample_seed,
+            max_configurations: self.max_configs,
+        }
+    }
 }
 
 /// How kernels are built.
@@ -138,6 +175,9 @@ pub struct RunOptions {
     /// Read no configuration file
     #[arg(long, conflicts_with = "config_file", help_heading = "Configuration")]
     pub no_config: bool,
+    /// How results are looked at.
+    #[command(flatten)]
+    pub view: ViewOptions,
     /// What is printed and written.
     #[command(flatten)]
     pub output: OutputOptions,

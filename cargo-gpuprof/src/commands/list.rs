@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::series::configuration_count;
 
 use super::Source;
 use crate::cli::{ListOptions, MessageFormat};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::plan::{self, PlannedSeries, Selection};
+use crate::plan::{self, PlannedSeries};
 
 /// How long a harness may take to say what it holds.
 pub const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -22,17 +21,13 @@ pub const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 /// # Errors
 /// Build, discovery, selection; standard output.
 pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
-    let source = Source::workspace(&options.cargo, |_| Ok(crate::config::Config::default()))?;
+    let source = Source::workspace(&options.cargo, |root| crate::config::Config::load(root, None))?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process =
         HarnessProcess { folder, emulator_folder: None, timeout: DISCOVERY_TIMEOUT, interrupt };
     let described = discover::series(&process, &source.harnesses)?;
-    let selection = Selection {
-        overrides: options.selection.series.clone(),
-        filters: options.selection.filters.clone(),
-        exact: options.selection.exact,
-    };
+    let selection = options.selection.selection(&source.config);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
     let written = match options.message_format {
@@ -43,19 +38,28 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
 }
 
 fn human(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
-    let SeriesDescription { id, file, line, docs, axes, thresholds, .. } = &planned.series;
+    let SeriesDescription { id, file, line, docs, space, thresholds, .. } = &planned.series;
     writeln!(out, "{id}  {file}:{line}")?;
     if let Some(first) = docs.lines().find(|line| !line.trim().is_empty()) {
         writeln!(out, "    {}", first.trim())?;
     }
-    for axis in axes {
-        writeln!(out, "    {} = {}", axis.name, values(axis))?;
+    for axis in &space.axes {
+        let constant = if space.constants.contains_key(&axis.name) { "const " } else { "" };
+        let zip = space.zips.iter().find(|zip| zip.contains(&axis.name));
+        let zipped = zip.map(|zip| format!("  (zip of {})", zip.join(", "))).unwrap_or_default();
+        writeln!(out, "    {constant}{} = {}{zipped}", axis.name, values(axis))?;
+    }
+    for derived in &space.derived {
+        writeln!(out, "    {} = {}", derived.name, derived.formula)?;
+    }
+    for filter in &space.filters {
+        writeln!(out, "    where {filter}")?;
     }
     for threshold in thresholds {
         writeln!(out, "    threshold: {threshold}")?;
     }
-    let (taken, all) = (planned.configurations.len(), configuration_count(axes).unwrap_or(0));
-    let of_all = if taken == all { String::new() } else { format!(" of {all}") };
+    let (taken, all) = (planned.configurations.len(), space.points().combinations());
+    let of_all = if taken as u64 == all { String::new() } else { format!(" of {all}") };
     writeln!(out, "    {taken}{of_all} configuration{}", if taken == 1 { "" } else { "s" })
 }
 

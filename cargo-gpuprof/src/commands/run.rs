@@ -25,13 +25,14 @@ use super::settings::{Layers, Settings};
 use super::source::Kernels;
 use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, MessageFormat, RunOptions};
+use crate::compare::view::View;
 use crate::config::{Config, Interleave};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
-use crate::plan::{self, PlannedSeries, Selection};
+use crate::plan::{self, PlannedSeries};
 use crate::report::json_lines::Event;
-use crate::report::{Report, Table};
+use crate::report::{Report, Table, Viewing};
 use crate::schedule;
 use crate::store::baseline::Baselines;
 use crate::store::journal::{self, Journal, Replayed};
@@ -80,6 +81,7 @@ pub fn profile(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<(ExitCode, Option<Run>)> {
+    let view = options.view.view()?;
     let exports = Exports::open(&options.output)?;
     let unpack_folder =
         tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
@@ -113,6 +115,7 @@ pub fn profile(
         .into_iter()
         .map(|planned| check(planned, &layers, options))
         .collect::<Result<Vec<_>>>()?;
+    check_view(&view, &checked)?;
     let probe = process(None, DISCOVERY_TIMEOUT);
     let mut device = None;
     let emulated = backend::is_emulated(options.backend, || {
@@ -128,7 +131,7 @@ pub fn profile(
     let setup = if emulated {
         CounterSetup::NotNeeded
     } else {
-        counters::plan(&checked, options, &probe, &source.harnesses[0])?
+        counters::plan(&checked, &view, options, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
         return dry_run(&checked, repeat, emulated, &setup, out).map(|code| (code, None));
@@ -191,7 +194,7 @@ pub fn profile(
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
     let code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
-    let shown = show(&run, code, json, screen, out);
+    let shown = show(&run, code, json, screen, &view, out);
     exports.write(&run, out)?;
     folder.save(&run, code, gate.gated)?;
     swept?;
@@ -243,11 +246,7 @@ fn plan(
     source: &Source,
 ) -> Result<Vec<PlannedSeries>> {
     let described = discover::series(process, &source.harnesses)?;
-    let selection = Selection {
-        overrides: options.selection.series.clone(),
-        filters: options.selection.filters.clone(),
-        exact: options.selection.exact,
-    };
+    let selection = options.selection.selection(&source.config);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     plan::plan(flat, &selection)
 }
@@ -256,6 +255,21 @@ fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Resul
     let thresholds = thresholds::of(&planned.series, layers, &options.threshold)?;
     let columns = thresholds::columns(&planned.series, layers, &options.metrics)?;
     Ok(Checked { planned, thresholds, columns })
+}
+
+/// Refuses a view that speaks of what no series has, before anything runs.
+fn check_view(view: &View, checked: &[Checked]) -> Result<()> {
+    let axes: Vec<_> = checked.iter().flat_map(|c| c.planned.series.space.types()).collect();
+    view.check(&axes).map_err(Failure::usage)?;
+    let Some(filter) = &view.filter else { return Ok(()) };
+    let wrong = |c: &Checked| c.planned.series.space.check_filter(filter).err();
+    let errors: Vec<_> = checked.iter().map(wrong).collect();
+    match errors.iter().flatten().next() {
+        Some(error) if errors.iter().all(Option::is_some) => {
+            Err(Failure::usage(error.render("--filter", filter.text())))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn dry_run(
@@ -332,10 +346,12 @@ fn show(
     code: ExitCode,
     json: bool,
     screen: Screen,
+    view: &View,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     if json {
         return Event::run_finished(run, Some(code)).write(out);
     }
-    Table { colour: screen.colour, width: screen.width }.write(run, out)
+    let table = Table { colour: screen.colour, width: screen.width };
+    Viewing { table, view }.write(run, out)
 }

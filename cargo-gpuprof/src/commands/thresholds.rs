@@ -95,9 +95,9 @@ fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError
     threshold.check(metric)?;
     if let Selector::Where(pairs) = &threshold.selector {
         for (axis, _) in pairs {
-            if series.axes.iter().all(|own| &own.name != axis) {
+            if !series.space.has(axis) {
                 let start = text.find(axis.as_str()).unwrap_or(0);
-                let names = series.axes.iter().map(|a| a.name.as_str());
+                let names = series.space.names();
                 let mut error = ParseError::new(
                     format!("{} has no axis `{axis}`", series.id),
                     start..start + axis.len(),

@@ -183,6 +183,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         file: "examples/saxpy/src/lib.rs".into(),
         line: 12,
         axes,
+        dependent_axes: Vec::new(),
         columns: super::columns::choose(&[], &configurations),
         configurations,
         judgements: Vec::new(),

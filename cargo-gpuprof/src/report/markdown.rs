@@ -58,7 +58,7 @@ fn write_table(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_notes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let notes = notes::of(series);
+    let notes = notes::of(series, &series.columns);
     for note in &notes {
         // A dash at the start of a list item would begin a list of its own.
         let label = if note.label == NO_VALUE { "\\-" } else { note.label };

@@ -24,11 +24,11 @@ pub(super) struct Note {
     pub text: String,
 }
 
-/// The notes of `series`.
-pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
+/// The notes of `series` where the metrics `columns` are shown.
+pub(super) fn of(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
-    notes.extend(unavailable(series));
-    notes.extend(unexpected_sources(series));
+    notes.extend(unavailable(series, columns));
+    notes.extend(unexpected_sources(series, columns));
     notes.extend(noise::of(series));
     notes
 }
@@ -67,11 +67,11 @@ fn status_label(status: &Status) -> &'static str {
     }
 }
 
-fn unavailable(series: &SeriesResult) -> Vec<Note> {
+fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let finished: Vec<_> =
         series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for name in &series.columns {
+    for name in columns {
         let mut reasons: Vec<(&str, Vec<&ConfigurationResult>)> = Vec::new();
         for &row in &finished {
             let Some(reason) = best::no_value_reason(row, name) else { continue };
@@ -101,12 +101,12 @@ fn unavailable(series: &SeriesResult) -> Vec<Note> {
 }
 
 /// Columns whose values came from somewhere else than the device in the heading.
-fn unexpected_sources(series: &SeriesResult) -> Option<Note> {
+fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note> {
     let declared = |name: &&String| {
         let of = |row| best::result(row, name).filter(|result| result.value.is_ok());
         series.configurations.iter().filter_map(of).any(|result| result.source == Source::Declared)
     };
-    let names: Vec<&str> = series.columns.iter().filter(declared).map(String::as_str).collect();
+    let names: Vec<&str> = columns.iter().filter(declared).map(String::as_str).collect();
     (!names.is_empty()).then(|| Note {
         label: "declared",
         subject: names.join(", "),

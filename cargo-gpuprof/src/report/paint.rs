@@ -35,6 +35,15 @@ impl Paint {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }
 
+    /// A value between the best (0) and the worst (1), from green to red.
+    pub fn heat(self, place: f64, text: impl Display) -> String {
+        const COLOURS: [u8; 5] = [34, 112, 220, 208, 196];
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let step = (place * 5.0).clamp(0.0, 4.0) as usize;
+        let colour = anstyle::Ansi256Color(COLOURS[step]);
+        self.with(Style::new().fg_color(Some(colour.into())), text)
+    }
+
     /// A text in the colour of `verdict`.
     pub fn verdict(self, verdict: Verdict, text: impl Display) -> String {
         match verdict {

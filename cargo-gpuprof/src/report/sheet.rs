@@ -11,7 +11,8 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use super::number::{Scale, grouped};
-use crate::compare::{best, columns};
+use crate::compare::view::{View, Viewed};
+use crate::compare::{best, columns, pareto};
 
 /// The text for a value that is not there.
 pub(super) const NO_VALUE: &str = "-";
@@ -30,7 +31,7 @@ pub(super) struct Column {
     pub title: String,
     /// Whether its cells are numbers and stand to the right.
     pub numeric: bool,
-    /// One cell a configuration, in series order.
+    /// One cell a row, in the order shown.
     pub cells: Vec<Cell>,
 }
 
@@ -50,23 +51,41 @@ impl Cell {
 }
 
 impl Sheet {
-    /// The sheet of `series`.
+    /// The sheet of `series`, all of it.
     pub fn of(series: &SeriesResult) -> Self {
+        Self::viewed(&View::default().of(series), &View::default())
+    }
+
+    /// The sheet of what `view` shows of a series.
+    pub fn viewed(viewed: &Viewed<'_>, view: &View) -> Self {
+        let series = &*viewed.series;
         let rows = &series.configurations;
-        let headline = columns::headline(series);
+        let headline = view.headline(series);
+        let names = metric_names(series, view);
         let mut metrics = Vec::new();
         // A column of nothing but `-` says less than its note.
         let told = |name: &&String| rows.iter().any(|row| best::value(row, name).is_some());
-        let some = series.columns.iter().any(|name| told(&name));
-        for name in series.columns.iter().filter(|name| !some || told(name)) {
+        let some = names.iter().any(|name| told(&name));
+        for name in names.iter().filter(|name| !some || told(name)) {
             metrics.push(metric_column(name, rows));
             if Some(name.as_str()) == headline {
-                metrics.push(ratio_column(name, rows));
+                metrics.push(ratio_column("vs best", best::ratios(rows, name), rows));
+                if let (Some(reference), Some(ratios)) =
+                    (&view.reference, view.reference_ratios(series, name))
+                {
+                    metrics.push(ratio_column(&format!("vs {}", reference.0), ratios, rows));
+                }
             }
             if name == "theoretical_occupancy" && rows.iter().any(|r| r.occupancy_limiter.is_some())
             {
                 metrics.push(limiter_column(rows));
             }
+        }
+        if !view.pareto.is_empty() {
+            let on_front = pareto::front(rows, &view.pareto);
+            let text = |on_front: bool| Cell::plain(if on_front { "front" } else { "" });
+            let cells = on_front.into_iter().map(text).collect();
+            metrics.push(Column { title: "pareto".into(), numeric: false, cells });
         }
         if metrics.is_empty() {
             let cells = rows.iter().map(|row| Cell::plain(row.status.word())).collect();
@@ -78,8 +97,39 @@ impl Sheet {
                 }
             }
         }
-        Self { axes: series.axes.iter().map(|axis| axis_column(axis, rows)).collect(), metrics }
+        let mut axes: Vec<Column> =
+            axes_of(series, view).map(|axis| axis_column(axis, rows)).collect();
+        for column in axes.iter_mut().chain(&mut metrics) {
+            column.cells = viewed.shown.iter().map(|&row| column.cells[row].clone()).collect();
+        }
+        Self { axes, metrics }
     }
+}
+
+/// The metrics that `view` shows of `series`: those asked for, and the one that decides.
+pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
+    let is_axis = |name: &&String| series.axes.iter().any(|axis| axis.name == **name);
+    let mut names: Vec<String> = if view.columns.is_empty() {
+        series.columns.clone()
+    } else {
+        view.columns.iter().filter(|name| !is_axis(name)).cloned().collect()
+    };
+    for name in view.best_by.iter().chain(&view.pareto) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The axes that `view` shows: those asked for, or all of them.
+fn axes_of<'s>(
+    series: &'s SeriesResult,
+    view: &'s View,
+) -> Box<dyn Iterator<Item = &'s Axis> + 's> {
+    let find = |name: &'s String| series.axes.iter().find(|axis| axis.name == *name);
+    let asked = view.columns.iter().filter_map(find);
+    if asked.clone().next().is_none() { Box::new(series.axes.iter()) } else { Box::new(asked) }
 }
 
 fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
@@ -114,14 +164,14 @@ fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
     Column { title, numeric: true, cells: cells.collect() }
 }
 
-fn ratio_column(name: &str, rows: &[ConfigurationResult]) -> Column {
+fn ratio_column(title: &str, ratios: Vec<Option<f64>>, rows: &[ConfigurationResult]) -> Column {
     let text = |(row, ratio): (&ConfigurationResult, Option<f64>)| match (ratio, &row.status) {
         (Some(ratio), _) => format!("{}x", grouped(ratio, 2)),
         (None, Status::Finished) => NO_VALUE.to_owned(),
         (None, _) => String::new(),
     };
-    let cells = rows.iter().zip(best::ratios(rows, name)).map(text).map(Cell::plain).collect();
-    Column { title: "vs best".into(), numeric: true, cells }
+    let cells = rows.iter().zip(ratios).map(text).map(Cell::plain).collect();
+    Column { title: title.to_owned(), numeric: true, cells }
 }
 
 fn limiter_column(rows: &[ConfigurationResult]) -> Column {

@@ -19,8 +19,10 @@ use crate::compare::pair::confidence_text;
 
 use super::notes::{self, Note};
 use super::paint::Paint;
-use super::sheet::{Column, Sheet};
-use super::{Report, Summary, changes, device_phrase};
+use super::sheet::{self, Column, Sheet};
+use super::{Report, Summary, axes, changes, device_phrase, grid};
+use crate::compare::best;
+use crate::compare::view::{View, Viewed};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -73,13 +75,29 @@ impl Table {
         device: Option<&DeviceRecord>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        self.series_as(&View::default(), series, device, out)
+    }
+
+    /// As [`Table::series`], with the rows, columns and comparisons of `view`.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn series_as(
+        &self,
+        view: &View,
+        series: &SeriesResult,
+        device: Option<&DeviceRecord>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let paint = Paint(self.colour);
+        let viewed = view.of(series);
+        let columns = sheet::metric_names(series, view);
         let place = paint.faint(format_args!("{}:{}", series.file, series.line));
         writeln!(out, "{}  {place}  {}", paint.bold(&series.id), device_phrase(device))?;
         if series.configurations.is_empty() {
             writeln!(out, "no configuration")?;
         } else {
-            let sheet = Sheet::of(series);
+            let sheet = Sheet::viewed(&viewed, view);
             for metrics in self.fitting(&sheet) {
                 writeln!(out)?;
                 for line in self.layout(&sheet.axes, metrics).lines() {
@@ -87,12 +105,38 @@ impl Table {
                 }
             }
         }
-        write_notes(&notes::of(series), paint, out)?;
+        write_remarks(&viewed, view, paint, out)?;
+        self.write_shapes(&viewed, view, out)?;
+        write_notes(&notes::of(&viewed.series, &columns), paint, out)?;
         write_judgements(&series.judgements, paint, out)?;
         for text in &series.not_applicable {
             writeln!(out, " {}", paint.faint(format_args!("not for this device: {text}")))?;
         }
         write_changes(series, paint, out)
+    }
+
+    /// Writes the grids and what each axis does.
+    fn write_shapes(
+        &self,
+        viewed: &Viewed<'_>,
+        view: &View,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let paint = Paint(self.colour);
+        let Some(metric) = view.headline(&viewed.series) else { return Ok(()) };
+        let whole = view.sort.is_none() && view.top.is_none();
+        let room = self.width.map(|width| width.saturating_sub(1));
+        let grid =
+            if whole { grid::lines(&viewed.series, metric, room, paint) } else { Vec::new() };
+        for lines in [grid, axes::lines(&viewed.series, metric)] {
+            if !lines.is_empty() {
+                writeln!(out)?;
+            }
+            for line in lines {
+                writeln!(out, "{}", format!(" {line}").trim_end())?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the line that ends a run.
@@ -171,6 +215,42 @@ fn highlighted(line: &str, paint: Paint) -> String {
         rest = &rest[end..];
     }
     out + rest
+}
+
+/// What the view left out, and what its comparisons mean.
+fn write_remarks(
+    viewed: &Viewed<'_>,
+    view: &View,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut remarks = viewed.remarks.clone();
+    let rows = &viewed.series.configurations;
+    if let Some(metric) = &view.best_by {
+        remarks.push(match best::best(rows, metric) {
+            Some(row) => {
+                let value = best::value(&rows[row], metric);
+                let equals =
+                    rows.iter().filter(|other| best::value(other, metric) == value).count();
+                let more = match equals - 1 {
+                    0 => String::new(),
+                    more => format!(" and {more} more with the same value"),
+                };
+                format!("best by {metric}: {}{more}", notes::key(&rows[row]))
+            }
+            None => format!("no row has a value of {metric}, so none is best by it"),
+        });
+    }
+    if !view.pareto.is_empty() {
+        let metrics = view.pareto.join(", ");
+        remarks
+            .push(format!("front: no other row is as good in all of {metrics} and better in one"));
+    }
+    if remarks.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    remarks.iter().try_for_each(|remark| writeln!(out, " {}", paint.faint(remark)))
 }
 
 fn write_notes(notes: &[Note], paint: Paint, out: &mut dyn Write) -> io::Result<()> {

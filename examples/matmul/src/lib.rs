@@ -1,19 +1,21 @@
-//! A tiled matrix product, its tiles in dynamic shared memory.
+//! A tiled matrix product, the size of its tiles a constant that is compiled in.
 //!
 //! A block computes a square tile of the result. It walks along a row of tiles of `a` and a column of
 //! tiles of `b`, and each thread loads one element of both where all threads then read them. The larger
-//! the tile, the fewer times an element comes from global memory: the series varies the block, and the
-//! dynamic shared memory follows it.
+//! the tile, the fewer times an element comes from global memory. The compiler knows the size: the tiles
+//! are arrays, the inner loop is unrolled, and the series compares one entry point a size.
+//!
+//!     cargo gpuprof run --package matmul --series TILE=16,32
 
 use gpuprof::prelude::*;
 
 /// c ← a·b, all `n` by `n`
 ///
-/// A block is square, and its shared memory holds two tiles of its size.
+/// A block is a tile: one thread an element.
 #[gpuprof::kernel(
-    series(block = 8x8, 16x16, 32x32, n = [256]),
-    grid = (n.div_ceil(block.x), n.div_ceil(block.y)),
-    shared = 2 * 4 * block.x * block.y,
+    series(const TILE = [8, 16, 32], n = [256]),
+    block = (TILE, TILE),
+    grid = (n.div_ceil(TILE), n.div_ceil(TILE)),
     args(n, random(n * n), random(n * n), zeros(n * n)),
     bytes = 12 * n * n,
     flops = 2 * n * n * n,
@@ -23,12 +25,12 @@ use gpuprof::prelude::*;
     verify = matmul_on_host,
     tolerance = 1e-4,
 )]
-pub unsafe fn matmul(n: u32, a: *const f32, b: *const f32, c: *mut f32) {
-    let size = block::dim_x();
+pub unsafe fn matmul<const TILE: usize>(n: u32, a: *const f32, b: *const f32, c: *mut f32) {
+    let size = TILE as u32;
     let (x, y) = (thread::x(), thread::y());
     let (column, row) = (thread::global_x(), thread::global_y());
-    // SAFETY: the launch gives shared memory for two tiles.
-    let (tile_a, tile_b) = unsafe { dynamic_shared!(f32).split_at(size * size) };
+    let tile_a = shared!([f32; TILE * TILE]);
+    let tile_b = shared!([f32; TILE * TILE]);
 
     let mut sum = 0.0_f32;
     let mut first = 0;

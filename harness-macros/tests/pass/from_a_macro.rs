@@ -33,7 +33,7 @@ scale!(scale_u64, u64, 3, 256, on_host);
 
 fn main() {
     let mut found: Vec<_> =
-        gpuprof::__private::SERIES.iter().map(|e| (e.kernel, e.axes[0].values)).collect();
+        gpuprof::__private::SERIES.iter().map(|e| (e.kernel, e.clauses[0])).collect();
     found.sort_unstable();
-    assert_eq!(found, [("scale_f32", "[64, 128]"), ("scale_u64", "[256, 128]")]);
+    assert_eq!(found, [("scale_f32", "block=[64, 128]"), ("scale_u64", "block=[256, 128]")]);
 }

@@ -39,8 +39,7 @@ fn main() {
     let [entry] = &*SERIES else { panic!("{} entries", SERIES.len()) };
     assert_eq!((entry.kernel, entry.line, entry.docs), ("scale_f32", 25, "Scales `x`.\n\nTwice over."));
     assert!(entry.file.ends_with("kernel.rs"), "{}", entry.file);
-    let axes: Vec<_> = entry.axes.iter().map(|a| (a.name, a.values)).collect();
-    assert_eq!(axes, [("block", "64..1024"), ("n", "1K, 16K"), ("dtype", "f32-acc, f16")]);
+    assert_eq!(entry.clauses, ["block=64..1024", "n=1K, 16K", "dtype=f32-acc, f16"]);
     assert_eq!(entry.metrics, ["registers", "dram__bytes.sum"]);
     assert_eq!(entry.thresholds.len(), 3);
     assert!(matches!(entry.body, Body::Kernel { symbol: "scale_f32", .. }));

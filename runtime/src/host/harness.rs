@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, RequestBody};
+use gpuprof_model::series::entry_point;
 
 use super::collect::cupti;
 use super::error::{Error, Result};
@@ -101,10 +102,11 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
         .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
     let mut run = Run::new(session, request);
     match entry.body {
-        Body::Kernel { symbol, run: set_up } => {
+        Body::Kernel { symbol, constants, run: set_up } => {
+            let symbol = entry_point(symbol, constants, &request.configuration);
             let module = session.load_module(request, entry.source_package)?;
-            let function = session.function(&module, symbol, entry.source_package)?;
-            let mut kernel = KernelRun::new(run, function);
+            let function = session.function(&module, &symbol, entry.source_package)?;
+            let mut kernel = KernelRun::new(run, function, symbol);
             set_up(&mut kernel)?;
             run = kernel.into_run();
         }

@@ -15,6 +15,7 @@ use gpuprof_model::measurement::LaunchRecord;
 
 use super::arguments::{Element, Generator};
 use super::buffer::{Buffer, TypedBuffer};
+use super::cluster;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::number::{IntoNumber, Number, Scalar, convert};
@@ -28,6 +29,8 @@ const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 pub struct KernelRun<'r> {
     run: Run<'r>,
     function: CudaFunction,
+    /// The function's name in the PTX.
+    symbol: String,
     arguments: Vec<Argument>,
     seed: u64,
     tolerance: Option<f64>,
@@ -66,8 +69,16 @@ impl Argument {
 }
 
 impl<'r> KernelRun<'r> {
-    pub(crate) fn new(run: Run<'r>, function: CudaFunction) -> Self {
-        Self { run, function, arguments: Vec::new(), seed: 0, tolerance: None, reference: None }
+    pub(crate) fn new(run: Run<'r>, function: CudaFunction, symbol: String) -> Self {
+        Self {
+            run,
+            function,
+            symbol,
+            arguments: Vec::new(),
+            seed: 0,
+            tolerance: None,
+            reference: None,
+        }
     }
 
     pub(crate) fn into_run(self) -> Run<'r> {
@@ -120,6 +131,14 @@ impl<'r> KernelRun<'r> {
     /// A number that 32 bits cannot hold.
     pub fn shared(&mut self, bytes: impl IntoNumber) -> Result<()> {
         self.run.shared(bytes)
+    }
+
+    /// Sets the thread block cluster.
+    ///
+    /// # Errors
+    /// An extent no launch can have.
+    pub fn cluster(&mut self, cluster: impl IntoExtent) -> Result<()> {
+        self.run.cluster(cluster)
     }
 
     /// Declares the bytes the kernel must move.
@@ -210,10 +229,17 @@ impl<'r> KernelRun<'r> {
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self) -> Result<()> {
-        let Some((grid, block, shared)) = self.run.launch_config()?.parts() else {
+        let config = self.run.launch_config()?;
+        let Some((grid, block, shared)) = config.parts() else {
             return Err(Error::failed("the annotation gives no block and grid"));
         };
+        let cluster = config.cluster().map(<[u32; 3]>::from);
+        let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
         self.check_launch(block, shared)?;
+        if let Some(cluster) = cluster {
+            cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
+            cluster::opt_in(&self.function, cluster)?;
+        }
         let mut parameters: Vec<Vec<u8>> = self.arguments.iter().map(Argument::bytes).collect();
         let (function, stream) = (self.function.cu_function(), self.run.stream());
         let mut launch = || {
@@ -223,14 +249,20 @@ impl<'r> KernelRun<'r> {
             // of the annotated function, in number, order and size. What the kernel does with them is
             // what its author, who declared it `unsafe`, answers for.
             unsafe {
-                result::launch_kernel(
-                    function,
-                    grid.into(),
-                    block.into(),
-                    shared,
-                    stream.cu_stream(),
-                    &mut pointers,
-                )
+                match cluster {
+                    Some(cluster) => {
+                        let extents = (grid, block, shared, cluster);
+                        cluster::launch(function, extents, &stream, &mut pointers)
+                    }
+                    None => result::launch_kernel(
+                        function,
+                        grid.into(),
+                        block.into(),
+                        shared,
+                        stream.cu_stream(),
+                        &mut pointers,
+                    ),
+                }
             }
         };
         let verify = self.reference.filter(|_| self.run.request.verify);
@@ -250,7 +282,7 @@ impl<'r> KernelRun<'r> {
         if verify.is_some() {
             self.run.mark_verified();
         }
-        let kernel = self.run.request.kernel.clone();
+        let kernel = self.symbol.clone();
         self.run.record_launch(LaunchRecord { kernel, grid, block, shared_bytes: shared });
         Ok(())
     }

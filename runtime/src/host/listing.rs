@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::series;
+use gpuprof_model::ParseError;
 
 use super::harness::HarnessTarget;
 use super::registry;
@@ -77,12 +77,18 @@ pub(crate) fn answer(
 ) -> io::Result<()> {
     let described = registry::describe(target).map_err(io::Error::other)?;
     let names = described.iter().flat_map(|series| {
-        series::configurations(&series.axes).map(|point| format!("{}/{point}", series.id))
+        let points = series.space.points();
+        points.map(move |point| point.map(|point| format!("{}/{point}", series.id)))
     });
-    let selected = names.filter(|name| options.selects(name) && !options.ignored);
+    // A configuration that has no value is told; it must not be dropped like one that is not selected.
+    let selects = |name: &Result<String, ParseError>| {
+        !options.ignored && name.as_ref().map_or(true, |name| options.selects(name))
+    };
+    let selected = names.filter(selects).map(|name| name.map_err(io::Error::other));
     if options.list {
         let mut count = 0;
         for name in selected {
+            let name = name?;
             writeln!(out, "{name}: benchmark")?;
             count += 1;
         }
@@ -91,7 +97,7 @@ pub(crate) fn answer(
         }
         return Ok(());
     }
-    let count = selected.count();
+    let count = selected.collect::<io::Result<Vec<_>>>()?.len();
     eprintln!("gpuprof: series are run by `cargo gpuprof run`, which builds the kernels first");
     writeln!(
         out,

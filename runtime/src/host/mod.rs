@@ -2,6 +2,7 @@
 
 mod arguments;
 mod buffer;
+mod cluster;
 mod collect;
 mod error;
 mod extent;
@@ -28,6 +29,6 @@ pub mod private {
     pub use super::kernel_run::KernelRun;
     pub use super::number::{IntoNumber, Number, Scalar};
     pub use super::reference::HostArguments;
-    pub use super::registry::{AxisText, Body, SERIES, SeriesEntry};
+    pub use super::registry::{Body, SERIES, SeriesEntry};
     pub use super::run::Run;
 }

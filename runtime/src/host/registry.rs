@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use gpuprof_model::protocol::SeriesDescription;
-use gpuprof_model::{Axis, SeriesId};
+use gpuprof_model::{SeriesId, Space};
 
 use super::error::Result;
 use super::harness::HarnessTarget;
@@ -16,15 +16,6 @@ use super::run::Run;
 /// Where the annotations of all linked crates meet.
 #[linkme::distributed_slice]
 pub static SERIES: [SeriesEntry];
-
-/// One axis as the annotation has it.
-#[derive(Debug, Clone, Copy)]
-pub struct AxisText {
-    /// Its name.
-    pub name: &'static str,
-    /// Its values in the axis grammar, checked when the attribute was expanded.
-    pub values: &'static str,
-}
 
 /// One annotated function.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +34,8 @@ pub struct SeriesEntry {
     pub line: u32,
     /// The function's doc comment.
     pub docs: &'static str,
-    /// The axes.
-    pub axes: &'static [AxisText],
+    /// The axes and conditions in the grammar of clauses, checked when the attribute was expanded.
+    pub clauses: &'static [&'static str],
     /// The thresholds as written.
     pub thresholds: &'static [&'static str],
     /// The metrics asked for.
@@ -60,6 +51,8 @@ pub enum Body {
     Kernel {
         /// Its name in the PTX.
         symbol: &'static str,
+        /// The axes whose values are compiled in; with them, the symbol is the beginning of the name.
+        constants: &'static [&'static str],
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
     },
@@ -98,10 +91,12 @@ fn describe_one(
     entry: &SeriesEntry,
     target: &HarnessTarget,
 ) -> std::result::Result<SeriesDescription, String> {
-    let axes = entry.axes.iter().map(|axis| {
-        Axis::from_values_text(axis.name, axis.values)
-            .map_err(|e| format!("axis `{}` of `{}`: {e}", axis.name, entry.kernel))
-    });
+    let space = Space::from_clauses(entry.clauses).map_err(|errors| {
+        let told = errors
+            .iter()
+            .map(|(at, e)| format!("`{}` of `{}`: {e}", entry.clauses[*at], entry.kernel));
+        told.collect::<Vec<_>>().join("; ")
+    })?;
     Ok(SeriesDescription {
         id: SeriesId {
             package: target.package.to_owned(),
@@ -113,7 +108,7 @@ fn describe_one(
         file: entry.file.to_owned(),
         line: entry.line,
         docs: entry.docs.to_owned(),
-        axes: axes.collect::<std::result::Result<_, _>>()?,
+        space,
         thresholds: entry.thresholds.iter().map(|&t| t.to_owned()).collect(),
         metrics: entry.metrics.iter().map(|&m| m.to_owned()).collect(),
         device_function: matches!(entry.body, Body::Kernel { .. }),

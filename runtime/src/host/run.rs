@@ -7,6 +7,7 @@ use gpuprof_model::AxisValue;
 use gpuprof_model::measurement::{LaunchRecord, PassResult};
 use gpuprof_model::protocol::MeasureRequest;
 
+use super::cluster;
 use super::collect::cupti::{self, Measured};
 use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
@@ -32,6 +33,7 @@ struct PartialConfig {
     grid: Option<[u32; 3]>,
     block: Option<[u32; 3]>,
     shared: u32,
+    cluster: Option<[u32; 3]>,
 }
 
 impl<'a> Run<'a> {
@@ -93,6 +95,15 @@ impl<'a> Run<'a> {
     /// A number that 32 bits cannot hold.
     pub fn shared(&mut self, bytes: impl IntoNumber) -> Result<()> {
         self.config.shared = convert("shared", bytes)?;
+        Ok(())
+    }
+
+    /// Sets the thread block cluster of [`Launch::cluster`], where no axis `cluster` does.
+    ///
+    /// # Errors
+    /// An extent no launch can have: the configuration is invalid.
+    pub fn cluster(&mut self, cluster: impl IntoExtent) -> Result<()> {
+        self.config.cluster = Some(cluster.into_extent("cluster")?.launch("cluster")?);
         Ok(())
     }
 
@@ -222,7 +233,13 @@ impl<'a> Run<'a> {
             Some(value) => u32::from_axis("shared", value)?,
             None => self.config.shared,
         };
-        Ok(Launch { config: grid.zip(block).map(|(grid, block)| (grid, block, shared)) })
+        let cluster = axis("cluster")?.or(self.config.cluster);
+        if self.session.device.emulated
+            && cluster.is_some_and(|extents| !cluster::is_trivial(extents))
+        {
+            return Err(Error::invalid("the emulated driver has no thread block clusters"));
+        }
+        Ok(Launch { config: grid.zip(block).map(|(grid, block)| (grid, block, shared)), cluster })
     }
 
     pub(crate) fn finish(self, kernel: &str) -> Result<PassResult> {
@@ -239,12 +256,20 @@ impl<'a> Run<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     config: Option<([u32; 3], [u32; 3], u32)>,
+    cluster: Option<[u32; 3]>,
 }
 
 impl Launch {
     /// Grid, block and dynamic shared memory, where they are known.
     pub(crate) fn parts(&self) -> Option<([u32; 3], [u32; 3], u32)> {
         self.config
+    }
+
+    /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of [`Run::cluster`].
+    ///
+    /// A launch with clusters goes through `cuLaunchKernelEx`, whose attribute this is for.
+    pub fn cluster(&self) -> Option<(u32, u32, u32)> {
+        self.cluster.map(Into::into)
     }
 
     /// The launch configuration of the axes `block`, `grid` and `shared`, or of [`Run::block`],

@@ -13,6 +13,7 @@ use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay};
 use super::Checked;
 use crate::build::host::Harness;
 use crate::cli::{ReplayMode, RunOptions};
+use crate::compare::view::View;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
@@ -35,11 +36,12 @@ pub(super) enum CounterSetup {
 /// be asked (exit code 104).
 pub(super) fn plan(
     checked: &[Checked],
+    view: &View,
     options: &RunOptions,
     process: &HarnessProcess<'_>,
     harness: &Harness,
 ) -> Result<CounterSetup> {
-    let metrics = needed(checked);
+    let metrics = needed(checked, view);
     let replay = match options.replay_mode {
         _ if metrics.is_empty() => return Ok(CounterSetup::NotNeeded),
         ReplayMode::Application => Replay::Application,
@@ -71,12 +73,14 @@ pub(super) fn plan(
     }
 }
 
-/// The PerfWorks names that columns and thresholds need, sorted.
-fn needed(checked: &[Checked]) -> Vec<String> {
-    let columns = checked.iter().flat_map(|c| &c.columns);
-    let judged = checked.iter().flat_map(|c| c.thresholds.iter().map(|p| &p.threshold.metric));
+/// The PerfWorks names that columns, thresholds and the view need, sorted.
+fn needed(checked: &[Checked], view: &View) -> Vec<String> {
+    let columns = checked.iter().flat_map(|c| c.columns.iter().map(String::as_str));
+    let judged =
+        checked.iter().flat_map(|c| c.thresholds.iter().map(|p| p.threshold.metric.as_str()));
     let names: BTreeSet<String> = columns
         .chain(judged)
+        .chain(view.names())
         .filter_map(|name| metric::find(name))
         .flat_map(metric::hardware_names)
         .map(str::to_owned)

@@ -18,7 +18,11 @@ pub(super) fn of(
     let series = |checked: &Checked| {
         let PlannedSeries { series, configurations, .. } = &checked.planned;
         let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
-        (series.id.to_string(), series.axes.clone(), store::sha256(keys.join("\n").as_bytes()))
+        (
+            series.id.to_string(),
+            series.space.axes.clone(),
+            store::sha256(keys.join("\n").as_bytes()),
+        )
     };
     let harness = |harness: &Harness| {
         let key = format!("{}::{}", harness.package, harness.target);

@@ -5,10 +5,12 @@
 //! ended is in the journal before the next one starts. Events are written as things happen: a
 //! configuration is told when its last pass has ended, and a series when its last configuration has.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
+use gpuprof_model::{Axis, Space};
 
 use super::Checked;
 use super::counters::CounterSetup;
@@ -196,7 +198,8 @@ impl Sweep<'_> {
             id: described.id.clone(),
             file: described.file.clone(),
             line: described.line,
-            axes: described.axes.clone(),
+            axes: swept_axes(&described.space, &configurations),
+            dependent_axes: described.space.dependent().map(str::to_owned).collect(),
             columns: columns::choose(&series.columns, &configurations),
             configurations,
             judgements: Vec::new(),
@@ -221,4 +224,15 @@ fn skipped(series: &Checked, index: usize, failure: &Failure) -> ConfigurationRe
     let reason = failure.message.clone();
     let configuration = series.planned.configurations[index].clone();
     collect::unfinished(configuration, Status::Skipped { reason })
+}
+
+/// The axes with the values that occur in `configurations`, each once.
+fn swept_axes(space: &Space, configurations: &[ConfigurationResult]) -> Vec<Axis> {
+    let axis = |name: &str| {
+        let mut seen = HashSet::new();
+        let values = configurations.iter().filter_map(|c| c.configuration.get(name));
+        let values = values.filter(|value| seen.insert(*value)).cloned().collect();
+        Axis { name: name.to_owned(), values }
+    };
+    space.names().map(axis).collect()
 }

@@ -1,0 +1,124 @@
+//! The table under views, against snapshots, for series built by hand.
+
+use gpuprof_model::axis::AxisValue;
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::expression::Expression;
+use gpuprof_model::run::{ConfigurationResult, SeriesResult};
+
+use super::paint::Paint;
+use super::{Table, axes, grid};
+use crate::compare::fixture::{failed, h200, row, series};
+use crate::compare::view::{Reference, Sort, View};
+
+/// A matrix product over tile, block and type; `registers` is a trade for `duration`.
+fn product(types: &[&str]) -> SeriesResult {
+    let mut rows: Vec<ConfigurationResult> = Vec::new();
+    for (at, dtype) in types.iter().enumerate() {
+        for (tile, registers) in [(8_u64, 24.0), (16, 32.0), (32, 64.0)] {
+            for (block, factor) in [(64_u64, 1.3), (128, 1.0), (256, 1.1)] {
+                let base = 400_000.0 / tile as f64 * (at + 1) as f64;
+                let mut one = row(0, "duration", Ok(base * factor));
+                one.metrics.extend(row(0, "registers", Ok(registers)).metrics);
+                one.configuration = Configuration(vec![
+                    ("dtype".into(), AxisValue::Word((*dtype).into())),
+                    ("TILE".into(), AxisValue::Int(tile)),
+                    ("block".into(), AxisValue::Int(block)),
+                ]);
+                rows.push(one);
+            }
+        }
+    }
+    let mut product = series(rows);
+    product.id.kernel = "product".into();
+    product.columns = vec!["duration".into(), "registers".into()];
+    product
+}
+
+fn written(series: &SeriesResult, view: &View, table: Table) -> String {
+    let mut out = Vec::new();
+    table.series_as(view, series, Some(&h200()), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+const PLAIN: Table = Table { colour: false, width: Some(100) };
+
+#[test]
+fn two_axes_make_a_grid_and_a_line_each() {
+    insta::assert_snapshot!(written(&product(&["f32"]), &View::default(), PLAIN));
+}
+
+#[test]
+fn more_axes_make_a_grid_for_each_combination_of_the_others() {
+    let lines = grid::lines(&product(&["f32", "f64"]), "duration", Some(80), Paint(false));
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn colour_runs_from_the_best_to_the_worst_and_changes_no_text() {
+    let series = product(&["f32"]);
+    let coloured = grid::lines(&series, "duration", Some(80), Paint(true)).join("\n");
+    insta::assert_snapshot!(coloured.replace('\u{1b}', "␛"));
+    let mut parts = coloured.split('\u{1b}');
+    let mut plain = parts.next().unwrap().to_owned();
+    plain.extend(parts.map(|part| part.split_once('m').unwrap().1));
+    assert_eq!(plain, grid::lines(&series, "duration", Some(80), Paint(false)).join("\n"));
+}
+
+#[test]
+fn a_narrow_terminal_cuts_grids_and_many_grids_are_counted() {
+    let types: Vec<String> = (0..8).map(|i| format!("t{i}")).collect();
+    let types: Vec<&str> = types.iter().map(String::as_str).collect();
+    for width in [1, 10, 24, 80] {
+        let lines = grid::lines(&product(&types), "duration", Some(width), Paint(false));
+        assert_eq!(lines.last().unwrap(), "2 more grids are not shown; --filter chooses");
+        if width >= 24 {
+            let rows = &lines[1..lines.len() - 1];
+            assert!(rows.iter().all(|line| line.chars().count() <= width.into()), "{width}");
+        }
+        let values =
+            lines.iter().flat_map(|line| line.split_whitespace()).filter(|t| t.contains('.'));
+        assert_eq!(values.count(), 6 * 9, "{width}");
+    }
+}
+
+#[test]
+fn a_whole_view_shows_what_was_asked_for_and_says_what_is_left_out() {
+    let view = View {
+        best_by: Some("registers".into()),
+        reference: Some(Reference::parse("block=128").unwrap()),
+        filter: Some(Expression::parse("TILE >= 16 && dtype == f32").unwrap()),
+        columns: vec!["TILE".into(), "block".into(), "duration".into()],
+        sort: Some(Sort::parse("duration desc").unwrap()),
+        top: Some(4),
+        pareto: vec!["duration".into(), "registers".into()],
+    };
+    insta::assert_snapshot!(written(&product(&["f32", "f64"]), &view, PLAIN));
+}
+
+#[test]
+fn top_alone_shows_the_best() {
+    let view = View { top: Some(2), ..View::default() };
+    insta::assert_snapshot!(written(&product(&["f32"]), &view, PLAIN));
+}
+
+#[test]
+fn an_incomplete_product_says_why_it_has_no_effects() {
+    let mut product = product(&["f32"]);
+    let gone = product.configurations[4].configuration.clone();
+    product.configurations[4] = ConfigurationResult { configuration: gone, ..failed(0) };
+    assert_eq!(
+        axes::lines(&product, "duration"),
+        [
+            "no effects of the axes on duration: it needs duration at every combination of TILE, block, and has 8 of 9"
+        ]
+    );
+    let grid = grid::lines(&product, "duration", None, Paint(false)).join("\n");
+    assert!(grid.lines().any(|line| line.starts_with("16") && line.contains("  -  ")), "{grid}");
+}
+
+#[test]
+fn a_metric_that_no_row_has_is_best_of_nothing() {
+    let view = View { best_by: Some("waves".into()), ..View::default() };
+    let text = written(&product(&["f32"]), &view, PLAIN);
+    assert!(text.contains("no row has a value of waves, so none is best by it"), "{text}");
+}

@@ -1,0 +1,200 @@
+//! Constants: a kernel's const generic parameters, and the copies of it that are compiled.
+//!
+//! Comes in: a generic kernel and the axes that say which values its parameters take. Goes out: one
+//! [`Instance`] a combination of values. On the device each is a module with the parameters as plain
+//! constants and a copy of the function, and not an instantiation of it: `shared!` declares its memory
+//! by an item, and an item cannot name the generic parameters of the function around it.
+
+use gpuprof_model::series::entry_point;
+use gpuprof_model::{AxisValue, Configuration};
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{ConstParam, GenericParam, ItemFn};
+
+use crate::axis::DeclaredSpace;
+use crate::errors::Errors;
+
+/// The most entry points that one kernel may become.
+const MOST: usize = 64;
+
+/// One entry point: a value for every constant.
+pub(crate) struct Instance {
+    /// Its name in the PTX.
+    symbol: String,
+    /// The constants with their values as Rust has them, in the order of the generic parameters.
+    values: Vec<TokenStream>,
+}
+
+/// Refuses generics that are no constants with an axis each, and constants that are no generics.
+pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
+    let generics = &item.sig.generics;
+    for parameter in &generics.params {
+        let GenericParam::Const(parameter) = parameter else {
+            errors.at(
+                parameter,
+                "a kernel's generic parameters are constants: const TILE: usize, with \
+                 const TILE = [8, 16] in series(…)",
+            );
+            continue;
+        };
+        let name = &parameter.ident;
+        match space.axis(&name.to_string()) {
+            Some(axis) if axis.constant.is_some() => {}
+            Some(axis) => errors.at(
+                &axis.name,
+                format!("`{name}` is a constant of the kernel: write const {name} = VALUES"),
+            ),
+            None if space.names.contains(name) => {}
+            None => errors.at(
+                parameter,
+                format!("`{name}` needs its values: const {name} = [8, 16] in series(…)"),
+            ),
+        }
+    }
+    let mut count = 1_usize;
+    for (name, values) in space.constants() {
+        if parameters(item).all(|parameter| parameter.ident != *name) {
+            errors.at(
+                name,
+                format!(
+                    "`{name}` is compiled in, and `{}` has no parameter for it: \
+                     <const {name}: usize>",
+                    item.sig.ident
+                ),
+            );
+        }
+        if let Some(value) = values.iter().find(|value| literal(value, name.span()).is_none()) {
+            errors.at(
+                name,
+                format!("a constant is a whole number, `true` or `false`, and not `{value}`"),
+            );
+        }
+        let before = count <= MOST;
+        count = count.saturating_mul(values.len());
+        if before && count > MOST {
+            errors.at(
+                name,
+                format!("the constants make {count} entry points, and at most {MOST} are compiled"),
+            );
+        }
+    }
+    if parameters(item).next().is_some()
+        && let Some(place) = find_super(item.block.to_token_stream())
+    {
+        errors.push(syn::Error::new(
+            place,
+            "a kernel with constants is compiled in modules of its own, where `super` is another: \
+             write the path from `crate`",
+        ));
+    }
+}
+
+fn parameters(item: &ItemFn) -> impl Iterator<Item = &ConstParam> {
+    item.sig.generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Const(parameter) => Some(parameter),
+        _ => None,
+    })
+}
+
+fn find_super(tokens: TokenStream) -> Option<Span> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(name) if name == "super" => Some(name.span()),
+        TokenTree::Group(group) => find_super(group.stream()),
+        _ => None,
+    })
+}
+
+/// The value as Rust has it; what is wrong with it is then wrong at `place`.
+fn literal(value: &AxisValue, place: Span) -> Option<TokenStream> {
+    match value {
+        AxisValue::Int(n) => {
+            let mut literal = Literal::u64_unsuffixed(*n);
+            literal.set_span(place);
+            Some(literal.to_token_stream())
+        }
+        AxisValue::Word(word) if word == "true" => Some(quote_spanned!(place=> true)),
+        AxisValue::Word(word) if word == "false" => Some(quote_spanned!(place=> false)),
+        _ => None,
+    }
+}
+
+/// The entry points of a checked kernel; none where it has no constants.
+pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> Vec<Instance> {
+    let constants: Vec<(String, &[AxisValue])> =
+        space.constants().map(|(name, values)| (name.to_string(), values)).collect();
+    if constants.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<&str> = constants.iter().map(|(name, _)| name.as_str()).collect();
+    let mut points = vec![Configuration::default()];
+    for (name, values) in &constants {
+        let longer = |point: &Configuration| {
+            let point = point.clone();
+            values.iter().map(move |value| {
+                let mut longer = point.clone();
+                longer.0.push((name.clone(), value.clone()));
+                longer
+            })
+        };
+        points = points.iter().flat_map(longer).collect();
+    }
+    let instance = |point: Configuration| Instance {
+        symbol: entry_point(symbol, &names, &point),
+        values: parameters(item)
+            .filter_map(|parameter| {
+                let name = parameter.ident.to_string();
+                let place = space.axis(&name)?.name.span();
+                literal(point.get(&name)?, place)
+            })
+            .collect(),
+    };
+    points.into_iter().map(instance).collect()
+}
+
+/// The copies of `item` that the device compiles, and the first of them under the function's name.
+pub(crate) fn on_device(instances: &[Instance], item: &ItemFn) -> TokenStream {
+    let ItemFn { attrs, vis, sig, block, .. } = item;
+    let (name, inputs) = (&sig.ident, &sig.inputs);
+    let conditions: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
+    let (parameters, types): (Vec<_>, Vec<_>) =
+        parameters(item).map(|parameter| (&parameter.ident, &parameter.ty)).unzip();
+    let module = |instance: &Instance| format_ident!("__gpuprof_{}", instance.symbol);
+    let copies = instances.iter().map(|instance| {
+        let (module, symbol, values) = (module(instance), &instance.symbol, &instance.values);
+        quote! {
+            #(#conditions)*
+            #[cfg(target_arch = "nvptx64")]
+            #[allow(non_snake_case)]
+            mod #module {
+                #[allow(unused_imports)]
+                use super::*;
+                #(#[allow(non_upper_case_globals)] pub const #parameters: #types = #values;)*
+                #(#attrs)*
+                #[unsafe(export_name = #symbol)]
+                #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+                pub unsafe extern "ptx-kernel" fn #name(#inputs) #block
+            }
+        }
+    });
+    let first = instances.first().map(module);
+    quote! {
+        #(#copies)*
+        #(#conditions)*
+        #[cfg(target_arch = "nvptx64")]
+        #[allow(unused_imports)]
+        #vis use #first::#name;
+    }
+}
+
+/// Names every instantiation on the host, so that a value that its parameter cannot hold is an error
+/// there, and not first in the kernels' build.
+pub(crate) fn on_host(instances: &[Instance], function: &Ident) -> TokenStream {
+    let values = instances.iter().map(|instance| &instance.values);
+    let check = Ident::new("instances", Span::mixed_site());
+    quote! {
+        #[allow(dead_code)]
+        fn #check() {
+            #(let _ = #function::<#(#values),*>;)*
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Clauses: the text that a series is written in, one item at a time.
+//!
+//! Comes in: one of
+//!
+//! | clause | meaning |
+//! |---|---|
+//! | `block = 64..1024` | an axis with its values |
+//! | `const TILE = [8, 16]` | an axis whose values are compiled in, one entry point a value |
+//! | `zip(a = 1,2, b = 3,4)` | axes that advance together |
+//! | `threads = block * 2` | an axis that follows from others |
+//! | `where block * regs <= 64K` | a condition that keeps a configuration |
+//!
+//! Goes out: a [`Clause`]. The attribute, `--series` and the configuration file all read this. An
+//! axis follows from others where its text names one of them; anything else is a list of values.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::axis::Axis;
+use crate::expression::Expression;
+use crate::text::{Cursor, ParseError, is_name_char};
+
+/// An axis whose value follows from other axes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Derived {
+    /// Its name.
+    pub name: String,
+    /// The expression that gives its value.
+    pub formula: Expression,
+}
+
+/// One item of a series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clause {
+    /// An axis with its values.
+    Axis(Axis),
+    /// An axis whose values are compiled in.
+    Constant(Axis),
+    /// Axes that advance together, all with as many values.
+    Zip(Vec<Axis>),
+    /// An axis that follows from others.
+    Derived(Derived),
+    /// A condition that keeps a configuration.
+    Where(Expression),
+}
+
+impl Clause {
+    /// Parses a clause of a series with the axes `names`.
+    ///
+    /// # Errors
+    /// The place in `text` that does not follow the grammar.
+    pub fn parse(text: &str, names: &[String]) -> Result<Self, ParseError> {
+        let mut cursor = Cursor::new(text);
+        if keyword(&mut cursor, "where") {
+            let start = cursor.position();
+            return Expression::parse(&text[start..])
+                .map(Self::Where)
+                .map_err(|e| e.shifted(start));
+        }
+        if keyword(&mut cursor, "zip") {
+            return zip(&mut cursor, text).map(Self::Zip);
+        }
+        let constant = keyword(&mut cursor, "const");
+        let name = name(&mut cursor)?;
+        let values = cursor.position()..text.len();
+        if constant {
+            return axis(name, text, values).map(Self::Constant);
+        }
+        if follows(&text[values.clone()], name, names) {
+            let formula =
+                Expression::parse(&text[values.clone()]).map_err(|e| e.shifted(values.start))?;
+            return Ok(Self::Derived(Derived { name: name.to_owned(), formula }));
+        }
+        axis(name, text, values).map(Self::Axis)
+    }
+
+    /// The names of the axes that the clause `text` declares; empty where it is malformed.
+    pub fn declared_names(text: &str) -> Vec<String> {
+        let mut cursor = Cursor::new(text);
+        if keyword(&mut cursor, "where") {
+            return Vec::new();
+        }
+        if keyword(&mut cursor, "zip") {
+            let Ok(parts) = zip_parts(&mut cursor) else { return Vec::new() };
+            return parts.into_iter().map(|(name, _)| name.to_owned()).collect();
+        }
+        keyword(&mut cursor, "const");
+        name(&mut cursor).map(|name| vec![name.to_owned()]).unwrap_or_default()
+    }
+
+    /// Where the expression of a `where` or a derived axis begins in the clause `text`.
+    pub(crate) fn expression_start(text: &str) -> usize {
+        let mut cursor = Cursor::new(text);
+        if !keyword(&mut cursor, "where") && name(&mut cursor).is_err() {
+            return 0;
+        }
+        cursor.skip_space();
+        cursor.position()
+    }
+}
+
+/// Takes `word` where it begins a clause of its own and is not the name of an axis (`zip = 1,2`).
+fn keyword(cursor: &mut Cursor<'_>, word: &str) -> bool {
+    let mut ahead = cursor.clone();
+    let found = ahead.eat_word(word) && (!ahead.eat("=") || ahead.rest().starts_with('='));
+    found && cursor.eat_word(word)
+}
+
+fn name<'t>(cursor: &mut Cursor<'t>) -> Result<&'t str, ParseError> {
+    let (name, span) = cursor.take_while(is_name_char);
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(ParseError::new("expected an axis name", span)
+            .with_help("an axis is written NAME=VALUES, such as block=64..1024"));
+    }
+    if cursor.eat("=") {
+        return Ok(name);
+    }
+    Err(ParseError::new(
+        format!("expected `=` and the values of axis `{name}`"),
+        cursor.next_span(),
+    )
+    .with_help(format!("write {name}=64..1024 or {name}=64,96,128")))
+}
+
+fn axis(name: &str, text: &str, values: Range<usize>) -> Result<Axis, ParseError> {
+    let start = values.start;
+    Axis::from_values_text(name, &text[values]).map_err(|e| e.shifted(start))
+}
+
+/// Whether `text` computes from another axis rather than listing values.
+fn follows(text: &str, own: &str, names: &[String]) -> bool {
+    let list = text.contains([',', '[']) || text.contains("..");
+    let mut words = text.split(|c: char| !is_name_char(c));
+    !list && words.any(|word| word != own && names.iter().any(|name| name == word))
+}
+
+fn zip(cursor: &mut Cursor<'_>, text: &str) -> Result<Vec<Axis>, ParseError> {
+    let parts = zip_parts(cursor)?;
+    let mut axes: Vec<Axis> = Vec::new();
+    for (name, values) in parts {
+        let start = values.start;
+        let axis = Axis::from_repeated_values_text(name, &text[values.clone()])
+            .map_err(|e| e.shifted(start))?;
+        if let Some(first) = axes.first()
+            && first.values.len() != axis.values.len()
+        {
+            let (one, other) = (first.values.len(), axis.values.len());
+            return Err(ParseError::new(
+                format!("zip pairs {one} values of `{}` with {other} of `{name}`", first.name),
+                trimmed(text, values),
+            )
+            .with_help("zipped axes advance together: give them equally many values"));
+        }
+        axes.push(axis);
+    }
+    if axes.len() < 2 {
+        return Err(ParseError::new("zip takes at least two axes", 0..text.trim_end().len())
+            .with_help("write zip(block = 64,128, n = 1K,2K)"));
+    }
+    let tuples = axes[0].values.len();
+    let tuple = |at: usize| axes.iter().map(move |axis| &axis.values[at]);
+    let mut seen = std::collections::HashSet::new();
+    for at in 0..tuples {
+        if !seen.insert(tuple(at).collect::<Vec<_>>()) {
+            let values: Vec<String> = tuple(at).map(ToString::to_string).collect();
+            let message = format!("zip has ({}) twice", values.join(", "));
+            return Err(ParseError::new(message, 0..text.trim_end().len()));
+        }
+    }
+    Ok(axes)
+}
+
+/// The names and the places of the values in `(a = …, b = …)`.
+fn zip_parts<'t>(cursor: &mut Cursor<'t>) -> Result<Vec<(&'t str, Range<usize>)>, ParseError> {
+    if !cursor.eat("(") {
+        return Err(ParseError::new("expected `(` after zip", cursor.next_span())
+            .with_help("write zip(block = 64,128, n = 1K,2K)"));
+    }
+    let mut parts = Vec::new();
+    loop {
+        let name = name(cursor)?;
+        let start = cursor.position();
+        let len = values_length(cursor.rest());
+        cursor.advance(len);
+        parts.push((name, start..start + len));
+        if cursor.eat(",") && !cursor.rest().trim_start().starts_with(')') {
+            continue;
+        }
+        if !cursor.eat(")") {
+            return Err(ParseError::new("expected `)`", cursor.next_span()));
+        }
+        if !cursor.at_end() {
+            return Err(ParseError::new("expected nothing after `)`", cursor.next_span()));
+        }
+        return Ok(parts);
+    }
+}
+
+/// How far values reach: to the `)` that ends the zip, or to the comma before the next axis.
+fn values_length(text: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' if depth == 0 => return at,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                let mut ahead = Cursor::new(&text[at + 1..]);
+                let (word, _) = ahead.take_while(is_name_char);
+                let last = word.is_empty() && ahead.rest().starts_with(')');
+                if last || (!word.is_empty() && ahead.eat("=")) {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let part = &text[range.clone()];
+    let start = range.start + part.len() - part.trim_start().len();
+    start..(range.start + part.trim_end().len()).max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Clause {
+        let names = ["block".to_owned(), "n".to_owned()];
+        Clause::parse(text, &names).unwrap_or_else(|e| panic!("{}", e.render("x", text)))
+    }
+
+    fn error(text: &str) -> String {
+        Clause::parse(text, &["block".to_owned()]).unwrap_err().render("--series", text)
+    }
+
+    #[test]
+    fn every_clause_has_its_form() {
+        assert!(matches!(parse("block = 64..1024"), Clause::Axis(a) if a.values.len() == 5));
+        assert!(matches!(parse("const TILE=[8, 16]"), Clause::Constant(a) if a.name == "TILE"));
+        assert!(
+            matches!(parse("threads = block * 2"), Clause::Derived(d) if d.formula.text() == "block * 2")
+        );
+        assert!(matches!(parse("threads = block"), Clause::Derived(_)));
+        assert!(
+            matches!(parse("where block*n <= 1M"), Clause::Where(e) if e.text() == "block*n <= 1M")
+        );
+        let Clause::Zip(axes) = parse("zip(a = 1,2, b = [3, 4], c = 8..16,)") else { panic!() };
+        let names: Vec<_> = axes.iter().map(|a| (a.name.as_str(), a.values.len())).collect();
+        assert_eq!(names, [("a", 2), ("b", 2), ("c", 2)]);
+    }
+
+    #[test]
+    fn words_that_name_no_axis_stay_words() {
+        assert!(matches!(parse("dtype = f16-acc"), Clause::Axis(_)));
+        assert!(matches!(parse("kind = block, naive"), Clause::Axis(_)), "a list is never derived");
+        assert!(matches!(parse("zip = 1,2"), Clause::Axis(a) if a.name == "zip"));
+        assert!(matches!(parse("where = 1,2"), Clause::Axis(a) if a.name == "where"));
+    }
+
+    #[test]
+    fn a_zip_of_unequal_lengths_names_both_axes() {
+        assert_eq!(
+            error("zip(a = 1,2, b = 1,2,3)"),
+            "zip pairs 2 values of `a` with 3 of `b`\n  --> --series\n   |\n   | zip(a = 1,2, b = 1,2,3)\n   \
+             |                  ^^^^^\n   = help: zipped axes advance together: give them equally many values"
+        );
+    }
+
+    #[test]
+    fn a_value_may_repeat_in_a_zip_and_a_pair_may_not() {
+        assert!(matches!(parse("zip(a = 1,1, b = 2,3)"), Clause::Zip(_)));
+        assert!(error("zip(a = 1,1, b = 2,2)").starts_with("zip has (1, 2) twice"));
+    }
+
+    #[test]
+    fn mistakes_are_named_at_their_place() {
+        for (text, message) in [
+            ("zip a", "expected `(` after zip"),
+            ("zip(a = 1)", "zip takes at least two axes"),
+            ("zip(a = 1, b = 2", "expected `)`"),
+            ("zip(a = 1, b = 2) c", "expected nothing after `)`"),
+            ("zip(a = 1, b = )", "expected values"),
+            ("zip()", "expected an axis name"),
+            ("where", "expected a number or an axis"),
+            ("where block >", "expected a number or an axis"),
+            ("const = ", "expected values"),
+            ("const TILE", "expected `=`"),
+            ("threads = block *", "expected a number or an axis"),
+        ] {
+            assert!(error(text).starts_with(message), "{text}: {}", error(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_spans_stay_inside(
+            text in "(zip|where|const|block|n|=|\\(|\\)|\\[|\\]|,|1|64\\.\\.128|<=|\\*| |µ){0,16}"
+        ) {
+            Clause::declared_names(&text);
+            if let Err(error) = Clause::parse(&text, &["block".to_owned()]) {
+                prop_assert!(error.span.start <= error.span.end && error.span.end <= text.len());
+                error.render("x", &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Thread block clusters: the launch attribute, and what a device must have for it.
+//!
+//! Comes in: a launch and the extents of its cluster. Goes out: the launch, queued by
+//! `cuLaunchKernelEx`, or the rule that the cluster breaks (CUDA C++ Programming Guide, "Thread Block
+//! Clusters"): compute capability 9.0, a grid of whole clusters, and at most 8 blocks without opting
+//! in, at most 16 with.
+
+use std::ffi::c_void;
+
+use cudarc::driver::sys::{
+    self, CUfunction_attribute_enum as FunctionAttribute, CUlaunchAttribute, CUlaunchAttributeID,
+    CUlaunchAttributeValue, CUlaunchConfig,
+};
+use cudarc::driver::{CudaFunction, CudaStream, DriverError};
+
+use super::error::{Error, Result};
+
+/// Blocks of a cluster that every device with clusters takes.
+const PORTABLE: u64 = 8;
+
+/// Blocks of a cluster that a kernel may opt in to.
+const MOST: u64 = 16;
+
+/// A cluster of one block is no cluster.
+pub(crate) fn is_trivial(cluster: [u32; 3]) -> bool {
+    cluster == [1; 3]
+}
+
+/// Refuses what the driver would refuse, with the rule it breaks.
+///
+/// # Errors
+/// That rule; the configuration is invalid.
+pub(crate) fn check(cluster: [u32; 3], grid: [u32; 3], capability: (u32, u32)) -> Result<()> {
+    if is_trivial(cluster) {
+        return Ok(());
+    }
+    let (major, minor) = capability;
+    if major < 9 {
+        return Err(Error::invalid(format!(
+            "clusters need compute capability 9.0, and this device has {major}.{minor}"
+        )));
+    }
+    for ((blocks, extent), name) in grid.into_iter().zip(cluster).zip(["x", "y", "z"]) {
+        if blocks % extent != 0 {
+            return Err(Error::invalid(format!(
+                "a grid of {blocks} blocks in {name} is not whole clusters of {extent}"
+            )));
+        }
+    }
+    let blocks = blocks(cluster);
+    if blocks > MOST {
+        return Err(Error::invalid(format!(
+            "a cluster of {blocks} blocks is over the limit of {MOST}"
+        )));
+    }
+    Ok(())
+}
+
+fn blocks(cluster: [u32; 3]) -> u64 {
+    cluster.into_iter().map(u64::from).product()
+}
+
+/// Opts `function` in to a cluster of more blocks than every device takes.
+///
+/// # Errors
+/// The driver's.
+pub(crate) fn opt_in(function: &CudaFunction, cluster: [u32; 3]) -> Result<()> {
+    if blocks(cluster) > PORTABLE {
+        let attribute = FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+        function.set_attribute(attribute, 1)?;
+    }
+    Ok(())
+}
+
+/// Queues a launch with clusters.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// As for `cuLaunchKernel`: `parameters` are those of the function, in number, order and size, and
+/// what the kernel does with them is the caller's responsibility.
+pub(crate) unsafe fn launch(
+    function: sys::CUfunction,
+    (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
+    stream: &CudaStream,
+    parameters: &mut [*mut c_void],
+) -> std::result::Result<(), DriverError> {
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    value.clusterDim.x = cluster[0];
+    value.clusterDim.y = cluster[1];
+    value.clusterDim.z = cluster[2];
+    let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    let mut attribute = CUlaunchAttribute { id, pad: [0; 4], value };
+    let config = CUlaunchConfig {
+        gridDimX: grid[0],
+        gridDimY: grid[1],
+        gridDimZ: grid[2],
+        blockDimX: block[0],
+        blockDimY: block[1],
+        blockDimZ: block[2],
+        sharedMemBytes: shared,
+        hStream: stream.cu_stream(),
+        attrs: &mut attribute,
+        numAttrs: 1,
+    };
+    // SAFETY: the configuration and its one attribute outlive the call, which copies the parameters;
+    // the rest is the caller's promise.
+    unsafe {
+        sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut())
+    }
+    .result()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_cannot_be_is_refused_with_the_rule() {
+        let refused = |cluster, grid, capability| {
+            let error = check(cluster, grid, capability).unwrap_err();
+            assert!(error.is_refusal());
+            error.to_string()
+        };
+        check([2, 1, 1], [8, 1, 1], (9, 0)).unwrap();
+        check([1, 1, 1], [7, 1, 1], (7, 5)).unwrap();
+        assert_eq!(
+            refused([2, 1, 1], [8, 1, 1], (8, 0)),
+            "clusters need compute capability 9.0, and this device has 8.0"
+        );
+        assert_eq!(
+            refused([1, 2, 1], [8, 3, 1], (9, 0)),
+            "a grid of 3 blocks in y is not whole clusters of 2"
+        );
+        assert_eq!(
+            refused([32, 1, 1], [64, 1, 1], (9, 0)),
+            "a cluster of 32 blocks is over the limit of 16"
+        );
+    }
+}
