@@ -143,12 +143,12 @@ fn all_examples_are_listed() {
         n = 1048576
         threshold: every load_sectors_per_request <= 1
         5 configurations
-    matmul::kernels::matmul  examples/matmul/src/lib.rs:28
+    matmul::kernels::matmul  examples/matmul/src/lib.rs:31
         c ← a·b, all `n` by `n`
         const TILE = 8, 16, 32
         n = 256
         threshold: every store_sectors_per_request <= 4
-        threshold: every bank_conflicts == 0
+        threshold: every ptx__shared_bank_conflicts_op_ld.sum == 0
         3 configurations
     reduce::kernels::reduce  examples/reduce/src/lib.rs:30
         *sum ← *sum + Σ x

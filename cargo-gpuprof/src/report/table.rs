@@ -48,6 +48,16 @@ impl Report for Table {
             self.series(series, run.provenance.device.as_ref(), out)?;
             writeln!(out)?;
         }
+        self.end(run, out)
+    }
+}
+
+impl Table {
+    /// Writes what is said of the run as a whole, and the line that ends it.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn end(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let paint = Paint(self.colour);
         let notes = changes::of_run(run);
         for (label, text) in &notes {
@@ -62,9 +72,7 @@ impl Report for Table {
         }
         self.summary(&Summary::of(run), out)
     }
-}
 
-impl Table {
     /// Writes one series: heading, table, notes, thresholds. `device` is what it ran on.
     ///
     /// # Errors

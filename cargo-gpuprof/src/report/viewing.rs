@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use gpuprof_model::run::Run;
 
-use super::{Report, Summary, Table};
+use super::{Report, Table};
 use crate::compare::view::View;
 
 /// The report for people, as a view has it.
@@ -22,6 +22,6 @@ impl Report for Viewing<'_> {
             self.table.series_as(self.view, series, run.provenance.device.as_ref(), out)?;
             writeln!(out)?;
         }
-        self.table.summary(&Summary::of(run), out)
+        self.table.end(run, out)
     }
 }
