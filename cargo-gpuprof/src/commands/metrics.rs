@@ -26,7 +26,7 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> io::Result<()>
         };
         let needs = match metric.origin {
             Origin::Time => "a GPU",
-            Origin::Launch => "the driver",
+            Origin::Launch | Origin::Device => "the driver",
             Origin::Declared => "the annotation",
             Origin::Emulator if metric.name.starts_with("ptx__") => "the emulator",
             Origin::Emulator => "the emulator, or hardware counters",

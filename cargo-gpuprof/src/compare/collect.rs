@@ -20,12 +20,22 @@ use super::{derive, leaf, statistics};
 ///
 /// Without a pass, or where the passes diverge, it is a failed configuration; its samples are kept.
 pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
+    finished_with(configuration, passes, &[])
+}
+
+/// As [`finished`], with metrics beyond the catalogue that were asked for: older profilers' names, the
+/// user's definitions, launch facts and device attributes.
+pub fn finished_with(
+    configuration: Configuration,
+    passes: &[PassResult],
+    asked: &[&'static Metric],
+) -> ConfigurationResult {
     let failed = |reason| unfinished(configuration.clone(), Status::Failed { reason });
     let Some(first) = passes.first() else {
         return failed("no pass ran to its end".to_owned());
     };
     let timings: Vec<Timing> = passes.iter().filter_map(|pass| pass.timing.clone()).collect();
-    match metrics(passes) {
+    match metrics(passes, asked) {
         Err(divergence) => ConfigurationResult { timings, ..failed(divergence.to_string()) },
         Ok(metrics) => ConfigurationResult {
             status: Status::Finished,
@@ -61,11 +71,14 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
     }
 }
 
-/// Every metric of the catalogue over `passes`, repetitions of one pass.
+/// Every metric of the catalogue and `asked` over `passes`, repetitions of one pass.
 ///
 /// # Errors
 /// The first exact value, launch or device in which two passes differ.
-pub fn metrics(passes: &[PassResult]) -> Result<BTreeMap<String, MetricResult>, Divergence> {
+pub fn metrics(
+    passes: &[PassResult],
+    asked: &[&'static Metric],
+) -> Result<BTreeMap<String, MetricResult>, Divergence> {
     replay::agree(passes)?;
     let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
     let beyond = named.filter_map(|name| metric::find(name));
@@ -73,7 +86,7 @@ pub fn metrics(passes: &[PassResult]) -> Result<BTreeMap<String, MetricResult>, 
         let processes = per_process(metric, passes);
         (metric.name.to_owned(), MetricResult { processes, ..result(metric, passes) })
     };
-    Ok(CATALOGUE.iter().chain(beyond).map(entry).collect())
+    Ok(CATALOGUE.iter().chain(beyond).chain(asked.iter().copied()).map(entry).collect())
 }
 
 fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {

@@ -8,7 +8,7 @@ use crate::compare::fixture::{emulated_pass, gpu_pass, point};
 const N: u64 = 1 << 20;
 
 fn metric(passes: &[PassResult], name: &str) -> MetricResult {
-    metrics(passes).unwrap().remove(name).unwrap()
+    metrics(passes, &[]).unwrap().remove(name).unwrap()
 }
 
 fn reason(passes: &[PassResult], name: &str) -> String {
@@ -18,7 +18,7 @@ fn reason(passes: &[PassResult], name: &str) -> String {
 #[test]
 fn every_metric_of_the_catalogue_has_an_entry() {
     for pass in [emulated_pass(64, N), gpu_pass(64, N, &[1.0])] {
-        let all = metrics(&[pass]).unwrap();
+        let all = metrics(&[pass], &[]).unwrap();
         assert_eq!(all.len(), CATALOGUE.len());
         for (name, metric) in &all {
             assert!(

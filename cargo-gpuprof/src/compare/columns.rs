@@ -88,7 +88,7 @@ pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> 
 fn grows_with_work(name: &str) -> bool {
     metric::find(name).is_some_and(|metric| {
         let extensive = matches!(metric.unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds);
-        extensive && metric.origin != Origin::Launch
+        extensive && !matches!(metric.origin, Origin::Launch | Origin::Device)
     })
 }
 
