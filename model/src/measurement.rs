@@ -121,6 +121,7 @@ pub struct LaunchFacts {
 /// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None` where
 /// a block needs nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockLimits {
     /// By its warps.
     pub warps: u32,

@@ -187,6 +187,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         axes,
         dependent_axes: Vec::new(),
         columns: super::columns::choose(&[], &configurations),
+        sections: Vec::new(),
         configurations,
         judgements: Vec::new(),
         not_applicable: Vec::new(),

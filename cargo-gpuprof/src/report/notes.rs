@@ -71,7 +71,14 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let finished: Vec<_> =
         series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for name in columns {
+    let in_sections = series.sections.iter().flat_map(|section| &section.columns);
+    let mut names: Vec<&String> = columns.iter().collect();
+    for column in in_sections {
+        if !names.contains(&&column.name) {
+            names.push(&column.name);
+        }
+    }
+    for name in names {
         let mut reasons: Vec<(&str, Vec<&ConfigurationResult>)> = Vec::new();
         for &row in &finished {
             let Some(reason) = best::no_value_reason(row, name) else { continue };

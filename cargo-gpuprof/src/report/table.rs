@@ -105,6 +105,15 @@ impl Table {
                 }
             }
         }
+        for section in &viewed.series.sections {
+            let Some(sheet) = Sheet::of_section(&viewed.series, section) else { continue };
+            writeln!(out, "\n{}", paint.bold(&section.title))?;
+            for metrics in self.fitting(&sheet) {
+                for line in self.layout(&sheet.axes, metrics).lines() {
+                    writeln!(out, "{}", highlighted(line.trim_end(), paint))?;
+                }
+            }
+        }
         write_remarks(&viewed, view, paint, out)?;
         self.write_shapes(&viewed, view, out)?;
         write_notes(&notes::of(&viewed.series, &columns), paint, out)?;
