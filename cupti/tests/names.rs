@@ -1,14 +1,23 @@
 //! Every counter that the model's tables name is one of the chip's, by the pinned CUPTI.
 
+#[allow(dead_code, reason = "not every test needs all of it")]
 mod common;
 
 use std::collections::BTreeSet;
 
+use gpuprof_cupti::{Host, HostApi, locate};
 use gpuprof_model::metric::{CATALOGUE, find, hardware_names, legacy, legacy_refused};
+
+/// The catalogue of `chip`.
+fn host(chip: &str) -> Host {
+    let location = locate(Some(common::pinned())).unwrap_or_else(|e| panic!("{e}"));
+    let api = HostApi::load(&location).unwrap_or_else(|e| panic!("{e}"));
+    Host::new(api, chip, None).unwrap_or_else(|e| panic!("{chip}: {e}"))
+}
 
 /// What `names` the chip does not have, or cannot collect alone.
 fn wrong(chip: &str, names: &BTreeSet<&str>) -> Vec<String> {
-    let host = common::host(chip);
+    let host = host(chip);
     let problem = |name: &&str| host.config_image(&[name]).err().map(|e| format!("{name}: {e}"));
     names.iter().filter_map(problem).collect()
 }
@@ -38,7 +47,7 @@ fn the_counters_of_the_catalogue_are_collectable() {
 
 #[test]
 fn what_a_refusal_points_to_is_there() {
-    let host = common::host("GH100");
+    let host = host("GH100");
     for (name, reason) in legacy_refused() {
         let words = reason.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
         for word in words.map(|word| word.trim_end_matches('.')).filter(|w| w.contains("__")) {

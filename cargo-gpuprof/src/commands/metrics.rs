@@ -3,6 +3,7 @@
 //! Comes in: what to list. Goes out: text on standard output. A chip's counters come from CUPTI, which needs no
 //! GPU; where it is not to be had, our own catalogue is listed, and standard error says how to get CUPTI.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -55,6 +56,10 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         match ask(Question::Catalogue { chip: chip.clone() })? {
             Ok(Answer::Catalogue(metrics)) => {
                 return counters(&metrics, &search, out).map_err(output);
+            }
+            // CUPTI is there, so it is the chip that is not.
+            answer if ask(Question::Locate)?.is_ok() => {
+                return Err(Failure::usage(refusal(answer)));
             }
             answer => eprintln!(
                 "gpuprof: the counters of {chip} cannot be listed: {}\ngpuprof: our own catalogue follows",
@@ -188,7 +193,8 @@ fn nearest(
         return Ok(String::new());
     };
     let base = name.split('.').next().unwrap_or(name);
-    let near = did_you_mean(base, metrics.iter().map(|metric| metric.name.as_str()));
+    let names: BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+    let near = did_you_mean(base, names);
     Ok(near.map(|near| format!("; {near}")).unwrap_or_default())
 }
 
