@@ -13,6 +13,9 @@ use crate::compare::best;
 /// How many configurations a note names before it counts the rest.
 const NAMED: usize = 4;
 
+/// How many metrics a note names before it counts the rest: a section can hold twenty of one reason.
+const METRICS_NAMED: usize = 12;
+
 /// One note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Note {
@@ -101,7 +104,10 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     }
     let note = |(text, subjects): (String, Vec<String>)| Note {
         label: NO_VALUE,
-        subject: subjects.join(", "),
+        subject: match subjects.len().saturating_sub(METRICS_NAMED) {
+            0 => subjects.join(", "),
+            more => format!("{} and {more} more", subjects[..METRICS_NAMED].join(", ")),
+        },
         text,
     };
     groups.into_iter().map(note).collect()
