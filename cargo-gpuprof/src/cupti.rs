@@ -5,6 +5,7 @@
 
 mod child;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
+use gpuprof_model::suggest::did_you_mean;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
@@ -198,6 +200,20 @@ pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Result<Answer
     let answered = fs::read(&reply).ok().filter(|_| status.success());
     let answer = answered.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     Ok(answer.unwrap_or_else(|| Err(crashed(status))))
+}
+
+/// "did you mean …?", by the catalogue of `chip`; none where nothing is near or it cannot be asked.
+///
+/// # Errors
+/// As [`ask`].
+pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Result<Option<String>> {
+    let Ok(Answer::Catalogue(metrics)) = ask(cupti, Question::Catalogue { chip: chip.to_owned() })?
+    else {
+        return Ok(None);
+    };
+    let base = name.split('.').next().unwrap_or(name);
+    let names: BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+    Ok(did_you_mean(base, names))
 }
 
 fn crashed(status: ExitStatus) -> Refusal {

@@ -3,7 +3,6 @@
 //! Comes in: what to list. Goes out: text on standard output. A chip's counters come from CUPTI, which needs no
 //! GPU; where it is not to be had, our own catalogue is listed, and standard error says how to get CUPTI.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -12,13 +11,12 @@ use clap::ValueEnum;
 use gpuprof_model::metric::{
     self, CATALOGUE, Class, Direction, LAUNCH, Metric, Origin, legacy, legacy_refused,
 };
-use gpuprof_model::suggest::did_you_mean;
 
 use crate::cli::{MetricsOptions, Set};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question, Refusal};
 use crate::error::{Failure, Result};
-use crate::sections::Sections;
+use crate::sections::{self, Sections};
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";
@@ -30,7 +28,7 @@ const DEFAULT_CHIP: &str = "GH100";
 pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let here = std::env::current_dir().ok();
-    let root = here.as_deref().and_then(Utf8Path::from_path);
+    let root = here.as_deref().and_then(Utf8Path::from_path).map(settled_root);
     Sections::load(None)?;
     if let Some(root) = root {
         Config::load(root, None)?;
@@ -40,7 +38,7 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         return sets(&Sections::load(root)?, out).map_err(output);
     }
     if options.list_sections {
-        return sections(&Sections::load(root)?, options.chip.as_deref(), out).map_err(output);
+        return list_sections(&Sections::load(root)?, options.chip.as_deref(), out).map_err(output);
     }
     if options.list_chips {
         return match ask(Question::Chips)? {
@@ -68,6 +66,14 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         }
     }
     catalogue(&search, out).map_err(output)
+}
+
+/// The nearest folder with settings, as cargo would find the workspace, without asking cargo for it.
+fn settled_root(here: &Utf8Path) -> &Utf8Path {
+    let settled = |folder: &&Utf8Path| {
+        folder.join(config::DEFAULT_PATH).exists() || folder.join(sections::FOLDER).exists()
+    };
+    here.ancestors().find(settled).unwrap_or(here)
 }
 
 fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
@@ -179,23 +185,12 @@ fn describe(name: &str, options: &MetricsOptions, out: &mut impl Write) -> Resul
             out.write_all(text.as_bytes()).map_err(output)
         }
         _ if known.is_none() && !name.contains("__") => Err(Failure::usage(metric::unknown(name))),
-        answer => Err(Failure::usage(format!("{}{}", refusal(answer), nearest(name, &chip, ask)?))),
+        answer => {
+            let near = cupti::nearest(options.cupti_path.as_deref(), &chip, name)?;
+            let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+            Err(Failure::usage(format!("{}{near}", refusal(answer))))
+        }
     }
-}
-
-/// "; did you mean …?", by the chip's catalogue.
-fn nearest(
-    name: &str,
-    chip: &str,
-    ask: impl Fn(Question) -> Result<std::result::Result<Answer, Refusal>>,
-) -> Result<String> {
-    let Ok(Answer::Catalogue(metrics)) = ask(Question::Catalogue { chip: chip.to_owned() })? else {
-        return Ok(String::new());
-    };
-    let base = name.split('.').next().unwrap_or(name);
-    let names: BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
-    let near = did_you_mean(base, names);
-    Ok(near.map(|near| format!("; {near}")).unwrap_or_default())
 }
 
 fn passes(count: usize) -> String {
@@ -214,7 +209,7 @@ fn sets(sections: &Sections, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
+fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let chip = chip.map(str::to_uppercase);
     for section in sections.iter() {
         writeln!(out, "{}  {}", section.id, section.title)?;

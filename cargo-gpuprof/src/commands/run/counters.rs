@@ -109,7 +109,9 @@ pub(super) fn plan(
     };
     let plan = match discover::plan_counters(process, harness, request)? {
         Ok(plan) => plan,
-        Err(CounterProblem::Metrics(problem)) => return Err(Failure::usage(problem)),
+        Err(CounterProblem::Metrics(problem)) => {
+            return Err(Failure::usage(with_nearest(problem, options, chip, &asked)?));
+        }
         Err(CounterProblem::Machine(reason)) => {
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
@@ -153,6 +155,25 @@ fn cost(options: &RunOptions, chip: Option<&str>, names: &[String]) -> Result<Op
         Ok(Answer::Cost(cost)) => Some(cost),
         _ => None,
     })
+}
+
+/// What is wrong with metrics, with the nearest names that the chip has.
+fn with_nearest(
+    mut problem: String,
+    options: &RunOptions,
+    chip: Option<&str>,
+    asked: &BTreeSet<String>,
+) -> Result<String> {
+    let Some(chip) = chip else { return Ok(problem) };
+    for name in asked {
+        let base = name.split('.').next().unwrap_or(name);
+        if problem.contains(&format!("has no metric `{base}`"))
+            && let Some(near) = cupti::nearest(options.cupti_path.as_deref(), chip, name)?
+        {
+            problem.push_str(&format!("\n`{base}`: {near}"));
+        }
+    }
+    Ok(problem)
 }
 
 fn too_many(passes: u32, most: u32, cost: Option<&Cost>) -> Failure {
