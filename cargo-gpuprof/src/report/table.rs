@@ -105,6 +105,8 @@ impl Table {
                 }
             }
         }
+        write_remarks(&viewed, view, paint, out)?;
+        self.write_shapes(&viewed, view, out)?;
         for section in &viewed.series.sections {
             let Some(sheet) = Sheet::of_section(&viewed.series, section) else { continue };
             writeln!(out, "\n{}", paint.bold(&section.title))?;
@@ -114,8 +116,6 @@ impl Table {
                 }
             }
         }
-        write_remarks(&viewed, view, paint, out)?;
-        self.write_shapes(&viewed, view, out)?;
         write_notes(&notes::of(&viewed.series, &columns), paint, out)?;
         write_judgements(&series.judgements, paint, out)?;
         for text in &series.not_applicable {

@@ -137,7 +137,7 @@ pub(super) fn plan(
 /// The PerfWorks names that columns, thresholds and the view need, and those that sections need.
 fn needed(checked: &[Checked], view: &View) -> (BTreeSet<String>, BTreeSet<String>) {
     fn counters<'n>(names: impl Iterator<Item = &'n str>) -> BTreeSet<String> {
-        let metrics = names.filter_map(|name| metric::find(name));
+        let metrics = names.filter_map(metric::find);
         metrics.flat_map(metric::hardware_names).map(str::to_owned).collect()
     }
     let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
