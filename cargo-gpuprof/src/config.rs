@@ -14,6 +14,10 @@ use serde::Deserialize;
 
 use crate::error::{Failure, Result};
 
+mod metrics;
+
+pub use metrics::{MetricDefinition, Metrics, define};
+
 /// Where the file is, below the workspace root.
 pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
 
@@ -23,8 +27,8 @@ pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
 pub struct Config {
     /// Thresholds for every series.
     pub thresholds: Vec<String>,
-    /// Metrics to show, instead of the annotated ones.
-    pub metrics: Vec<String>,
+    /// Metrics to show, instead of the annotated ones, and metrics defined by formulas.
+    pub metrics: Metrics,
     /// Processes that time each configuration on a GPU.
     pub repeat: Option<u32>,
     /// Seconds a process may take.
@@ -122,6 +126,9 @@ impl Config {
                 return Err(wrong(format!("{path}: `preset.{name}` holds presets of its own")));
             }
         }
+        let presets = config.preset.values().flat_map(|preset| preset.metrics.definitions());
+        let definitions: Vec<_> = config.metrics.definitions().into_iter().chain(presets).collect();
+        define(&definitions, path.as_str())?;
         path.clone_into(&mut config.path);
         Ok(config)
     }

@@ -4,7 +4,10 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use cargo_gpuprof::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
-use cargo_gpuprof::commands::{archive, calibrate, list, metrics, run, show_config, stored};
+use cargo_gpuprof::commands::{
+    archive, calibrate, doctor, list, metrics, run, show_config, stored,
+};
+use cargo_gpuprof::cupti;
 use cargo_gpuprof::error::{Failure, Result};
 use cargo_gpuprof::execute::Interrupt;
 use clap::Parser;
@@ -33,9 +36,13 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::List(options)) => {
             list::list(&options, interrupt, &mut out).map(|()| Code::Success)
         }
-        Some(Command::Metrics(options)) => metrics::metrics(&options, &mut out)
+        Some(Command::Metrics(options)) => {
+            metrics::metrics(&options, &mut out).map(|()| Code::Success)
+        }
+        Some(Command::Doctor(options)) => doctor::doctor(&options, &mut out),
+        Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
-            .map_err(|e| Failure::output(std::path::Path::new("standard output"), &e)),
+            .map_err(|e| Failure::output(&options.reply, &e)),
         Some(Command::Compare(options)) => {
             stored::compare(&options, screen(options.color), &mut out)
         }

@@ -3,7 +3,7 @@
 //! CUPTI opens `libcuda.so.1` by that name, whatever driver the process uses itself (an emulated one, say). So the same
 //! name is opened here, and nothing of CUPTI that needs a GPU is called before its `cuInit` succeeded.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint};
 use std::sync::OnceLock;
 
 use crate::library::Library;
@@ -89,6 +89,43 @@ pub fn probe_nvidia() -> Result<Driver, DriverProblem> {
     if Functions::open()?.has_export_tables { Ok(driver) } else { Err(DriverProblem::Emulated) }
 }
 
+/// What the driver calls its first device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstDevice {
+    /// Its name; a MIG slice has `MIG` in it.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub compute_capability: (u32, u32),
+}
+
+/// The driver's first device.
+///
+/// # Errors
+/// As [`probe`].
+pub fn first_device() -> Result<FirstDevice, DriverProblem> {
+    const MAJOR: c_int = 75;
+    const MINOR: c_int = 76;
+    probe()?;
+    let driver = Functions::open()?;
+    let mut device = 0;
+    // SAFETY: probe() initialised the driver, which has a device; it writes one int.
+    check(unsafe { (driver.device)(&raw mut device, 0) })?;
+    let mut name = [0_u8; 256];
+    // SAFETY: `device` came from cuDeviceGet; it writes at most the length that it is given.
+    check(unsafe { (driver.name)(name.as_mut_ptr().cast(), 256, device) })?;
+    let attribute = |attribute: c_int| {
+        let mut value = 0;
+        // SAFETY: as above; it writes one int.
+        check(unsafe { (driver.attribute)(&raw mut value, attribute, device) })?;
+        Ok::<_, DriverProblem>(u32::try_from(value).unwrap_or(0))
+    };
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    Ok(FirstDevice {
+        name: String::from_utf8_lossy(&name[..end]).into_owned(),
+        compute_capability: (attribute(MAJOR)?, attribute(MINOR)?),
+    })
+}
+
 /// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG slice.
 /// Empty where it has no such device.
 pub(crate) fn uuids(ordinal: usize) -> Result<Vec<[u8; 16]>, DriverProblem> {
@@ -121,6 +158,8 @@ struct Functions {
     device_count: unsafe extern "C" fn(*mut c_int) -> u32,
     version: unsafe extern "C" fn(*mut c_int) -> u32,
     device: unsafe extern "C" fn(*mut c_int, c_int) -> u32,
+    name: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> u32,
+    attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> u32,
     uuid: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
     uuid_of_slice: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
     has_export_tables: bool,
@@ -142,6 +181,8 @@ impl Functions {
                 device_count: driver.symbol("cuDeviceGetCount").map_err(missing)?,
                 version: driver.symbol("cuDriverGetVersion").map_err(missing)?,
                 device: driver.symbol("cuDeviceGet").map_err(missing)?,
+                name: driver.symbol("cuDeviceGetName").map_err(missing)?,
+                attribute: driver.symbol("cuDeviceGetAttribute").map_err(missing)?,
                 uuid: driver.symbol("cuDeviceGetUuid").map_err(missing)?,
                 uuid_of_slice: driver.symbol("cuDeviceGetUuid_v2").map_err(missing)?,
                 has_export_tables: driver.has("cuGetExportTable"),

@@ -24,6 +24,7 @@ mod image;
 mod library;
 pub mod locate;
 pub mod target;
+pub mod trial;
 pub mod version;
 
 pub use advice::Advice;

@@ -113,6 +113,26 @@ pub struct LaunchFacts {
     pub limiter: Option<OccupancyLimiter>,
     /// Blocks of the grid over the blocks resident on the whole device.
     pub waves: Option<f64>,
+    /// How many blocks a multiprocessor could hold by each of its resources alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<BlockLimits>,
+}
+
+/// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None` where
+/// a block needs nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BlockLimits {
+    /// By its warps.
+    pub warps: u32,
+    /// By its block slots.
+    pub blocks: u32,
+    /// By its registers.
+    pub registers: Option<u32>,
+    /// By its shared memory.
+    pub shared_memory: Option<u32>,
+    /// Shared memory a block that the driver keeps for itself, in bytes.
+    pub reserved_shared_bytes: u32,
 }
 
 /// The device a pass ran on.
@@ -135,6 +155,10 @@ pub struct DeviceRecord {
     pub driver_version: u32,
     /// Whether this is the emulated driver.
     pub emulated: bool,
+    /// What the driver says of the device, by the lower-case name of the attribute in `cuda.h` without
+    /// `CU_DEVICE_ATTRIBUTE_`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, i64>,
 }
 
 /// Everything a pass that ran to its end found.

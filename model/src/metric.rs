@@ -4,15 +4,24 @@
 //! are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
 
 mod catalogue;
+mod defined;
 mod formula;
+mod launch;
+mod legacy;
 mod perfworks;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Unit;
 
 pub use catalogue::CATALOGUE;
+pub use defined::{Definition, DefinitionProblem, define, defined};
 pub use formula::{Formula, Undefined};
+pub use launch::{DEVICE_ATTRIBUTE, LAUNCH};
+pub use legacy::{legacy, legacy_refused};
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +62,8 @@ pub enum Origin {
     Time,
     /// The driver's launch facts.
     Launch,
+    /// An attribute of the device, told by the driver.
+    Device,
     /// The annotation.
     Declared,
     /// An exact counter of the emulated driver; on a GPU, the hardware counter of the same name unless
@@ -81,9 +92,34 @@ pub struct Metric {
     pub description: &'static str,
 }
 
-/// The metric called `name`: of the catalogue, or any hardware counter by its PerfWorks name.
+/// The metric called `name`: of the catalogue, a launch fact or device attribute by Nsight Compute's name,
+/// one by an older profiler's name, one that was [`define`]d, or any hardware counter by its PerfWorks name.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    CATALOGUE.iter().find(|metric| metric.name == name).or_else(|| perfworks::find(name))
+    let translated = || match legacy::find(name)? {
+        legacy::Legacy::Translated(metric) => Some(metric),
+        legacy::Legacy::Refused(_) => None,
+    };
+    CATALOGUE
+        .iter()
+        .find(|metric| metric.name == name)
+        .or_else(|| launch::find(name))
+        .or_else(|| perfworks::find(name))
+        .or_else(translated)
+        .or_else(|| defined::find(name))
+}
+
+/// The formula of a derived metric, parsed once a process.
+pub fn formula(metric: &Metric) -> Option<&'static Formula> {
+    static PARSED: LazyLock<Mutex<HashMap<&'static str, &'static Formula>>> =
+        LazyLock::new(Mutex::default);
+    let Origin::Derived(text) = metric.origin else { return None };
+    let mut parsed = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(formula) = parsed.get(text) {
+        return Some(formula);
+    }
+    let formula: &'static Formula = Box::leak(Box::new(Formula::parse(text).ok()?));
+    parsed.insert(text, formula);
+    Some(formula)
 }
 
 /// The PerfWorks names that CUPTI must collect on a GPU so that `metric` has a value there.
@@ -91,11 +127,15 @@ pub fn hardware_names(metric: &Metric) -> Vec<&'static str> {
     match metric.origin {
         Origin::Hardware(name) => vec![name],
         Origin::Emulator if !metric.name.starts_with("ptx__") => vec![metric.name],
-        Origin::Derived(text) => {
-            let operands =
-                Formula::parse(text).map(|f| f.names().into_iter().filter_map(find).collect());
-            let operands: Vec<&Metric> = operands.unwrap_or_default();
-            operands.into_iter().flat_map(hardware_names).collect()
+        Origin::Derived(_) => {
+            let operands = formula(metric).into_iter().flat_map(Formula::names).filter_map(find);
+            let mut names = Vec::new();
+            for name in operands.flat_map(hardware_names) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            names
         }
         _ => Vec::new(),
     }
@@ -103,7 +143,12 @@ pub fn hardware_names(metric: &Metric) -> Vec<&'static str> {
 
 /// The message for a name that no metric has, with the nearest names.
 pub fn unknown(name: &str) -> String {
-    let near = crate::suggest::did_you_mean(name, CATALOGUE.iter().map(|m| m.name))
+    if let Some(legacy::Legacy::Refused(reason)) = legacy::find(name) {
+        return format!("`{name}`, a metric of older profilers, has no equivalent: {reason}");
+    }
+    let own = CATALOGUE.iter().map(|m| m.name).chain(defined().into_iter().map(|m| m.name));
+    let names = own.chain(LAUNCH.iter().map(|m| m.name)).chain(legacy().map(|m| m.name));
+    let near = crate::suggest::did_you_mean(name, names)
         .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());
     format!("no metric is called `{name}`: {near}")
 }

@@ -87,6 +87,9 @@ pub struct SeriesResult {
     pub dependent_axes: Vec<String>,
     /// The metrics to show, in order.
     pub columns: Vec<String>,
+    /// Sections, each a table of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionColumns>,
     /// Its configurations, in series order.
     pub configurations: Vec<ConfigurationResult>,
     /// Its judged thresholds.
@@ -97,6 +100,28 @@ pub struct SeriesResult {
     /// The metrics shown, held against the baseline's; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+}
+
+/// Metrics that belong together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SectionColumns {
+    /// What it is called.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// Its metrics, in order.
+    pub columns: Vec<SectionColumn>,
+}
+
+/// One metric of a section.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SectionColumn {
+    /// What it is called there.
+    pub label: String,
+    /// The metric.
+    pub name: String,
 }
 
 /// How a configuration ended.

@@ -16,7 +16,10 @@ pub use gate::{
     PlaceOptions, ReportOptions,
 };
 pub use output::{MessageFormat, OutputOptions};
-pub use run::{Backend, CacheControl, KernelOptions, ReplayMode, RunOptions, SelectionOptions};
+pub use run::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, KernelOptions, ReplayMode, RunOptions,
+    SelectionOptions, Set,
+};
 pub use view::ViewOptions;
 
 const STYLES: Styles = Styles::styled()
@@ -67,6 +70,11 @@ pub enum Command {
     Calibrate(Box<CalibrateOptions>),
     /// Show every setting and threshold with the layer it comes from.
     ShowConfig(Box<RunOptions>),
+    /// Check this machine: driver, permission, CUPTI, toolchain, emulator.
+    Doctor(DoctorOptions),
+    /// Answer a question about a library, in a process of its own.
+    #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
+    Ask(AskOptions),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),
 }
@@ -89,11 +97,52 @@ pub struct ListOptions {
 }
 
 /// Options of `metrics`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct MetricsOptions {
-    /// Show only metrics whose name or description holds this text.
+    /// Show only metrics whose name or description holds this text
     #[arg(value_name = "TEXT")]
     pub search: Option<String>,
+    /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU
+    #[arg(long, value_name = "CHIP", env = "GPUPROF_CHIP")]
+    pub chip: Option<String>,
+    /// Describe one metric: unit, hardware unit, kind, submetrics, passes
+    #[arg(long, value_name = "NAME", conflicts_with = "search")]
+    pub describe: Option<String>,
+    /// List the chips that CUPTI knows
+    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
+    pub list_chips: bool,
+    /// List the sets of sections
+    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
+    pub list_sets: bool,
+    /// List the sections and their metrics
+    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
+    pub list_sections: bool,
+    /// CUPTI's library or its folder, instead of looking for it
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI")]
+    pub cupti_path: Option<camino::Utf8PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DoctorOptions {
+    /// Which driver is expected to run kernels
+    #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
+    pub backend: Backend,
+    /// CUPTI's library or its folder, instead of looking for it
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI")]
+    pub cupti_path: Option<camino::Utf8PathBuf>,
+    /// Toolchain for the kernels
+    #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC")]
+    pub kernel_toolchain: Option<String>,
+}
+
+/// The files of a question.
+#[derive(Debug, Clone, Args)]
+pub struct AskOptions {
+    /// Where the question is
+    pub request: std::path::PathBuf,
+    /// Where the answer goes
+    pub reply: std::path::PathBuf,
 }
 
 /// Options of `archive`.

@@ -46,6 +46,46 @@ pub enum ReplayMode {
     None,
 }
 
+/// A set of sections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Set {
+    /// Speed of light, launch and occupancy.
+    Basic,
+    /// Basic with workloads, branches and the roofline.
+    Detailed,
+    /// Every section.
+    Full,
+    /// What the roofline needs.
+    Roofline,
+    /// Memory in detail.
+    Memory,
+}
+
+/// Which launches of two passes are the same one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum AppReplayMatch {
+    /// Those of the same kernel.
+    Name,
+    /// Those of the same kernel, grid and block.
+    Grid,
+    /// Those that agree in everything that is recorded.
+    #[default]
+    All,
+}
+
+/// How far the launches of two passes may differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum AppReplayMode {
+    /// Every launch must match, in the same order.
+    #[default]
+    Strict,
+    /// Every launch must match, in any order.
+    Balanced,
+    /// Launches that match none are let be.
+    Relaxed,
+}
+
 /// Which series to take.
 #[derive(Debug, Clone, Args)]
 pub struct SelectionOptions {
@@ -148,6 +188,21 @@ pub struct RunOptions {
     /// Metrics to show, separated by commas, instead of the annotated ones
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "Run")]
     pub metrics: Vec<String>,
+    /// Sections to show, by the name of a set; several separated by commas
+    #[arg(long, value_enum, value_name = "SET", value_delimiter = ',', help_heading = "Run")]
+    pub set: Vec<Set>,
+    /// Sections to show, by name; several separated by commas
+    #[arg(long, value_name = "SECTION", value_delimiter = ',', help_heading = "Run")]
+    pub section: Vec<String>,
+    /// Refuse to start where a configuration would need more counter passes
+    #[arg(long, value_name = "N", env = "GPUPROF_MAX_PASSES", help_heading = "Run")]
+    pub max_passes: Option<NonZeroU32>,
+    /// Which launches of two passes are the same one
+    #[arg(long, value_enum, default_value_t, value_name = "MATCH", help_heading = "Run")]
+    pub app_replay_match: AppReplayMatch,
+    /// How far the launches of two passes may differ
+    #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Run")]
+    pub app_replay_mode: AppReplayMode,
     /// Print configurations and passes, and start nothing
     #[arg(long, help_heading = "Run")]
     pub dry_run: bool,

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod calibrate;
+pub mod doctor;
 pub mod gate;
 pub mod list;
 pub mod metrics;

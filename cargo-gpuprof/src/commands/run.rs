@@ -3,6 +3,7 @@
 mod against;
 mod backend;
 mod counters;
+mod dry_run;
 mod exports;
 mod made;
 mod progress;
@@ -15,8 +16,9 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
+use gpuprof_model::metric::{self, Metric};
 use gpuprof_model::protocol::{DriverProbe, Sampling};
-use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION};
+use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION, SectionColumns};
 
 use super::Source;
 use super::gate::Gate;
@@ -34,6 +36,7 @@ use crate::plan::{self, PlannedSeries};
 use crate::report::json_lines::Event;
 use crate::report::{Report, Table, Viewing};
 use crate::schedule;
+use crate::sections::{Sections, chip_of};
 use crate::store::baseline::Baselines;
 use crate::store::journal::{self, Journal, Replayed};
 use crate::store::{self, RunFolder, document};
@@ -56,6 +59,22 @@ struct Checked {
     planned: PlannedSeries,
     thresholds: Vec<Placed>,
     columns: Vec<String>,
+    sections: Vec<SectionColumns>,
+    viewed: Vec<String>,
+}
+
+impl Checked {
+    /// Every metric that is shown or judged.
+    fn asked(&self) -> impl Iterator<Item = &'static Metric> {
+        let shown = self.columns.iter().chain(&self.viewed).chain(self.in_sections());
+        shown
+            .chain(self.thresholds.iter().map(|p| &p.threshold.metric))
+            .filter_map(|n| metric::find(n))
+    }
+
+    fn in_sections(&self) -> impl Iterator<Item = &String> {
+        self.sections.iter().flat_map(|section| &section.columns).map(|column| &column.name)
+    }
 }
 
 /// Runs; the code says how it ended.
@@ -111,30 +130,41 @@ pub fn profile(
         None => None,
     };
     let against = against::read(options, &settings, &baselines, &source)?;
-    let checked = plan(options, &process(None, DISCOVERY_TIMEOUT), &source)?
+    let sections = Sections::load(Some(&source.root()))?;
+    sections.choose(&options.set, &options.section, None)?;
+    let mut checked = plan(options, &process(None, DISCOVERY_TIMEOUT), &source)?
         .into_iter()
         .map(|planned| check(planned, &layers, options))
         .collect::<Result<Vec<_>>>()?;
     check_view(&view, &checked)?;
     let probe = process(None, DISCOVERY_TIMEOUT);
-    let mut device = None;
+    let (mut device, mut chip) = (None, None);
     let emulated = backend::is_emulated(options.backend, || {
         let found = discover::probe(&probe, &source.harnesses[0])?;
         if let DriverProbe::Devices(devices) = &found {
             device = devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version));
+            chip = devices.first().and_then(|d| chip_of(d.compute_capability));
         }
         Ok(found)
     })?;
+    let chosen = sections.choose(&options.set, &options.section, chip)?;
+    for series in &mut checked {
+        series.sections.clone_from(&chosen);
+        series.viewed = view.names().map(str::to_owned).collect();
+    }
     // Counts are exact: no drift can pick a winner among them.
     let order = if emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if emulated { 1 } else { settings.repeat.value };
     let setup = if emulated {
         CounterSetup::NotNeeded
     } else {
-        counters::plan(&checked, &view, options, &probe, &source.harnesses[0])?
+        counters::plan(&checked, &view, options, chip, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
-        return dry_run(&checked, repeat, emulated, &setup, out).map(|code| (code, None));
+        let text = dry_run::text(&checked, repeat, emulated, &setup);
+        out.write_all(text.as_bytes())
+            .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+        return Ok((ExitCode::Success, None));
     }
     let packages: BTreeSet<String> = checked
         .iter()
@@ -156,7 +186,7 @@ pub fn profile(
             ..Sampling::default()
         },
         counters: match &setup {
-            CounterSetup::Planned(counters) => Some(counters.clone()),
+            CounterSetup::Planned(planned) => Some(planned.counters.clone()),
             CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => None,
         },
     };
@@ -189,6 +219,7 @@ pub fn profile(
         order,
         journal,
         replayed,
+        discipline: counters::discipline(options),
     };
     let swept = sweep.run(&checked, &mut run, out);
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
@@ -206,6 +237,8 @@ pub fn profile(
 }
 
 fn open_source(options: &RunOptions, unpack_folder: &Utf8Path) -> Result<Source> {
+    // Definitions in the configuration file may use what our sections define.
+    Sections::load(None)?;
     let load = |root: &Utf8Path| match options.no_config {
         true => Ok(Config::default()),
         false => Config::load(root, options.config_file.as_deref()),
@@ -254,7 +287,7 @@ fn plan(
 fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Result<Checked> {
     let thresholds = thresholds::of(&planned.series, layers, &options.threshold)?;
     let columns = thresholds::columns(&planned.series, layers, &options.metrics)?;
-    Ok(Checked { planned, thresholds, columns })
+    Ok(Checked { planned, thresholds, columns, sections: Vec::new(), viewed: Vec::new() })
 }
 
 /// Refuses a view that speaks of what no series has, before anything runs.
@@ -270,44 +303,6 @@ fn check_view(view: &View, checked: &[Checked]) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-fn dry_run(
-    checked: &[Checked],
-    repeat: u32,
-    emulated: bool,
-    setup: &CounterSetup,
-    out: &mut impl Write,
-) -> Result<ExitCode> {
-    let mut text = String::new();
-    let counted = match setup {
-        CounterSetup::Planned(counters) => counters.processes(),
-        CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => 0,
-    };
-    let mut processes = 0;
-    for Checked { planned, .. } in checked {
-        let count = planned.configurations.len();
-        processes += count * (repeat + counted) as usize;
-        let passes = if counted == 0 {
-            format!("{repeat} {}", if repeat == 1 { "pass" } else { "passes" })
-        } else {
-            format!("({repeat} timed + {counted} counter passes)")
-        };
-        text.push_str(&format!("{}: {count} configurations × {passes}\n", planned.series.id));
-        for point in &planned.configurations {
-            text.push_str(&format!("    {point}\n"));
-        }
-    }
-    if let CounterSetup::Unavailable(metrics, reason) = setup {
-        text.push_str(&format!("{} counters are unavailable: {reason}\n", metrics.len()));
-    }
-    let backend = if emulated { "the emulated driver" } else { "a GPU" };
-    text.push_str(&format!(
-        "{processes} processes on {backend}; nothing was started (--dry-run)\n"
-    ));
-    out.write_all(text.as_bytes())
-        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
-    Ok(ExitCode::Success)
 }
 
 fn provenance(

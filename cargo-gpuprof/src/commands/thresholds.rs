@@ -123,7 +123,7 @@ pub fn columns(
     // The last layer that names any wins; within a layer the series' own table does.
     let of_layer = |config: &Config| -> Vec<String> {
         let own: Vec<String> = config.for_series(&key).flat_map(|s| &s.metrics).cloned().collect();
-        if own.is_empty() { config.metrics.clone() } else { own }
+        if own.is_empty() { config.metrics.show.clone() } else { own }
     };
     let configured = layers.configs().map(|(config, _)| of_layer(config)).rfind(|m| !m.is_empty());
     let (asked, place, code) = match configured {

@@ -13,19 +13,38 @@ use gpuprof_model::metric::{self, CATALOGUE, Class, Metric, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 
 use super::foreign::printable;
-use super::replay::{self, Divergence};
+use super::replay::{self, Discipline, Divergence};
 use super::{derive, leaf, statistics};
 
 /// The result of a configuration whose processes all ran to their end.
 ///
 /// Without a pass, or where the passes diverge, it is a failed configuration; its samples are kept.
 pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
+    finished_with(configuration, passes, &Terms::default())
+}
+
+/// What a result is made by.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// Metrics beyond the catalogue that were asked for: older profilers' names, the user's definitions,
+    /// launch facts and device attributes.
+    pub asked: Vec<&'static Metric>,
+    /// How far passes may differ.
+    pub discipline: Discipline,
+}
+
+/// As [`finished`], by these terms.
+pub fn finished_with(
+    configuration: Configuration,
+    passes: &[PassResult],
+    terms: &Terms,
+) -> ConfigurationResult {
     let failed = |reason| unfinished(configuration.clone(), Status::Failed { reason });
     let Some(first) = passes.first() else {
         return failed("no pass ran to its end".to_owned());
     };
     let timings: Vec<Timing> = passes.iter().filter_map(|pass| pass.timing.clone()).collect();
-    match metrics(passes) {
+    match metrics(passes, terms) {
         Err(divergence) => ConfigurationResult { timings, ..failed(divergence.to_string()) },
         Ok(metrics) => ConfigurationResult {
             status: Status::Finished,
@@ -61,19 +80,22 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
     }
 }
 
-/// Every metric of the catalogue over `passes`, repetitions of one pass.
+/// Every metric of the catalogue and those asked for over `passes`, repetitions of one pass.
 ///
 /// # Errors
 /// The first exact value, launch or device in which two passes differ.
-pub fn metrics(passes: &[PassResult]) -> Result<BTreeMap<String, MetricResult>, Divergence> {
-    replay::agree(passes)?;
+pub fn metrics(
+    passes: &[PassResult],
+    terms: &Terms,
+) -> Result<BTreeMap<String, MetricResult>, Divergence> {
+    replay::agree(passes, terms.discipline)?;
     let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
     let beyond = named.filter_map(|name| metric::find(name));
     let entry = |metric: &Metric| {
         let processes = per_process(metric, passes);
         (metric.name.to_owned(), MetricResult { processes, ..result(metric, passes) })
     };
-    Ok(CATALOGUE.iter().chain(beyond).map(entry).collect())
+    Ok(CATALOGUE.iter().chain(beyond).chain(terms.asked.iter().copied()).map(entry).collect())
 }
 
 fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {

@@ -8,7 +8,7 @@ use crate::compare::fixture::{emulated_pass, gpu_pass, point};
 const N: u64 = 1 << 20;
 
 fn metric(passes: &[PassResult], name: &str) -> MetricResult {
-    metrics(passes).unwrap().remove(name).unwrap()
+    metrics(passes, &Terms::default()).unwrap().remove(name).unwrap()
 }
 
 fn reason(passes: &[PassResult], name: &str) -> String {
@@ -18,7 +18,7 @@ fn reason(passes: &[PassResult], name: &str) -> String {
 #[test]
 fn every_metric_of_the_catalogue_has_an_entry() {
     for pass in [emulated_pass(64, N), gpu_pass(64, N, &[1.0])] {
-        let all = metrics(&[pass]).unwrap();
+        let all = metrics(&[pass], &Terms::default()).unwrap();
         assert_eq!(all.len(), CATALOGUE.len());
         for (name, metric) in &all {
             assert!(
@@ -173,4 +173,25 @@ fn a_diverged_configuration_has_failed_and_keeps_its_samples() {
     );
     assert_eq!((result.metrics.len(), result.timings.len()), (0, 2));
     assert_eq!(finished(point(64, N), &[]).status.reason(), Some("no pass ran to its end"));
+}
+
+#[test]
+fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
+    let names = ["launch__grid_size", "launch__registers_per_thread", "gst_transactions"];
+    let terms = Terms {
+        asked: names.iter().filter_map(|name| metric::find(name)).collect(),
+        ..Terms::default()
+    };
+    let found = metrics(&[emulated_pass(64, 1 << 20)], &terms).unwrap();
+    assert_eq!(found["launch__grid_size"].value, Ok(16384.0));
+    assert!(found["launch__registers_per_thread"].value.is_err());
+    assert_eq!(
+        found["gst_transactions"].value,
+        found["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"].value
+    );
+    assert!(
+        !metrics(&[emulated_pass(64, 1 << 20)], &Terms::default())
+            .unwrap()
+            .contains_key("gst_transactions")
+    );
 }

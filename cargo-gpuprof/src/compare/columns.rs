@@ -6,7 +6,7 @@
 //! Rows that declare different work (`bytes`, `flops`) cannot be compared by what grows with the
 //! work: the smallest problem would always be "best". There, rates and ratios are compared instead.
 
-use gpuprof_model::metric::{self, Origin};
+use gpuprof_model::metric::{self, DEVICE_ATTRIBUTE, Origin};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
@@ -72,7 +72,7 @@ pub fn headline(series: &SeriesResult) -> Option<&str> {
 /// with the work.
 pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool {
     let same_work = !varied("bytes", configurations) && !varied("flops", configurations);
-    same_work || !grows_with_work(metric)
+    (same_work || !grows_with_work(metric)) && !describes_the_launch(metric)
 }
 
 /// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by it
@@ -85,10 +85,15 @@ pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> 
     configurations.iter().map(|c| best.is_some() && value(c, metric) == best).collect()
 }
 
+/// What was chosen, not what came of it: no grid is better for being small.
+fn describes_the_launch(name: &str) -> bool {
+    name.starts_with("launch__") || name.starts_with(DEVICE_ATTRIBUTE)
+}
+
 fn grows_with_work(name: &str) -> bool {
     metric::find(name).is_some_and(|metric| {
         let extensive = matches!(metric.unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds);
-        extensive && metric.origin != Origin::Launch
+        extensive && !matches!(metric.origin, Origin::Launch | Origin::Device)
     })
 }
 

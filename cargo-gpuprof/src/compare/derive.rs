@@ -9,21 +9,12 @@
 //! dividing within the process is what cancels it.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use gpuprof_model::measurement::PassResult;
-use gpuprof_model::metric::{self, CATALOGUE, Class, Formula, Metric, Origin, Undefined};
+use gpuprof_model::metric::{self, Class, Metric, Origin, Undefined};
 use gpuprof_model::run::Statistics;
 
 use super::{leaf, statistics};
-
-static FORMULAS: LazyLock<BTreeMap<&'static str, Formula>> = LazyLock::new(|| {
-    let parse = |metric: &Metric| match metric.origin {
-        Origin::Derived(text) => Formula::parse(text).ok().map(|formula| (metric.name, formula)),
-        _ => None,
-    };
-    CATALOGUE.iter().filter_map(parse).collect()
-});
 
 /// The value of the derived `metric`, and statistics over the values at each duration sample.
 pub(super) fn value(
@@ -73,7 +64,7 @@ fn over_samples(metric: &Metric, passes: &[PassResult]) -> Option<Statistics> {
 
 /// Evaluates `metric` with `leaf` giving the values of what is not derived.
 fn evaluate(metric: &Metric, leaf: &dyn Fn(&Metric) -> Result<f64, String>) -> Result<f64, String> {
-    let Some(formula) = FORMULAS.get(metric.name) else { return leaf(metric) };
+    let Some(formula) = metric::formula(metric) else { return leaf(metric) };
     let operand = |name: &str| match metric::find(name) {
         Some(operand) => evaluate(operand, leaf),
         None => Err("no metric has this name".to_owned()),
@@ -84,7 +75,8 @@ fn evaluate(metric: &Metric, leaf: &dyn Fn(&Metric) -> Result<f64, String>) -> R
         Err(Undefined::DivisionByZero(names)) => Err(zero(&names)),
         Err(Undefined::Operand(name)) => {
             let reason = operand(&name).err().unwrap_or_default();
-            let derived = FORMULAS.contains_key(name.as_str());
+            let derived =
+                metric::find(&name).is_some_and(|m| matches!(m.origin, Origin::Derived(_)));
             Err(if derived { reason } else { format!("needs `{name}`: {reason}") })
         }
     }
@@ -103,7 +95,7 @@ fn zero(divisor: &[String]) -> String {
 
 /// The metrics that `metric` is made of in the end, in order of appearance.
 fn leaves(metric: &Metric) -> Vec<&'static str> {
-    let Some(formula) = FORMULAS.get(metric.name) else { return Vec::new() };
+    let Some(formula) = metric::formula(metric) else { return Vec::new() };
     let mut out = Vec::new();
     for operand in formula.names().into_iter().filter_map(metric::find) {
         match operand.origin {
@@ -129,12 +121,6 @@ fn quoted(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_formula_of_the_catalogue_is_known_here() {
-        let derived = CATALOGUE.iter().filter(|m| matches!(m.origin, Origin::Derived(_))).count();
-        assert_eq!(FORMULAS.len(), derived);
-    }
 
     #[test]
     fn leaves_are_found_through_derived_operands() {

@@ -68,6 +68,7 @@ pub fn h200() -> DeviceRecord {
         dram_peak_bytes_per_second: Some(4.8e12),
         driver_version: 13000,
         emulated: false,
+        attributes: BTreeMap::new(),
     }
 }
 
@@ -110,6 +111,7 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
             theoretical_occupancy: Some(100.0),
             limiter: Some(OccupancyLimiter::Warps),
             waves: Some(f64::from(u32::try_from(n).unwrap()) / f64::from(2048 * 132)),
+            limits: None,
         }),
         declared_bytes: Some(12 * n),
         declared_flops: Some(2 * n),
@@ -185,6 +187,7 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         axes,
         dependent_axes: Vec::new(),
         columns: super::columns::choose(&[], &configurations),
+        sections: Vec::new(),
         configurations,
         judgements: Vec::new(),
         not_applicable: Vec::new(),

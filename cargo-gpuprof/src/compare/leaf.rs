@@ -4,7 +4,7 @@
 //! why there is none here; its source; and the samples behind it, by process.
 
 use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
-use gpuprof_model::metric::{Metric, Origin};
+use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin};
 
 use super::statistics;
 
@@ -18,9 +18,15 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
     match metric.origin {
         Origin::Time => timed(metric.name, passes),
         Origin::Launch => match &pass.facts {
-            Some(facts) => fact(metric.name, facts, pass.device.emulated),
-            None => Err("the launched function is not known".to_owned()),
+            Some(facts) => fact(metric.name, facts, pass),
+            None => by_extents(metric.name, None, pass)
+                .ok_or_else(|| "the launched function is not known".to_owned()),
         },
+        Origin::Device => {
+            let name = metric.name.trim_start_matches(DEVICE_ATTRIBUTE);
+            let told = pass.device.attributes.get(name).map(|&value| signed(value));
+            told.ok_or_else(|| "the driver tells no attribute of this name".to_owned())
+        }
         Origin::Declared => {
             let declared =
                 if metric.name == "flops" { pass.declared_flops } else { pass.declared_bytes };
@@ -83,23 +89,78 @@ fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
     })
 }
 
-fn fact(name: &str, facts: &LaunchFacts, emulated: bool) -> Result<f64, String> {
+fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, String> {
+    let emulated = pass.device.emulated;
     let known = match name {
-        "registers" => facts.registers.map(f64::from),
-        "static_shared" => Some(f64::from(facts.static_shared_bytes)),
-        "dynamic_shared" => Some(f64::from(facts.dynamic_shared_bytes)),
+        "registers" | "launch__registers_per_thread" => facts.registers.map(f64::from),
+        "static_shared" | "launch__shared_mem_per_block_static" => {
+            Some(f64::from(facts.static_shared_bytes))
+        }
+        "dynamic_shared" | "launch__shared_mem_per_block_dynamic" => {
+            Some(f64::from(facts.dynamic_shared_bytes))
+        }
         "local_memory" => Some(f64::from(facts.local_bytes)),
-        "theoretical_occupancy" => facts.theoretical_occupancy,
-        "waves" => facts.waves,
-        _ => None,
+        "theoretical_occupancy" | "sm__maximum_warps_per_active_cycle_pct" => {
+            facts.theoretical_occupancy
+        }
+        "waves" | "launch__waves_per_multiprocessor" => facts.waves,
+        name => by_limits(name, facts).or_else(|| by_extents(name, Some(facts), pass)),
     };
     known.ok_or_else(|| match (name, emulated) {
-        ("registers", true) => {
+        ("registers" | "launch__registers_per_thread", true) => {
             "registers are assigned by ptxas, which the emulator does not run".to_owned()
+        }
+        ("launch__occupancy_limit_registers" | "launch__occupancy_limit_shared_mem", false)
+            if facts.limits.is_some() =>
+        {
+            "a block needs none of it".to_owned()
+        }
+        _ if pass.launches.len() != 1 && name.contains("_dim_") => {
+            format!("the range holds {} launches", pass.launches.len())
         }
         (_, true) => "it depends on registers, which the emulator does not assign".to_owned(),
         (_, false) => "the driver does not tell it".to_owned(),
     })
+}
+
+/// How many blocks an SM could hold by each resource.
+fn by_limits(name: &str, facts: &LaunchFacts) -> Option<f64> {
+    let limits = facts.limits?;
+    let known = match name {
+        "launch__occupancy_limit_blocks" => Some(limits.blocks),
+        "launch__occupancy_limit_registers" => limits.registers,
+        "launch__occupancy_limit_shared_mem" => limits.shared_memory,
+        "launch__occupancy_limit_warps" => Some(limits.warps),
+        "launch__shared_mem_per_block_driver" => Some(limits.reserved_shared_bytes),
+        "launch__shared_mem_per_block" => Some(
+            limits.reserved_shared_bytes + facts.static_shared_bytes + facts.dynamic_shared_bytes,
+        ),
+        _ => None,
+    };
+    known.map(f64::from)
+}
+
+/// What grid and block say, where there is one launch.
+fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Option<f64> {
+    let [launch] = pass.launches.as_slice() else { return None };
+    let product = |extent: [u32; 3]| extent.into_iter().map(f64::from).product::<f64>();
+    let (blocks, threads) = (product(launch.grid), product(launch.block));
+    match name {
+        "launch__block_size" => Some(threads),
+        "launch__grid_size" => Some(blocks),
+        "launch__thread_count" => Some(blocks * threads),
+        "launch__sm_count" => Some(f64::from(pass.device.sm_count)),
+        "launch__block_dim_x" => Some(f64::from(launch.block[0])),
+        "launch__block_dim_y" => Some(f64::from(launch.block[1])),
+        "launch__block_dim_z" => Some(f64::from(launch.block[2])),
+        "launch__grid_dim_x" => Some(f64::from(launch.grid[0])),
+        "launch__grid_dim_y" => Some(f64::from(launch.grid[1])),
+        "launch__grid_dim_z" => Some(f64::from(launch.grid[2])),
+        "sm__maximum_warps_avg_per_active_cycle" => {
+            Some(f64::from(facts?.blocks_per_sm?) * (threads / 32.0).ceil())
+        }
+        _ => None,
+    }
 }
 
 fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
@@ -119,5 +180,11 @@ fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
 /// A count as the number that formulas and limits use: exact below 2^53, rounded above.
 #[expect(clippy::cast_precision_loss, reason = "documented: exact below 2^53")]
 fn count(value: u64) -> f64 {
+    value as f64
+}
+
+/// An attribute as the number that formulas and limits use: exact below 2^53, rounded above.
+#[expect(clippy::cast_precision_loss, reason = "documented: exact below 2^53")]
+fn signed(value: i64) -> f64 {
     value as f64
 }

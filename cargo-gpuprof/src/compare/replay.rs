@@ -10,6 +10,17 @@ use std::fmt::{self, Display};
 use gpuprof_model::measurement::{LaunchFacts, LaunchRecord, PassResult};
 use gpuprof_model::quantity::format_number;
 
+use crate::cli::{AppReplayMatch, AppReplayMode};
+
+/// How launches of two passes are held against each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Discipline {
+    /// Which launches are the same one.
+    pub matching: AppReplayMatch,
+    /// How far the lists may differ.
+    pub mode: AppReplayMode,
+}
+
 /// Two processes of one configuration disagree about something that must repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
@@ -40,10 +51,10 @@ impl std::error::Error for Divergence {}
 ///
 /// # Errors
 /// The first thing in which a process differs from the first one.
-pub fn agree(passes: &[PassResult]) -> Result<(), Divergence> {
+pub fn agree(passes: &[PassResult], discipline: Discipline) -> Result<(), Divergence> {
     let Some((first, others)) = passes.split_first() else { return Ok(()) };
     for (position, other) in others.iter().enumerate() {
-        if let Some((what, first, other)) = difference(first, other) {
+        if let Some((what, first, other)) = difference(first, other, discipline) {
             return Err(Divergence { what, first, other, process: position + 2 });
         }
     }
@@ -52,20 +63,32 @@ pub fn agree(passes: &[PassResult]) -> Result<(), Divergence> {
 
 /// Checks that a counter pass ran the program that pass 0 ran: device and launches.
 ///
+/// A launch that [`AppReplayMode::Relaxed`] lets be is told: the range as a whole has no counters then, since
+/// those of the other launches are not kept apart.
+///
 /// # Errors
 /// The first thing in which it differs.
-pub fn same_program(timed: &PassResult, counted: &PassResult) -> Result<(), Divergence> {
-    match device(timed, counted).or_else(|| launches(&timed.launches, &counted.launches)) {
-        Some((what, first, other)) => Err(Divergence { what, first, other, process: 2 }),
-        None => Ok(()),
+pub fn same_program(
+    timed: &PassResult,
+    counted: &PassResult,
+    discipline: Discipline,
+) -> Result<Option<Divergence>, Divergence> {
+    let diverged = |(what, first, other)| Divergence { what, first, other, process: 2 };
+    if let Some(difference) = device(timed, counted) {
+        return Err(diverged(difference));
     }
+    if let Some(difference) = launches(&timed.launches, &counted.launches, discipline) {
+        return Err(diverged(difference));
+    }
+    let all = Discipline { mode: AppReplayMode::Balanced, ..discipline };
+    Ok(launches(&timed.launches, &counted.launches, all).map(diverged))
 }
 
 type Difference = (String, String, String);
 
-fn difference(a: &PassResult, b: &PassResult) -> Option<Difference> {
+fn difference(a: &PassResult, b: &PassResult, discipline: Discipline) -> Option<Difference> {
     device(a, b)
-        .or_else(|| launches(&a.launches, &b.launches))
+        .or_else(|| launches(&a.launches, &b.launches, discipline))
         .or_else(|| counters(a, b))
         .or_else(|| optional("`bytes`", a.declared_bytes, b.declared_bytes))
         .or_else(|| optional("`flops`", a.declared_flops, b.declared_flops))
@@ -80,12 +103,47 @@ fn device(a: &PassResult, b: &PassResult) -> Option<Difference> {
     (name(a) != name(b)).then(|| ("the device".to_owned(), name(a), name(b)))
 }
 
-fn launches(a: &[LaunchRecord], b: &[LaunchRecord]) -> Option<Difference> {
+fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> Option<Difference> {
     let text =
         |launch: Option<&LaunchRecord>| launch.map_or_else(|| "absent".to_owned(), launch_text);
-    (0..a.len().max(b.len()))
-        .find(|&index| a.get(index) != b.get(index))
-        .map(|index| (format!("launch {}", index + 1), text(a.get(index)), text(b.get(index))))
+    let same = |a: &LaunchRecord, b: &LaunchRecord| discipline.same(a, b);
+    match discipline.mode {
+        AppReplayMode::Relaxed => None,
+        AppReplayMode::Strict => {
+            let differ = |index: &usize| match (a.get(*index), b.get(*index)) {
+                (Some(a), Some(b)) => !same(a, b),
+                _ => true,
+            };
+            let index = (0..a.len().max(b.len())).find(differ)?;
+            Some((format!("launch {}", index + 1), text(a.get(index)), text(b.get(index))))
+        }
+        AppReplayMode::Balanced => {
+            let mut left: Vec<&LaunchRecord> = b.iter().collect();
+            for (index, launch) in a.iter().enumerate() {
+                match left.iter().position(|other| same(launch, other)) {
+                    Some(position) => drop(left.remove(position)),
+                    None => {
+                        let what = format!("launch {}, in any place,", index + 1);
+                        return Some((what, text(Some(launch)), text(None)));
+                    }
+                }
+            }
+            let more = left.first()?;
+            Some(("a launch more".to_owned(), text(None), text(Some(more))))
+        }
+    }
+}
+
+impl Discipline {
+    /// Whether two launches are the same one.
+    fn same(self, a: &LaunchRecord, b: &LaunchRecord) -> bool {
+        let name = a.kernel == b.kernel;
+        match self.matching {
+            AppReplayMatch::Name => name,
+            AppReplayMatch::Grid => name && a.grid == b.grid && a.block == b.block,
+            AppReplayMatch::All => a == b,
+        }
+    }
 }
 
 fn launch_text(launch: &LaunchRecord) -> String {
@@ -154,6 +212,44 @@ fn unequal<T: PartialEq + Copy + Display>(
 mod tests {
     use super::*;
 
+    const STRICT: Discipline =
+        Discipline { matching: AppReplayMatch::All, mode: AppReplayMode::Strict };
+
+    fn launched(blocks: &[u32]) -> PassResult {
+        let template = pass(0).launches.remove(0);
+        let launch = |&grid: &u32| LaunchRecord { grid: [grid, 1, 1], ..template.clone() };
+        PassResult { launches: blocks.iter().map(launch).collect(), ..PassResult::default() }
+    }
+
+    fn compared(
+        a: &[u32],
+        b: &[u32],
+        matching: AppReplayMatch,
+        mode: AppReplayMode,
+    ) -> Result<Option<String>, String> {
+        same_program(&launched(a), &launched(b), Discipline { matching, mode })
+            .map(|dropped| dropped.map(|d| d.what))
+            .map_err(|d| d.what)
+    }
+
+    #[test]
+    fn launches_are_matched_as_asked() {
+        use {AppReplayMatch as By, AppReplayMode as Mode};
+        assert_eq!(compared(&[1, 2], &[1, 2], By::All, Mode::Strict), Ok(None));
+        assert_eq!(compared(&[1, 2], &[2, 1], By::Grid, Mode::Strict), Err("launch 1".into()));
+        assert_eq!(compared(&[1, 2], &[2, 1], By::Name, Mode::Strict), Ok(None));
+        assert_eq!(compared(&[1, 2], &[2, 1], By::Grid, Mode::Balanced), Ok(None));
+        assert_eq!(
+            compared(&[1, 2], &[2, 3], By::Grid, Mode::Balanced),
+            Err("launch 1, in any place,".into())
+        );
+        assert_eq!(compared(&[1], &[1, 3], By::Grid, Mode::Balanced), Err("a launch more".into()));
+        assert_eq!(
+            compared(&[1], &[1, 3], By::Grid, Mode::Relaxed),
+            Ok(Some("a launch more".into()))
+        );
+    }
+
     fn pass(instructions: u64) -> PassResult {
         let launch = LaunchRecord {
             kernel: "saxpy".into(),
@@ -170,13 +266,13 @@ mod tests {
 
     #[test]
     fn equal_processes_agree() {
-        assert_eq!(agree(&[]), Ok(()));
-        assert_eq!(agree(&[pass(5), pass(5), pass(5)]), Ok(()));
+        assert_eq!(agree(&[], STRICT), Ok(()));
+        assert_eq!(agree(&[pass(5), pass(5), pass(5)], STRICT), Ok(()));
     }
 
     #[test]
     fn a_differing_counter_is_named_with_both_values() {
-        let error = agree(&[pass(1024), pass(1024), pass(1025)]).unwrap_err();
+        let error = agree(&[pass(1024), pass(1024), pass(1025)], STRICT).unwrap_err();
         assert_eq!(
             error.to_string(),
             "replay diverged: `ptx__inst_executed.sum` is 1,024 in process 1 and 1,025 in process 3; \
@@ -184,14 +280,14 @@ mod tests {
         );
         let mut without = pass(7);
         without.counters.clear();
-        assert_eq!(agree(&[pass(7), without]).unwrap_err().other, "absent");
+        assert_eq!(agree(&[pass(7), without], STRICT).unwrap_err().other, "absent");
     }
 
     #[test]
     fn the_first_launch_that_differs_is_named() {
         let mut longer = pass(7);
         longer.launches.push(LaunchRecord { grid: [1, 1, 1], ..longer.launches[0].clone() });
-        let error = agree(&[pass(7), longer]).unwrap_err();
+        let error = agree(&[pass(7), longer], STRICT).unwrap_err();
         assert_eq!((error.what.as_str(), error.first.as_str()), ("launch 2", "absent"));
         assert_eq!(error.other, "`saxpy` grid 1x1x1 block 256x1x1 shared 0");
     }
@@ -199,9 +295,9 @@ mod tests {
     #[test]
     fn a_difference_in_declared_work_or_device_is_a_divergence() {
         let other = PassResult { declared_bytes: Some(12), ..pass(7) };
-        assert_eq!(agree(&[pass(7), other]).unwrap_err().what, "`bytes`");
+        assert_eq!(agree(&[pass(7), other], STRICT).unwrap_err().what, "`bytes`");
         let mut other = pass(7);
         other.device.uuid = "GPU-2".into();
-        assert_eq!(agree(&[pass(7), other]).unwrap_err().what, "the device");
+        assert_eq!(agree(&[pass(7), other], STRICT).unwrap_err().what, "the device");
     }
 }

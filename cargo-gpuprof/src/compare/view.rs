@@ -309,6 +309,7 @@ fn without_rows(series: &SeriesResult) -> SeriesResult {
         file: series.file.clone(),
         line: series.line,
         columns: series.columns.clone(),
+        sections: series.sections.clone(),
         configurations: Vec::new(),
         judgements: series.judgements.clone(),
         not_applicable: series.not_applicable.clone(),

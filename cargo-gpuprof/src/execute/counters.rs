@@ -6,7 +6,7 @@
 //! for the device's turn before it touches the profiler. Every pass must have launched the same.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::measurement::PassResult;
+use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest, Replay, RequestBody};
 use gpuprof_model::run::Status;
 use gpuprof_model::{Configuration, SeriesId};
@@ -14,7 +14,7 @@ use gpuprof_model::{Configuration, SeriesId};
 use super::pass::judge;
 use super::{Execution, Running};
 use crate::build::host::Harness;
-use crate::compare::replay;
+use crate::compare::replay::{self, Discipline, Divergence};
 use crate::error::Result;
 
 /// The counters of a run, planned before anything runs.
@@ -32,6 +32,8 @@ pub struct Counters {
     pub replay: Replay,
     /// Passes a configuration needs.
     pub passes: u32,
+    /// How far the launches of passes may differ.
+    pub discipline: Discipline,
 }
 
 impl Counters {
@@ -75,6 +77,7 @@ impl Counters {
             execution.process.start(&file(pass), harness, RequestBody::Measure(Box::new(request)))
         };
         let mut next = Some(start(0)?);
+        let mut dropped = None;
         for pass in 0..self.processes() {
             let Some(running) = next.take() else { break };
             if pass + 1 < self.processes() {
@@ -84,10 +87,21 @@ impl Counters {
                 Ok(result) => result,
                 Err(status) => return Ok(Err(status)),
             };
-            if let Some(status) = self.check(pass, &result, results) {
-                return Ok(Err(status));
+            match self.check(pass, &result, results) {
+                Err(status) => return Ok(Err(status)),
+                Ok(None) => {}
+                Ok(Some(divergence)) => dropped = Some((pass, divergence)),
             }
             results.iter_mut().for_each(|r| r.hardware.clone_from(&result.hardware));
+        }
+        if let Some((pass, Divergence { what, first, other, .. })) = dropped {
+            let reason = format!(
+                "the launches of counter pass {} do not match ({what} is {first} in pass 0 and {other} there), \
+                 and --app-replay-mode relaxed leaves such a range out",
+                pass + 1
+            );
+            let none = |name: &String| (name.clone(), HardwareValue::Unavailable(reason.clone()));
+            results.iter_mut().for_each(|r| r.hardware = self.metrics.iter().map(none).collect());
         }
         // The image served its purpose; values and requests stay.
         let _ = std::fs::remove_file(&image);
@@ -107,18 +121,29 @@ impl Counters {
         }
     }
 
-    /// What is wrong with a counter pass: a launch that differs, or fewer passes than planned.
-    fn check(&self, pass: u32, result: &PassResult, results: &[PassResult]) -> Option<Status> {
-        let failed = |reason: String| Some(Status::Failed { reason });
-        if let Some(first) = results.first()
-            && let Err(divergence) = replay::same_program(first, result)
-        {
-            return failed(format!("counter pass {}: {divergence}", pass + 1));
-        }
+    /// What is wrong with a counter pass: a launch that differs, or fewer passes than planned. A launch
+    /// that differs and may is given back.
+    fn check(
+        &self,
+        pass: u32,
+        result: &PassResult,
+        results: &[PassResult],
+    ) -> Result<Option<Divergence>, Status> {
+        let compared = results.first().map(|r| replay::same_program(r, result, self.discipline));
+        let dropped = match compared {
+            None => None,
+            Some(Ok(dropped)) => dropped,
+            Some(Err(divergence)) => {
+                let reason = format!("counter pass {}: {divergence}", pass + 1);
+                return Err(Status::Failed { reason });
+            }
+        };
         let complete = result.counter_pass.as_ref().is_some_and(|c| c.complete);
         let last = pass + 1 == self.processes();
-        (last && !complete).then(|| Status::Failed {
-            reason: format!("{} passes were planned, and CUPTI wants more", self.processes()),
-        })
+        if last && !complete {
+            let reason = format!("{} passes were planned, and CUPTI wants more", self.processes());
+            return Err(Status::Failed { reason });
+        }
+        Ok(dropped)
     }
 }

@@ -43,11 +43,21 @@ fn write_table(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
     if series.configurations.is_empty() {
         return writeln!(out, "no configuration\n");
     }
-    let Sheet { axes, metrics } = Sheet::of(series);
-    let columns: Vec<_> = axes.iter().chain(&metrics).collect();
+    write_sheet(&Sheet::of(series), series.configurations.len(), out)?;
+    for section in &series.sections {
+        if let Some(sheet) = Sheet::of_section(series, section) {
+            writeln!(out, "#### {}\n", escaped(&section.title))?;
+            write_sheet(&sheet, series.configurations.len(), out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_sheet(sheet: &Sheet, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    let columns: Vec<_> = sheet.axes.iter().chain(&sheet.metrics).collect();
     write_row(columns.iter().map(|column| escaped(&column.title)), out)?;
     write_row(columns.iter().map(|c| if c.numeric { "---:" } else { ":---" }.to_owned()), out)?;
-    for row in 0..series.configurations.len() {
+    for row in 0..rows {
         let text = |cell: &Cell| match cell.best {
             true => format!("**{}**", escaped(&cell.text)),
             false => escaped(&cell.text),

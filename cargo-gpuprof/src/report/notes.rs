@@ -13,6 +13,9 @@ use crate::compare::best;
 /// How many configurations a note names before it counts the rest.
 const NAMED: usize = 4;
 
+/// How many metrics a note names before it counts the rest: a section can hold twenty of one reason.
+const METRICS_NAMED: usize = 12;
+
 /// One note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Note {
@@ -71,7 +74,14 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let finished: Vec<_> =
         series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for name in columns {
+    let in_sections = series.sections.iter().flat_map(|section| &section.columns);
+    let mut names: Vec<&String> = columns.iter().collect();
+    for column in in_sections {
+        if !names.contains(&&column.name) {
+            names.push(&column.name);
+        }
+    }
+    for name in names {
         let mut reasons: Vec<(&str, Vec<&ConfigurationResult>)> = Vec::new();
         for &row in &finished {
             let Some(reason) = best::no_value_reason(row, name) else { continue };
@@ -94,7 +104,10 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     }
     let note = |(text, subjects): (String, Vec<String>)| Note {
         label: NO_VALUE,
-        subject: subjects.join(", "),
+        subject: match subjects.len().saturating_sub(METRICS_NAMED) {
+            0 => subjects.join(", "),
+            more => format!("{} and {more} more", subjects[..METRICS_NAMED].join(", ")),
+        },
         text,
     };
     groups.into_iter().map(note).collect()

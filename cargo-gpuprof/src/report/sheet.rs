@@ -8,7 +8,9 @@
 use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::metric;
 use gpuprof_model::quantity::Unit;
-use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::run::{
+    ConfigurationResult, SectionColumn, SectionColumns, SeriesResult, Status,
+};
 
 use super::number::{Scale, grouped};
 use crate::compare::view::{View, Viewed};
@@ -104,6 +106,22 @@ impl Sheet {
         }
         Self { axes, metrics }
     }
+
+    /// The sheet of a section of `series`, under the section's own labels; none where no row has any of it.
+    pub fn of_section(series: &SeriesResult, section: &SectionColumns) -> Option<Self> {
+        let rows = &series.configurations;
+        let told = |column: &&SectionColumn| {
+            rows.iter().any(|row| best::value(row, &column.name).is_some())
+        };
+        let metrics: Vec<Column> = section
+            .columns
+            .iter()
+            .filter(told)
+            .map(|column| titled_column(&column.label, &column.name, rows))
+            .collect();
+        let axes = series.axes.iter().map(|axis| axis_column(axis, rows)).collect();
+        (!metrics.is_empty()).then_some(Self { axes, metrics })
+    }
 }
 
 /// The metrics that `view` shows of `series`: those asked for, and the one that decides.
@@ -144,6 +162,10 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
 }
 
 fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
+    titled_column(name, name, rows)
+}
+
+fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Column {
     let unit = rows.iter().find_map(|row| best::result(row, name)).map(|result| result.unit);
     let unit = unit.or_else(|| metric::find(name).map(|metric| metric.unit)).unwrap_or(Unit::Count);
     let values: Vec<Option<f64>> = rows.iter().map(|row| best::value(row, name)).collect();
@@ -158,8 +180,8 @@ fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
             }
         });
     let title = match scale.symbol {
-        "" => name.to_owned(),
-        symbol => format!("{name} [{symbol}]"),
+        "" => title.to_owned(),
+        symbol => format!("{title} [{symbol}]"),
     };
     Column { title, numeric: true, cells: cells.collect() }
 }

@@ -115,6 +115,15 @@ impl Table {
         }
         write_remarks(&viewed, view, paint, out)?;
         self.write_shapes(&viewed, view, out)?;
+        for section in &viewed.series.sections {
+            let Some(sheet) = Sheet::of_section(&viewed.series, section) else { continue };
+            writeln!(out, "\n{}", paint.bold(&section.title))?;
+            for metrics in self.fitting(&sheet) {
+                for line in self.layout(&sheet.axes, metrics).lines() {
+                    writeln!(out, "{}", highlighted(line.trim_end(), paint))?;
+                }
+            }
+        }
         write_notes(&notes::of(&viewed.series, &columns), paint, out)?;
         write_judgements(&series.judgements, paint, out)?;
         for text in &series.not_applicable {

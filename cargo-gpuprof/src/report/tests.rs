@@ -7,7 +7,8 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::run::{
-    ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
+    ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SectionColumn, SectionColumns,
+    SeriesResult, Status,
 };
 use gpuprof_model::threshold::Threshold;
 
@@ -293,4 +294,34 @@ fn the_summary_counts_and_knows_its_plurals() {
         summary_line(&run(h200(), Vec::new())),
         "0 configurations of 0 series; no thresholds"
     );
+}
+
+/// A GPU run with two sections, one of which has a metric that no row has.
+fn run_with_sections() -> Run {
+    let mut run = gpu_run();
+    let column = |label: &str, name: &str| SectionColumn { label: label.into(), name: name.into() };
+    let section = |id: &str, title: &str, columns: Vec<SectionColumn>| SectionColumns {
+        id: id.into(),
+        title: title.into(),
+        columns,
+    };
+    run.series[0].sections = vec![
+        section(
+            "Launch",
+            "Launch",
+            vec![column("registers a thread", "registers"), column("waves", "waves")],
+        ),
+        section("Mine", "My own", vec![column("DRAM", "dram_throughput")]),
+    ];
+    run
+}
+
+#[test]
+fn the_table_of_a_run_with_sections() {
+    insta::assert_snapshot!(written(&table(None), &run_with_sections()));
+}
+
+#[test]
+fn the_markdown_of_a_run_with_sections() {
+    insta::assert_snapshot!(written(&Markdown, &run_with_sections()));
 }

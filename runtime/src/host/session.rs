@@ -15,7 +15,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
 use super::collect::cupti::Profiler;
-use super::collect::emulator;
+use super::collect::{attributes, emulator};
 use super::error::{Error, Result};
 
 /// An open device.
@@ -141,6 +141,7 @@ fn record(context: &CudaContext, emulated: bool) -> Result<DeviceRecord, DriverE
         dram_peak_bytes_per_second: (peak > 0.0 && !emulated).then_some(peak),
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
+        attributes: attributes::of(context),
     })
 }
 

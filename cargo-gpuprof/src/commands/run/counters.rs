@@ -1,19 +1,22 @@
 //! Which hardware counters a run needs, and whether this machine gives them.
 //!
-//! Comes in: the columns and thresholds of the checked series. Goes out: a plan with its passes, or the
-//! reason why counters are `unavailable`, which every metric that needs one then carries. A name that
-//! no metric of the chip has is refused before anything runs.
+//! Comes in: the columns, sections and thresholds of the checked series. Goes out: a plan with its passes, or
+//! the reason why counters are `unavailable`, which every metric that needs one then carries. A name that was
+//! asked for and that no metric of the chip has is refused before anything runs; one that only a section
+//! holds is left out, and says why.
 
 use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
-use gpuprof_model::metric;
+use gpuprof_model::metric::{self, Metric};
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay};
 
 use super::Checked;
 use crate::build::host::Harness;
 use crate::cli::{ReplayMode, RunOptions};
+use crate::compare::replay::Discipline;
 use crate::compare::view::View;
+use crate::cupti::{self, Answer, Cost, Question};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
@@ -24,24 +27,57 @@ pub(super) enum CounterSetup {
     /// No metric asked for needs one.
     NotNeeded,
     /// They will be collected.
-    Planned(Counters),
+    Planned(Box<Planned>),
     /// These would be needed and cannot be had, for this reason.
     Unavailable(Vec<String>, String),
 }
 
-/// Plans the counters of `checked`.
+/// Counters that will be collected.
+#[derive(Debug)]
+pub(super) struct Planned {
+    /// How.
+    pub(super) counters: Counters,
+    /// Those of sections that the chip does not have, each with the reason.
+    pub(super) left_out: Vec<(String, String)>,
+    /// What each costs, where it was asked and could be told.
+    pub(super) cost: Option<Cost>,
+}
+
+impl CounterSetup {
+    /// The counters that will have no value, each with the reason.
+    pub(super) fn without_value(&self) -> Vec<(&str, &str)> {
+        match self {
+            Self::NotNeeded => Vec::new(),
+            Self::Planned(planned) => {
+                planned.left_out.iter().map(|(name, reason)| (&**name, &**reason)).collect()
+            }
+            Self::Unavailable(names, reason) => {
+                names.iter().map(|name| (&**name, &**reason)).collect()
+            }
+        }
+    }
+}
+
+/// How far passes may differ.
+pub(super) fn discipline(options: &RunOptions) -> Discipline {
+    Discipline { matching: options.app_replay_match, mode: options.app_replay_mode }
+}
+
+/// Plans the counters of `checked` on `chip`.
 ///
 /// # Errors
-/// Metrics that the chip does not have or that cannot be combined (exit code 2); a harness that cannot
-/// be asked (exit code 104).
+/// Metrics that the chip does not have or that cannot be combined, or more passes than `--max-passes` (exit
+/// code 2); a harness that cannot be asked (exit code 104).
 pub(super) fn plan(
     checked: &[Checked],
     view: &View,
     options: &RunOptions,
+    chip: Option<&str>,
     process: &HarnessProcess<'_>,
     harness: &Harness,
 ) -> Result<CounterSetup> {
-    let metrics = needed(checked, view);
+    let (asked, sections) = needed(checked, view);
+    let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
     let replay = match options.replay_mode {
         _ if metrics.is_empty() => return Ok(CounterSetup::NotNeeded),
         ReplayMode::Application => Replay::Application,
@@ -52,38 +88,139 @@ pub(super) fn plan(
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };
+    let cost = if options.dry_run || options.max_passes.is_some() || !sections.is_empty() {
+        cost(options, chip, &metrics)?
+    } else {
+        None
+    };
+    let refused = cost.iter().flat_map(|cost| &cost.refused);
+    let left_out: Vec<(String, String)> =
+        refused.filter(|(name, _)| !asked.contains(name)).cloned().collect();
+    metrics.retain(|name| left_out.iter().all(|(other, _)| other != name));
+    if metrics.is_empty() {
+        let reason = "the chip has none of the sections' counters".to_owned();
+        return Ok(CounterSetup::Unavailable(sections.into_iter().collect(), reason));
+    }
     let config_image: Utf8PathBuf = process.folder.join("counters.config");
     let request = CounterPlanRequest {
         cupti: options.cupti_path.clone().map(Into::into),
         metrics: metrics.clone(),
         config_image: config_image.clone().into(),
     };
-    match discover::plan_counters(process, harness, request)? {
-        Ok(plan) => Ok(CounterSetup::Planned(Counters {
-            cupti: Utf8PathBuf::from_path_buf(plan.cupti)
-                .map_err(|path| Failure::usage(format!("{} is not UTF-8", path.display())))?,
-            chip: plan.chip,
-            metrics,
-            config_image,
-            replay,
-            passes: plan.passes,
-        })),
-        Err(CounterProblem::Metrics(problem)) => Err(Failure::usage(problem)),
-        Err(CounterProblem::Machine(reason)) => Ok(CounterSetup::Unavailable(metrics, reason)),
+    let plan = match discover::plan_counters(process, harness, request)? {
+        Ok(plan) => plan,
+        Err(CounterProblem::Metrics(problem)) => {
+            return Err(Failure::usage(with_nearest(problem, options, chip, &asked)?));
+        }
+        Err(CounterProblem::Machine(reason)) => {
+            return Ok(CounterSetup::Unavailable(metrics, reason));
+        }
+    };
+    if let Some(most) = options.max_passes
+        && plan.passes > most.get()
+    {
+        return Err(too_many(plan.passes, most.get(), cost.as_ref()));
     }
+    let counters = Counters {
+        cupti: Utf8PathBuf::from_path_buf(plan.cupti)
+            .map_err(|path| Failure::usage(format!("{} is not UTF-8", path.display())))?,
+        chip: plan.chip,
+        metrics,
+        config_image,
+        replay,
+        passes: plan.passes,
+        discipline: discipline(options),
+    };
+    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, cost })))
 }
 
-/// The PerfWorks names that columns, thresholds and the view need, sorted.
-fn needed(checked: &[Checked], view: &View) -> Vec<String> {
-    let columns = checked.iter().flat_map(|c| c.columns.iter().map(String::as_str));
+/// The PerfWorks names that columns, thresholds and the view need, and those that sections need.
+fn needed(checked: &[Checked], view: &View) -> (BTreeSet<String>, BTreeSet<String>) {
+    fn counters<'n>(names: impl Iterator<Item = &'n str>) -> BTreeSet<String> {
+        let metrics = names.filter_map(metric::find);
+        metrics.flat_map(metric::hardware_names).map(str::to_owned).collect()
+    }
+    let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
     let judged =
         checked.iter().flat_map(|c| c.thresholds.iter().map(|p| p.threshold.metric.as_str()));
-    let names: BTreeSet<String> = columns
-        .chain(judged)
-        .chain(view.names())
-        .filter_map(|name| metric::find(name))
-        .flat_map(metric::hardware_names)
-        .map(str::to_owned)
-        .collect();
-    names.into_iter().collect()
+    let in_sections = checked.iter().flat_map(Checked::in_sections).map(String::as_str);
+    (counters(columns.chain(judged).chain(view.names())), counters(in_sections))
+}
+
+/// What the counters cost on `chip`; none where that cannot be told here, and the harness will say why.
+fn cost(options: &RunOptions, chip: Option<&str>, names: &[String]) -> Result<Option<Cost>> {
+    let Some(chip) = chip else { return Ok(None) };
+    let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec() };
+    Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
+        Ok(Answer::Cost(cost)) => Some(cost),
+        _ => None,
+    })
+}
+
+/// What is wrong with metrics, with the nearest names that the chip has.
+fn with_nearest(
+    mut problem: String,
+    options: &RunOptions,
+    chip: Option<&str>,
+    asked: &BTreeSet<String>,
+) -> Result<String> {
+    let Some(chip) = chip else { return Ok(problem) };
+    for name in asked {
+        let base = name.split('.').next().unwrap_or(name);
+        if problem.contains(&format!("has no metric `{base}`"))
+            && let Some(near) = cupti::nearest(options.cupti_path.as_deref(), chip, name)?
+        {
+            problem.push_str(&format!("\n`{base}`: {near}"));
+        }
+    }
+    Ok(problem)
+}
+
+fn too_many(passes: u32, most: u32, cost: Option<&Cost>) -> Failure {
+    let mut message = format!(
+        "the counters need {passes} passes a configuration, and --max-passes allows {most}; nothing was started."
+    );
+    let dearest = cost.map(Cost::dearest).unwrap_or_default();
+    for metric in dearest.iter().take(3) {
+        message.push_str(&format!(
+            "\n  without {}: {} passes{}",
+            metric.name,
+            metric.without,
+            metrics_over(&metric.name)
+        ));
+    }
+    message.push_str("\nAsk for fewer metrics, or raise the limit");
+    Failure::usage(message)
+}
+
+/// " (for gld_efficiency)", where a shorter name stands for the counter.
+fn metrics_over(counter: &str) -> String {
+    let over = |m: &&Metric| m.name != counter && metric::hardware_names(m).contains(&counter);
+    let found = metric::CATALOGUE.iter().find(over);
+    found.map_or_else(String::new, |metric| format!(" (as in `{}`)", metric.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cupti::MetricCost;
+
+    #[test]
+    fn too_many_passes_are_refused_with_what_costs_most() {
+        let each = |name: &str, without| MetricCost { name: name.into(), alone: 1, without };
+        let cost = Cost {
+            refused: Vec::new(),
+            passes: 9,
+            each: vec![
+                each("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 4),
+                each("smsp__inst_executed.sum", 9),
+            ],
+        };
+        assert_eq!(
+            too_many(9, 5, Some(&cost)).message,
+            "the counters need 9 passes a configuration, and --max-passes allows 5; nothing was started.\n  \
+             without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes (as in \
+             `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::metric;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::{Axis, Space};
 
@@ -18,6 +19,7 @@ use super::progress::Progress;
 use crate::build::host::Harness;
 use crate::commands::gate;
 use crate::compare::against::Against;
+use crate::compare::replay::Discipline;
 use crate::compare::{collect, columns};
 use crate::config::Interleave;
 use crate::error::{Failure, Result};
@@ -37,6 +39,7 @@ pub(super) struct Sweep<'a> {
     pub(super) order: Interleave,
     pub(super) journal: Journal,
     pub(super) replayed: Replayed,
+    pub(super) discipline: Discipline,
 }
 
 /// How far a configuration is.
@@ -167,7 +170,11 @@ impl Sweep<'_> {
             }
         }
         self.explain_missing_counters(&mut state.passes);
-        Ok(Some(collect::finished(configuration.clone(), &state.passes)))
+        let terms = collect::Terms {
+            asked: series.asked().chain(metric::defined()).collect(),
+            discipline: self.discipline,
+        };
+        Ok(Some(collect::finished_with(configuration.clone(), &state.passes, &terms)))
     }
 
     fn told(&self, series: &SeriesResult, out: &mut impl Write) -> Result<()> {
@@ -179,10 +186,10 @@ impl Sweep<'_> {
 
     /// Gives every counter that cannot be had on this machine its reason.
     fn explain_missing_counters(&self, passes: &mut [PassResult]) {
-        let CounterSetup::Unavailable(metrics, reason) = self.setup else { return };
         for pass in passes {
-            for metric in metrics {
-                pass.hardware.insert(metric.clone(), HardwareValue::Unavailable(reason.clone()));
+            for (metric, reason) in self.setup.without_value() {
+                pass.hardware
+                    .insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
             }
         }
     }
@@ -201,6 +208,7 @@ impl Sweep<'_> {
             axes: swept_axes(&described.space, &configurations),
             dependent_axes: described.space.dependent().map(str::to_owned).collect(),
             columns: columns::choose(&series.columns, &configurations),
+            sections: series.sections.clone(),
             configurations,
             judgements: Vec::new(),
             not_applicable: Vec::new(),

@@ -4,7 +4,7 @@ use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute,
 };
 use cudarc::driver::{CudaFunction, DriverError};
-use gpuprof_model::measurement::{LaunchFacts, OccupancyLimiter};
+use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 
 use crate::host::error::Result;
 use crate::host::session::Session;
@@ -42,6 +42,7 @@ pub(crate) fn of(
         theoretical_occupancy: None,
         limiter: None,
         waves: None,
+        limits: None,
     };
     let Some(registers) = registers else { return Ok(facts) };
     let threads: u32 = block.iter().product();
@@ -56,7 +57,9 @@ pub(crate) fn of(
     facts.blocks_per_sm = Some(blocks);
     facts.theoretical_occupancy =
         Some(100.0 * (u64::from(blocks) * warps) as f64 / (limits.threads / WARP) as f64);
-    facts.limiter = Some(limits.tightest(warps, u64::from(registers), shared));
+    let fits = limits.fits(warps, u64::from(registers), shared);
+    facts.limiter = Some(tightest(&fits));
+    facts.limits = Some(fits);
     let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
     let resident = u64::from(blocks) * u64::from(session.device.sm_count);
     facts.waves = (resident > 0).then(|| total as f64 / resident as f64);
@@ -87,22 +90,35 @@ impl Limits {
         })
     }
 
-    /// The resource that fits the fewest blocks; the first of equals in the order warps, blocks,
-    /// registers, shared memory.
-    fn tightest(&self, warps: u64, registers: u64, shared: u64) -> OccupancyLimiter {
-        let fits = |have: u64, need: u64| have.checked_div(need).unwrap_or(u64::MAX);
+    /// How many blocks fit by each resource alone.
+    fn fits(&self, warps: u64, registers: u64, shared: u64) -> BlockLimits {
+        let narrow = |blocks: u64| u32::try_from(blocks).unwrap_or(u32::MAX);
+        let fits = |have: u64, need: u64| have.checked_div(need).map(narrow);
         let per_warp = (registers * WARP).next_multiple_of(REGISTER_UNIT);
         let shared_need = if shared == 0 { 0 } else { shared + self.reserved_shared };
-        [
-            (fits(self.threads / WARP, warps), OccupancyLimiter::Warps),
-            (self.blocks, OccupancyLimiter::Blocks),
-            (fits(self.registers, per_warp * warps), OccupancyLimiter::Registers),
-            (fits(self.shared, shared_need), OccupancyLimiter::SharedMemory),
-        ]
-        .into_iter()
-        .min_by_key(|&(blocks, _)| blocks)
-        .map_or(OccupancyLimiter::Warps, |(_, limiter)| limiter)
+        BlockLimits {
+            warps: fits(self.threads / WARP, warps).unwrap_or(0),
+            blocks: narrow(self.blocks),
+            registers: fits(self.registers, per_warp * warps),
+            shared_memory: fits(self.shared, shared_need),
+            reserved_shared_bytes: narrow(self.reserved_shared),
+        }
     }
+}
+
+/// The resource that fits the fewest blocks; the first of equals in the order warps, blocks, registers,
+/// shared memory.
+fn tightest(fits: &BlockLimits) -> OccupancyLimiter {
+    let most = u32::MAX;
+    [
+        (fits.warps, OccupancyLimiter::Warps),
+        (fits.blocks, OccupancyLimiter::Blocks),
+        (fits.registers.unwrap_or(most), OccupancyLimiter::Registers),
+        (fits.shared_memory.unwrap_or(most), OccupancyLimiter::SharedMemory),
+    ]
+    .into_iter()
+    .min_by_key(|&(blocks, _)| blocks)
+    .map_or(OccupancyLimiter::Warps, |(_, limiter)| limiter)
 }
 
 #[cfg(test)]
@@ -119,9 +135,9 @@ mod tests {
 
     #[test]
     fn the_limiter_is_the_resource_that_runs_out_first() {
-        assert_eq!(H200.tightest(8, 16, 0), OccupancyLimiter::Warps);
-        assert_eq!(H200.tightest(1, 16, 0), OccupancyLimiter::Blocks);
-        assert_eq!(H200.tightest(8, 128, 0), OccupancyLimiter::Registers);
-        assert_eq!(H200.tightest(8, 16, 48 << 10), OccupancyLimiter::SharedMemory);
+        assert_eq!(tightest(&H200.fits(8, 16, 0)), OccupancyLimiter::Warps);
+        assert_eq!(tightest(&H200.fits(1, 16, 0)), OccupancyLimiter::Blocks);
+        assert_eq!(tightest(&H200.fits(8, 128, 0)), OccupancyLimiter::Registers);
+        assert_eq!(tightest(&H200.fits(8, 16, 48 << 10)), OccupancyLimiter::SharedMemory);
     }
 }

@@ -1,5 +1,6 @@
 //! Collectors: what a pass can find out about launches.
 
+pub(crate) mod attributes;
 pub(crate) mod bandwidth;
 pub(crate) mod clock;
 pub(crate) mod cupti;

@@ -1,0 +1,102 @@
+//! `--dry-run`: what a run would start, and about how long it would take.
+
+use super::Checked;
+use super::counters::CounterSetup;
+
+/// Seconds that a counter process takes on a GPU, about: a context, the profiler, one launch.
+const COUNTER_SECONDS: f64 = 0.5;
+
+/// Seconds that a process which takes time takes on a GPU, about: a context, warm-up, samples.
+const TIMED_SECONDS: f64 = 0.6;
+
+/// Metrics named as costly, at most.
+const NAMED: usize = 5;
+
+/// Configurations, passes, processes, and the time they take.
+pub(super) fn text(
+    checked: &[Checked],
+    repeat: u32,
+    emulated: bool,
+    setup: &CounterSetup,
+) -> String {
+    let mut text = String::new();
+    let counted = match setup {
+        CounterSetup::Planned(planned) => planned.counters.processes(),
+        CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => 0,
+    };
+    let mut configurations = 0;
+    for Checked { planned, .. } in checked {
+        let count = planned.configurations.len();
+        configurations += count;
+        let passes = if counted == 0 {
+            format!("{repeat} {}", if repeat == 1 { "pass" } else { "passes" })
+        } else {
+            format!("({repeat} timed + {counted} counter passes)")
+        };
+        text.push_str(&format!("{}: {count} configurations × {passes}\n", planned.series.id));
+        for point in &planned.configurations {
+            text.push_str(&format!("    {point}\n"));
+        }
+    }
+    text.push_str(&counters(setup));
+    let processes = configurations * (repeat + counted) as usize;
+    let backend = if emulated { "the emulated driver" } else { "a GPU" };
+    text.push_str(&format!(
+        "{processes} processes on {backend}; nothing was started (--dry-run)\n"
+    ));
+    if !emulated {
+        text.push_str(&format!("{}\n", estimate(configurations, repeat, counted)));
+    }
+    text
+}
+
+/// What is known of the counters: those that cannot be had, and those that cost passes.
+fn counters(setup: &CounterSetup) -> String {
+    let planned = match setup {
+        CounterSetup::NotNeeded => return String::new(),
+        CounterSetup::Unavailable(metrics, reason) => {
+            return format!("{} counters are unavailable: {reason}\n", metrics.len());
+        }
+        CounterSetup::Planned(planned) => planned,
+    };
+    let mut text = String::new();
+    for (name, reason) in &planned.left_out {
+        text.push_str(&format!("left out: {name}: {reason}\n"));
+    }
+    let dearest = planned.cost.iter().flat_map(|cost| cost.dearest());
+    for metric in dearest.take(NAMED) {
+        let passes = planned.counters.passes;
+        let saved = (passes as usize).saturating_sub(metric.without);
+        let word = if saved == 1 { "pass" } else { "passes" };
+        text.push_str(&format!("{} costs {saved} {word} of {passes}\n", metric.name));
+    }
+    text
+}
+
+fn estimate(configurations: usize, repeat: u32, counted: u32) -> String {
+    let each = f64::from(repeat) * TIMED_SECONDS + f64::from(counted) * COUNTER_SECONDS;
+    #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+    let seconds = configurations as f64 * each;
+    let time = if seconds < 120.0 {
+        format!("{} s", seconds.ceil())
+    } else {
+        format!("{} min", (seconds / 60.0).ceil())
+    };
+    format!(
+        "about {time}: an estimate, by {TIMED_SECONDS} s a timed process and {COUNTER_SECONDS} s a counter process"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_says_that_it_is_one() {
+        assert_eq!(
+            estimate(5, 3, 9),
+            "about 32 s: an estimate, by 0.6 s a timed process and 0.5 s a counter process"
+        );
+        assert!(estimate(100, 3, 9).starts_with("about 11 min: "));
+    }
+}

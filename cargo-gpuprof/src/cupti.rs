@@ -1,0 +1,248 @@
+//! CUPTI's host API and the driver, asked in a child process of our own.
+//!
+//! Comes in: a [`Question`]. Goes out: its [`Answer`], or what became of the child. Libraries of another maker
+//! crash where they should fail; in a child that is a diagnosis, and this process stays without unsafe code.
+
+mod child;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::suggest::did_you_mean;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Failure, Result};
+
+pub use child::run_child;
+
+/// The hidden subcommand that answers.
+pub const SUBCOMMAND: &str = "__ask";
+
+/// How long an answer may take: a trial session needs a second or two.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// Whether and where CUPTI is.
+    Locate,
+    /// The chips that it knows.
+    Chips,
+    /// Every base metric of a chip.
+    Catalogue {
+        /// The chip.
+        chip: String,
+    },
+    /// One metric of a chip.
+    Describe {
+        /// The chip.
+        chip: String,
+        /// The metric, with or without a roll-up.
+        name: String,
+    },
+    /// What collecting metrics takes.
+    Cost {
+        /// The chip.
+        chip: String,
+        /// PerfWorks names.
+        names: Vec<String>,
+    },
+    /// Whether NVIDIA's driver answers, and with which devices.
+    Driver,
+    /// Whether a profiling session can be opened on device 0.
+    Trial,
+}
+
+/// An answer, one kind a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// CUPTI is there.
+    Located(Located),
+    /// The chips.
+    Chips(Vec<String>),
+    /// The base metrics.
+    Catalogue(Vec<Described>),
+    /// The metric, its submetrics, and the passes it takes alone: of the submetrics, the most.
+    Described {
+        /// The metric.
+        metric: Described,
+        /// What can follow its name, each with its dot.
+        submetrics: Vec<String>,
+        /// The passes that it takes alone.
+        passes: Option<usize>,
+    },
+    /// What collecting takes.
+    Cost(Cost),
+    /// The driver's devices.
+    Driver(gpuprof_model::measurement::DeviceRecord, u32),
+    /// A session was opened on this chip.
+    Trial {
+        /// The chip.
+        chip: String,
+    },
+}
+
+/// Where CUPTI is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Located {
+    /// Its library.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// Which step of the search found it.
+    pub place: String,
+}
+
+/// A base metric of a chip.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Described {
+    /// Its name, without a roll-up.
+    pub name: String,
+    /// `counter`, `ratio` or `throughput`.
+    pub kind: String,
+    /// One line about it, in NVIDIA's words.
+    pub description: String,
+    /// The unit of the GPU that counts it.
+    pub hw_unit: String,
+    /// The dimension of its values.
+    pub dim_unit: String,
+}
+
+/// What collecting metrics takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Names that the chip cannot collect, each with the reason.
+    pub refused: Vec<(String, String)>,
+    /// The passes of all the others together.
+    pub passes: usize,
+    /// Of each of the others, the passes that it takes alone and those that the rest would take without it.
+    pub each: Vec<MetricCost>,
+}
+
+/// What one metric costs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricCost {
+    /// The metric.
+    pub name: String,
+    /// Its passes alone.
+    pub alone: usize,
+    /// The passes of the rest without it.
+    pub without: usize,
+}
+
+impl Cost {
+    /// The metrics without which there would be fewer passes, the dearest first.
+    pub fn dearest(&self) -> Vec<&MetricCost> {
+        let mut dear: Vec<&MetricCost> =
+            self.each.iter().filter(|metric| metric.without < self.passes).collect();
+        dear.sort_by_key(|metric| (metric.without, std::cmp::Reverse(metric.alone)));
+        dear
+    }
+}
+
+/// Why there is no answer: for the user, in full.
+pub type Refusal = String;
+
+/// What the child reads.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    cupti: Option<Utf8PathBuf>,
+    question: Question,
+}
+
+/// Asks in a child process. `cupti` is the library or folder that was named.
+///
+/// # Errors
+/// The child cannot be started, or files cannot be written. The inner error is the answer that there is none.
+pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Result<Answer, Refusal>> {
+    let folder = tempfile::tempdir().map_err(|e| Failure::output(&env::temp_dir(), &e))?;
+    let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
+    let body = Request { cupti: cupti.map(ToOwned::to_owned), question };
+    let bytes = serde_json::to_vec(&body).expect("requests are plain data");
+    fs::write(&request, bytes).map_err(|e| Failure::output(&request, &e))?;
+    let start = |e: std::io::Error| {
+        Failure::new(ExitCode::NotPossible, format!("cannot start a process of gpuprof's own: {e}"))
+    };
+    let executable = env::current_exe().map_err(start)?;
+    let mut child = Command::new(executable)
+        .args(["gpuprof", SUBCOMMAND])
+        .args([&request, &reply])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(start)?;
+    let id = Pid::from_child(&child);
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait()));
+    let status = match ended.recv_timeout(TIMEOUT) {
+        Ok(status) => status.map_err(start)?,
+        Err(_) => {
+            let _ = kill_process(id, Signal::KILL);
+            let seconds = TIMEOUT.as_secs();
+            return Ok(Err(format!(
+                "there was no answer in {seconds} s, and the process was ended"
+            )));
+        }
+    };
+    let answered = fs::read(&reply).ok().filter(|_| status.success());
+    let answer = answered.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    Ok(answer.unwrap_or_else(|| Err(crashed(status))))
+}
+
+/// "did you mean …?", by the catalogue of `chip`; none where nothing is near or it cannot be asked.
+///
+/// # Errors
+/// As [`ask`].
+pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Result<Option<String>> {
+    let Ok(Answer::Catalogue(metrics)) = ask(cupti, Question::Catalogue { chip: chip.to_owned() })?
+    else {
+        return Ok(None);
+    };
+    let base = name.split('.').next().unwrap_or(name);
+    let names: BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+    Ok(did_you_mean(base, names))
+}
+
+fn crashed(status: ExitStatus) -> Refusal {
+    let how = match status.signal() {
+        Some(signal) => {
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+            format!("was ended by {name} ({signal})")
+        }
+        None => format!("ended with {status} and without an answer"),
+    };
+    format!(
+        "the process that asked the library {how}; another version may not: name one with --cupti-path \
+         (13.0.85 of the PyPI package nvidia-cuda-cupti also works without a GPU)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dearest_metric_is_the_one_without_which_most_is_saved() {
+        let metric = |name: &str, alone, without| MetricCost { name: name.into(), alone, without };
+        let cost = Cost {
+            refused: Vec::new(),
+            passes: 9,
+            each: vec![metric("a", 1, 9), metric("b", 7, 3), metric("c", 2, 8)],
+        };
+        let names: Vec<&str> = cost.dearest().iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["b", "c"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The side of the child: reads the question, asks CUPTI or the driver, writes the answer.
+
+use std::fs;
+use std::path::Path;
+
+use camino::Utf8Path;
+use gpuprof_cupti::host::MetricKind;
+use gpuprof_cupti::{Host, HostApi, driver, locate, trial};
+use gpuprof_model::measurement::DeviceRecord;
+
+use super::{Answer, Cost, Described, Located, MetricCost, Question, Refusal, Request};
+
+/// Answers the request in the file `request` into the file `reply`.
+///
+/// # Errors
+/// Files that cannot be read or written; the parent sees to the rest.
+pub fn run_child(request: &Path, reply: &Path) -> std::io::Result<()> {
+    let Request { cupti, question } = serde_json::from_slice(&fs::read(request)?)?;
+    let answer = answer(cupti.as_deref(), &question);
+    fs::write(reply, serde_json::to_vec(&answer)?)
+}
+
+fn text(error: impl ToString) -> Refusal {
+    error.to_string()
+}
+
+fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refusal> {
+    if *question == Question::Driver {
+        return devices();
+    }
+    let location = locate(cupti.map(Utf8Path::as_std_path)).map_err(text)?;
+    let api = || HostApi::load(&location).map_err(text);
+    let host = |chip: &str| open(api()?, chip);
+    match question {
+        Question::Driver => devices(),
+        Question::Locate => {
+            api()?;
+            Ok(Answer::Located(Located {
+                path: location.path().to_owned(),
+                version: location.version().to_string(),
+                place: location.place().to_string(),
+            }))
+        }
+        Question::Chips => api()?.chips().map(Answer::Chips).map_err(text),
+        Question::Catalogue { chip } => catalogue(&host(chip)?).map(Answer::Catalogue),
+        Question::Describe { chip, name } => describe(&host(chip)?, name),
+        Question::Cost { chip, names } => Ok(Answer::Cost(cost(&host(chip)?, names))),
+        Question::Trial => {
+            let chip = trial::open_a_session(api()?, 0).map_err(text)?;
+            Ok(Answer::Trial { chip })
+        }
+    }
+}
+
+/// The chip's catalogue; chips are named in capitals.
+fn open(api: HostApi, chip: &str) -> Result<Host, Refusal> {
+    let chip = chip.to_uppercase();
+    let known = api.chips().map_err(text)?;
+    if !known.contains(&chip) {
+        return Err(format!("this CUPTI knows no chip `{chip}`; it knows {}", known.join(", ")));
+    }
+    Host::new(api, &chip, None).map_err(text)
+}
+
+fn catalogue(host: &Host) -> Result<Vec<Described>, Refusal> {
+    let mut all = Vec::new();
+    for kind in MetricKind::ALL {
+        for name in host.base_metrics(kind).map_err(text)? {
+            all.push(described(host, &name)?);
+        }
+    }
+    Ok(all)
+}
+
+fn described(host: &Host, name: &str) -> Result<Described, Refusal> {
+    let properties = host.properties(name).map_err(text)?;
+    Ok(Described {
+        name: name.to_owned(),
+        kind: properties.kind.to_string(),
+        description: properties.description,
+        hw_unit: properties.hw_unit,
+        dim_unit: properties.dim_unit,
+    })
+}
+
+fn describe(host: &Host, name: &str) -> Result<Answer, Refusal> {
+    let submetrics = host.sub_metrics(name).map_err(text)?;
+    let metric = described(host, name)?;
+    let passes = |name: &str| host.passes(&host.config_image(&[name]).ok()?).ok();
+    let passes = match host.validate(name) {
+        Ok(()) => passes(name),
+        Err(_) => submetrics.iter().filter_map(|sub| passes(&format!("{name}{sub}"))).max(),
+    };
+    Ok(Answer::Described { metric, submetrics, passes })
+}
+
+fn cost(host: &Host, names: &[String]) -> Cost {
+    let passes = |names: &[&str]| match names {
+        [] => Ok(0),
+        names => {
+            let image = host.config_image(names).map_err(text)?;
+            host.passes(&image).map_err(text)
+        }
+    };
+    let mut cost = Cost::default();
+    let mut kept: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        match passes(&[name]) {
+            Ok(alone) => kept.push((name, alone)),
+            Err(reason) => cost.refused.push((name.clone(), reason)),
+        }
+    }
+    let all: Vec<&str> = kept.iter().map(|(name, _)| *name).collect();
+    match passes(&all) {
+        Ok(passes) => cost.passes = passes,
+        Err(reason) => {
+            cost.refused.extend(all.iter().map(|name| ((*name).to_owned(), reason.clone())));
+            return cost;
+        }
+    }
+    for (index, &(name, alone)) in kept.iter().enumerate() {
+        let mut rest = all.clone();
+        rest.remove(index);
+        let without = passes(&rest).unwrap_or(cost.passes);
+        cost.each.push(MetricCost { name: name.to_owned(), alone, without });
+    }
+    cost
+}
+
+fn devices() -> Result<Answer, Refusal> {
+    let found = driver::probe_nvidia().map_err(text)?;
+    let device = driver::first_device().map_err(text)?;
+    let record = DeviceRecord {
+        name: device.name,
+        compute_capability: device.compute_capability,
+        driver_version: found.version,
+        ..DeviceRecord::default()
+    };
+    Ok(Answer::Driver(record, found.devices))
+}

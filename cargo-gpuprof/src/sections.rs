@@ -1,0 +1,292 @@
+//! Sections: metrics that belong together, with short labels, shown as a table of their own; and sets of
+//! sections.
+//!
+//! Comes in: the TOML files of `sections/`, which the binary carries, those of a workspace's
+//! `.config/gpuprof/sections/`, the names asked for and the chip. Goes out: each section's metrics by the names
+//! that the chip has. A workspace's section takes the place of ours of the same name.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use camino::Utf8Path;
+use gpuprof_model::ExitCode;
+use gpuprof_model::metric::{self, Definition, Direction};
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{SectionColumn, SectionColumns};
+use gpuprof_model::suggest::did_you_mean;
+use serde::Deserialize;
+
+use crate::cli::Set;
+use crate::config::define;
+use crate::error::{Failure, Result};
+
+/// Where a workspace keeps its own, below its root.
+pub const FOLDER: &str = ".config/gpuprof/sections";
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../sections/", $name, ".toml")))),*]
+    };
+}
+
+/// In the order they are shown.
+const BUILT_IN: &[(&str, &str)] = built_in![
+    "SpeedOfLight",
+    "Roofline",
+    "ComputeWorkloadAnalysis",
+    "MemoryWorkloadAnalysis",
+    "MemoryTables",
+    "SchedulerStats",
+    "WarpStateStats",
+    "InstructionStats",
+    "LaunchStats",
+    "Occupancy",
+    "SourceCounters",
+];
+
+/// One section.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// Its name, which is the file's.
+    #[serde(skip)]
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// The sets it belongs to.
+    #[serde(default)]
+    pub sets: Vec<Set>,
+    /// Its metrics, in order.
+    pub metrics: Vec<SectionMetric>,
+}
+
+/// One metric of a section.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SectionMetric {
+    /// What its column is called.
+    pub label: String,
+    /// Any name that `--metrics` takes; empty where only the chips named below have it.
+    pub name: String,
+    /// Names on the chips whose own names begin so, the longest beginning first; empty where they have none.
+    #[serde(default)]
+    pub chips: BTreeMap<String, String>,
+    /// Where it is new: its formula.
+    pub formula: Option<String>,
+    /// And its unit.
+    pub unit: Option<Unit>,
+    /// And which way is better.
+    pub direction: Option<Direction>,
+}
+
+impl SectionMetric {
+    /// Its name on `chip`, if that has it.
+    pub fn name_on(&self, chip: Option<&str>) -> Option<&str> {
+        let begins = |beginning: &&String| chip.is_some_and(|chip| chip.starts_with(*beginning));
+        let own = self.chips.keys().filter(begins).max_by_key(|beginning| beginning.len());
+        let name = own.map_or(self.name.as_str(), |beginning| self.chips[beginning].as_str());
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.chips.values().map(String::as_str).chain([self.name.as_str()]);
+        all.filter(|name| !name.is_empty())
+    }
+}
+
+/// The chip of a compute capability, as CUPTI calls it; one of its family where several have it.
+pub fn chip_of((major, minor): (u32, u32)) -> Option<&'static str> {
+    Some(match (major, minor) {
+        (7, 5) => "TU102",
+        (8, 0) => "GA100",
+        (8, 6) => "GA102",
+        (8, 7) => "GA10B",
+        (8, 9) => "AD102",
+        (9, 0) => "GH100",
+        (10, 0) => "GB100",
+        (10, 3) => "GB110",
+        (12, 0) => "GB202",
+        _ => return None,
+    })
+}
+
+/// All sections of a workspace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sections(Vec<Section>);
+
+impl Sections {
+    /// Ours and those of the workspace at `root`. The metrics that they define are known from then on.
+    ///
+    /// # Errors
+    /// A file that is wrong (exit code 96).
+    pub fn load(root: Option<&Utf8Path>) -> Result<Self> {
+        let own = BUILT_IN.iter().map(|(id, text)| parse(id, text, &format!("{id}.toml")));
+        let mut sections = own.collect::<Result<Vec<_>>>()?;
+        let folder = root.map(|root| root.join(FOLDER));
+        let entries = folder.iter().filter_map(|folder| folder.read_dir_utf8().ok()).flatten();
+        let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
+        paths.retain(|path| path.extension() == Some("toml"));
+        paths.sort();
+        for path in paths {
+            let wrong =
+                |e| Failure::new(ExitCode::Configuration, format!("cannot read {path}: {e}"));
+            let text = fs::read_to_string(&path).map_err(wrong)?;
+            let section = parse(path.file_stem().unwrap_or_default(), &text, path.as_str())?;
+            match sections.iter_mut().find(|other| other.id == section.id) {
+                Some(other) => *other = section,
+                None => sections.push(section),
+            }
+        }
+        Ok(Self(sections))
+    }
+
+    /// All of them, in the order they are shown.
+    pub fn iter(&self) -> impl Iterator<Item = &Section> {
+        self.0.iter()
+    }
+
+    /// Those of `sets` and those called `names`, each once, by the names of `chip`.
+    ///
+    /// # Errors
+    /// A section that is not there (exit code 2).
+    pub fn choose(
+        &self,
+        sets: &[Set],
+        names: &[String],
+        chip: Option<&str>,
+    ) -> Result<Vec<SectionColumns>> {
+        if let Some(name) = names.iter().find(|name| self.0.iter().all(|s| !s.is_called(name))) {
+            let near = did_you_mean(name, self.0.iter().map(|s| s.id.as_str()))
+                .unwrap_or_else(|| "`cargo gpuprof metrics --list-sections` lists them".into());
+            return Err(Failure::usage(format!("no section is called `{name}`: {near}")));
+        }
+        let asked = |section: &&Section| {
+            sets.iter().any(|set| section.sets.contains(set))
+                || names.iter().any(|name| section.is_called(name))
+        };
+        Ok(self.0.iter().filter(asked).map(|section| section.columns(chip)).collect())
+    }
+}
+
+impl Section {
+    /// Nsight Compute does not mind the case either.
+    fn is_called(&self, name: &str) -> bool {
+        self.id.eq_ignore_ascii_case(name)
+    }
+
+    /// Its columns by the names of `chip`.
+    pub fn columns(&self, chip: Option<&str>) -> SectionColumns {
+        let column = |metric: &SectionMetric| {
+            let name = metric.name_on(chip)?.to_owned();
+            Some(SectionColumn { label: metric.label.clone(), name })
+        };
+        SectionColumns {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            columns: self.metrics.iter().filter_map(column).collect(),
+        }
+    }
+}
+
+fn parse(id: &str, text: &str, path: &str) -> Result<Section> {
+    let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
+    let mut section: Section = toml::from_str(text).map_err(|e| {
+        wrong(format!("{path} is not a valid section\n{}", e.to_string().trim_end()))
+    })?;
+    id.clone_into(&mut section.id);
+    let mut definitions = Vec::new();
+    for metric in &section.metrics {
+        match (&metric.formula, metric.unit, metric.direction) {
+            (Some(formula), Some(unit), Some(direction)) => definitions.push(Definition {
+                name: metric.name.clone(),
+                formula: formula.clone(),
+                unit,
+                direction,
+                description: None,
+            }),
+            (None, None, None) => {}
+            _ => {
+                return Err(wrong(format!(
+                    "{path}: `{}` needs all of formula, unit and direction, or none",
+                    metric.name
+                )));
+            }
+        }
+    }
+    define(&definitions, path)?;
+    let unknown = |name: &&str| metric::find(name).is_none();
+    if let Some(name) = section.metrics.iter().flat_map(SectionMetric::names).find(unknown) {
+        return Err(wrong(format!("{path}: {}", metric::unknown(name))));
+    }
+    Ok(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(sets: &[Set], names: &[&str], chip: &str) -> Vec<SectionColumns> {
+        let names: Vec<String> = names.iter().map(|&n| n.to_owned()).collect();
+        Sections::load(None).unwrap().choose(sets, &names, Some(chip)).unwrap()
+    }
+
+    fn ids(columns: &[SectionColumns]) -> Vec<&str> {
+        columns.iter().map(|section| section.id.as_str()).collect()
+    }
+
+    #[test]
+    fn sets_and_sections_are_joined_and_shown_in_one_order() {
+        assert_eq!(
+            ids(&chosen(&[Set::Basic], &["schedulerstats"], "GH100")),
+            ["SpeedOfLight", "SchedulerStats", "LaunchStats", "Occupancy"]
+        );
+        assert_eq!(chosen(&[Set::Full], &[], "GH100").len(), BUILT_IN.len());
+        assert!(chosen(&[], &[], "GH100").is_empty());
+    }
+
+    #[test]
+    fn a_chip_family_has_names_of_its_own() {
+        let name = |chip: &str, label: &str| {
+            let sections = chosen(&[Set::Full], &[], chip);
+            let columns = sections.into_iter().flat_map(|section| section.columns);
+            columns.into_iter().find(|column| column.label == label).map(|column| column.name)
+        };
+        let fma = "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active";
+        assert_eq!(name("GH100", "FMA").as_deref(), Some(fma));
+        assert_ne!(name("GB202", "FMA").as_deref(), Some(fma));
+        assert!(name("GH100", "gmma").is_some() && name("GA100", "gmma").is_none());
+        assert!(name("GB202", "DRAM reads").is_none());
+    }
+
+    #[test]
+    fn a_section_that_is_not_there_is_refused_with_the_nearest() {
+        let failure = Sections::load(None).unwrap().choose(&[], &["Ocupancy".into()], None);
+        assert_eq!(
+            failure.unwrap_err().message,
+            "no section is called `Ocupancy`: did you mean `Occupancy`?"
+        );
+    }
+
+    #[test]
+    fn a_workspace_adds_sections_and_replaces_ours() {
+        let root = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(root.path()).unwrap();
+        let folder = root.join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"ipc\" }]\n");
+        write(
+            "Occupancy.toml",
+            "title = \"Other\"\nmetrics = [{ label = \"b\", name = \"waves\" }]\n",
+        );
+        write("notes.txt", "not a section");
+        let sections = Sections::load(Some(root)).unwrap();
+        let columns = sections.choose(&[], &["Mine".into(), "Occupancy".into()], None).unwrap();
+        assert_eq!(ids(&columns), ["Occupancy", "Mine"]);
+        assert_eq!(columns[0].columns[0].name, "waves");
+        write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
+        let failure = Sections::load(Some(root)).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Configuration);
+        assert!(failure.message.contains("Mine.toml: no metric is called `icp`"), "{failure}");
+    }
+}

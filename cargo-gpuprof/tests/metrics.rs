@@ -1,0 +1,118 @@
+//! `cargo gpuprof metrics` and `doctor`, through the real binary and the pinned CUPTI.
+
+#[path = "../../cupti/tests/common/mod.rs"]
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod cupti;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The subcommand, with nothing of the environment that it looks at.
+fn tool(arguments: &[&str], folder: &Path, cupti: &Path) -> (i32, String, String) {
+    let output: Output = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"))
+        .arg("gpuprof")
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("GPUPROF_BACKEND")
+        .env_remove("GPUPROF_CHIP")
+        .env("GPUPROF_CUPTI", cupti)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+fn metrics(arguments: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [&["metrics"], arguments].concat();
+    tool(&arguments, folder.path(), cupti::pinned())
+}
+
+#[test]
+fn the_catalogue_of_a_chip_is_listed_without_a_gpu() {
+    let (code, out, err) = metrics(&["--chip", "gh100", "lts__t_sector_op_read_hit_rate"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("lts__t_sector_op_read_hit_rate\n    "), "{out}");
+    let (_, all, _) = metrics(&["--chip", "gh100"]);
+    assert!(all.lines().filter(|line| !line.starts_with(' ')).count() > 3000);
+    let (_, chips, _) = metrics(&["--list-chips"]);
+    assert!(chips.lines().any(|chip| chip == "GH100"), "{chips}");
+}
+
+#[test]
+fn a_metric_is_described_with_what_it_costs() {
+    let (code, out, _) = metrics(&["--chip", "gh100", "--describe", "lts__t_sector_hit_rate"]);
+    assert_eq!(code, 0);
+    for part in ["hardware unit: lts", "on GH100: 2 passes alone", ".max_rate .pct .ratio"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let (_, out, _) = metrics(&["--describe", "gld_efficiency"]);
+    assert!(out.contains("on GH100: 1 pass alone, by smsp__sass_average_data_bytes"), "{out}");
+    let (_, out, _) = metrics(&["--describe", "launch__grid_size"]);
+    assert!(out.ends_with("costs no counter pass\n"), "{out}");
+}
+
+#[test]
+fn what_is_not_there_is_told_with_the_nearest_or_the_reason() {
+    for (arguments, message) in [
+        (["--describe", "lts__t_sector_hit_rat"], "did you mean `lts__t_sector_hit_rate`"),
+        (["--describe", "cf_issued"], "has no equivalent: issues are not counted by pipe"),
+        (["--describe", "occupanci"], "did you mean `occupancy`"),
+        (["--chip", "zz"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
+    ] {
+        let (code, _, err) = metrics(&arguments);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(message), "{err}");
+    }
+}
+
+#[test]
+fn without_cupti_our_own_catalogue_is_listed_with_the_way_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["metrics", "--chip", "gh100", "ipc"];
+    let (code, out, err) = tool(&arguments, folder.path(), folder.path());
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("pip install nvidia-cuda-cupti"), "{err}");
+    assert!(out.starts_with("ipc\n") && out.contains("issued_ipc\n"), "{out}");
+}
+
+#[test]
+fn metrics_and_sections_of_the_workspace_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let sections = folder.path().join(".config/gpuprof/sections");
+    std::fs::create_dir_all(&sections).unwrap();
+    std::fs::write(
+        folder.path().join(".config/gpuprof.toml"),
+        "[metrics.bytes_a_warp]\nformula = \"bytes / smsp__warps_launched.sum\"\nunit = \"B\"\n",
+    )
+    .unwrap();
+    std::fs::write(
+        sections.join("Mine.toml"),
+        "title = \"My own\"\nmetrics = [{ label = \"a warp\", name = \"bytes_a_warp\" }]\n",
+    )
+    .unwrap();
+    let run = |arguments: &[&str]| tool(arguments, folder.path(), cupti::pinned()).1;
+    assert!(run(&["metrics", "bytes_a_warp"]).contains("from: bytes / smsp__warps_launched.sum"));
+    assert!(
+        run(&["metrics", "--list-sections"]).contains("Mine  My own\n    a warp: bytes_a_warp\n")
+    );
+    assert!(run(&["metrics", "--list-sets"]).starts_with("basic\n"));
+}
+
+#[test]
+fn the_doctor_says_what_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, out, err) = tool(&["doctor"], folder.path(), cupti::pinned());
+    assert!(
+        out.contains("CUPTI       13.0 at ") && out.contains("emulator    part of"),
+        "{out}{err}"
+    );
+    if gpuprof_cupti::driver::probe_nvidia().is_err() && !Path::new("/proc/driver/nvidia").exists()
+    {
+        assert_eq!(code, 0, "{out}");
+        assert!(out.ends_with("the emulator is what works, with exact counters and no times\n"));
+        let (code, out, _) = tool(&["doctor", "--backend", "cuda"], folder.path(), cupti::pinned());
+        assert_eq!(code, 107, "{out}");
+        assert!(out.starts_with("fail  driver"), "{out}");
+    }
+}

@@ -1,0 +1,83 @@
+//! A trial: whether a profiling session can be opened at all, with the advice where it cannot.
+
+use cudarc::driver::CudaContext;
+
+use crate::driver::{self, DriverProblem};
+use crate::host::ConfigProblem;
+use crate::target::{PassStart, RangeMode, Replay, TargetError};
+use crate::{Code, Failure, Host, HostApi, Session, SessionOptions, Target};
+
+/// What is asked for: a counter that every chip has.
+const METRIC: &str = "sm__cycles_elapsed.sum";
+
+/// Where a trial ended.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TrialProblem {
+    /// The driver does not answer.
+    #[error(transparent)]
+    Driver(#[from] DriverProblem),
+    /// It gives no context.
+    #[error("the driver opens no context on device {ordinal}: {reason}")]
+    Context {
+        /// The device.
+        ordinal: usize,
+        /// The driver's words.
+        reason: String,
+    },
+    /// Part of the device's set-up stands in the way.
+    #[error("{part}: {}; check: {}; remedy: {}", code.advice().cause, code.advice().check, code.advice().remedy)]
+    Obstacle {
+        /// What it is.
+        part: String,
+        /// The code that CUPTI would answer with.
+        code: Code,
+    },
+    /// The session cannot be opened.
+    #[error("{}", with_advice(.0))]
+    Target(#[from] TargetError),
+    /// The catalogue cannot be opened.
+    #[error(transparent)]
+    Host(#[from] Failure),
+    /// The counter of the trial cannot be collected.
+    #[error(transparent)]
+    Config(#[from] ConfigProblem),
+}
+
+fn with_advice(error: &TargetError) -> String {
+    let said = error.to_string();
+    let TargetError::Failed(failure) = error else { return said };
+    let advice = failure.code.advice();
+    if said.contains(advice.remedy) {
+        return said;
+    }
+    format!("{said}; {}; check: {}; remedy: {}", advice.cause, advice.check, advice.remedy)
+}
+
+/// Opens and closes a session on device `ordinal`; the chip's name.
+///
+/// # Errors
+/// What stood in the way.
+pub fn open_a_session(api: HostApi, ordinal: usize) -> Result<String, TrialProblem> {
+    // cudarc panics where there is no driver.
+    driver::probe()?;
+    let context = CudaContext::new(ordinal)
+        .map_err(|error| TrialProblem::Context { ordinal, reason: format!("{error:?}") })?;
+    let target = Target::initialize(api)?;
+    let support = target.device_supported(&context)?;
+    if let Some((part, _, code)) = support.obstacles().first() {
+        return Err(TrialProblem::Obstacle { part: part.to_string(), code: *code });
+    }
+    let chip = target.chip_name(ordinal)?;
+    let config = Host::new(api, &chip, None)?.config_image(&[METRIC])?;
+    let options = SessionOptions {
+        config,
+        metrics: vec![METRIC.to_owned()],
+        counter_data: None,
+        max_ranges: 1,
+        replay: Replay::Application,
+        range: RangeMode::Auto,
+        pass: PassStart::default(),
+    };
+    drop(Session::open(&target, &context, options)?);
+    Ok(chip)
+}

@@ -1,0 +1,208 @@
+//! Metrics that a user defines by a formula over others.
+//!
+//! Comes in: all definitions of a configuration file at once, so that they may use each other. Goes out:
+//! metrics that [`super::find`] finds from then on, for the life of the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Class, Direction, Formula, Metric, Origin};
+use crate::quantity::Unit;
+use crate::text::ParseError;
+
+static DEFINED: Mutex<BTreeMap<&'static str, &'static Metric>> = Mutex::new(BTreeMap::new());
+
+/// One definition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// The new metric's name.
+    pub name: String,
+    /// A formula over other metrics.
+    pub formula: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// What it is, in one line.
+    pub description: Option<String>,
+}
+
+/// Why a definition is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DefinitionProblem {
+    /// The name has characters that no threshold could name.
+    Name,
+    /// A metric has this name already.
+    Taken,
+    /// The formula does not parse.
+    Formula(ParseError),
+    /// An operand is no metric; the message with the nearest names.
+    Operand(String),
+    /// It depends on itself by way of these metrics, in order.
+    Cycle(Vec<String>),
+}
+
+/// The metric that was defined as `name`.
+pub(super) fn find(name: &str) -> Option<&'static Metric> {
+    DEFINED.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+}
+
+/// Every metric that was defined, by name.
+pub fn defined() -> Vec<&'static Metric> {
+    DEFINED.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
+}
+
+/// Defines metrics. Either all of them are defined, or none.
+///
+/// # Errors
+/// The name of the first definition that is refused, and why.
+pub fn define(definitions: &[Definition]) -> Result<(), (String, DefinitionProblem)> {
+    let mut formulas = BTreeMap::new();
+    for definition in definitions {
+        let refuse = |problem| (definition.name.clone(), problem);
+        formulas.insert(definition.name.as_str(), parse(definition).map_err(refuse)?);
+    }
+    for definition in definitions {
+        let refuse = |problem| (definition.name.clone(), problem);
+        for operand in formulas[definition.name.as_str()].names() {
+            if !formulas.contains_key(operand) && super::find(operand).is_none() {
+                let near = crate::suggest::did_you_mean(operand, formulas.keys().copied());
+                let message = match near {
+                    Some(near) => format!("no metric is called `{operand}`: {near}"),
+                    None => super::unknown(operand),
+                };
+                return Err(refuse(DefinitionProblem::Operand(message)));
+            }
+        }
+        if let Some(cycle) = cycle(&definition.name, &formulas) {
+            return Err(refuse(DefinitionProblem::Cycle(cycle)));
+        }
+    }
+    let classes: Vec<Class> = definitions.iter().map(|d| class(&d.name, &formulas)).collect();
+    let mut defined = DEFINED.lock().unwrap_or_else(PoisonError::into_inner);
+    for (definition, class) in definitions.iter().zip(classes) {
+        let Definition { name, formula, unit, direction, description } = definition.clone();
+        let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let description = description.unwrap_or_else(|| format!("defined as {formula}"));
+        let metric: &'static Metric = Box::leak(Box::new(Metric {
+            name: leak(name),
+            unit,
+            direction,
+            class,
+            origin: Origin::Derived(leak(formula)),
+            description: leak(description),
+        }));
+        defined.insert(metric.name, metric);
+    }
+    Ok(())
+}
+
+fn parse(definition: &Definition) -> Result<Formula, DefinitionProblem> {
+    let name = &definition.name;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !plain || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.contains("__") {
+        return Err(DefinitionProblem::Name);
+    }
+    let before = find(name);
+    let same =
+        before.is_some_and(|m| matches!(m.origin, Origin::Derived(f) if f == definition.formula));
+    let elsewhere = before.is_none() && super::find(name).is_some();
+    // Reading the same file twice is no mistake.
+    if elsewhere || (before.is_some() && !same) {
+        return Err(DefinitionProblem::Taken);
+    }
+    Formula::parse(&definition.formula).map_err(DefinitionProblem::Formula)
+}
+
+/// The way from `name` back to itself.
+fn cycle(name: &str, formulas: &BTreeMap<&str, Formula>) -> Option<Vec<String>> {
+    fn walk(
+        goal: &str,
+        path: &mut Vec<String>,
+        formulas: &BTreeMap<&str, Formula>,
+    ) -> Option<Vec<String>> {
+        let formula = formulas.get(path.last()?.as_str())?;
+        for operand in formula.names() {
+            if operand == goal {
+                return Some([path.as_slice(), &[operand.to_owned()]].concat());
+            }
+            if !path.iter().any(|seen| seen == operand) {
+                path.push(operand.to_owned());
+                if let Some(cycle) = walk(goal, path, formulas) {
+                    return Some(cycle);
+                }
+                path.pop();
+            }
+        }
+        None
+    }
+    walk(name, &mut vec![name.to_owned()], formulas)
+}
+
+/// What is made of exact metrics alone is exact. There is no cycle any more.
+fn class(name: &str, formulas: &BTreeMap<&str, Formula>) -> Class {
+    match (formulas.get(name), super::find(name)) {
+        (Some(formula), _) => {
+            let exact = |operand: &str| class(operand, formulas) == Class::Exact;
+            if formula.names().into_iter().all(exact) { Class::Exact } else { Class::Noisy }
+        }
+        (None, metric) => metric.map_or(Class::Noisy, |m| m.class),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{find, hardware_names};
+
+    fn definition(name: &str, formula: &str) -> Definition {
+        Definition {
+            name: name.into(),
+            formula: formula.into(),
+            unit: Unit::Ratio,
+            direction: Direction::Lower,
+            description: None,
+        }
+    }
+
+    fn problem(definitions: &[Definition]) -> DefinitionProblem {
+        define(definitions).unwrap_err().1
+    }
+
+    #[test]
+    fn definitions_may_use_each_other_and_are_found_afterwards() {
+        let both = [
+            definition("d_twice", "2 * d_once"),
+            definition("d_once", "smsp__inst_executed.sum / bytes"),
+        ];
+        define(&both).unwrap();
+        define(&both).unwrap();
+        let metric = find("d_twice").unwrap();
+        assert_eq!(metric.class, Class::Exact);
+        assert_eq!(hardware_names(metric), ["smsp__inst_executed.sum"]);
+    }
+
+    #[test]
+    fn what_cannot_be_defined_says_why_and_defines_nothing() {
+        assert_eq!(
+            problem(&[definition("e_a", "1 + e_b"), definition("e_b", "e_a * 2")]),
+            DefinitionProblem::Cycle(vec!["e_a".into(), "e_b".into(), "e_a".into()])
+        );
+        assert!(find("e_a").is_none() && find("e_b").is_none());
+        assert_eq!(
+            problem(&[definition("e_c", "duraton / 2")]),
+            DefinitionProblem::Operand(
+                "no metric is called `duraton`: did you mean `duration`?".into()
+            )
+        );
+        assert_eq!(
+            problem(&[definition("e_ratio", "1"), definition("e_d", "e_ratoi")]),
+            DefinitionProblem::Operand(
+                "no metric is called `e_ratoi`: did you mean `e_ratio`?".into()
+            )
+        );
+        assert_eq!(problem(&[definition("duration", "1")]), DefinitionProblem::Taken);
+        assert_eq!(problem(&[definition("my ratio", "1")]), DefinitionProblem::Name);
+        assert!(matches!(problem(&[definition("e_f", "1 +")]), DefinitionProblem::Formula(_)));
+    }
+}

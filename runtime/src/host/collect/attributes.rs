@@ -1,0 +1,76 @@
+//! Attributes of the device that the driver tells, for `device__attribute_…`.
+
+use std::collections::BTreeMap;
+
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
+
+/// How cudarc, after `cuda.h`, begins their names.
+const PREFIX: &str = "CU_DEVICE_ATTRIBUTE_";
+
+/// What a launch can depend on, and what says how fast the device is.
+const KEPT: &[Attribute] = &[
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY,
+    CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+    CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+    CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+    CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_MODE,
+    CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS,
+    CU_DEVICE_ATTRIBUTE_ECC_ENABLED,
+    CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT,
+    CU_DEVICE_ATTRIBUTE_INTEGRATED,
+    CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING,
+    CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
+    CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
+    CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH,
+    CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED,
+    CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED,
+    CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO,
+    CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
+    CU_DEVICE_ATTRIBUTE_MAX_PITCH,
+    CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
+];
+
+/// The attributes that the driver of `context` knows.
+pub(crate) fn of(context: &CudaContext) -> BTreeMap<String, i64> {
+    let told = |attribute: &Attribute| {
+        let name = format!("{attribute:?}");
+        let value = context.attribute(*attribute).ok()?;
+        Some((name.strip_prefix(PREFIX)?.to_lowercase(), i64::from(value)))
+    };
+    KEPT.iter().filter_map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_header_and_come_once() {
+        let names: BTreeMap<String, ()> =
+            KEPT.iter().map(|attribute| (format!("{attribute:?}"), ())).collect();
+        assert_eq!(names.len(), KEPT.len());
+        assert!(names.keys().all(|name| name.starts_with(PREFIX)), "{names:?}");
+    }
+}
