@@ -143,7 +143,7 @@ fn all_examples_are_listed() {
         n = 1048576
         threshold: every load_sectors_per_request <= 1
         5 configurations
-    matmul::kernels::matmul  examples/matmul/src/lib.rs:31
+    matmul::kernels::matmul  examples/matmul/src/lib.rs:33
         c ← a·b, all `n` by `n`
         const TILE = 8, 16, 32
         n = 256
@@ -157,7 +157,7 @@ fn all_examples_are_listed() {
         threshold: every load_sectors_per_request <= 4
         threshold: every bank_conflicts == 0
         5 configurations
-    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:25
+    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:27
         y ← a·x + y
         block = 64, 128, 256, 512, 1024
         n = 1048576

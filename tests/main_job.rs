@@ -28,7 +28,7 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:25  on the emulated H200 (sm_90), counters only
+    saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:27  on the emulated H200 (sm_90), counters only
 
      block        n  load_sectors_per_request  store_sectors_per_request
     ─────────────────────────────────────────────────────────────────────

@@ -8,7 +8,9 @@
 //! The threshold on bank conflicts is at PTX level: ptxas merges four neighbouring loads of a tile into one
 //! of 16 bytes, which takes two wavefronts, so `bank_conflicts` of an H200 holds one for each of them.
 //!
-//!     cargo gpuprof run --package matmul --series TILE=16,32
+//! ```text
+//! cargo gpuprof run --package matmul --series TILE=16,32
+//! ```
 
 use gpuprof::prelude::*;
 

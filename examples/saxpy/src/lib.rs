@@ -5,7 +5,9 @@
 //! neighbouring 32-bit elements, so a warp's access of 128 bytes should touch 4 sectors of 32 bytes:
 //! that count is exact, and the emulated driver gates on it where there is no GPU.
 //!
-//!     cargo gpuprof run --package saxpy --series block=64..1024
+//! ```text
+//! cargo gpuprof run --package saxpy --series block=64..1024
+//! ```
 
 use gpuprof::prelude::*;
 
