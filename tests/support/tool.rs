@@ -23,6 +23,13 @@ const INHERITED: [&str; 8] = [
 ];
 
 static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    // The tool adds it by itself, and says so: done beforehand, no test's output depends on which came first.
+    let _ = Command::new("rustup")
+        .args(["component", "add", "rust-src"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     let build = ["build", "--package", "cargo-gpuprof", "--bin", "cargo-gpuprof"];
     built(&build, repository_folder(), &target_folder())
 });

@@ -6,6 +6,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -64,6 +65,13 @@ pub fn find(asked: Option<&str>, candidates: &Candidates) -> Result<Toolchain> {
         environment: Vec::new(),
         version: String::new(),
     };
+    if let Some(found) = active.clone().with_library_source() {
+        return Ok(found);
+    }
+    // Several runs at once must not run rustup at once; the others find what the first one added. A lock that
+    // cannot be had (the file is another user's) is no reason to stop.
+    let lock = File::create(env::temp_dir().join("gpuprof-rustup.lock"));
+    let _held = lock.and_then(|file| file.lock().map(|()| file));
     if let Some(found) = active.clone().with_library_source() {
         return Ok(found);
     }
