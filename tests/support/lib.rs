@@ -5,11 +5,14 @@
 //! Unless a test says otherwise the emulated driver answers, also on a machine with a GPU.
 
 mod archive;
+mod fakes;
 mod outcome;
+pub mod replay;
 mod tool;
 mod workspace;
 
 pub use archive::{Archive, Entry};
+pub use fakes::FakeGpu;
 pub use outcome::Outcome;
 pub use tool::{Tool, repository_folder, target_folder};
 pub use workspace::Workspace;

@@ -110,7 +110,7 @@ fn lock(root: &Path) {
 }
 
 /// Writes whole, where there is something to change: several test processes may do the same.
-fn write(path: &Path, bytes: &[u8]) {
+pub(crate) fn write(path: &Path, bytes: &[u8]) {
     if fs::read(path).is_ok_and(|present| present == bytes) {
         return;
     }

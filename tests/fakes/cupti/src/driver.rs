@@ -1,0 +1,118 @@
+//! The driver under the fake: opened by the name that NVIDIA's CUPTI uses, asked through its private table.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
+
+use crate::table::{Counter, ID, Table};
+
+/// One launch, as the driver told it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: String,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// How long it took.
+    pub nanoseconds: u64,
+    /// The emulator's counters by name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+struct Driver {
+    current: unsafe extern "C" fn(*mut *mut c_void) -> u32,
+    device_count: unsafe extern "C" fn(*mut c_int) -> u32,
+    table: &'static Table,
+}
+
+/// The fake driver; none where another answers, or none at all.
+fn driver() -> Option<&'static Driver> {
+    static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
+    DRIVER.get_or_init(open).as_ref()
+}
+
+fn open() -> Option<Driver> {
+    // SAFETY: the name ends in NUL; a driver's initialisers only set up their own state.
+    let library =
+        unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if library.is_null() {
+        return None;
+    }
+    let symbol = |name: &CStr| {
+        // SAFETY: an open library; the name ends in NUL.
+        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
+    };
+    type GetTable = unsafe extern "C" fn(*mut *const Table, *const c_void) -> u32;
+    // SAFETY: the types are those of cuda.h, and cuGetExportTable's as NVIDIA's clients call it.
+    let (current, device_count, get) = unsafe {
+        (
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut *mut c_void) -> u32>(
+                symbol(c"cuCtxGetCurrent")?,
+            ),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> u32>(symbol(
+                c"cuDeviceGetCount",
+            )?),
+            std::mem::transmute::<*mut c_void, GetTable>(symbol(c"cuGetExportTable")?),
+        )
+    };
+    let mut table: *const Table = std::ptr::null();
+    // SAFETY: it writes a pointer; the identifier has 16 bytes.
+    let code = unsafe { get(&raw mut table, ID.as_ptr().cast()) };
+    if code != 0 || table.is_null() {
+        return None;
+    }
+    // SAFETY: a table of the fake driver's, which is never unloaded.
+    Some(Driver { current, device_count, table: unsafe { &*table } })
+}
+
+/// Whether the fake driver is there and initialised, with a device.
+pub fn answers() -> bool {
+    let mut count = 0;
+    // SAFETY: it writes one int.
+    driver()
+        .is_some_and(|driver| unsafe { (driver.device_count)(&raw mut count) } == 0 && count > 0)
+}
+
+/// The context that is current on this thread.
+pub fn current_context() -> Option<*mut c_void> {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: it writes one pointer.
+    let code = unsafe { (driver()?.current)(&raw mut context) };
+    (code == 0 && !context.is_null()).then_some(context)
+}
+
+/// Forgets launches so far and keeps those that follow, or stops keeping them.
+pub fn observe(on: bool) {
+    if let Some(driver) = driver() {
+        (driver.table.observe)(on);
+    }
+}
+
+/// The launches since the last call, while they are observed.
+pub fn take() -> Vec<Launch> {
+    unsafe extern "C" fn visit(into: *mut c_void, launch: *const crate::table::Launch) {
+        // SAFETY: `into` is the vector below; the driver's launch lives for the call, and so does all it points to.
+        unsafe {
+            let launch = &*launch;
+            let text = |text| CStr::from_ptr(text).to_string_lossy().into_owned();
+            let counters = std::slice::from_raw_parts(launch.counters, launch.counter_count);
+            let counter = |counter: &Counter| (text(counter.name), counter.value);
+            (*into.cast::<Vec<Launch>>()).push(Launch {
+                kernel: text(launch.kernel),
+                grid: launch.grid,
+                block: launch.block,
+                nanoseconds: launch.nanoseconds,
+                counters: counters.iter().map(counter).collect(),
+            });
+        }
+    }
+    let mut launches = Vec::new();
+    if let Some(driver) = driver() {
+        // SAFETY: `visit` takes what it is given here, and the vector outlives the call.
+        unsafe { (driver.table.take)(visit, (&raw mut launches).cast()) };
+    }
+    launches
+}

@@ -1,0 +1,102 @@
+//! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or crashes.
+//!
+//! Comes in: the calls of CUPTI's Profiler Host and Range Profiler APIs, and what the kernels launched on the fake
+//! driver did. Goes out: config and counter data images of a format of its own, and values that follow from the launches
+//! and from which passes were collected how often. A pass that is lost leaves a hole (NaN), one collected twice doubles.
+//!
+//! What it refuses: a struct of another size than the headers of CUDA 12.6 say, `pPriv`, calls out of order, images that
+//! it did not write, metrics that it does not know. Where NVIDIA's crashes or hangs, it says so on stderr and aborts.
+//!
+//! Tests steer it by the environment, which harness processes inherit: see `trouble`.
+
+mod call;
+mod catalogue;
+mod counter_data;
+mod driver;
+mod host;
+mod plan;
+mod session;
+mod target;
+mod trouble;
+
+#[path = "../../table.rs"]
+mod table;
+
+use call::export;
+
+export! {
+    cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params, Device_GetChipName_Params_STRUCT_SIZE) = target::chip_name;
+    cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params, Profiler_Initialize_Params_STRUCT_SIZE) = target::initialize;
+    cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params, Profiler_DeInitialize_Params_STRUCT_SIZE) = target::deinitialize;
+    cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params, Profiler_DeviceSupported_Params_STRUCT_SIZE)
+        = target::device_supported;
+    cuptiProfilerGetCounterAvailability(
+        CUpti_Profiler_GetCounterAvailability_Params, Profiler_GetCounterAvailability_Params_STRUCT_SIZE
+    ) = target::counter_availability;
+
+    cuptiProfilerHostGetSupportedChips(
+        CUpti_Profiler_Host_GetSupportedChips_Params, Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE
+    ) = host::chips;
+    cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params, Profiler_Host_Initialize_Params_STRUCT_SIZE) = host::initialize;
+    cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params, Profiler_Host_Deinitialize_Params_STRUCT_SIZE)
+        = host::deinitialize;
+    cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params, Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE)
+        = host::base_metrics;
+    cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Params, Profiler_Host_GetSubMetrics_Params_STRUCT_SIZE)
+        = host::sub_metrics;
+    cuptiProfilerHostGetMetricProperties(
+        CUpti_Profiler_Host_GetMetricProperties_Params, Profiler_Host_GetMetricProperties_Params_STRUCT_SIZE
+    ) = host::properties;
+    cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
+        CUpti_Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params, Profiler_Host_GetMaxNumHardwareMetricsPerPass_Params_STRUCT_SIZE
+    ) = host::metrics_per_pass;
+    cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params, Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE)
+        = host::add_metrics;
+    cuptiProfilerHostGetConfigImageSize(
+        CUpti_Profiler_Host_GetConfigImageSize_Params, Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE
+    ) = host::config_size;
+    cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params, Profiler_Host_GetConfigImage_Params_STRUCT_SIZE)
+        = host::config;
+    cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params, Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE)
+        = host::passes;
+    cuptiProfilerHostGetRangeName(CUpti_Profiler_Host_GetRangeName_Params, Profiler_Host_GetRangeName_Params_STRUCT_SIZE)
+        = host::range_name;
+    cuptiProfilerHostEvaluateToGpuValues(
+        CUpti_Profiler_Host_EvaluateToGpuValues_Params, Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE
+    ) = host::evaluate;
+
+    cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params, RangeProfiler_Enable_Params_STRUCT_SIZE) = session::enable;
+    cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params, RangeProfiler_Disable_Params_STRUCT_SIZE) = session::disable;
+    cuptiRangeProfilerGetCounterDataSize(
+        CUpti_RangeProfiler_GetCounterDataSize_Params, RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE
+    ) = session::counter_data_size;
+    cuptiRangeProfilerCounterDataImageInitialize(
+        CUpti_RangeProfiler_CounterDataImage_Initialize_Params, RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE
+    ) = session::counter_data_initialize;
+    cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params, RangeProfiler_SetConfig_Params_STRUCT_SIZE) = session::set_config;
+    cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params, RangeProfiler_Start_Params_STRUCT_SIZE) = session::start;
+    cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params, RangeProfiler_PushRange_Params_STRUCT_SIZE) = session::push;
+    cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params, RangeProfiler_PopRange_Params_STRUCT_SIZE) = session::pop;
+    cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params, RangeProfiler_Stop_Params_STRUCT_SIZE) = session::stop;
+    cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params, RangeProfiler_DecodeData_Params_STRUCT_SIZE) = session::decode;
+    cuptiRangeProfilerGetCounterDataInfo(
+        CUpti_RangeProfiler_GetCounterDataInfo_Params, RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE
+    ) = counter_data::range_count;
+    cuptiRangeProfilerCounterDataGetRangeInfo(
+        CUpti_RangeProfiler_CounterData_GetRangeInfo_Params, RangeProfiler_CounterData_GetRangeInfo_Params_STRUCT_SIZE
+    ) = counter_data::range_name;
+}
+
+/// The version, a bare number: no struct.
+///
+/// # Safety
+/// Null, or valid for a write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuptiGetVersion(version: *mut u32) -> u32 {
+    if version.is_null() {
+        return call::INVALID_PARAMETER;
+    }
+    // SAFETY: not null, and the caller's promise.
+    unsafe { version.write(trouble::version()) };
+    0
+}

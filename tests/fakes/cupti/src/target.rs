@@ -1,0 +1,106 @@
+//! What concerns the device and not a session: initialisation, support, counter availability.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::call::{
+    self, Code, INVALID_CONTEXT, INVALID_OPERATION, INVALID_PARAMETER, UNKNOWN, sys,
+};
+use crate::{driver, session, trouble};
+
+/// The counter availability image.
+pub const AVAILABILITY: &[u8] = b"fake CUPTI: every counter is available\n";
+
+/// How often the profiler was initialised and not yet de-initialised.
+static INITIALIZED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether target functions may be called.
+pub fn is_initialized() -> bool {
+    INITIALIZED.load(Ordering::SeqCst) > 0
+}
+
+/// Aborts where NVIDIA's crashes: in target functions before the initialisation succeeded.
+pub fn need_initialized(function: &str) {
+    if !is_initialized() {
+        call::crash(&format!("{function} without cuptiProfilerInitialize: NVIDIA's crashes here"));
+    }
+}
+
+/// The context that is meant: the current one, by name or by none.
+pub fn context(context: cudarc::driver::sys::CUcontext) -> Result<(), Code> {
+    match driver::current_context() {
+        Some(current) if context.is_null() || context.cast() == current => Ok(()),
+        _ => Err(INVALID_CONTEXT),
+    }
+}
+
+pub fn initialize(_: &mut sys::CUpti_Profiler_Initialize_Params) -> Result<(), Code> {
+    if !driver::answers() {
+        return Err(UNKNOWN);
+    }
+    INITIALIZED.fetch_add(1, Ordering::SeqCst);
+    Ok(())
+}
+
+pub fn deinitialize(_: &mut sys::CUpti_Profiler_DeInitialize_Params) -> Result<(), Code> {
+    need_initialized("cuptiProfilerDeInitialize");
+    if session::is_open() {
+        return Err(INVALID_OPERATION);
+    }
+    INITIALIZED.fetch_sub(1, Ordering::SeqCst);
+    Ok(())
+}
+
+pub fn chip_name(p: &mut sys::CUpti_Device_GetChipName_Params) -> Result<(), Code> {
+    if p.deviceIndex != 0 {
+        return Err(INVALID_PARAMETER);
+    }
+    p.pChipName = c"GH100".as_ptr();
+    Ok(())
+}
+
+pub fn device_supported(p: &mut sys::CUpti_Profiler_DeviceSupported_Params) -> Result<(), Code> {
+    use sys::CUpti_Profiler_Support_Level as Level;
+    need_initialized("cuptiProfilerDeviceSupported");
+    if p.cuDevice != 0 || p.api != sys::CUpti_Profiler_API::CUPTI_PROFILER_RANGE_PROFILING {
+        return Err(INVALID_PARAMETER);
+    }
+    let level = |field| match trouble::support(field) {
+        Some(1) => Level::CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED,
+        Some(2) => Level::CUPTI_PROFILER_CONFIGURATION_DISABLED,
+        Some(_) => Level::CUPTI_PROFILER_CONFIGURATION_UNKNOWN,
+        None => Level::CUPTI_PROFILER_CONFIGURATION_SUPPORTED,
+    };
+    p.isSupported = level("isSupported");
+    p.architecture = level("architecture");
+    p.sli = level("sli");
+    p.vGpu = level("vGpu");
+    p.confidentialCompute = level("confidentialCompute");
+    p.cmp = level("cmp");
+    p.wsl = level("wsl");
+    Ok(())
+}
+
+pub fn counter_availability(
+    p: &mut sys::CUpti_Profiler_GetCounterAvailability_Params,
+) -> Result<(), Code> {
+    need_initialized("cuptiProfilerGetCounterAvailability");
+    context(p.ctx)?;
+    if session::is_open() {
+        return Err(INVALID_OPERATION);
+    }
+    if trouble::hold_device().is_none() {
+        call::crash(
+            "cuptiProfilerGetCounterAvailability while another process profiles: NVIDIA's hangs here",
+        );
+    }
+    if !p.pCounterAvailabilityImage.is_null() {
+        if p.counterAvailabilityImageSize < AVAILABILITY.len() {
+            return Err(INVALID_PARAMETER);
+        }
+        // SAFETY: the client's buffer, of the size that it says.
+        unsafe { call::bytes_mut(p.pCounterAvailabilityImage, AVAILABILITY.len()) }?
+            .copy_from_slice(AVAILABILITY);
+    }
+    p.counterAvailabilityImageSize = AVAILABILITY.len();
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! The driver API: the emulator's functions but for events and reports, and a device of another name.
+
+#[path = "../../../../../emulator/src/driver/attribute.rs"]
+mod attribute;
+#[path = "../../../../../emulator/src/driver/code.rs"]
+mod code;
+#[path = "../../../../../emulator/src/driver/context.rs"]
+mod context;
+mod event;
+#[path = "../../../../../emulator/src/driver/function.rs"]
+mod function;
+#[path = "../../../../../emulator/src/driver/host_cpu.rs"]
+pub mod host_cpu;
+mod ledger;
+#[path = "../../../../../emulator/src/driver/memory.rs"]
+mod memory;
+#[path = "../../../../../emulator/src/driver/module.rs"]
+mod module;
+#[path = "../../../../../emulator/src/driver/pointers.rs"]
+#[allow(dead_code, reason = "reports are text; this driver gives none")]
+mod pointers;
+mod state;
+#[path = "../../../../../emulator/src/driver/stream.rs"]
+mod stream;
+#[path = "../../../../../emulator/src/driver/unsupported.rs"]
+mod unsupported;
+#[path = "../../../../../emulator/src/driver/state.rs"]
+mod untimed;

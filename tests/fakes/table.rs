@@ -1,0 +1,49 @@
+//! What the fake CUPTI gets from the fake driver: a table of functions, as NVIDIA's get theirs.
+//!
+//! Compiled into both. Nothing here is checked between them: they are built together.
+
+use std::ffi::{c_char, c_void};
+
+/// Under which `cuGetExportTable` gives [`Table`].
+pub const ID: [u8; 16] = *b"gpuprof-fake-tbl";
+
+/// One counter of a launch.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Counter {
+    /// Its name, as the emulator has it.
+    pub name: *const c_char,
+    /// Its value.
+    pub value: u64,
+}
+
+/// One launch.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: *const c_char,
+    /// Blocks of the grid.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// How long it took.
+    pub nanoseconds: u64,
+    /// Its counters.
+    pub counters: *const Counter,
+    /// How many.
+    pub counter_count: usize,
+}
+
+/// Takes a launch, which lives for the call only.
+pub type Visit = unsafe extern "C" fn(into: *mut c_void, launch: *const Launch);
+
+/// The driver's side.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Table {
+    /// Forgets the launches so far and keeps those that follow, or stops keeping them.
+    pub observe: extern "C" fn(on: bool),
+    /// Visits the launches kept since the last call, in order, and forgets them.
+    pub take: unsafe extern "C" fn(visit: Visit, into: *mut c_void),
+}

@@ -1,0 +1,137 @@
+//! When hardware counters cannot be had: each way by its code, with cause, check and remedy, on a fake GPU.
+
+use serde_json::Value;
+use support::replay::{METRICS, arguments, workshop};
+use support::{FakeGpu, Outcome};
+
+/// Plans the counters of `scale` and starts nothing, in trouble.
+fn planned(trouble: &str, more: &[&str]) -> Outcome {
+    let more = [&["--dry-run"], more].concat();
+    let tool = FakeGpu::new().tool(&workshop(), &arguments(&["vector", "scale"], &more));
+    tool.env("FAKE_CUPTI_TROUBLE", trouble).run()
+}
+
+#[test]
+fn every_obstacle_is_told_with_its_remedy() {
+    let obstacles = [
+        // No permission: at the session, or already at the question for counters.
+        ("fail cuptiRangeProfilerEnable 35", "(35)", "--cap-add=SYS_ADMIN"),
+        (
+            "fail cuptiProfilerGetCounterAvailability 35",
+            "(35)",
+            "NVreg_RestrictProfilingToAdminUsers=0",
+        ),
+        // Another profiler, on the device or in the process.
+        ("fail cuptiRangeProfilerEnable 26", "(26)", "dcgmi profile --pause"),
+        ("fail cuptiProfilerInitialize 39", "(39)", "run without that tool"),
+        // Virtual, sliced, confidential, of an unknown chip.
+        ("fail cuptiRangeProfilerEnable 40", "(40)", "enable_profiling=1"),
+        ("fail cuptiRangeProfilerEnable 33", "(33)", "bare metal"),
+        ("fail cuptiRangeProfilerEnable 43", "(43)", "nvidia-smi -mig 0"),
+        ("support vGpu 2", "virtual GPU: this is a virtual GPU whose host", "enable_profiling=1"),
+        (
+            "support confidentialCompute 1",
+            "confidential computing: ",
+            "without confidential computing",
+        ),
+        ("fail cuptiProfilerHostInitialize 46", "(46)", "install a newer CUPTI"),
+        // A library that crashes is an answer.
+        ("abort at=cuptiRangeProfilerEnable", "was killed by SIGABRT (signal 6)", "told to abort"),
+    ];
+    for (trouble, said, remedy) in obstacles {
+        let outcome = planned(trouble, &[]).exits_with(0);
+        let line = outcome.stdout.lines().find(|line| line.contains("4 counters are unavailable"));
+        assert!(line.is_some(), "{trouble}: {}", outcome.stdout);
+        assert!(outcome.stdout.contains(said), "{trouble}: {}", outcome.stdout);
+        assert!(outcome.stdout.contains(remedy), "{trouble}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn times_go_on_where_counters_cannot_be_had() {
+    let gpu = FakeGpu::new();
+    let arguments = arguments(&["vector", "scale"], &[]);
+    let tool = gpu.tool(&workshop(), &arguments);
+    let outcome = tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 35").run();
+    let outcome = outcome.exits_with(0);
+    let rows = outcome.events_of("configuration-finished");
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(row["status"], "finished");
+        assert!(row["metrics"]["duration"]["value"].is_f64(), "{row:#}");
+        for name in METRICS {
+            let reason = row["metrics"][name]["unavailable"].as_str().unwrap_or_default();
+            assert!(reason.contains("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"), "{row:#}");
+            assert!(reason.contains("--cap-add=SYS_ADMIN"), "{row:#}");
+        }
+    }
+    assert_eq!(gpu.logged("started"), [""; 0]);
+}
+
+#[test]
+fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
+    let counted = ["--threshold", "every smsp__warps_launched.sum <= 128"];
+    let judged = |more: &[&str]| {
+        let tool = FakeGpu::new().tool(&workshop(), &arguments(&["vector", "scale"], more));
+        tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 26").run()
+    };
+    let outcome = judged(&counted).exits_with(107);
+    assert!(outcome.stderr.contains("dcgmi profile --pause"), "{outcome:#?}");
+    judged(&["--threshold", "every duration <= 1 s"]).exits_with(0);
+}
+
+#[test]
+fn more_passes_than_allowed_are_refused_before_anything_starts() {
+    let gpu = FakeGpu::new();
+    let arguments = arguments(&["vector", "scale"], &["--max-passes", "3"]);
+    let outcome = gpu.tool(&workshop(), &arguments).run().exits_with(2);
+    assert!(
+        outcome
+            .stderr
+            .contains("the counters need 4 passes a configuration, and --max-passes allows 3"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(outcome.stderr.contains(": 3 passes"), "{}", outcome.stderr);
+    assert_eq!(gpu.logged("started"), [""; 0]);
+    planned("", &["--max-passes", "4"]).exits_with(0);
+}
+
+#[test]
+fn a_metric_that_the_chip_does_not_have_is_refused_with_the_nearest() {
+    let run = ["run", "--package", "vector", "scale", "--no-config", "--metrics"];
+    let asked = |names: &str| {
+        FakeGpu::new().tool(&workshop(), &[&run[..], &[names]].concat()).run().exits_with(2).stderr
+    };
+    let unknown = asked("smsp__warps_lunched.sum");
+    assert!(unknown.contains("smsp__warps_launched"), "{unknown}");
+    let submetric = asked("smsp__warps_launched.sum.per_fortnight");
+    assert!(submetric.contains(".sum.per_second"), "{submetric}");
+}
+
+#[test]
+fn the_doctor_finds_a_machine_that_counts_and_says_why_another_does_not() {
+    let doctor = |trouble: &str| {
+        FakeGpu::new().tool(&workshop(), &["doctor"]).env("FAKE_CUPTI_TROUBLE", trouble).run()
+    };
+    let fine = doctor("").exits_with(0).stdout;
+    assert!(fine.contains("ok    driver      Fake H200 (sm_90), CUDA 13.0, 1 device\n"), "{fine}");
+    assert!(fine.contains("ok    counters    a session was opened on GH100\n"), "{fine}");
+    let locked = doctor("fail cuptiRangeProfilerEnable 35").exits_with(107).stdout;
+    assert!(locked.contains("fail  counters    cuptiRangeProfilerEnable failed"), "{locked}");
+    assert!(locked.contains("--cap-add=SYS_ADMIN"), "{locked}");
+    let crashing = doctor("abort at=cuptiRangeProfilerEnable").exits_with(107).stdout;
+    assert!(crashing.contains("fail  counters    "), "{crashing}");
+    assert!(crashing.contains("SIGABRT"), "{crashing}");
+}
+
+#[test]
+fn without_replay_nothing_of_cupti_is_touched() {
+    let gpu = FakeGpu::new();
+    let arguments = arguments(&["vector", "scale"], &["--replay-mode", "none"]);
+    let outcome = gpu.tool(&workshop(), &arguments).run().exits_with(0);
+    let of = |row: &Value| row["metrics"][METRICS[0]]["unavailable"].clone();
+    let reasons: Vec<Value> = outcome.events_of("configuration-finished").iter().map(of).collect();
+    assert_eq!(reasons, ["--replay-mode none collects no counters"; 2]);
+    assert_eq!(gpu.log(), [""; 0]);
+}

@@ -1,0 +1,172 @@
+//! Hardware counters by replay, on a fake GPU: what the passes come to, and what comes of those that go wrong.
+//!
+//! The fake CUPTI is strict about its use and tells what it collected (`tests/fakes`), so every test also says which
+//! passes ran. Its passes count from 0; those that the tool speaks of count from 1, since pass 0 is the timed one.
+
+use serde_json::Value;
+use support::replay::{ISOLATIONS, METRICS, arguments, finished, of_both, values, workshop};
+use support::{FakeGpu, Outcome};
+
+#[test]
+fn every_replay_mode_counts_what_the_emulator_counts() {
+    let workspace = workshop();
+    let selection = ["vector", "gather", "--series", "stride=1,8"];
+    let emulated = values(&workspace.gpuprof(&arguments(&selection, &[])).exits_with(0));
+    assert_eq!(emulated.len(), 2);
+    for isolation in ISOLATIONS {
+        for mode in ["application", "range", "kernel"] {
+            let gpu = FakeGpu::new();
+            let more = [&["--replay-mode", mode], isolation].concat();
+            let outcome = gpu.tool(&workspace, &arguments(&selection, &more)).run().exits_with(0);
+            assert_eq!(values(&outcome), emulated, "{mode} {isolation:?}");
+            // Two configurations, four passes, each once; and times from none of them.
+            let mut collected = gpu.logged("collected");
+            collected.sort();
+            let count = |pass: usize| {
+                let beginning = format!("collected pass {pass} of 4: 0 [gather 64x64]");
+                collected.iter().filter(|line| **line == beginning).count()
+            };
+            assert_eq!([0, 1, 2, 3].map(count), [2; 4], "{mode}: {collected:#?}");
+            assert_eq!(collected.len(), 8, "{mode}: {collected:#?}");
+            for event in outcome.events_of("configuration-finished") {
+                assert!(event["metrics"]["duration"]["value"].is_f64(), "{event:#}");
+            }
+            assert_eq!(gpu.survivors(), [0; 0]);
+        }
+    }
+}
+
+/// Runs `scale` with two configurations, the one with blocks of 64 threads in trouble.
+fn troubled(gpu: &FakeGpu, trouble: &str, more: &[&str]) -> Outcome {
+    let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], more));
+    tool.env("FAKE_CUPTI_TROUBLE", trouble).run()
+}
+
+#[test]
+fn a_crash_in_a_pass_ends_its_own_configuration() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let outcome = troubled(&gpu, "abort pass=1 block=64", isolation).exits_with(105);
+        let [(status, reason), other] = of_both(&outcome);
+        assert_eq!(status, "failed");
+        assert_eq!(
+            reason,
+            "the process was killed by SIGABRT (signal 6); the end of its stderr: \
+             fake CUPTI: told to abort in pass 1"
+        );
+        assert_eq!(other, finished());
+        // Nothing of it was collected after the crash, and everything of the other one, once.
+        assert_eq!(gpu.logged("collected pass 0").len(), 2);
+        for pass in [1, 2, 3] {
+            let lines = gpu.logged(&format!("collected pass {pass}"));
+            assert_eq!(lines, [format!("collected pass {pass} of 4: 0 [scale 32x128]")]);
+        }
+        assert_eq!(gpu.survivors(), [0; 0]);
+    }
+}
+
+#[test]
+fn a_pass_that_hangs_is_killed_and_the_next_configuration_goes_on() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let more = [&["--timeout", "3"], isolation].concat();
+        let outcome = troubled(&gpu, "hang pass=1 block=64", &more).exits_with(105);
+        let [(status, reason), other] = of_both(&outcome);
+        assert_eq!(status, "timeout");
+        assert_eq!(reason, "the process ran for 3 s and was killed (--timeout raises the limit)");
+        assert_eq!(other, finished());
+        assert_eq!(gpu.survivors(), [0; 0]);
+    }
+}
+
+#[test]
+fn an_error_of_cupti_in_a_pass_is_told_with_its_remedy() {
+    let gpu = FakeGpu::new();
+    let outcome = troubled(&gpu, "fail cuptiRangeProfilerStart 26", &[]).exits_with(105);
+    for (status, reason) in of_both(&outcome) {
+        assert_eq!(status, "failed");
+        assert!(
+            reason.starts_with("cuptiRangeProfilerStart failed: CUPTI_ERROR_HARDWARE_BUSY (26)"),
+            "{reason}"
+        );
+        assert!(reason.contains("dcgmi profile --pause"), "{reason}");
+    }
+}
+
+#[test]
+fn passes_that_never_end_and_counters_that_are_lost_make_no_values() {
+    let gpu = FakeGpu::new();
+    let outcome = troubled(&gpu, "continue block=64", &[]).exits_with(105);
+    let [(status, reason), other] = of_both(&outcome);
+    assert_eq!(status, "failed");
+    assert_eq!(reason, "4 passes were planned, and CUPTI wants more");
+    assert_eq!(other, finished());
+
+    let outcome = troubled(&FakeGpu::new(), "lose pass=1 block=64", &[]).exits_with(0);
+    let all = values(&outcome);
+    let missing = |key: &str| all[key].iter().map(|value| value.is_nan()).collect::<Vec<_>>();
+    assert_eq!(missing("block=64,n=4096"), [false, true, false, false]);
+    assert_eq!(missing("block=128,n=4096"), [false; 4]);
+    let lost = &outcome.events_of("configuration-finished")[0]["metrics"][METRICS[1]];
+    let reason = lost["unavailable"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("CUPTI gives no number for it (NaN)"), "{lost}");
+}
+
+/// Runs `drifts`, which launches another grid in the second counter pass.
+fn drifting(more: &[&str]) -> Outcome {
+    let metrics = "sm__ctas_launched.sum,store_sectors_per_request";
+    let common = ["run", "--package", "drifts", "--message-format", "json", "--repeat", "1"];
+    let arguments = [&common[..], &["--no-config", "--metrics", metrics], more].concat();
+    FakeGpu::new().tool(&workshop(), &arguments).env("DRIFTS_IN_PASS", "1").run()
+}
+
+#[test]
+fn a_launch_that_differs_between_passes_is_named_with_both_sides() {
+    for isolation in ISOLATIONS {
+        let outcome = drifting(isolation).exits_with(105);
+        let [(status, reason), other] = of_both(&outcome);
+        assert_eq!(status, "failed");
+        assert_eq!(
+            reason,
+            "counter pass 2: replay diverged: launch 1 is `drifts` grid 2x1x1 block 64x1x1 shared 0 in process 1 and \
+             `drifts` grid 4x1x1 block 64x1x1 shared 0 in process 2; a kernel that is profiled must do the same in \
+             every process"
+        );
+        assert_eq!(other, finished());
+
+        let balanced = [&["--app-replay-mode", "balanced"], isolation].concat();
+        let [(status, reason), other] = of_both(&drifting(&balanced).exits_with(105));
+        assert_eq!(status, "failed");
+        let beginning = "counter pass 2: replay diverged: launch 1, in any place, is `drifts` grid 2x1x1 block 64x1x1 \
+                         shared 0 in process 1 and absent in process 2";
+        assert!(reason.starts_with(beginning), "{reason}");
+        assert_eq!(other, finished());
+    }
+}
+
+#[test]
+fn a_launch_that_differs_is_left_out_where_that_was_asked_for() {
+    for isolation in ISOLATIONS {
+        let relaxed = [&["--app-replay-mode", "relaxed"], isolation].concat();
+        let outcome = drifting(&relaxed).exits_with(0);
+        assert_eq!(of_both(&outcome), [finished(), finished()]);
+        let metric = |block: &str| {
+            let of = |event: &&Value| event["configuration"] == format!("block={block}");
+            let events = outcome.events_of("configuration-finished");
+            events.iter().find(of).map(|e| e["metrics"]["sm__ctas_launched.sum"].clone())
+        };
+        let (left_out, kept) =
+            (metric("64").unwrap_or_default(), metric("128").unwrap_or_default());
+        let reason = left_out["unavailable"].as_str().unwrap_or_default();
+        assert_eq!(
+            reason,
+            "the launches of counter pass 2 do not match (launch 1, in any place, is `drifts` grid 2x1x1 block 64x1x1 \
+             shared 0 in pass 0 and absent there), and --app-replay-mode relaxed leaves such a range out"
+        );
+        assert_eq!(kept["value"], 2.0);
+
+        // By name alone it is the same launch.
+        let by_name = [&["--app-replay-match", "name"], isolation].concat();
+        assert_eq!(of_both(&drifting(&by_name).exits_with(0)), [finished(), finished()]);
+    }
+}

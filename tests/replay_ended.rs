@@ -1,0 +1,103 @@
+//! Runs that end while a counter pass collects: a signal, a kill, and going on afterwards, on a fake GPU.
+//!
+//! The fake CUPTI hangs in the second counter pass of the second configuration, so that the run ends there.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use support::replay::{ISOLATIONS, arguments, finished, of_both, values, workshop};
+use support::{FakeGpu, Workspace};
+
+/// The hang, in the configuration that runs second.
+const TROUBLE: &str = "hang pass=1 block=128";
+
+/// In the order of the series, so that it is known which configuration is the second.
+const IN_ORDER: [&str; 2] = ["--interleave", "none"];
+
+/// Runs `scale` until its second configuration hangs, and sends `signal`. The run's name, the exit code, and the rest of
+/// standard output.
+fn ended_by(
+    signal: Signal,
+    gpu: &FakeGpu,
+    workspace: &Workspace,
+    isolation: &[&str],
+) -> (String, Option<i32>, String) {
+    let more = [&IN_ORDER[..], isolation].concat();
+    let tool = gpu.tool(workspace, &arguments(&["vector", "scale"], &more));
+    let mut command = tool.env("FAKE_CUPTI_TROUBLE", TROUBLE).into_command();
+    let mut child: Child = command.spawn().expect("it can be started");
+    gpu.wait_for("hangs in pass 1");
+    kill_process(Pid::from_child(&child), signal).expect("it still runs");
+    let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+    let (mut first, mut rest) = (String::new(), String::new());
+    stdout.read_line(&mut first).expect("it is UTF-8");
+    stdout.read_to_string(&mut rest).expect("it is UTF-8");
+    let code = child.wait().expect("it can be waited for").code();
+    let started: Value = serde_json::from_str(&first).expect("the first line is JSON");
+    (started["id"].as_str().expect("runs have names").to_owned(), code, rest)
+}
+
+/// Waits until no process of the machine is left: a kill takes a moment to arrive.
+fn all_gone(gpu: &FakeGpu) {
+    let start = Instant::now();
+    while !gpu.survivors().is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?} still run", gpu.survivors());
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Goes on with the run `id` on a GPU that works again; what it came to is what a whole run comes to, and what was
+/// measured before the end was not measured again.
+fn goes_on(id: &str, gpu: &FakeGpu, workspace: &Workspace, isolation: &[&str]) {
+    let more = [&IN_ORDER[..], isolation].concat();
+    let whole = FakeGpu::new().tool(workspace, &arguments(&["vector", "scale"], &more)).run();
+    gpu.forget();
+    let resumed = [&more[..], &["--resume", id]].concat();
+    let outcome =
+        gpu.tool(workspace, &arguments(&["vector", "scale"], &resumed)).run().exits_with(0);
+    assert_eq!(of_both(&outcome), [finished(), finished()]);
+    assert_eq!(values(&outcome), values(&whole));
+    let again = gpu.logged("collected");
+    assert!(!again.iter().any(|line| line.contains("64x64")), "{again:#?}");
+    assert_eq!(again.last().map(String::as_str), Some("collected pass 3 of 4: 0 [scale 32x128]"));
+    let mut once = again.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), again.len(), "a pass was collected twice: {again:#?}");
+}
+
+#[test]
+fn a_killed_runner_takes_its_processes_along_and_the_run_goes_on() {
+    for isolation in ISOLATIONS {
+        let (gpu, workspace) = (FakeGpu::new(), workshop());
+        let (id, code, _) = ended_by(Signal::KILL, &gpu, &workspace, isolation);
+        assert_eq!(code, None);
+        all_gone(&gpu);
+        goes_on(&id, &gpu, &workspace, isolation);
+    }
+}
+
+#[test]
+fn an_interrupted_pass_keeps_what_was_measured_and_the_run_goes_on() {
+    for isolation in ISOLATIONS {
+        let (gpu, workspace) = (FakeGpu::new(), workshop());
+        let (id, code, rest) = ended_by(Signal::INT, &gpu, &workspace, isolation);
+        assert_eq!(code, Some(130), "{rest}");
+        all_gone(&gpu);
+        let rows: Vec<Value> = rest
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("every line is JSON"))
+            .filter(|event: &Value| event["reason"] == "configuration-finished")
+            .collect();
+        let row = |row: &Value| format!("{} {}", row["configuration"], row["status"]);
+        assert_eq!(
+            rows.iter().map(row).collect::<Vec<_>>(),
+            [r#""block=64,n=4096" "finished""#, r#""block=128,n=4096" "skipped""#]
+        );
+        goes_on(&id, &gpu, &workspace, isolation);
+    }
+}

@@ -1,0 +1,168 @@
+//! A fake GPU: the fake driver and the fake CUPTI in one folder, found by the tool as the real ones would be.
+//!
+//! What it can be made to do is told at the top of `tests/fakes/cupti/src/trouble.rs`.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::workspace::write;
+use crate::{Tool, Workspace, repository_folder, target_folder};
+
+/// How long [`FakeGpu::wait_for`] waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The folder with the libraries, under the names that the linker and the search for CUPTI know.
+static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = target_folder().join("fake-gpu");
+    fs::create_dir_all(&folder).expect("the folder can be made");
+    let [driver, cupti] = built(["gpuprof-fake-driver", "gpuprof-fake-cupti"])
+        .map(|library| fs::read(&library).unwrap_or_else(|e| panic!("{}: {e}", library.display())));
+    write(&folder.join("libcuda.so"), &driver);
+    // CUPTI asks for this name, cudarc for the other one: one file, so that both get the same driver.
+    if symlink("libcuda.so", folder.join("libcuda.so.1")).is_err() {
+        assert!(folder.join("libcuda.so.1").exists(), "the link can be made");
+    }
+    write(&folder.join("libcupti.so.13"), &cupti);
+    // Only looked for and opened: everything is in the other one.
+    write(&folder.join("libnvperf_host.so"), &cupti);
+    folder
+});
+
+/// The shared objects of packages of the repository, in their order.
+fn built<const N: usize>(packages: [&str; N]) -> [PathBuf; N] {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .arg("build")
+        .args(packages.iter().flat_map(|package| ["--package", package]))
+        .args(["--message-format", "json-render-diagnostics", "--quiet", "--target-dir"])
+        .arg(target_folder())
+        .current_dir(repository_folder())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo can be started");
+    assert!(output.status.success(), "the fakes can be built");
+    let messages = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
+    let messages: Vec<Value> =
+        messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    packages.map(|package| {
+        let of = |message: &&Value| {
+            message["reason"] == "compiler-artifact"
+                && message["package_id"].as_str().is_some_and(|id| id.contains(package))
+                && message["target"]["kind"][0] == "cdylib"
+        };
+        let artifact = messages.iter().find(of).expect("cargo tells of every package");
+        let file = artifact["filenames"][0].as_str().expect("a shared object is a file");
+        PathBuf::from(file)
+    })
+}
+
+/// A machine with a fake GPU, of which only the test that made it knows.
+#[derive(Debug)]
+pub struct FakeGpu {
+    state: tempfile::TempDir,
+}
+
+impl Default for FakeGpu {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FakeGpu {
+    /// A GPU with nothing wrong.
+    ///
+    /// # Panics
+    /// The fakes cannot be built.
+    pub fn new() -> Self {
+        Self { state: tempfile::tempdir().expect("a temporary folder can be made") }
+    }
+
+    /// The folder with `libcuda.so` and `libcupti.so.13`.
+    pub fn libraries() -> &'static Path {
+        &LIBRARIES
+    }
+
+    /// The subcommand with `arguments` on this machine. Every timed launch would empty the cache first, which takes
+    /// time and changes nothing here; an argument of the test's own turns it on again.
+    pub fn tool(&self, workspace: &Workspace, arguments: &[&str]) -> Tool {
+        let cold = arguments.iter().any(|argument| argument.starts_with("--cache-control"));
+        let warm: &[&str] = match arguments.first() {
+            Some(&("run" | "calibrate")) if !cold => &["--cache-control", "none"],
+            _ => &[],
+        };
+        workspace
+            .tool(&[arguments, warm].concat())
+            .env("GPUPROF_BACKEND", "cuda")
+            .env("LD_LIBRARY_PATH", Self::libraries())
+            .env("GPUPROF_CUPTI", Self::libraries())
+            .env("FAKE_CUPTI_STATE", self.state.path())
+    }
+
+    /// What happened to the profiler so far, a line each, without the processes.
+    ///
+    /// # Panics
+    /// The log cannot be read.
+    pub fn log(&self) -> Vec<String> {
+        let path = self.state.path().join("log");
+        let text = if path.exists() {
+            fs::read_to_string(path).expect("it is text")
+        } else {
+            String::new()
+        };
+        let line = |line: &str| line.split_once(' ').map_or("", |(_, what)| what).to_owned();
+        text.lines().map(line).collect()
+    }
+
+    /// The lines of [`Self::log`] that begin with `beginning`.
+    pub fn logged(&self, beginning: &str) -> Vec<String> {
+        self.log().into_iter().filter(|line| line.starts_with(beginning)).collect()
+    }
+
+    /// The processes of this machine that still run, whoever their parent is.
+    ///
+    /// # Panics
+    /// `/proc` cannot be read.
+    pub fn survivors(&self) -> Vec<u32> {
+        let mark = self.state.path().display().to_string();
+        let ours = |id: &u32| {
+            // Somebody else's, or one that is gone, cannot be read.
+            let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry.ends_with(mark.as_bytes()))
+        };
+        let entries = fs::read_dir("/proc").expect("/proc can be read");
+        let id =
+            |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+        entries.filter_map(id).filter(ours).collect()
+    }
+
+    /// Forgets what was logged.
+    ///
+    /// # Panics
+    /// The log cannot be removed.
+    pub fn forget(&self) {
+        let path = self.state.path().join("log");
+        if path.exists() {
+            fs::remove_file(path).expect("the log can be removed");
+        }
+    }
+
+    /// Waits until a line of the log begins with `beginning`.
+    ///
+    /// # Panics
+    /// It does not happen within a minute.
+    pub fn wait_for(&self, beginning: &str) {
+        let start = Instant::now();
+        while self.logged(beginning).is_empty() {
+            assert!(start.elapsed() < PATIENCE, "no `{beginning}` in {:#?}", self.log());
+            sleep(Duration::from_millis(5));
+        }
+    }
+}

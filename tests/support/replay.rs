@@ -1,0 +1,66 @@
+//! What the tests of replay share: four counters in a pass each, the command line that asks for them, and what came of it.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::{Outcome, Workspace};
+
+/// Four counters, each with a pass of its own: the last is one that CUPTI collects by patching.
+pub const METRICS: [&str; 4] = [
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "smsp__warps_launched.sum",
+    "smsp__sass_data_bytes_mem_global_op_ld.sum",
+];
+
+/// Arguments with which every test runs, once each: the ways in which processes are isolated.
+pub const ISOLATIONS: [&[&str]; 1] = [&[]];
+
+/// What every run here has in common: JSON, one timed process, the four counters.
+pub fn arguments<'a>(selection: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    static JOINED: LazyLock<String> = LazyLock::new(|| METRICS.join(","));
+    let common = ["--message-format", "json", "--repeat", "1", "--no-config", "--metrics", &JOINED];
+    [&["run", "--package"], selection, &common, more].concat()
+}
+
+/// The fixtures.
+pub fn workshop() -> Workspace {
+    Workspace::fixture("workshop")
+}
+
+/// How the configurations of a run ended: status and reason by the value of `block`.
+fn statuses(outcome: &Outcome) -> BTreeMap<String, (String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let of = |event: &Value| {
+        let key = text(&event["configuration"]);
+        let block = key.split(',').find_map(|part| part.strip_prefix("block=")).unwrap_or(&key);
+        (block.to_owned(), (text(&event["status"]), text(&event["status_reason"])))
+    };
+    outcome.events_of("configuration-finished").iter().map(of).collect()
+}
+
+/// What became of the configurations with blocks of 64 and of 128 threads: status and reason.
+///
+/// # Panics
+/// One of them is missing.
+pub fn of_both(outcome: &Outcome) -> [(String, String); 2] {
+    let all = statuses(outcome);
+    ["64", "128"].map(|block| all.get(block).cloned().unwrap_or_else(|| panic!("{outcome:#?}")))
+}
+
+/// What became of one with which nothing was wrong.
+pub fn finished() -> (String, String) {
+    ("finished".to_owned(), String::new())
+}
+
+/// The values of [`METRICS`] by configuration; what has none is NaN.
+pub fn values(outcome: &Outcome) -> BTreeMap<String, Vec<f64>> {
+    let of = |event: &Value| {
+        let key = event["configuration"].as_str().unwrap_or_default().to_owned();
+        let value = |name: &&str| event["metrics"][*name]["value"].as_f64().unwrap_or(f64::NAN);
+        (key, METRICS.iter().map(value).collect())
+    };
+    outcome.events_of("configuration-finished").iter().map(of).collect()
+}
