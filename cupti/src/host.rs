@@ -9,6 +9,7 @@
 mod catalogue;
 mod config;
 mod counter_data;
+mod groups;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use cudarc::cupti::sys;
 pub use catalogue::{MetricKind, MetricProblem, Properties};
 pub use config::ConfigProblem;
 pub use counter_data::EvaluateError;
+pub use groups::Group;
 
 use crate::abi::{Call, Functions};
 use crate::image::Kind;

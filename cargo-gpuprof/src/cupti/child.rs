@@ -98,8 +98,8 @@ fn cost(host: &Host, names: &[String]) -> Cost {
     let passes = |names: &[&str]| match names {
         [] => Ok(0),
         names => {
-            let image = host.config_image(names).map_err(text)?;
-            host.passes(&image).map_err(text)
+            let groups = host.groups(names).map_err(text)?;
+            Ok(groups.iter().map(|group| group.passes).sum())
         }
     };
     let mut cost = Cost::default();

@@ -2,6 +2,7 @@
 
 use cudarc::cupti::sys;
 
+use super::groups::partition;
 use super::{Host, HostApi, MetricProblem, Names, Object};
 use crate::abi::Call;
 use crate::image::Kind;
@@ -105,23 +106,9 @@ impl Host {
         if !refused.is_empty() {
             return ConfigProblem::NotCollectable { names: refused, chip: self.chip().into() };
         }
-        ConfigProblem::CannotCombine { groups: self.groups(&names) }
-    }
-
-    /// Puts each metric into the first group that takes it.
-    fn groups(&self, names: &[&str]) -> Vec<Vec<String>> {
-        let mut groups: Vec<Vec<String>> = Vec::new();
-        for name in names {
-            let fits = |group: &&mut Vec<String>| {
-                let with: Vec<&str> = group.iter().map(String::as_str).chain([*name]).collect();
-                self.build(&with).is_ok()
-            };
-            match groups.iter_mut().find(fits) {
-                Some(group) => group.push((*name).into()),
-                None => groups.push(vec![(*name).into()]),
-            }
-        }
-        groups
+        let groups = partition(&names, |group| self.build(group).is_ok());
+        let owned = |group: Vec<&str>| group.into_iter().map(str::to_owned).collect();
+        ConfigProblem::CannotCombine { groups: groups.into_iter().map(owned).collect() }
     }
 }
 
