@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agenda;
 pub mod archive;
 pub mod build;
 pub mod cli;

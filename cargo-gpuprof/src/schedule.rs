@@ -5,6 +5,7 @@
 //! every configuration alike, and the random order inside a round keeps it from picking the winner. The
 //! order follows from a fixed seed, so that a run that is resumed goes on in the same one.
 
+use crate::cli::Isolate;
 use crate::config::Interleave;
 
 /// The seed of the order, kept in the run's provenance.
@@ -46,11 +47,54 @@ pub fn schedule(counts: &[usize], repeats: u32, order: Interleave) -> Vec<Step> 
     }
 }
 
+/// The timed passes that one process makes: one repetition of one or more configurations of a series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// The position of the series.
+    pub series: usize,
+    /// Which repetition it is, from 0.
+    pub repeat: u32,
+    /// The positions of the configurations, in order.
+    pub configurations: Vec<usize>,
+}
+
+/// Every pass of series with these `counts` of configurations, by process.
+pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isolate) -> Vec<Batch> {
+    match isolate {
+        Isolate::Configuration => {
+            let batch = |Step { series, configuration, repeat }| Batch {
+                series,
+                repeat,
+                configurations: vec![configuration],
+            };
+            schedule(counts, repeats, order).into_iter().map(batch).collect()
+        }
+        Isolate::Kernel => {
+            let mut random = SplitMix(SEED);
+            let mut batch = |Step { series, repeat, .. }| {
+                let mut configurations: Vec<usize> = (0..counts[series]).collect();
+                if order == Interleave::Rounds {
+                    shuffle(&mut configurations, &mut random);
+                }
+                Batch { series, repeat, configurations }
+            };
+            // A series without configurations has no process.
+            let one: Vec<usize> = counts.iter().map(|&count| count.min(1)).collect();
+            schedule(&one, repeats, order).into_iter().map(&mut batch).collect()
+        }
+    }
+}
+
 /// What the provenance says of the order.
-pub fn described(order: Interleave) -> Option<String> {
-    match order {
+pub fn described(order: Interleave, isolate: Isolate) -> Option<String> {
+    let order = match order {
         Interleave::Rounds => Some(format!("rounds, seed {SEED}")),
         Interleave::None => None,
+    };
+    match (order, isolate) {
+        (order, Isolate::Configuration) => order,
+        (None, Isolate::Kernel) => Some("one process a kernel".to_owned()),
+        (Some(order), Isolate::Kernel) => Some(format!("{order}, one process a kernel")),
     }
 }
 
@@ -124,6 +168,27 @@ mod tests {
             prop_assert!(rounds.windows(2).all(|pair| pair[0].repeat <= pair[1].repeat));
             prop_assert_eq!(rounds, schedule(&counts, repeats, Interleave::Rounds));
         }
+    }
+
+    #[test]
+    fn a_process_of_a_kernel_times_all_its_configurations_in_an_order_of_its_own() {
+        let batches = batches(&[12, 0, 1], 3, Interleave::Rounds, Isolate::Kernel);
+        assert_eq!(batches.len(), 6);
+        for batch in &batches {
+            let mut all = batch.configurations.clone();
+            all.sort_unstable();
+            assert_eq!(all, (0..[12, 0, 1][batch.series]).collect::<Vec<_>>());
+        }
+        let of_first: Vec<_> = batches.iter().filter(|b| b.series == 0).collect();
+        assert_eq!(of_first.iter().map(|b| b.repeat).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_ne!(of_first[0].configurations, of_first[1].configurations);
+    }
+
+    #[test]
+    fn a_process_of_a_configuration_times_one() {
+        let batches = batches(&[2], 1, Interleave::None, Isolate::Configuration);
+        let told: Vec<_> = batches.iter().map(|b| b.configurations.clone()).collect();
+        assert_eq!(told, [[0], [1]]);
     }
 
     #[test]

@@ -102,6 +102,29 @@ codes! {
     999 "CUPTI_ERROR_UNKNOWN" Unknown
 }
 
+impl Code {
+    /// Whether it says that this machine does not give counters, at present or at all, whatever is asked for.
+    #[must_use]
+    pub const fn is_denial(self) -> bool {
+        matches!(
+            self,
+            Self::HardwareBusy
+                | Self::NotSupported
+                | Self::InsufficientPrivileges
+                | Self::VirtualizedDeviceNotSupported
+                | Self::VirtualizedDeviceInsufficientPrivileges
+                | Self::OldProfilerApiInitialized
+                | Self::LegacyProfilerNotSupported
+                | Self::MultipleSubscribersNotSupported
+                | Self::ConfidentialComputingNotSupported
+                | Self::CmpDeviceNotSupported
+                | Self::MigDeviceNotSupported
+                | Self::SliDeviceNotSupported
+                | Self::WslDeviceNotSupported
+        )
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name(), self.number())

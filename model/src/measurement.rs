@@ -35,7 +35,7 @@ impl fmt::Display for Source {
 }
 
 /// One kernel launch, as far as the replay discipline compares it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchRecord {
     /// The kernel's name in its module.
@@ -223,6 +223,11 @@ pub enum PassOutcome {
     /// It ran and went wrong.
     Failed {
         /// What went wrong, in full.
+        reason: String,
+    },
+    /// This machine does not give the counters that the pass was to collect, at present or at all.
+    Denied {
+        /// Cause, check and remedy.
         reason: String,
     },
 }

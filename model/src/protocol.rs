@@ -15,7 +15,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
@@ -40,6 +40,10 @@ pub struct Request {
     pub header: Header,
     /// Where to write the reply.
     pub reply_path: PathBuf,
+    /// The file whose existence says that the device is this process's. Until then it may open its
+    /// context and load its modules, and nothing may run on the device. None: it is free.
+    #[serde(default)]
+    pub turn: Option<PathBuf>,
     /// What to do.
     pub body: RequestBody,
 }
@@ -54,10 +58,8 @@ pub enum RequestBody {
     Probe,
     /// Say whether these counters can be collected here, and prepare it.
     PlanCounters(CounterPlanRequest),
-    /// Run one configuration once.
-    Measure(Box<MeasureRequest>),
-    /// Run several configurations once each, one after the other in this process.
-    MeasureEach(Vec<MeasureRequest>),
+    /// Run these configurations once each, one after the other in this process.
+    Measure(Vec<MeasureRequest>),
 }
 
 /// Which counters are wanted, and where what is prepared for them goes.
@@ -67,8 +69,19 @@ pub struct CounterPlanRequest {
     pub cupti: Option<PathBuf>,
     /// PerfWorks names.
     pub metrics: Vec<String>,
-    /// Where the config image is written.
+    /// Where the config images are written: one each group, called by its position.
+    pub config_folder: PathBuf,
+}
+
+/// Counters that CUPTI collects together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterGroup {
+    /// PerfWorks names.
+    pub metrics: Vec<String>,
+    /// The config image.
     pub config_image: PathBuf,
+    /// Passes that they need.
+    pub passes: u32,
 }
 
 /// What collecting the counters will take.
@@ -80,8 +93,8 @@ pub struct CounterPlan {
     pub cupti_version: String,
     /// The chip, as CUPTI calls it.
     pub chip: String,
-    /// Passes a configuration needs.
-    pub passes: u32,
+    /// The counters, as they are collected together.
+    pub groups: Vec<CounterGroup>,
 }
 
 /// Why counters cannot be collected.
@@ -121,10 +134,10 @@ pub struct CounterRequest {
     pub replay: Replay,
     /// Which pass this process collects, from 0; with [`Replay::Application`] only.
     pub pass: u32,
-    /// The counter data image that the passes before this one filled.
+    /// The counter data image that the passes before this one filled; none for the first.
+    pub image_before: Option<PathBuf>,
+    /// Where the counter data image goes, if a pass is still to come.
     pub image: PathBuf,
-    /// The file whose existence says that the pass before this one has ended: profiling waits for it.
-    pub after: Option<PathBuf>,
 }
 
 /// One configuration and one pass.
@@ -204,10 +217,9 @@ pub enum ReplyBody {
     Probed(DriverProbe),
     /// What collecting counters will take, or why they cannot be had.
     CountersPlanned(Result<CounterPlan, CounterProblem>),
-    /// What the pass found.
-    Measured(PassOutcome),
-    /// What the pass found for each configuration, in the order asked.
-    MeasuredEach(Vec<PassOutcome>),
+    /// What the pass found for each configuration, in the order asked; none for those behind one that
+    /// failed, since what is wrong with a context is wrong with all that follows.
+    Measured(Vec<PassOutcome>),
 }
 
 /// One registered series.

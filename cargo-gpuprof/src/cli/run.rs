@@ -46,6 +46,19 @@ pub enum ReplayMode {
     None,
 }
 
+/// What a process is shared by.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolate {
+    /// Every configuration has processes of its own.
+    #[default]
+    Configuration,
+    /// All configurations of a kernel run in each of its processes; one that fails is run again alone.
+    Kernel,
+}
+
 /// A set of sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -179,6 +192,12 @@ pub struct RunOptions {
     /// How the hardware counters of a GPU are collected
     #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Run")]
     pub replay_mode: ReplayMode,
+    /// What has processes of its own
+    #[arg(long, value_enum, default_value_t, value_name = "UNIT", help_heading = "Run")]
+    pub isolate: Isolate,
+    /// Processes that open their contexts while another one measures; 0 where the memory does not allow it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
+    pub ahead: u8,
     /// CUPTI's library or its folder, instead of looking for it
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", help_heading = "Run")]
     pub cupti_path: Option<Utf8PathBuf>,

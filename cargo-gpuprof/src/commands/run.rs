@@ -161,7 +161,7 @@ pub fn profile(
         counters::plan(&checked, &view, options, chip, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
-        let text = dry_run::text(&checked, repeat, emulated, &setup);
+        let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
         out.write_all(text.as_bytes())
             .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
         return Ok((ExitCode::Success, None));
@@ -180,6 +180,8 @@ pub fn profile(
         modules: &kernels.modules,
         emulated,
         repeat,
+        // The emulated device is the processor: what runs beside it would only take it turns.
+        ahead: if emulated { 0 } else { options.ahead.into() },
         verify: !options.no_verify,
         sampling: Sampling {
             cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
@@ -197,8 +199,8 @@ pub fn profile(
         series: Vec::new(),
         comparison: None,
     };
-    run.provenance.order = schedule::described(order);
-    let counters = execution.counters.iter().flat_map(|c| c.metrics.clone()).collect();
+    run.provenance.order = schedule::described(order, options.isolate);
+    let counters = execution.counters.iter().flat_map(|c| c.metrics()).cloned().collect();
     let made = made::of(&run, &checked, &source, (device, repeat, counters));
     let (journal, replayed) = match &options.gate.resume {
         None => (Journal::begin(&folder.path, &made)?, Replayed::default()),
@@ -217,9 +219,11 @@ pub fn profile(
         setup: &setup,
         against: against.as_ref(),
         order,
+        isolate: options.isolate,
         journal,
         replayed,
         discipline: counters::discipline(options),
+        denied: None,
     };
     let swept = sweep.run(&checked, &mut run, out);
     run.comparison = against.as_ref().map(|against| against.comparison(&run));

@@ -1,21 +1,16 @@
-//! Counter passes: hardware counters by replay, merged into the results of pass 0.
+//! Hardware counters: the steps of their collection, and what one configuration has of them so far.
 //!
-//! Comes in: the plan of a run's counters and the passes that took time. Goes out: the same passes with
-//! a value, or a reason, for every planned counter. With application replay every pass is a process;
-//! the next one opens its context and prepares its inputs while the present one collects, and waits
-//! for the device's turn before it touches the profiler. Every pass must have launched the same.
+//! Comes in: the plan of a run's counters, and what each counter pass found. Goes out: a value, or a
+//! reason, for every planned counter. Every pass must have launched what pass 0 launched.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
-use gpuprof_model::protocol::{CounterRequest, MeasureRequest, Replay, RequestBody};
-use gpuprof_model::run::Status;
-use gpuprof_model::{Configuration, SeriesId};
+use gpuprof_model::protocol::{CounterGroup, Replay};
+use serde::{Deserialize, Serialize};
 
-use super::pass::judge;
-use super::{Execution, Running};
-use crate::build::host::Harness;
 use crate::compare::replay::{self, Discipline, Divergence};
-use crate::error::Result;
 
 /// The counters of a run, planned before anything runs.
 #[derive(Debug, Clone)]
@@ -24,126 +19,181 @@ pub struct Counters {
     pub cupti: Utf8PathBuf,
     /// The chip, as CUPTI calls it.
     pub chip: String,
-    /// PerfWorks names.
-    pub metrics: Vec<String>,
-    /// The config image.
-    pub config_image: Utf8PathBuf,
+    /// What is collected together; one group but where CUPTI refuses to combine counters.
+    pub groups: Vec<CounterGroup>,
     /// How passes are replayed.
     pub replay: Replay,
-    /// Passes a configuration needs.
-    pub passes: u32,
     /// How far the launches of passes may differ.
     pub discipline: Discipline,
 }
 
+/// What a configuration has of its counters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Collected {
+    /// Steps that are done.
+    pub steps: usize,
+    /// The values of the groups that are complete.
+    pub hardware: BTreeMap<String, HardwareValue>,
+    /// Why the range as a whole has no counters, where `--app-replay-mode relaxed` left it out.
+    pub left_out: Option<String>,
+}
+
 impl Counters {
-    /// Processes a configuration needs for its counters.
-    pub fn processes(&self) -> u32 {
+    /// Passes that the counters of one configuration need.
+    pub fn passes(&self) -> u32 {
+        self.groups.iter().map(|group| group.passes).sum()
+    }
+
+    /// Every counter.
+    pub fn metrics(&self) -> impl Iterator<Item = &String> {
+        self.groups.iter().flat_map(|group| &group.metrics)
+    }
+
+    /// Processes, one after the other, that collect the counters of a configuration.
+    pub fn steps(&self) -> usize {
+        self.groups.iter().map(|group| self.of_group(group)).sum()
+    }
+
+    /// The group and the pass in it that a step collects.
+    pub fn step(&self, step: usize) -> Option<(&CounterGroup, u32)> {
+        let mut left = step;
+        for group in &self.groups {
+            let steps = self.of_group(group);
+            if left < steps {
+                return Some((group, u32::try_from(left).unwrap_or(u32::MAX)));
+            }
+            left -= steps;
+        }
+        None
+    }
+
+    /// What a configuration has where the machine does not give counters, for this reason.
+    pub fn denied(&self, reason: &str) -> Collected {
+        let none = |name: &String| (name.clone(), HardwareValue::Unavailable(reason.to_owned()));
+        Collected {
+            steps: self.steps(),
+            hardware: self.metrics().map(none).collect(),
+            left_out: None,
+        }
+    }
+
+    fn of_group(&self, group: &CounterGroup) -> usize {
         match self.replay {
-            Replay::Application => self.passes,
+            Replay::Application => group.passes as usize,
             Replay::Range | Replay::Kernel => 1,
         }
     }
 
-    /// Collects the counters of one configuration into `results`.
+    /// Adds what a step found to what a configuration has; `timed` is its pass 0.
     ///
     /// # Errors
-    /// Requests that cannot be written or processes that cannot be started at all. The inner error is
-    /// what a pass that went wrong, or launched something else, makes of the configuration.
-    pub(super) fn collect(
+    /// A launch that differs, or fewer passes than planned: what makes the configuration fail.
+    pub fn add(
         &self,
-        execution: &Execution<'_>,
-        name: &str,
-        harness: &Harness,
-        series: &SeriesId,
-        configuration: &Configuration,
-        results: &mut [PassResult],
-    ) -> Result<Result<(), Status>> {
-        let file = |pass: u32| format!("{name}-pass-{}", pass + 1);
-        let image = execution.process.folder.join(format!("{name}.image"));
-        let start = |pass: u32| -> Result<Running> {
-            let before =
-                pass.checked_sub(1).map(|before| execution.process.reply_path(&file(before)));
-            let request = MeasureRequest {
-                kernel: series.kernel.clone(),
-                configuration: configuration.clone(),
-                modules: execution.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect(),
-                emulated: false,
-                repeat: 0,
-                verify: false,
-                sampling: execution.sampling.clone(),
-                counters: Some(self.request(pass, &image, before)),
-            };
-            execution.process.start(&file(pass), harness, RequestBody::Measure(Box::new(request)))
-        };
-        let mut next = Some(start(0)?);
-        let mut dropped = None;
-        for pass in 0..self.processes() {
-            let Some(running) = next.take() else { break };
-            if pass + 1 < self.processes() {
-                next = Some(start(pass + 1)?);
-            }
-            let result = match judge(running.wait(), harness) {
-                Ok(result) => result,
-                Err(status) => return Ok(Err(status)),
-            };
-            match self.check(pass, &result, results) {
-                Err(status) => return Ok(Err(status)),
-                Ok(None) => {}
-                Ok(Some(divergence)) => dropped = Some((pass, divergence)),
-            }
-            results.iter_mut().for_each(|r| r.hardware.clone_from(&result.hardware));
-        }
-        if let Some((pass, Divergence { what, first, other, .. })) = dropped {
-            let reason = format!(
-                "the launches of counter pass {} do not match ({what} is {first} in pass 0 and {other} there), \
-                 and --app-replay-mode relaxed leaves such a range out",
-                pass + 1
-            );
-            let none = |name: &String| (name.clone(), HardwareValue::Unavailable(reason.clone()));
-            results.iter_mut().for_each(|r| r.hardware = self.metrics.iter().map(none).collect());
-        }
-        // The image served its purpose; values and requests stay.
-        let _ = std::fs::remove_file(&image);
-        Ok(Ok(()))
-    }
-
-    fn request(&self, pass: u32, image: &Utf8Path, after: Option<Utf8PathBuf>) -> CounterRequest {
-        CounterRequest {
-            cupti: self.cupti.clone().into(),
-            chip: self.chip.clone(),
-            metrics: self.metrics.clone(),
-            config_image: self.config_image.clone().into(),
-            replay: self.replay,
-            pass,
-            image: image.into(),
-            after: after.map(Into::into),
-        }
-    }
-
-    /// What is wrong with a counter pass: a launch that differs, or fewer passes than planned. A launch
-    /// that differs and may is given back.
-    fn check(
-        &self,
-        pass: u32,
-        result: &PassResult,
-        results: &[PassResult],
-    ) -> Result<Option<Divergence>, Status> {
-        let compared = results.first().map(|r| replay::same_program(r, result, self.discipline));
-        let dropped = match compared {
+        step: usize,
+        timed: Option<&PassResult>,
+        found: PassResult,
+        to: &mut Collected,
+    ) -> Result<(), String> {
+        let dropped = match timed.map(|t| replay::same_program(t, &found, self.discipline)) {
             None => None,
             Some(Ok(dropped)) => dropped,
-            Some(Err(divergence)) => {
-                let reason = format!("counter pass {}: {divergence}", pass + 1);
-                return Err(Status::Failed { reason });
-            }
+            Some(Err(divergence)) => return Err(format!("counter pass {}: {divergence}", step + 1)),
         };
-        let complete = result.counter_pass.as_ref().is_some_and(|c| c.complete);
-        let last = pass + 1 == self.processes();
-        if last && !complete {
-            let reason = format!("{} passes were planned, and CUPTI wants more", self.processes());
-            return Err(Status::Failed { reason });
+        if let Some(Divergence { what, first, other, .. }) = dropped {
+            to.left_out = Some(format!(
+                "the launches of counter pass {} do not match ({what} is {first} in pass 0 and {other} there), \
+                 and --app-replay-mode relaxed leaves such a range out",
+                step + 1
+            ));
         }
-        Ok(dropped)
+        let complete = found.counter_pass.as_ref().is_some_and(|pass| pass.complete);
+        let last_of_group = self.step(step + 1).is_none_or(|(_, pass)| pass == 0);
+        if last_of_group && !complete {
+            return Err(format!("{} passes were planned, and CUPTI wants more", self.passes()));
+        }
+        to.hardware.extend(found.hardware);
+        to.steps = step + 1;
+        if let Some(reason) = &to.left_out
+            && to.steps == self.steps()
+        {
+            *to = Collected { left_out: to.left_out.clone(), ..self.denied(reason) };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpuprof_model::measurement::{CounterPass, LaunchRecord};
+
+    fn counters(replay: Replay) -> Counters {
+        let group = |name: &str, passes| CounterGroup {
+            metrics: vec![name.to_owned()],
+            config_image: name.into(),
+            passes,
+        };
+        Counters {
+            cupti: "cupti".into(),
+            chip: "gh100".into(),
+            groups: vec![group("a", 2), group("b", 1)],
+            replay,
+            discipline: Discipline::default(),
+        }
+    }
+
+    fn found(complete: bool, values: &[(&str, f64)], blocks: u32) -> PassResult {
+        let launch = LaunchRecord {
+            kernel: "k".into(),
+            grid: [blocks, 1, 1],
+            block: [32, 1, 1],
+            ..LaunchRecord::default()
+        };
+        let value = |&(name, value): &(&str, f64)| (name.to_owned(), HardwareValue::Value(value));
+        PassResult {
+            launches: vec![launch],
+            hardware: values.iter().map(value).collect(),
+            counter_pass: Some(CounterPass { complete, steps_ms: Vec::new() }),
+            ..PassResult::default()
+        }
+    }
+
+    #[test]
+    fn steps_go_through_the_groups() {
+        let application = counters(Replay::Application);
+        let steps: Vec<_> =
+            (0..4).map(|s| application.step(s).map(|(g, pass)| (&*g.metrics[0], pass))).collect();
+        assert_eq!(steps, [Some(("a", 0)), Some(("a", 1)), Some(("b", 0)), None]);
+        assert_eq!((application.steps(), application.passes()), (3, 3));
+        let kernel = counters(Replay::Kernel);
+        assert_eq!((kernel.steps(), kernel.step(1).map(|(g, p)| (g.metrics[0].as_str(), p))), (2, Some(("b", 0))));
+    }
+
+    #[test]
+    fn values_of_all_groups_come_together() {
+        let counters = counters(Replay::Application);
+        let timed = found(true, &[], 4);
+        let mut collected = Collected::default();
+        counters.add(0, Some(&timed), found(false, &[], 4), &mut collected).unwrap();
+        counters.add(1, Some(&timed), found(true, &[("a", 1.0)], 4), &mut collected).unwrap();
+        counters.add(2, Some(&timed), found(true, &[("b", 2.0)], 4), &mut collected).unwrap();
+        assert_eq!(collected.hardware, found(true, &[("a", 1.0), ("b", 2.0)], 4).hardware);
+    }
+
+    #[test]
+    fn a_group_that_is_not_complete_after_its_passes_is_an_error() {
+        let counters = counters(Replay::Application);
+        let error = counters.add(1, None, found(false, &[], 4), &mut Collected::default());
+        assert_eq!(error.unwrap_err(), "3 passes were planned, and CUPTI wants more");
+    }
+
+    #[test]
+    fn a_launch_that_differs_names_the_pass_and_both_sides() {
+        let counters = counters(Replay::Application);
+        let error =
+            counters.add(1, Some(&found(true, &[], 4)), found(true, &[], 5), &mut Collected::default());
+        let text = error.unwrap_err();
+        assert!(text.starts_with("counter pass 2: replay diverged: launch 1 is "), "{text}");
     }
 }

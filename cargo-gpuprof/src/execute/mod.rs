@@ -1,11 +1,42 @@
 //! Execution: the only code that starts profiled processes.
+//!
+//! A [`Job`] is what one process does; the [`Pipeline`] runs jobs one after the other on the device, and
+//! prepares the next while the present one measures.
 
 mod counters;
 mod interrupt;
-mod pass;
+mod job;
+mod pipeline;
 mod process;
 
-pub use counters::Counters;
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use gpuprof_model::protocol::Sampling;
+
+pub use counters::{Collected, Counters};
 pub use interrupt::Interrupt;
-pub use pass::Execution;
-pub use process::{Ended, HarnessProcess, Running, Stderr};
+pub use job::{Job, Pass, outcomes};
+pub use pipeline::{Event, Pipeline};
+pub use process::{Asked, Ended, HarnessProcess, Running, Stderr};
+
+/// What the passes of a run have in common.
+#[derive(Debug)]
+pub struct Execution<'a> {
+    /// How processes run.
+    pub process: HarnessProcess<'a>,
+    /// PTX by package.
+    pub modules: &'a BTreeMap<String, Utf8PathBuf>,
+    /// Whether the emulated driver must answer.
+    pub emulated: bool,
+    /// Processes that time each configuration.
+    pub repeat: u32,
+    /// Processes that prepare while another one measures.
+    pub ahead: usize,
+    /// Whether outputs are compared with the host's reference.
+    pub verify: bool,
+    /// How samples are taken.
+    pub sampling: Sampling,
+    /// The hardware counters to collect.
+    pub counters: Option<Counters>,
+}

@@ -24,6 +24,10 @@ use crate::error::{Failure, Result};
 /// How often an interrupt is looked for while a process runs.
 const TICK: Duration = Duration::from_millis(20);
 
+/// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening one.
+/// Only what launches on several streams at once would see it.
+const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+
 /// How much of a process' stderr is told.
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 12;
@@ -39,6 +43,26 @@ pub struct HarnessProcess<'a> {
     pub timeout: Duration,
     /// What may end it early.
     pub interrupt: &'a Interrupt,
+}
+
+/// What a process is asked for, beside the question itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What its files are called.
+    pub name: &'a str,
+    /// The executable.
+    pub harness: &'a Harness,
+    /// The file that hands it the device; none where it has it.
+    pub turn: Option<&'a Utf8Path>,
+    /// Whether nothing in it launches on several streams at once.
+    pub single_stream: bool,
+}
+
+/// How a process exited.
+#[derive(Debug)]
+pub(super) enum How {
+    Well,
+    Badly(String),
 }
 
 /// How a process ended.
@@ -93,7 +117,7 @@ impl Stderr {
 }
 
 impl HarnessProcess<'_> {
-    /// Asks a harness something that has no name of its own.
+    /// Asks a harness something, and waits.
     ///
     /// # Errors
     /// The request cannot be written or the process not started.
@@ -101,40 +125,37 @@ impl HarnessProcess<'_> {
         let kind = match body {
             RequestBody::Describe => "describe",
             RequestBody::Probe => "probe",
-            RequestBody::Measure(_) | RequestBody::MeasureEach(_) => "measure",
+            RequestBody::Measure(_) => "measure",
             RequestBody::PlanCounters(_) => "counters",
         };
-        self.ask_as(&format!("{kind}-{}-{}", harness.package, harness.target), harness, body)
-    }
-
-    /// Asks a harness; files of the request are called `name`.
-    ///
-    /// # Errors
-    /// The request cannot be written or the process not started.
-    pub fn ask_as(&self, name: &str, harness: &Harness, body: RequestBody) -> Result<Ended> {
-        Ok(self.start(name, harness, body)?.wait())
-    }
-
-    /// The path of the reply to the request called `name`.
-    pub fn reply_path(&self, name: &str) -> Utf8PathBuf {
-        self.folder.join(format!("{name}.reply.json"))
+        let name = format!("{kind}-{}-{}", harness.package, harness.target);
+        let asked = Asked { name: &name, harness, turn: None, single_stream: true };
+        Ok(self.start(&asked, body)?.wait(self.timeout, self.interrupt))
     }
 
     /// Starts asking a harness; the process runs while the caller does something else.
     ///
     /// # Errors
     /// The request cannot be written or the process not started.
-    pub fn start(&self, name: &str, harness: &Harness, body: RequestBody) -> Result<Running> {
+    pub fn start(&self, asked: &Asked<'_>, body: RequestBody) -> Result<Running> {
+        let Asked { name, harness, .. } = *asked;
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
         let (request_path, reply_path, stderr_path) =
             (file("request.json"), file("reply.json"), file("stderr"));
         let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
-        let request = Request { header, reply_path: reply_path.clone().into_std_path_buf(), body };
+        let request = Request {
+            header,
+            reply_path: reply_path.clone().into_std_path_buf(),
+            turn: asked.turn.map(Into::into),
+            body,
+        };
         let bytes = serde_json::to_vec(&request).expect("requests are plain data");
         let written = |path: &Utf8PathBuf, result: io::Result<()>| {
             result.map_err(|e| Failure::output(path.as_std_path(), &e))
         };
         written(&request_path, fs::write(&request_path, bytes))?;
+        // That of a run that was killed and is resumed is not the answer to this request.
+        let _ = fs::remove_file(&reply_path);
         let create = |path: &Utf8PathBuf| {
             File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
         };
@@ -151,6 +172,9 @@ impl HarnessProcess<'_> {
             .stdout(create(&file("stdout"))?)
             .stderr(create(&stderr_path)?)
             .process_group(0);
+        if asked.single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
+            command.env(CONNECTIONS_ENV, "1");
+        }
         let child = command.spawn().map_err(|e| {
             Failure::new(
                 gpuprof_model::ExitCode::DiscoveryFailed,
@@ -166,9 +190,7 @@ impl HarnessProcess<'_> {
         Ok(Running {
             group,
             status,
-            started: Instant::now(),
-            timeout: self.timeout,
-            interrupt: self.interrupt.clone(),
+            exited: None,
             reply_path,
             stderr_path,
         })
@@ -195,36 +217,62 @@ impl HarnessProcess<'_> {
 pub struct Running {
     group: Pid,
     status: Receiver<io::Result<ExitStatus>>,
-    started: Instant,
-    timeout: Duration,
-    interrupt: Interrupt,
+    exited: Option<io::Result<ExitStatus>>,
     reply_path: Utf8PathBuf,
     stderr_path: Utf8PathBuf,
 }
 
 impl Running {
     /// Waits for its end, at most as long as it may take.
-    pub fn wait(self) -> Ended {
-        let status = loop {
+    fn wait(mut self, timeout: Duration, interrupt: &Interrupt) -> Ended {
+        let started = Instant::now();
+        while self.exited.is_none() {
             match self.status.recv_timeout(TICK) {
-                Ok(status) => break status,
-                Err(_) if self.interrupt.signal().is_some() => return Ended::Interrupted,
-                Err(_) if self.started.elapsed() >= self.timeout => {
-                    kill(self.group);
-                    let _ = self.status.recv_timeout(Duration::from_secs(5));
-                    let seconds = self.timeout.as_secs();
-                    return Ended::TimedOut { seconds, stderr: Stderr::read(&self.stderr_path) };
-                }
+                Ok(status) => self.exited = Some(status),
+                Err(_) if interrupt.signal().is_some() => return Ended::Interrupted,
+                Err(_) if started.elapsed() >= timeout => return self.timed_out(timeout),
                 Err(_) => {}
             }
-        };
-        match (status, fs::read(&self.reply_path)) {
-            (Ok(status), Ok(bytes)) if status.success() => Ended::Replied(bytes),
-            (status, _) => Ended::Without {
-                how: status.map_or_else(|e| format!("could not be waited for: {e}"), ended_how),
-                stderr: Stderr::read(&self.stderr_path),
-            },
         }
+        match (self.how(), self.reply()) {
+            (Some(How::Well), Some(bytes)) => Ended::Replied(bytes),
+            (Some(How::Badly(how)), _) => self.without(how),
+            _ => self.without("exited without a reply".to_owned()),
+        }
+    }
+
+    /// How it exited, if it has.
+    pub(super) fn how(&mut self) -> Option<How> {
+        if self.exited.is_none() {
+            self.exited = self.status.try_recv().ok();
+        }
+        Some(match self.exited.as_ref()? {
+            Ok(status) if status.success() => How::Well,
+            Ok(status) => How::Badly(ended_how(*status)),
+            Err(e) => How::Badly(format!("could not be waited for: {e}")),
+        })
+    }
+
+    /// Its reply, if it is there. A reply is there whole or not at all.
+    pub(super) fn reply(&self) -> Option<Vec<u8>> {
+        fs::read(&self.reply_path).ok()
+    }
+
+    /// The end of what it wrote to stderr.
+    pub(super) fn stderr(&self) -> Stderr {
+        Stderr::read(&self.stderr_path)
+    }
+
+    /// It ended in this way and gave no reply.
+    pub(super) fn without(&self, how: String) -> Ended {
+        Ended::Without { how, stderr: self.stderr() }
+    }
+
+    /// Kills it, since it has taken `limit`.
+    pub(super) fn timed_out(&mut self, limit: Duration) -> Ended {
+        kill(self.group);
+        self.exited = self.status.recv_timeout(Duration::from_secs(5)).ok();
+        Ended::TimedOut { seconds: limit.as_secs(), stderr: self.stderr() }
     }
 }
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::byte_of;
 use crate::error::{Failure, Result};
+use crate::execute::Collected;
 use crate::schedule::Step;
 
 /// The file's name in a run's folder.
@@ -73,6 +74,7 @@ enum Line {
     Made(Box<Made>),
     Pass { series: usize, configuration: usize, repeat: u32, result: Box<PassResult> },
     Counters { series: usize, configuration: usize, hardware: BTreeMap<String, HardwareValue> },
+    CounterStep { series: usize, configuration: usize, of: usize, collected: Collected },
     Ended { series: usize, configuration: usize, status: Status },
 }
 
@@ -81,6 +83,8 @@ enum Line {
 pub struct Replayed {
     passes: BTreeMap<Step, PassResult>,
     counters: BTreeMap<(usize, usize), BTreeMap<String, HardwareValue>>,
+    /// What is collected so far, and of how many steps.
+    collected: BTreeMap<(usize, usize), (usize, Collected)>,
     ended: BTreeMap<(usize, usize), Status>,
 }
 
@@ -97,6 +101,12 @@ impl Replayed {
         configuration: usize,
     ) -> Option<&BTreeMap<String, HardwareValue>> {
         self.counters.get(&(series, configuration))
+    }
+
+    /// What was collected of a configuration's counters, which take `of` steps, before all of them were.
+    pub fn collected(&self, series: usize, configuration: usize, of: usize) -> Option<&Collected> {
+        let (steps, collected) = self.collected.get(&(series, configuration))?;
+        (*steps == of).then_some(collected)
     }
 
     /// How a configuration ended before, if it did so early.
@@ -175,24 +185,35 @@ impl Journal {
         self.write(&Line::Pass { series, configuration, repeat, result: Box::new(result.clone()) })
     }
 
-    /// Records the counters of a configuration.
+    /// Records what is collected of a configuration's counters, which take `of` steps.
     ///
     /// # Errors
     /// As [`Journal::pass`].
-    pub fn counters(&mut self, step: Step, result: &PassResult) -> Result<()> {
-        let Step { series, configuration, .. } = step;
-        self.write(&Line::Counters { series, configuration, hardware: result.hardware.clone() })
+    pub fn collected(
+        &mut self,
+        (series, configuration): (usize, usize),
+        of: usize,
+        collected: &Collected,
+    ) -> Result<()> {
+        self.write(&if collected.steps == of {
+            Line::Counters { series, configuration, hardware: collected.hardware.clone() }
+        } else {
+            Line::CounterStep { series, configuration, of, collected: collected.clone() }
+        })
     }
 
     /// Records a configuration that ended early. One that was skipped has not ended.
     ///
     /// # Errors
     /// As [`Journal::pass`].
-    pub fn ended(&mut self, step: Step, status: &Status) -> Result<()> {
+    pub fn ended(
+        &mut self,
+        (series, configuration): (usize, usize),
+        status: &Status,
+    ) -> Result<()> {
         if matches!(status, Status::Skipped { .. }) {
             return Ok(());
         }
-        let Step { series, configuration, .. } = step;
         self.write(&Line::Ended { series, configuration, status: status.clone() })
     }
 
@@ -234,6 +255,9 @@ fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, usize)> {
             }
             (Line::Counters { series, configuration, hardware }, true) => {
                 replayed.counters.insert((series, configuration), hardware);
+            }
+            (Line::CounterStep { series, configuration, of, collected }, true) => {
+                replayed.collected.insert((series, configuration), (of, collected));
             }
             (Line::Ended { series, configuration, status }, true) => {
                 replayed.ended.insert((series, configuration), status);
@@ -293,8 +317,8 @@ mod tests {
         let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
         journal.pass(step(0, 0), &result).unwrap();
         journal.pass(step(1, 0), &result).unwrap();
-        journal.ended(step(2, 0), &Status::Failed { reason: "boom".into() }).unwrap();
-        journal.ended(step(3, 0), &Status::Skipped { reason: "interrupt".into() }).unwrap();
+        journal.ended((0, 2), &Status::Failed { reason: "boom".into() }).unwrap();
+        journal.ended((0, 3), &Status::Skipped { reason: "interrupt".into() }).unwrap();
         journal.pass(step(0, 1), &result).unwrap();
         drop(journal);
         let bytes = fs::read(path.join(FILE)).unwrap();
@@ -338,6 +362,25 @@ mod tests {
         assert_eq!(replayed.pass(step(1, 1)), None);
         assert_eq!(replayed.ended(0, 2), Some(&Status::Failed { reason: "boom".into() }));
         assert_eq!(replayed.ended(0, 3), None);
+    }
+
+    #[test]
+    fn counters_are_taken_up_where_they_were_left() {
+        let (_keep, path) = folder();
+        let mut journal = Journal::begin(&path, &made()).unwrap();
+        let value = [("a".to_owned(), HardwareValue::Value(1.0))];
+        let mut collected = Collected { steps: 2, hardware: value.into(), left_out: None };
+        journal.collected((0, 1), 3, &collected).unwrap();
+        drop(journal);
+        let (mut journal, replayed) = Journal::resume(&path, &made()).unwrap();
+        assert_eq!(replayed.collected(0, 1, 3), Some(&collected));
+        assert_eq!(replayed.collected(0, 1, 4), None, "the plan is another one");
+        assert_eq!(replayed.counters(0, 1), None);
+        collected.steps = 3;
+        journal.collected((0, 1), 3, &collected).unwrap();
+        drop(journal);
+        let (_, replayed) = Journal::resume(&path, &made()).unwrap();
+        assert_eq!(replayed.counters(0, 1), Some(&collected.hardware));
     }
 
     #[test]

@@ -12,7 +12,15 @@ use cudarc::driver::sys::CUresult;
 /// other error makes it *failed*.
 pub struct Error {
     reason: String,
-    refused: bool,
+    meaning: Meaning,
+}
+
+/// What an error means for the configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Invalid,
+    Failed,
+    Denied,
 }
 
 /// The result of a series function.
@@ -21,17 +29,27 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// The launch cannot exist on this device.
     pub fn invalid(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), refused: true }
+        Self { reason: reason.into(), meaning: Meaning::Invalid }
     }
 
     /// The pass went wrong.
     pub fn failed(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), refused: false }
+        Self { reason: reason.into(), meaning: Meaning::Failed }
     }
 
     /// Whether the launch was refused, so that the configuration is invalid and not failed.
     pub fn is_refusal(&self) -> bool {
-        self.refused
+        self.meaning == Meaning::Invalid
+    }
+
+    /// This machine does not give the counters.
+    pub(crate) fn denied(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), meaning: Meaning::Denied }
+    }
+
+    /// Whether the counters cannot be had on this machine.
+    pub(crate) fn is_denial(&self) -> bool {
+        self.meaning == Meaning::Denied
     }
 
     /// The driver's error with what was being done.
@@ -65,14 +83,15 @@ impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for Error {
     fn from(error: E) -> Self {
         let error = error.into();
         match error.downcast_ref::<DriverError>() {
-            Some(&driver) => Self {
-                reason: describe(driver),
-                refused: matches!(
+            Some(&driver) => {
+                let refused = matches!(
                     driver.0,
                     CUresult::CUDA_ERROR_INVALID_VALUE
                         | CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-                ),
-            },
+                );
+                let meaning = if refused { Meaning::Invalid } else { Meaning::Failed };
+                Self { reason: describe(driver), meaning }
+            }
             None => Self::failed(error.to_string()),
         }
     }

@@ -19,6 +19,7 @@ use super::registry::{self, Body};
 use super::reply;
 use super::run::Run;
 use super::session::{self, Session};
+use super::turn::Turn;
 
 /// What the harness is called.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +41,7 @@ thread_local! {
 /// What [`crate::main!`] runs.
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     let outcome = match std::env::var_os(REQUEST_ENV) {
-        Some(path) => reply::serve(Path::new(&path), |body| answer(body, target)),
+        Some(path) => reply::serve(Path::new(&path), |body, turn| answer(body, turn, target)),
         None => Options::parse(std::env::args().skip(1))
             .map_err(io::Error::other)
             .and_then(|options| listing::answer(&options, target, &mut io::stdout().lock())),
@@ -54,40 +55,41 @@ pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     }
 }
 
-fn answer(body: RequestBody, target: &HarnessTarget) -> ReplyBody {
+fn answer(body: RequestBody, turn: Turn, target: &HarnessTarget) -> ReplyBody {
     match body {
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
         RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(cupti::plan(&request)),
-        RequestBody::Measure(request) => {
-            let mut outcomes = measure_each(std::slice::from_ref(&*request));
-            ReplyBody::Measured(outcomes.remove(0))
-        }
-        RequestBody::MeasureEach(requests) => ReplyBody::MeasuredEach(measure_each(&requests)),
+        RequestBody::Measure(requests) => ReplyBody::Measured(measure_each(&requests, turn)),
     }
 }
 
-/// One outcome a request. The device is opened once: contexts and profilers cost more than passes do.
-fn measure_each(requests: &[MeasureRequest]) -> Vec<PassOutcome> {
+/// One outcome a request, up to the first that failed. The device is opened once: contexts and profilers
+/// cost more than passes do.
+fn measure_each(requests: &[MeasureRequest], turn: Turn) -> Vec<PassOutcome> {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
         default(panic);
     }));
     let emulated = requests.first().is_some_and(|request| request.emulated);
-    let session = caught(|| Session::open(emulated));
-    let one = |request: &MeasureRequest| match &session {
-        Ok(session) => caught(|| measure(session, request)),
-        Err(error) => Err(Error::failed(error.to_string())),
+    let session = match caught(|| Session::open(emulated, turn)) {
+        Ok(session) => session,
+        Err(error) => return vec![PassOutcome::Failed { reason: error.to_string() }],
     };
-    requests
-        .iter()
-        .map(|request| match one(request) {
+    let mut outcomes = Vec::new();
+    for request in requests {
+        outcomes.push(match caught(|| measure(&session, request)) {
             Ok(result) => PassOutcome::Finished(Box::new(result)),
             Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
+            Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
             Err(error) => PassOutcome::Failed { reason: error.to_string() },
-        })
-        .collect()
+        });
+        if !matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. })) {
+            break;
+        }
+    }
+    outcomes
 }
 
 fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -100,6 +102,9 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
         .into_iter()
         .find(|entry| entry.kernel == request.kernel)
         .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
+    if let Some(counters) = &request.counters {
+        session.profiler(&counters.cupti)?;
+    }
     let mut run = Run::new(session, request);
     match entry.body {
         Body::Kernel { symbol, constants, run: set_up } => {
@@ -107,10 +112,14 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
             let module = session.load_module(request, entry.source_package)?;
             let function = session.function(&module, &symbol, entry.source_package)?;
             let mut kernel = KernelRun::new(run, function, symbol);
+            session.take_turn();
             set_up(&mut kernel)?;
             run = kernel.into_run();
         }
-        Body::Series(function) => function(&mut run).map_err(|error| session.explain(error))?,
+        Body::Series(function) => {
+            session.take_turn();
+            function(&mut run).map_err(|error| session.explain(error))?;
+        }
     }
     run.finish(entry.kernel)
 }

@@ -15,6 +15,7 @@ mod registry;
 mod reply;
 mod run;
 mod session;
+mod turn;
 
 pub use error::{Error, Result};
 pub use extent::{Extent, IntoExtent};

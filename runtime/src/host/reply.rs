@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, RequestBody, VERSION};
 use serde::Deserialize;
 
+use super::turn::Turn;
+
 /// Bytes that tell the runner, without starting the executable, that it is a harness.
 #[used]
 static MARKER: &str = gpuprof_model::protocol::MARKER;
@@ -34,7 +36,7 @@ fn end_with_the_runner() {
 ///
 /// # Errors
 /// Files that cannot be read or written, and requests that are no requests.
-pub(crate) fn serve(path: &Path, answer: impl FnOnce(RequestBody) -> ReplyBody) -> io::Result<()> {
+pub(crate) fn serve(path: &Path, answer: impl FnOnce(RequestBody, Turn) -> ReplyBody) -> io::Result<()> {
     std::hint::black_box(MARKER);
     end_with_the_runner();
     let text = fs::read(path)?;
@@ -42,7 +44,7 @@ pub(crate) fn serve(path: &Path, answer: impl FnOnce(RequestBody) -> ReplyBody) 
     let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
     let body = if envelope.header.protocol == VERSION {
         let request: Request = serde_json::from_slice(&text)?;
-        Some(answer(request.body))
+        Some(answer(request.body, Turn::of(request.turn)))
     } else {
         None
     };

@@ -4,11 +4,13 @@
 //! later code wants to know of the device. cudarc is the only way to the driver; its library and
 //! symbols are looked for before they are called, since it panics where they are missing.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use cudarc::driver::result::device;
+use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
 use gpuprof_model::measurement::DeviceRecord;
@@ -17,6 +19,7 @@ use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 use super::collect::cupti::Profiler;
 use super::collect::{attributes, emulator};
 use super::error::{Error, Result};
+use super::turn::Turn;
 
 /// An open device.
 pub(crate) struct Session {
@@ -24,7 +27,10 @@ pub(crate) struct Session {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) device: DeviceRecord,
     /// CUPTI, once it is initialised: it stays so until the process ends.
-    pub(crate) profiler: OnceCell<Profiler>,
+    profiler: OnceCell<Profiler>,
+    turn: Turn,
+    /// Whether something has warmed the device up in this process.
+    pub(crate) warm: Cell<bool>,
 }
 
 impl Session {
@@ -32,7 +38,7 @@ impl Session {
     ///
     /// # Errors
     /// No driver, a driver that is not the emulated one although it must be, or any driver error.
-    pub(crate) fn open(emulated: bool) -> Result<Self> {
+    pub(crate) fn open(emulated: bool, turn: Turn) -> Result<Self> {
         if !driver_present() {
             return Err(Error::failed("no CUDA driver library (libcuda.so) can be loaded"));
         }
@@ -45,8 +51,32 @@ impl Session {
         }
         let context = CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e))?;
         let device =
-            record(&context, emulated).map_err(|e| Error::driver("reading device 0", e))?;
-        Ok(Self { stream: context.default_stream(), context, device, profiler: OnceCell::new() })
+            record(context.cu_device(), emulated).map_err(|e| Error::driver("reading device 0", e))?;
+        Ok(Self {
+            stream: context.default_stream(),
+            context,
+            device,
+            profiler: OnceCell::new(),
+            turn,
+            warm: Cell::new(false),
+        })
+    }
+
+    /// Waits until the device is this process's.
+    pub(crate) fn take_turn(&self) {
+        self.turn.take();
+    }
+
+    /// CUPTI, initialised; `library` is used the first time.
+    ///
+    /// # Errors
+    /// A library that cannot be loaded, or that does not start.
+    pub(crate) fn profiler(&self, library: &Path) -> Result<&Profiler> {
+        if let Some(profiler) = self.profiler.get() {
+            return Ok(profiler);
+        }
+        let profiler = Profiler::initialize(library)?;
+        Ok(self.profiler.get_or_init(|| profiler))
     }
 
     /// Loads the PTX of `package`.
@@ -114,19 +144,26 @@ fn driver_present() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
-fn record(context: &CudaContext, emulated: bool) -> Result<DeviceRecord, DriverError> {
-    let get = |attribute| context.attribute(attribute).map(|v| u64::try_from(v).unwrap_or(0));
-    let (major, minor) = context.compute_capability()?;
+/// What the driver says of `device`, which it gave out. It needs no context: opening one takes a fifth of a
+/// second.
+fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError> {
+    let get = |attribute| {
+        // SAFETY: the driver gave the device out.
+        let value = unsafe { device::get_attribute(device, attribute) };
+        value.map(|value| u64::try_from(value).unwrap_or(0))
+    };
+    let major = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let memory_khz = get(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
     let bus_bits = get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     // Two transfers a clock: DDR, GDDR and HBM alike, as the attribute counts clocks.
     let peak = 2.0 * memory_khz as f64 * 1e3 * bus_bits as f64 / 8.0;
-    let uuid = context.uuid()?.bytes.map(|byte| format!("{:02x}", byte as u8));
+    let uuid = device::get_uuid(device)?.bytes.map(|byte| format!("{:02x}", byte as u8));
     let mut driver_version = 0;
     // SAFETY: the driver is loaded and writes one int.
     unsafe { sys::cuDriverGetVersion(&mut driver_version) }.result()?;
     Ok(DeviceRecord {
-        name: context.name()?,
+        name: device::get_name(device)?,
         uuid: format!(
             "GPU-{}-{}-{}-{}-{}",
             uuid[..4].concat(),
@@ -141,7 +178,7 @@ fn record(context: &CudaContext, emulated: bool) -> Result<DeviceRecord, DriverE
         dram_peak_bytes_per_second: (peak > 0.0 && !emulated).then_some(peak),
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
-        attributes: attributes::of(context),
+        attributes: attributes::of(device),
     })
 }
 
@@ -170,9 +207,8 @@ pub(crate) fn probe() -> DriverProbe {
         CUresult::CUDA_SUCCESS => {}
         error => return broken("cuDeviceGetCount", error),
     }
-    let opened = CudaContext::new(0).and_then(|context| record(&context, emulator::is_loaded()));
-    match opened {
+    match device::get(0).and_then(|device| record(device, emulator::is_loaded())) {
         Ok(device) => DriverProbe::Devices(vec![device]),
-        Err(error) => broken("cuDevicePrimaryCtxRetain", error.0),
+        Err(error) => broken("cuDeviceGet", error.0),
     }
 }

@@ -101,11 +101,10 @@ pub(super) fn plan(
         let reason = "the chip has none of the sections' counters".to_owned();
         return Ok(CounterSetup::Unavailable(sections.into_iter().collect(), reason));
     }
-    let config_image: Utf8PathBuf = process.folder.join("counters.config");
     let request = CounterPlanRequest {
         cupti: options.cupti_path.clone().map(Into::into),
         metrics: metrics.clone(),
-        config_image: config_image.clone().into(),
+        config_folder: process.folder.into(),
     };
     let plan = match discover::plan_counters(process, harness, request)? {
         Ok(plan) => plan,
@@ -116,19 +115,18 @@ pub(super) fn plan(
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };
+    let passes = plan.groups.iter().map(|group| group.passes).sum();
     if let Some(most) = options.max_passes
-        && plan.passes > most.get()
+        && passes > most.get()
     {
-        return Err(too_many(plan.passes, most.get(), cost.as_ref()));
+        return Err(too_many(passes, most.get(), cost.as_ref()));
     }
     let counters = Counters {
         cupti: Utf8PathBuf::from_path_buf(plan.cupti)
             .map_err(|path| Failure::usage(format!("{} is not UTF-8", path.display())))?,
         chip: plan.chip,
-        metrics,
-        config_image,
+        groups: plan.groups,
         replay,
-        passes: plan.passes,
         discipline: discipline(options),
     };
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, cost })))

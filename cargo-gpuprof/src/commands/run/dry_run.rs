@@ -2,6 +2,7 @@
 
 use super::Checked;
 use super::counters::CounterSetup;
+use crate::cli::Isolate;
 
 /// Seconds that a counter process takes on a GPU, about: a context, the profiler, one launch.
 const COUNTER_SECONDS: f64 = 0.5;
@@ -17,17 +18,21 @@ pub(super) fn text(
     checked: &[Checked],
     repeat: u32,
     emulated: bool,
+    isolate: Isolate,
     setup: &CounterSetup,
 ) -> String {
     let mut text = String::new();
-    let counted = match setup {
-        CounterSetup::Planned(planned) => planned.counters.processes(),
-        CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => 0,
+    let (counted, steps) = match setup {
+        CounterSetup::Planned(planned) => (planned.counters.passes(), planned.counters.steps()),
+        CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => (0, 0),
     };
-    let mut configurations = 0;
+    let mut units = 0;
     for Checked { planned, .. } in checked {
         let count = planned.configurations.len();
-        configurations += count;
+        units += match isolate {
+            Isolate::Configuration => count,
+            Isolate::Kernel => count.min(1),
+        };
         let passes = if counted == 0 {
             format!("{repeat} {}", if repeat == 1 { "pass" } else { "passes" })
         } else {
@@ -39,13 +44,13 @@ pub(super) fn text(
         }
     }
     text.push_str(&counters(setup));
-    let processes = configurations * (repeat + counted) as usize;
+    let processes = units * (repeat as usize + steps);
     let backend = if emulated { "the emulated driver" } else { "a GPU" };
     text.push_str(&format!(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
     if !emulated {
-        text.push_str(&format!("{}\n", estimate(configurations, repeat, counted)));
+        text.push_str(&format!("{}\n", estimate(units, repeat, steps)));
     }
     text
 }
@@ -65,7 +70,7 @@ fn counters(setup: &CounterSetup) -> String {
     }
     let dearest = planned.cost.iter().flat_map(|cost| cost.dearest());
     for metric in dearest.take(NAMED) {
-        let passes = planned.counters.passes;
+        let passes = planned.counters.passes();
         let saved = (passes as usize).saturating_sub(metric.without);
         let word = if saved == 1 { "pass" } else { "passes" };
         text.push_str(&format!("{} costs {saved} {word} of {passes}\n", metric.name));
@@ -73,10 +78,10 @@ fn counters(setup: &CounterSetup) -> String {
     text
 }
 
-fn estimate(configurations: usize, repeat: u32, counted: u32) -> String {
-    let each = f64::from(repeat) * TIMED_SECONDS + f64::from(counted) * COUNTER_SECONDS;
+fn estimate(units: usize, repeat: u32, steps: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let seconds = configurations as f64 * each;
+    let seconds = units as f64
+        * (f64::from(repeat) * TIMED_SECONDS + steps as f64 * COUNTER_SECONDS);
     let time = if seconds < 120.0 {
         format!("{} s", seconds.ceil())
     } else {

@@ -1,7 +1,7 @@
 //! Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gpuprof_model::run::ConfigurationResult;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,7 +12,6 @@ pub(super) struct Progress {
     plain: bool,
     total: usize,
     done: usize,
-    started: Instant,
 }
 
 impl Progress {
@@ -26,23 +25,23 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self { bar, plain: !terminal && !quiet, total, done: 0, started: Instant::now() }
+        Self { bar, plain: !terminal && !quiet, total, done: 0 }
     }
 
-    pub(super) fn start(&mut self, key: &str) {
-        self.started = Instant::now();
+    pub(super) fn start(&self, key: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(key.to_owned());
         }
     }
 
-    pub(super) fn end(&mut self, key: &str, result: &ConfigurationResult) {
+    /// Tells that a configuration, whose processes had the device for `held`, came to `result`.
+    pub(super) fn end(&mut self, key: &str, result: &ConfigurationResult, held: Duration) {
         self.done += 1;
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
         if self.plain {
-            let (word, seconds) = (result.status.word(), self.started.elapsed().as_secs_f64());
+            let (word, seconds) = (result.status.word(), held.as_secs_f64());
             eprintln!("[{}/{}] {key}  {word} in {seconds:.2} s", self.done, self.total);
         }
     }

@@ -2,13 +2,18 @@
 //!
 //! Comes in: checked series, and what a resumed run's journal holds. Goes out: a run that holds a result
 //! for every planned configuration, also for those that an interrupt kept from running. Every pass that
-//! ended is in the journal before the next one starts. Events are written as things happen: a
-//! configuration is told when its last pass has ended, and a series when its last configuration has.
+//! ended is in the journal before the next one has the device. Events are written as things happen: a
+//! configuration is told when its last process has gone, and a series when its last configuration has.
+//! What goes wrong in a process that several configurations share is tried again alone, so that a
+//! configuration answers for itself only.
+
+mod state;
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::time::Duration;
 
-use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::measurement::{HardwareValue, PassOutcome, PassResult};
 use gpuprof_model::metric;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::{Axis, Space};
@@ -16,17 +21,24 @@ use gpuprof_model::{Axis, Space};
 use super::Checked;
 use super::counters::CounterSetup;
 use super::progress::Progress;
+use crate::agenda::Agenda;
 use crate::build::host::Harness;
+use crate::cli::Isolate;
 use crate::commands::gate;
 use crate::compare::against::Against;
+use crate::compare::collect::Terms;
+use crate::compare::columns;
 use crate::compare::replay::Discipline;
-use crate::compare::{collect, columns};
 use crate::config::Interleave;
 use crate::error::{Failure, Result};
-use crate::execute::Execution;
+use crate::execute::{Ended, Event as Happened, Execution, Job, Pass, Pipeline, outcomes};
 use crate::report::json_lines::Event;
-use crate::schedule::{Step, schedule};
+use crate::schedule::{Step, batches};
 use crate::store::journal::{Journal, Replayed};
+use state::State;
+
+/// Why a configuration was skipped, where nothing went wrong.
+const INTERRUPTED: &str = "the run was interrupted";
 
 /// What a sweep needs.
 pub(super) struct Sweep<'a> {
@@ -37,20 +49,12 @@ pub(super) struct Sweep<'a> {
     pub(super) setup: &'a CounterSetup,
     pub(super) against: Option<&'a Against>,
     pub(super) order: Interleave,
+    pub(super) isolate: Isolate,
     pub(super) journal: Journal,
     pub(super) replayed: Replayed,
     pub(super) discipline: Discipline,
-}
-
-/// How far a configuration is.
-#[derive(Debug, Default)]
-struct State {
-    /// What its passes found.
-    passes: Vec<PassResult>,
-    /// What it came to, until its series is finished.
-    result: Option<ConfigurationResult>,
-    /// Whether it has come to something.
-    done: bool,
+    /// Why counters can no longer be had, where a pass found that out.
+    pub(super) denied: Option<String>,
 }
 
 impl Sweep<'_> {
@@ -66,115 +70,306 @@ impl Sweep<'_> {
     ) -> Result<()> {
         let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
         let total = counts.iter().sum();
-        let mut progress = Progress::new(total, self.quiet);
         self.event(&Event::run_started(&run.id, &run.provenance, checked.len(), total), out)?;
-        let mut state: Vec<Vec<State>> =
-            counts.iter().map(|&count| (0..count).map(|_| State::default()).collect()).collect();
-        let mut left = counts.clone();
-        let mut finished: Vec<Option<SeriesResult>> = checked.iter().map(|_| None).collect();
-        let mut trouble = Ok(());
-        for step in schedule(&counts, self.execution.repeat, self.order) {
-            let (at, index) = (step.series, step.configuration);
-            let series = &checked[at];
-            if state[at][index].done {
-                continue;
-            }
-            let key =
-                format!("{}/{}", series.planned.series.id, series.planned.configurations[index]);
-            progress.start(&key);
-            let ran = match &trouble {
-                Ok(()) => self.step(series, step, &mut state[at][index]),
-                Err(failure) => Ok(Some(skipped(series, index, failure))),
-            };
-            let result = ran.unwrap_or_else(|failure| {
-                let skipped = skipped(series, index, &failure);
-                trouble = Err(failure);
-                Some(skipped)
-            });
-            let Some(result) = result else { continue };
-            if run.provenance.device.is_none() {
-                run.provenance.device = state[at][index].passes.first().map(|p| p.device.clone());
-            }
-            if !matches!(result.status, Status::Skipped { .. }) {
-                progress.end(&key, &result);
-            }
-            let event = Event::configuration_finished(&series.planned.series.id, &result);
-            if let Err(failure) = self.event(&event, out) {
-                trouble = trouble.and(Err(failure));
-            }
-            state[at][index] = State { result: Some(result), done: true, ..State::default() };
-            left[at] -= 1;
-            if left[at] == 0 {
-                let results =
-                    state[at].iter_mut().filter_map(|state| state.result.take()).collect();
-                let series = self.finish(series, results, run);
-                if let Err(failure) = self.told(&series, out) {
-                    trouble = trouble.and(Err(failure));
+        let mut told = Told::new(checked, Progress::new(total, self.quiet));
+        let mut states = self.states(checked);
+        let swept = self.sweep(checked, &counts, &mut states, &mut told, run, out);
+        let reason = match &swept {
+            Ok(()) => INTERRUPTED.to_owned(),
+            Err(failure) => failure.message.clone(),
+        };
+        // What an interrupt, or a file that could not be written, kept from running is told as well.
+        for (at, states) in states.iter_mut().enumerate() {
+            for (index, state) in states.iter_mut().enumerate() {
+                if !state.told {
+                    state.ended = Some(Status::Skipped { reason: reason.clone() });
+                    let _ = self.tell(&checked[at], (at, index), state, &mut told, run, out);
                 }
-                finished[at] = Some(series);
             }
         }
-        run.series.extend(finished.into_iter().flatten());
-        trouble
+        run.series.extend(told.finished.into_iter().flatten());
+        swept
     }
 
-    /// Runs one step; the result where that was the configuration's last one.
-    fn step(
+    /// Runs every job until nothing is left, or the run is interrupted.
+    fn sweep(
         &mut self,
-        series: &Checked,
-        step: Step,
-        state: &mut State,
-    ) -> Result<Option<ConfigurationResult>> {
-        let planned = &series.planned;
-        let configuration = &planned.configurations[step.configuration];
-        let unfinished = |status| Some(collect::unfinished(configuration.clone(), status));
-        if let Some(status) = self.replayed.ended(step.series, step.configuration) {
-            return Ok(unfinished(status.clone()));
-        }
-        let id = &planned.series.id;
-        let name = format!("{:03}-{}-{:05}", step.series, id.kernel, step.configuration);
-        let harness = &self.harnesses[planned.harness];
-        let interrupted = || self.execution.process.interrupt.signal().is_some();
-        let skipped = || Status::Skipped { reason: "the run was interrupted".to_owned() };
-        match self.replayed.pass(step) {
-            Some(pass) => state.passes.push(pass.clone()),
-            None if interrupted() => return Ok(unfinished(skipped())),
-            None => match self.execution.timed(&name, harness, id, configuration, step.repeat)? {
-                Ok(pass) => {
-                    self.journal.pass(step, &pass)?;
-                    state.passes.push(pass);
+        checked: &[Checked],
+        counts: &[usize],
+        states: &mut [Vec<State>],
+        told: &mut Told,
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        self.tell_all_over(checked, states, told, run, out)?;
+        let execution = self.execution;
+        let batches = batches(counts, execution.repeat, self.order, self.isolate);
+        let mut agenda = Agenda::new(batches, execution.repeat, state::steps(execution));
+        let mut pipeline = Pipeline::new(&execution.process, execution.ahead);
+        loop {
+            self.start(checked, states, &mut agenda, &mut pipeline, told)?;
+            let job = match pipeline.next()? {
+                Happened::Interrupted => return Ok(()),
+                Happened::Idle => break,
+                Happened::Replied { job, bytes, held } => {
+                    let harness = &self.harnesses[checked[job.series].planned.harness];
+                    let outcomes = outcomes(&bytes, harness);
+                    share(held, &job, &mut states[job.series]);
+                    let again = self.accept(&job, outcomes, &mut states[job.series])?;
+                    call_back(again, &mut pipeline, &mut agenda, states);
+                    continue;
                 }
-                Err(status) => {
-                    self.journal.ended(step, &status)?;
-                    return Ok(unfinished(status));
+                Happened::Ended { job, ended, held } => {
+                    share(held, &job, &mut states[job.series]);
+                    leave(&job, &mut states[job.series]);
+                    let again = self.lose(&job, &ended, &mut states[job.series])?;
+                    call_back(again, &mut pipeline, &mut agenda, states);
+                    job
                 }
-            },
-        }
-        if state.passes.len() < self.execution.repeat as usize {
-            return Ok(None);
-        }
-        match self.replayed.counters(step.series, step.configuration) {
-            Some(hardware) => state.passes.iter_mut().for_each(|p| p.hardware.clone_from(hardware)),
-            None if self.execution.counters.is_none() => {}
-            None if interrupted() => return Ok(unfinished(skipped())),
-            None => {
-                let counted =
-                    self.execution.counted(&name, harness, id, configuration, &mut state.passes)?;
-                if let Err(status) = counted {
-                    self.journal.ended(step, &status)?;
-                    return Ok(unfinished(status));
+                Happened::Left { job, trouble } => {
+                    leave(&job, &mut states[job.series]);
+                    for &index in &job.configurations {
+                        let state = &mut states[job.series][index];
+                        if let (Some(reason), None, false) = (&trouble, &state.ended, state.told) {
+                            self.end((job.series, index), state, Status::Failed { reason: reason.clone() })?;
+                        }
+                    }
+                    job
                 }
-                if let Some(pass) = state.passes.first() {
-                    self.journal.counters(step, pass)?;
-                }
+            };
+            for &index in &job.configurations {
+                let (at, state) = ((job.series, index), &mut states[job.series][index]);
+                self.tell_if_over(&checked[job.series], at, state, told, run, out)?;
             }
         }
+        // Those whose counters turned out to be denied when nothing of theirs ran any more.
+        self.tell_all_over(checked, states, told, run, out)
+    }
+
+    fn tell_all_over(
+        &self,
+        checked: &[Checked],
+        states: &mut [Vec<State>],
+        told: &mut Told,
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        for (at, (series, states)) in checked.iter().zip(states).enumerate() {
+            for (index, state) in states.iter_mut().enumerate() {
+                self.tell_if_over(series, (at, index), state, told, run, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts as many jobs as there is room for.
+    fn start(
+        &self,
+        checked: &[Checked],
+        states: &mut [Vec<State>],
+        agenda: &mut Agenda,
+        pipeline: &mut Pipeline<'_>,
+        told: &mut Told,
+    ) -> Result<()> {
+        while let Some(mut job) = agenda.next() {
+            let states = &mut states[job.series];
+            if let (Some(reason), Some(counters)) = (&self.denied, &self.execution.counters)
+                && matches!(job.pass, Pass::Counters { .. })
+            {
+                for &index in &job.configurations {
+                    states[index].collected = counters.denied(reason);
+                }
+            }
+            job.configurations.retain(|&index| !states[index].has(job.pass));
+            if job.configurations.is_empty() {
+                continue;
+            }
+            if !pipeline.has_room(&job) {
+                agenda.again(vec![job]);
+                return Ok(());
+            }
+            job.configurations.iter().for_each(|&index| states[index].processes += 1);
+            let planned = &checked[job.series].planned;
+            told.progress.start(&format!(
+                "{}/{}",
+                planned.series.id, planned.configurations[job.configurations[0]]
+            ));
+            let name = job.name(&planned.series.id);
+            let body = self.execution.request(&job, planned);
+            let harness = &self.harnesses[planned.harness];
+            let single_stream =
+                planned.series.device_function || matches!(job.pass, Pass::Counters { .. });
+            pipeline.start(job, &name, harness, body, single_stream)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a job's process found; goes out: what must run again, if anything ended.
+    fn accept(
+        &mut self,
+        job: &Job,
+        outcomes: Vec<PassOutcome>,
+        states: &mut [State],
+    ) -> Result<Option<Vec<Job>>> {
+        let mut again = Vec::new();
+        let mut ended = false;
+        let mut unreached = Vec::new();
+        let mut outcomes = outcomes.into_iter();
+        for &index in &job.configurations {
+            let (at, state) = ((job.series, index), &mut states[index]);
+            let status = match outcomes.next() {
+                None => {
+                    unreached.push(index);
+                    continue;
+                }
+                _ if state.has(job.pass) => continue,
+                Some(PassOutcome::Finished(result)) => {
+                    match self.keep(job.pass, at, *result, state)? {
+                        Ok(()) => continue,
+                        Err(reason) => Status::Failed { reason },
+                    }
+                }
+                Some(PassOutcome::Invalid { reason }) => Status::Invalid { reason },
+                Some(PassOutcome::Denied { reason }) => {
+                    self.denied = Some(reason);
+                    // Nothing is wrong with the configuration: it goes on without its counters.
+                    again.push(job.alone(index));
+                    continue;
+                }
+                Some(PassOutcome::Failed { reason }) => {
+                    if job.may_be_innocent(&reason) {
+                        again.push(job.alone(index));
+                        continue;
+                    }
+                    Status::Failed { reason }
+                }
+            };
+            ended = true;
+            self.end(at, state, status)?;
+        }
+        if !unreached.is_empty() {
+            again.push(Job { configurations: unreached, ..job.clone() });
+        }
+        Ok((ended || !again.is_empty()).then_some(again))
+    }
+
+    /// Keeps what a pass found, on disk first. The inner error is what makes the configuration fail.
+    fn keep(
+        &mut self,
+        pass: Pass,
+        (series, configuration): (usize, usize),
+        result: PassResult,
+        state: &mut State,
+    ) -> Result<Result<(), String>> {
+        match pass {
+            Pass::Timed { repeat } => {
+                self.journal.pass(Step { series, configuration, repeat }, &result)?;
+                state.passes.push(result);
+            }
+            Pass::Counters { step } => {
+                let Some(counters) = &self.execution.counters else { return Ok(Ok(())) };
+                let added = counters.add(step, state.passes.first(), result, &mut state.collected);
+                if let Err(reason) = added {
+                    return Ok(Err(reason));
+                }
+                let of = counters.steps();
+                self.journal.collected((series, configuration), of, &state.collected)?;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Takes that a job's process gave no reply; goes out: what must run again.
+    fn lose(
+        &mut self,
+        job: &Job,
+        ended: &Ended,
+        states: &mut [State],
+    ) -> Result<Option<Vec<Job>>> {
+        let status = status_of(ended);
+        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) = &status
+        else {
+            return Ok(None);
+        };
+        if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
+            return Ok(Some(job.configurations.iter().map(|&index| job.alone(index)).collect()));
+        }
+        for &index in &job.configurations {
+            if !states[index].has(job.pass) {
+                self.end((job.series, index), &mut states[index], status.clone())?;
+            }
+        }
+        Ok(Some(Vec::new()))
+    }
+
+    fn end(&mut self, at: (usize, usize), state: &mut State, status: Status) -> Result<()> {
+        self.journal.ended(at, &status)?;
+        state.ended = Some(status);
+        Ok(())
+    }
+
+    fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
+        let of_series = |(at, series): (usize, &Checked)| {
+            let planned = &series.planned;
+            let state = |index| {
+                State::replayed(&self.replayed, self.execution, (at, index), planned)
+            };
+            (0..planned.configurations.len()).map(state).collect()
+        };
+        checked.iter().enumerate().map(of_series).collect()
+    }
+
+    fn tell_if_over(
+        &self,
+        series: &Checked,
+        at: (usize, usize),
+        state: &mut State,
+        told: &mut Told,
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        if state.told || !state.is_over(self.execution) {
+            return Ok(());
+        }
+        self.tell(series, at, state, told, run, out)
+    }
+
+    /// Tells the result of a configuration, and of its series when it was the last one.
+    fn tell(
+        &self,
+        series: &Checked,
+        (at, index): (usize, usize),
+        state: &mut State,
+        told: &mut Told,
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        state.told = true;
+        if run.provenance.device.is_none() {
+            run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
+        }
         self.explain_missing_counters(&mut state.passes);
-        let terms = collect::Terms {
+        let terms = Terms {
             asked: series.asked().chain(metric::defined()).collect(),
             discipline: self.discipline,
         };
-        Ok(Some(collect::finished_with(configuration.clone(), &state.passes, &terms)))
+        let configuration = &series.planned.configurations[index];
+        let result = state.result(configuration, &terms);
+        let id = &series.planned.series.id;
+        if !matches!(result.status, Status::Skipped { .. }) {
+            told.progress.end(&format!("{id}/{configuration}"), &result, state.held);
+        }
+        let trouble = self.event(&Event::configuration_finished(id, &result), out);
+        told.results[at][index] = Some(result);
+        told.left[at] -= 1;
+        if told.left[at] > 0 {
+            return trouble;
+        }
+        let results = std::mem::take(&mut told.results[at]).into_iter().flatten().collect();
+        let finished = self.finish(series, results, run);
+        let trouble = trouble.and(self.told(&finished, out));
+        told.finished[at] = Some(finished);
+        trouble
     }
 
     fn told(&self, series: &SeriesResult, out: &mut impl Write) -> Result<()> {
@@ -228,10 +423,66 @@ impl Sweep<'_> {
     }
 }
 
-fn skipped(series: &Checked, index: usize, failure: &Failure) -> ConfigurationResult {
-    let reason = failure.message.clone();
-    let configuration = series.planned.configurations[index].clone();
-    collect::unfinished(configuration, Status::Skipped { reason })
+/// What has been told.
+struct Told {
+    progress: Progress,
+    results: Vec<Vec<Option<ConfigurationResult>>>,
+    left: Vec<usize>,
+    finished: Vec<Option<SeriesResult>>,
+}
+
+impl Told {
+    fn new(checked: &[Checked], progress: Progress) -> Self {
+        let counts = checked.iter().map(|series| series.planned.configurations.len());
+        Self {
+            progress,
+            results: counts.clone().map(|count| (0..count).map(|_| None).collect()).collect(),
+            left: counts.collect(),
+            finished: checked.iter().map(|_| None).collect(),
+        }
+    }
+}
+
+/// Gives each configuration of a job its part of the time that its process had the device.
+fn share(held: Duration, job: &Job, states: &mut [State]) {
+    let count = u32::try_from(job.configurations.len()).unwrap_or(u32::MAX).max(1);
+    job.configurations.iter().for_each(|&index| states[index].held += held / count);
+}
+
+fn leave(job: &Job, states: &mut [State]) {
+    job.configurations.iter().for_each(|&index| states[index].processes -= 1);
+}
+
+/// Where something must run again or has ended, what waits behind it was prepared for something else: it is called
+/// back, and what is still wanted of it starts anew.
+fn call_back(
+    again: Option<Vec<Job>>,
+    pipeline: &mut Pipeline<'_>,
+    agenda: &mut Agenda,
+    states: &mut [Vec<State>],
+) {
+    let Some(again) = again else { return };
+    let recalled = pipeline.recall();
+    recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
+    agenda.again(recalled);
+    agenda.again(again);
+}
+
+/// The status that a process without a reply gives its configuration.
+fn status_of(ended: &Ended) -> Status {
+    match ended {
+        Ended::Replied(_) => Status::Finished,
+        Ended::Without { how, stderr } => {
+            Status::Failed { reason: format!("the process {how}{}", stderr.tail()) }
+        }
+        Ended::TimedOut { seconds, stderr } => Status::Timeout {
+            reason: format!(
+                "the process ran for {seconds} s and was killed (--timeout raises the limit){}",
+                stderr.tail()
+            ),
+        },
+        Ended::Interrupted => Status::Skipped { reason: INTERRUPTED.to_owned() },
+    }
 }
 
 /// The axes with the values that occur in `configurations`, each once.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::result;
+use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
 
 /// How cudarc, after `cuda.h`, begins their names.
@@ -52,11 +53,12 @@ const KEPT: &[Attribute] = &[
     CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
 ];
 
-/// The attributes that the driver of `context` knows.
-pub(crate) fn of(context: &CudaContext) -> BTreeMap<String, i64> {
+/// The attributes of `device` that the driver knows; `device` came from the driver.
+pub(crate) fn of(device: CUdevice) -> BTreeMap<String, i64> {
     let told = |attribute: &Attribute| {
         let name = format!("{attribute:?}");
-        let value = context.attribute(*attribute).ok()?;
+        // SAFETY: the driver gave the device out.
+        let value = unsafe { result::device::get_attribute(device, *attribute) }.ok()?;
         Some((name.strip_prefix(PREFIX)?.to_lowercase(), i64::from(value)))
     };
     KEPT.iter().filter_map(told).collect()

@@ -9,16 +9,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cudarc::driver::CudaContext;
 use gpuprof_cupti::host::ConfigProblem;
-use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay};
+use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay, TargetError};
 use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions, Target, locate};
 use gpuprof_model::measurement::{CounterPass, HardwareValue, PassResult};
 use gpuprof_model::protocol::{
-    CounterPlan, CounterPlanRequest, CounterProblem, CounterRequest, Replay, Sampling,
+    CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, CounterRequest, Replay, Sampling,
 };
 
 use super::events;
@@ -27,9 +26,6 @@ use crate::host::session::Session;
 
 /// The most launches one measured range may have.
 const MAX_LAUNCHES: usize = 16;
-
-/// How often a process looks whether its turn has come.
-const TURN_TICK: Duration = Duration::from_millis(1);
 
 /// Says what the counters will take, after a trial session, and writes their config image.
 ///
@@ -56,14 +52,14 @@ pub(crate) fn plan(
     let chip = target.chip_name(0).map_err(machine)?;
     let availability = target.counter_availability(&context).map_err(machine)?;
     let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
-    let config = host.config_image(&request.metrics).map_err(|problem| match problem {
+    let groups = host.groups(&request.metrics).map_err(|problem| match problem {
         ConfigProblem::Failed(failure) => machine(failure),
         problem => CounterProblem::Metrics(problem.to_string()),
     })?;
-    let passes = host.passes(&config).map_err(machine)?;
+    let first = groups.first().ok_or_else(|| machine("no counters were asked for"))?;
     let trial = SessionOptions {
-        config: config.clone(),
-        metrics: request.metrics.clone(),
+        config: first.config.clone(),
+        metrics: first.metrics.clone(),
         counter_data: None,
         max_ranges: MAX_LAUNCHES,
         replay: CuptiReplay::Application,
@@ -71,12 +67,17 @@ pub(crate) fn plan(
         pass: PassStart::default(),
     };
     drop(CuptiSession::open(&target, &context, trial).map_err(machine)?);
-    fs::write(&request.config_image, config).map_err(machine)?;
+    let kept = groups.into_iter().enumerate().map(|(position, group)| {
+        let config_image = request.config_folder.join(format!("counters-{position}.config"));
+        fs::write(&config_image, group.config)?;
+        let passes = u32::try_from(group.passes)?;
+        Ok(CounterGroup { metrics: group.metrics, config_image, passes })
+    });
     Ok(CounterPlan {
         cupti: location.path().to_owned(),
         cupti_version: location.version().to_string(),
         chip,
-        passes: u32::try_from(passes).unwrap_or(u32::MAX),
+        groups: kept.collect::<Result<_>>().map_err(machine)?,
     })
 }
 
@@ -87,12 +88,19 @@ pub(crate) struct Profiler {
 }
 
 impl Profiler {
-    fn initialize(library: &Path, steps: &mut Steps) -> Result<Self> {
+    pub(crate) fn initialize(library: &Path) -> Result<Self> {
         let api = HostApi::load(&locate(Some(library))?)?;
-        steps.end("load CUPTI");
-        let target = Target::initialize(api)?;
-        steps.end("initialize");
-        Ok(Self { api, target })
+        Ok(Self { api, target: Target::initialize(api).map_err(denied)? })
+    }
+}
+
+/// The error, told apart where it says that this machine does not give counters.
+fn denied(error: TargetError) -> Error {
+    match &error {
+        TargetError::Failed(failure) if failure.code.is_denial() => {
+            Error::denied(error.to_string())
+        }
+        _ => error.into(),
     }
 }
 
@@ -113,24 +121,17 @@ pub(crate) fn collect(
     measured: &mut Measured<'_>,
     result: &mut PassResult,
 ) -> Result<()> {
-    let mut steps = Steps::begin();
-    let profiler = match session.profiler.get() {
-        Some(profiler) => profiler,
-        None => {
-            let profiler = Profiler::initialize(&request.cupti, &mut steps)?;
-            session.profiler.get_or_init(|| profiler)
-        }
-    };
+    let profiler = session.profiler(&request.cupti)?;
     let (api, target) = (profiler.api, &profiler.target);
     let config = fs::read(&request.config_image)?;
-    wait_for_turn(request.after.as_deref());
-    steps.end("wait for the device");
+    let before = request.image_before.as_ref().map(fs::read).transpose()?;
+    let mut steps = Steps::begin();
     events::warm_up_only(session, sampling, measured.launch)?;
     steps.end("warm up");
     let options = SessionOptions {
         config,
         metrics: request.metrics.clone(),
-        counter_data: if request.pass == 0 { None } else { Some(fs::read(&request.image)?) },
+        counter_data: before,
         max_ranges: MAX_LAUNCHES,
         // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
         replay: match request.replay {
@@ -142,7 +143,7 @@ pub(crate) fn collect(
         range: RangeMode::Auto,
         pass: PassStart { index: request.pass as usize, ..PassStart::default() },
     };
-    let mut profiler = CuptiSession::open(target, &session.context, options)?;
+    let mut profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
     steps.end("open");
     let complete = loop {
         let all = one_pass(session, &mut profiler, sampling, measured, &mut steps)?;
@@ -157,7 +158,10 @@ pub(crate) fn collect(
         result.hardware = evaluate(api, request, &image)?;
         steps.end("evaluate");
     } else {
-        fs::write(&request.image, &image)?;
+        // Written under another name first: a process that is killed leaves a whole image or none.
+        let unfinished = request.image.with_extension("unfinished");
+        fs::write(&unfinished, &image)?;
+        fs::rename(unfinished, &request.image)?;
         steps.end("hand over");
     }
     result.counter_pass = Some(CounterPass { complete, steps_ms: steps.taken });
@@ -174,7 +178,7 @@ fn one_pass(
     (measured.restore)()?;
     events::flush_once(session, sampling)?;
     steps.end("inputs and cache");
-    profiler.start()?;
+    profiler.start().map_err(denied)?;
     steps.end("start");
     (measured.launch)()?;
     session.stream.synchronize()?;
@@ -217,13 +221,6 @@ fn evaluate(
         }
     };
     Ok(request.metrics.iter().enumerate().map(|(i, name)| (name.clone(), value(i, name))).collect())
-}
-
-fn wait_for_turn(after: Option<&Path>) {
-    // The runner kills a process whose predecessor failed, so this ends.
-    while after.is_some_and(|path| !path.exists()) {
-        thread::sleep(TURN_TICK);
-    }
 }
 
 /// Where the time of a counter pass went.

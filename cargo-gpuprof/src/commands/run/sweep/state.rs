@@ -1,0 +1,104 @@
+//! How far a configuration is.
+//!
+//! Comes in: what each of its passes found, and what ended it early. Goes out: whether it is over, and its result.
+
+use std::time::Duration;
+
+use gpuprof_model::Configuration;
+use gpuprof_model::measurement::PassResult;
+use gpuprof_model::run::{ConfigurationResult, Status};
+
+use crate::compare::collect::{self, Terms};
+use crate::execute::{Collected, Execution, Job, Pass};
+use crate::plan::PlannedSeries;
+use crate::schedule::Step;
+use crate::store::journal::Replayed;
+
+/// How far a configuration is.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// What its timed passes found, in order.
+    pub(super) passes: Vec<PassResult>,
+    /// What it has of its counters.
+    pub(super) collected: Collected,
+    /// What ended it early.
+    pub(super) ended: Option<Status>,
+    /// Processes that work for it and have not gone.
+    pub(super) processes: usize,
+    /// How long its processes had the device.
+    pub(super) held: Duration,
+    /// Whether its result has been told.
+    pub(super) told: bool,
+}
+
+impl State {
+    /// What a resumed run's journal holds of a configuration.
+    pub(super) fn replayed(
+        replayed: &Replayed,
+        execution: &Execution<'_>,
+        (series, configuration): (usize, usize),
+        planned: &PlannedSeries,
+    ) -> Self {
+        let passes = (0..execution.repeat)
+            .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).cloned());
+        let steps = steps(execution);
+        let collected = match replayed.counters(series, configuration) {
+            Some(hardware) => Collected { steps, hardware: hardware.clone(), left_out: None },
+            None => {
+                let begun = replayed.collected(series, configuration, steps);
+                // The counter data of the last step is in a file, without which the passes begin anew.
+                let kept = begun.filter(|collected| {
+                    let step = collected.steps - 1;
+                    Job::image(execution, (series, configuration), &planned.series.id, step).exists()
+                });
+                kept.cloned().unwrap_or_default()
+            }
+        };
+        Self {
+            passes: passes.collect(),
+            collected,
+            ended: replayed.ended(series, configuration).cloned(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether `pass` has nothing left to find for it.
+    pub(super) fn has(&self, pass: Pass) -> bool {
+        self.ended.is_some()
+            || match pass {
+                Pass::Timed { repeat } => self.passes.len() > repeat as usize,
+                Pass::Counters { step } => self.collected.steps > step,
+            }
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_over(&self, execution: &Execution<'_>) -> bool {
+        let complete = self.passes.len() >= execution.repeat as usize
+            && self.collected.steps >= steps(execution);
+        self.processes == 0 && (complete || self.ended.is_some())
+    }
+
+    /// Its result.
+    pub(super) fn result(
+        &mut self,
+        configuration: &Configuration,
+        terms: &Terms,
+    ) -> ConfigurationResult {
+        let mut passes = std::mem::take(&mut self.passes);
+        match self.ended.take() {
+            Some(status) => collect::unfinished(configuration.clone(), status),
+            None => {
+                let hardware = std::mem::take(&mut self.collected.hardware);
+                for pass in &mut passes {
+                    pass.hardware.extend(hardware.clone());
+                }
+                collect::finished_with(configuration.clone(), &passes, terms)
+            }
+        }
+    }
+}
+
+/// Steps that the counters of a configuration take.
+pub(super) fn steps(execution: &Execution<'_>) -> usize {
+    execution.counters.as_ref().map_or(0, crate::execute::Counters::steps)
+}

@@ -1,0 +1,149 @@
+//! What one process does, and the request that asks it to.
+
+use camino::Utf8PathBuf;
+use gpuprof_model::SeriesId;
+use gpuprof_model::measurement::PassOutcome;
+use gpuprof_model::protocol::{CounterRequest, MeasureRequest, ReplyBody, RequestBody};
+
+use super::Execution;
+use crate::build::host::Harness;
+use crate::discover;
+use crate::plan::PlannedSeries;
+
+/// A pass of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// Pass 0: un-profiled times.
+    Timed {
+        /// Which repetition, from 0.
+        repeat: u32,
+    },
+    /// A step of the counters' collection.
+    Counters {
+        /// Its position, from 0.
+        step: usize,
+    },
+}
+
+/// One pass of one or more configurations of a series, in one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The position of the series.
+    pub series: usize,
+    /// The pass.
+    pub pass: Pass,
+    /// The positions of the configurations, in the order in which they run.
+    pub configurations: Vec<usize>,
+    /// Whether it has the device to itself, its memory too: a second try of what went wrong beside others.
+    pub alone: bool,
+}
+
+impl Job {
+    /// Whether what went wrong for `reason` may be the fault of something else in its process or in the
+    /// device's memory, so that it gets a second try alone.
+    pub fn may_be_innocent(&self, reason: &str) -> bool {
+        let shared = self.configurations.len() > 1;
+        !self.alone && (shared || reason.contains("CUDA_ERROR_OUT_OF_MEMORY"))
+    }
+
+    /// The same pass of one of its configurations, alone.
+    pub fn alone(&self, configuration: usize) -> Self {
+        Self { configurations: vec![configuration], alone: true, ..self.clone() }
+    }
+
+    /// What its files are called; no other job of the run has the name.
+    pub fn name(&self, id: &SeriesId) -> String {
+        let first = self.configurations.first().copied().unwrap_or_default();
+        let others = match self.configurations.len() {
+            0 | 1 => String::new(),
+            more => format!("+{}", more - 1),
+        };
+        let pass = match self.pass {
+            Pass::Timed { repeat } => format!("pass-0-{repeat}"),
+            Pass::Counters { step } => format!("pass-{}", step + 1),
+        };
+        format!("{:03}-{}-{first:05}{others}-{pass}", self.series, id.kernel)
+    }
+
+    /// The file of a configuration's counter data after `step`.
+    pub fn image(execution: &Execution<'_>, at: (usize, usize), id: &SeriesId, step: usize) -> Utf8PathBuf {
+        let name = format!("{:03}-{}-{:05}-pass-{}.image", at.0, id.kernel, at.1, step + 1);
+        execution.process.folder.join(name)
+    }
+}
+
+impl Execution<'_> {
+    /// What to ask a harness for `job`.
+    pub fn request(&self, job: &Job, planned: &PlannedSeries) -> RequestBody {
+        let id = &planned.series.id;
+        let modules = || self.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect();
+        let one = |&configuration: &usize| MeasureRequest {
+            kernel: id.kernel.clone(),
+            configuration: planned.configurations[configuration].clone(),
+            modules: modules(),
+            emulated: self.emulated,
+            repeat: match job.pass {
+                Pass::Timed { repeat } => repeat,
+                Pass::Counters { .. } => 0,
+            },
+            verify: self.verify && job.pass == Pass::Timed { repeat: 0 },
+            sampling: self.sampling.clone(),
+            counters: match job.pass {
+                Pass::Timed { .. } => None,
+                Pass::Counters { step } => self.counted((job.series, configuration), id, step),
+            },
+        };
+        RequestBody::Measure(job.configurations.iter().map(one).collect())
+    }
+
+    fn counted(&self, at: (usize, usize), id: &SeriesId, step: usize) -> Option<CounterRequest> {
+        let counters = self.counters.as_ref()?;
+        let (group, pass) = counters.step(step)?;
+        let image = |step| Job::image(self, at, id, step).into_std_path_buf();
+        Some(CounterRequest {
+            cupti: counters.cupti.clone().into(),
+            chip: counters.chip.clone(),
+            metrics: group.metrics.clone(),
+            config_image: group.config_image.clone(),
+            replay: counters.replay,
+            pass,
+            image_before: (pass > 0).then(|| image(step - 1)),
+            image: image(step),
+        })
+    }
+}
+
+/// What the passes of a reply's bytes found; where the reply is none, that the first of them failed.
+pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
+    let failed = |reason| vec![PassOutcome::Failed { reason }];
+    match discover::read_reply(bytes, harness) {
+        Ok(ReplyBody::Measured(outcomes)) => outcomes,
+        Ok(other) => failed(format!("the harness answered another question: {other:?}")),
+        Err(reason) => failed(reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(configurations: &[usize], alone: bool) -> Job {
+        let pass = Pass::Counters { step: 2 };
+        Job { series: 1, pass, configurations: configurations.to_vec(), alone }
+    }
+
+    #[test]
+    fn what_shares_its_process_gets_a_second_try_and_what_is_alone_does_not() {
+        assert!(job(&[3, 4], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+        assert!(!job(&[3], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+        assert!(job(&[3], false).may_be_innocent("x: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
+        assert!(!job(&[3], false).alone(3).may_be_innocent("CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    }
+
+    #[test]
+    fn names_tell_jobs_apart() {
+        let id = SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into() };
+        let names = [job(&[3, 4], false), job(&[3], true), job(&[3, 4, 5], false)].map(|j| j.name(&id));
+        assert_eq!(names, ["001-k-00003+1-pass-3", "001-k-00003-pass-3", "001-k-00003+2-pass-3"]);
+    }
+}

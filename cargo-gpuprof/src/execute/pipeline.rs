@@ -1,0 +1,188 @@
+//! Jobs, one after the other on the device; the next ones prepare while the present one measures.
+//!
+//! Comes in: jobs. Goes out: for each, in the order started, its reply or how it ended without one, and then that
+//! its process is gone. The first process of the line has the device; the others wait for a file that is made
+//! when [`Pipeline::next`] is called again, so that what the caller does with a reply (write the journal) is done
+//! before anything else is measured.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use camino::Utf8PathBuf;
+use gpuprof_model::protocol::RequestBody;
+
+use super::process::{Asked, How};
+use super::{Ended, HarnessProcess, Job, Running};
+use crate::build::host::Harness;
+use crate::error::{Failure, Result};
+
+/// How often replies and ends are looked for.
+const TICK: Duration = Duration::from_millis(1);
+
+/// Jobs under way.
+#[derive(Debug)]
+pub struct Pipeline<'a> {
+    process: &'a HarnessProcess<'a>,
+    ahead: usize,
+    line: VecDeque<Started>,
+    leaving: Vec<Started>,
+}
+
+#[derive(Debug)]
+struct Started {
+    job: Job,
+    running: Running,
+    /// The file it waits for; none once it has the device.
+    turn: Option<Utf8PathBuf>,
+    since: Instant,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A job's process wrote its reply; it ends by itself.
+    Replied {
+        /// The job.
+        job: Job,
+        /// The reply.
+        bytes: Vec<u8>,
+        /// How long it had the device.
+        held: Duration,
+    },
+    /// A job's process ended without a reply, or was killed.
+    Ended {
+        /// The job.
+        job: Job,
+        /// How.
+        ended: Ended,
+        /// How long it had the device.
+        held: Duration,
+    },
+    /// The process of a job that had replied is gone.
+    Left {
+        /// The job.
+        job: Job,
+        /// How it ended, where that was not well.
+        trouble: Option<String>,
+    },
+    /// The run was interrupted. Whatever still runs is killed when the pipeline is dropped.
+    Interrupted,
+    /// Nothing is under way.
+    Idle,
+}
+
+impl<'a> Pipeline<'a> {
+    /// An empty pipeline in which `ahead` processes prepare while one measures.
+    pub fn new(process: &'a HarnessProcess<'a>, ahead: usize) -> Self {
+        Self { process, ahead, line: VecDeque::new(), leaving: Vec::new() }
+    }
+
+    /// Whether `job` can start now.
+    pub fn has_room(&self, job: &Job) -> bool {
+        let lonely = self.ahead == 0 || job.alone || self.line.iter().any(|s| s.job.alone);
+        if lonely { self.line.is_empty() && self.leaving.is_empty() } else { self.line.len() <= self.ahead }
+    }
+
+    /// Starts a job.
+    ///
+    /// # Errors
+    /// The request cannot be written or the process not started.
+    pub fn start(
+        &mut self,
+        job: Job,
+        name: &str,
+        harness: &Harness,
+        body: RequestBody,
+        single_stream: bool,
+    ) -> Result<()> {
+        let turn = self.process.folder.join(format!("{name}.turn"));
+        // One of a run that was killed and is resumed would announce a turn that has not come.
+        let _ = fs::remove_file(&turn);
+        let turn = (!self.line.is_empty()).then_some(turn);
+        let asked = Asked { name, harness, turn: turn.as_deref(), single_stream };
+        let running = self.process.start(&asked, body)?;
+        self.line.push_back(Started { job, running, turn, since: Instant::now() });
+        Ok(())
+    }
+
+    /// Takes back the jobs that have not had the device yet, in their order; their processes are killed.
+    pub fn recall(&mut self) -> Vec<Job> {
+        let waiting = self.line.iter().position(|started| started.turn.is_some());
+        let waiting = waiting.unwrap_or(self.line.len());
+        self.line.split_off(waiting).into_iter().map(|started| started.job).collect()
+    }
+
+    /// Waits for what happens next.
+    ///
+    /// # Errors
+    /// The file that hands the device on cannot be written.
+    pub fn next(&mut self) -> Result<Event> {
+        if let Some(first) = self.line.front_mut()
+            && let Some(turn) = first.turn.take()
+        {
+            fs::write(&turn, "").map_err(|e| Failure::output(turn.as_std_path(), &e))?;
+            first.since = Instant::now();
+        }
+        loop {
+            if self.process.interrupt.signal().is_some() {
+                return Ok(Event::Interrupted);
+            }
+            if let Some(event) = self.first().or_else(|| self.left()) {
+                return Ok(event);
+            }
+            if self.line.is_empty() && self.leaving.is_empty() {
+                return Ok(Event::Idle);
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// What the process that has the device came to.
+    fn first(&mut self) -> Option<Event> {
+        let limit = self.process.timeout;
+        let first = self.line.front_mut()?;
+        let held = first.since.elapsed();
+        let patience = limit * u32::try_from(first.job.configurations.len()).unwrap_or(u32::MAX);
+        // The end is looked for before the reply: a reply that is not there after the end never will be.
+        let how = first.running.how();
+        let reply = first.running.reply();
+        if how.is_none() && reply.is_none() && held < patience {
+            return None;
+        }
+        let mut started = self.line.pop_front()?;
+        let job = started.job.clone();
+        if let Some(bytes) = reply {
+            started.since = Instant::now();
+            self.leaving.push(started);
+            return Some(Event::Replied { job, bytes, held });
+        }
+        let ended = match how {
+            Some(How::Well) => started.running.without("exited without a reply".to_owned()),
+            Some(How::Badly(how)) => started.running.without(how),
+            None => started.running.timed_out(patience),
+        };
+        Some(Event::Ended { job, ended, held })
+    }
+
+    /// A process that had replied and is gone.
+    fn left(&mut self) -> Option<Event> {
+        let limit = self.process.timeout;
+        let over = |started: &mut Started| started.running.how().is_some() || started.since.elapsed() >= limit;
+        let position = self.leaving.iter_mut().position(over)?;
+        let mut started = self.leaving.remove(position);
+        let trouble = match started.running.how() {
+            Some(How::Well) => None,
+            Some(How::Badly(how)) => {
+                Some(format!("the process {how} after its reply{}", started.running.stderr().tail()))
+            }
+            None => Some(format!(
+                "the process replied and did not end within {} s (--timeout raises the limit){}",
+                limit.as_secs(),
+                started.running.stderr().tail()
+            )),
+        };
+        Some(Event::Left { job: started.job, trouble })
+    }
+}
