@@ -6,8 +6,8 @@ use support::{FakeGpu, Outcome};
 
 /// Plans the counters of `scale` and starts nothing, in trouble.
 fn planned(trouble: &str, more: &[&str]) -> Outcome {
-    let more = [&["--dry-run"], more].concat();
-    let tool = FakeGpu::new().tool(&workshop(), &arguments(&["vector", "scale"], &more));
+    let (gpu, more) = (FakeGpu::new(), [&["--dry-run"], more].concat());
+    let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], &more));
     tool.env("FAKE_CUPTI_TROUBLE", trouble).run()
 }
 
@@ -72,7 +72,8 @@ fn times_go_on_where_counters_cannot_be_had() {
 fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
     let counted = ["--threshold", "every smsp__warps_launched.sum <= 128"];
     let judged = |more: &[&str]| {
-        let tool = FakeGpu::new().tool(&workshop(), &arguments(&["vector", "scale"], more));
+        let gpu = FakeGpu::new();
+        let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], more));
         tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 26").run()
     };
     let outcome = judged(&counted).exits_with(107);

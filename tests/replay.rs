@@ -51,7 +51,7 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
         assert_eq!(status, "failed");
         assert_eq!(
             reason,
-            "the process was killed by SIGABRT (signal 6); the end of its stderr: \
+            "the process was killed by SIGABRT (signal 6); the end of its stderr:\n\
              fake CUPTI: told to abort in pass 1"
         );
         assert_eq!(other, finished());
