@@ -190,3 +190,18 @@ fn a_launch_that_differs_is_left_out_where_that_was_asked_for() {
         assert_eq!(of_both(&drifting(&by_name).exits_with(0)), [finished(), finished()]);
     }
 }
+
+#[test]
+fn a_second_run_asks_cupti_for_no_plan() {
+    let (gpu, workspace) = (FakeGpu::new(), workshop());
+    let run = |more: &[&str]| {
+        gpu.tool(&workspace, &arguments(&["vector", "scale"], more)).run().exits_with(0)
+    };
+    let enabled = || gpu.logged("enabled").len();
+    let first = values(&run(&[]));
+    let planned = enabled();
+    assert_eq!(planned, 1 + 2 * 4, "a trial session, and every pass of both configurations");
+    // Nor does it matter whether the next process opens its context while this one measures.
+    assert_eq!(values(&run(&["--ahead", "0"])), first);
+    assert_eq!(enabled() - planned, 2 * 4);
+}

@@ -39,8 +39,9 @@ use crate::schedule;
 use crate::sections::{Sections, chip_of};
 use crate::store::baseline::Baselines;
 use crate::store::journal::{self, Journal, Replayed};
+use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
-use counters::CounterSetup;
+use counters::{CounterSetup, Known};
 use exports::Exports;
 use sweep::Sweep;
 
@@ -152,13 +153,18 @@ pub fn profile(
         series.sections.clone_from(&chosen);
         series.viewed = view.names().map(str::to_owned).collect();
     }
+    let plans = Plans::new(&source.target_directory);
     // Counts are exact: no drift can pick a winner among them.
     let order = if emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if emulated { 1 } else { settings.repeat.value };
     let setup = if emulated {
         CounterSetup::NotNeeded
     } else {
-        counters::plan(&checked, &view, options, chip, &probe, &source.harnesses[0])?
+        let device = device.as_ref().map(|(name, uuid, driver): &(String, String, u32)| {
+            (name.as_str(), uuid.as_str(), *driver)
+        });
+        let known = Known { device, chip, plans: &plans };
+        counters::plan(&checked, &view, options, known, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
         let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
@@ -226,6 +232,10 @@ pub fn profile(
         denied: None,
     };
     let swept = sweep.run(&checked, &mut run, out);
+    if let (Some(_), CounterSetup::Planned(planned)) = (&sweep.denied, &setup) {
+        // The next run asks CUPTI again, and is told before it starts anything.
+        planned.key.iter().for_each(|key| plans.forget(key));
+    }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
     let code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
