@@ -67,7 +67,7 @@ pub(super) fn judge(
         .into_iter()
         .map(|(configuration, before, after)| Held {
             configuration,
-            evidence: Evidence::of(metric.name, metric.class, &before, &after),
+            evidence: Evidence::of(metric.name, class(metric, configuration), &before, &after),
             limit: tolerance.limit(before.value, threshold.comparison),
             before,
             after,
@@ -178,6 +178,11 @@ fn best<'r>(
     }
 }
 
+/// How `metric` repeats where `configuration` was measured.
+fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
+    configuration.metrics.get(metric.name).map_or(metric.class, |result| result.class)
+}
+
 /// What one configuration comes to, and why where it is in doubt.
 fn verdict(
     threshold: &Threshold,
@@ -189,7 +194,7 @@ fn verdict(
     let holds = threshold.comparison.holds(held.after.value, held.limit);
     let better_by_enough =
         metric.direction.better(held.after.value, improvement(tolerance, metric, held));
-    if metric.class == Class::Exact {
+    if class(metric, held.configuration) == Class::Exact {
         return match (holds, better_by_enough) {
             (false, _) => (Verdict::Fail, None),
             (true, true) => (Verdict::Improved, None),
