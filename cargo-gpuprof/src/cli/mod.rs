@@ -96,7 +96,7 @@ pub struct ListOptions {
 /// Options of `metrics`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MetricsOptions {
-    /// Show only metrics whose name or description holds this text
+    /// Show only metrics whose name or description holds this text; describe the one whose whole name it is
     #[arg(value_name = "TEXT")]
     pub search: Option<String>,
     /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU

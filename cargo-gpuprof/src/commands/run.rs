@@ -74,7 +74,7 @@ impl Checked {
     }
 
     fn in_sections(&self) -> impl Iterator<Item = &String> {
-        self.sections.iter().flat_map(|section| &section.columns).map(|column| &column.name)
+        self.sections.iter().flat_map(SectionColumns::names)
     }
 }
 

@@ -92,8 +92,7 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         None => document::find(&target, text),
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
-    let thresholds =
-        options.threshold.iter().map(|text| condition(text)).collect::<Result<Vec<_>>>()?;
+    let thresholds = conditions(&options.threshold)?;
     let against = Against {
         name: options.baseline.clone(),
         run: Ok(before),
@@ -104,6 +103,18 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
     let code = Gate { strict: options.strict, gated: !options.no_gate }.exit_code(&run);
     format(options.format, screen, Some(code)).write(&run, out).map_err(|e| stdout(&e))?;
     Ok(code)
+}
+
+/// All of `texts`, or what is wrong with every one that is wrong.
+fn conditions(texts: &[String]) -> Result<Vec<Threshold>> {
+    let (right, wrong): (Vec<_>, Vec<_>) =
+        texts.iter().map(|text| condition(text)).partition(Result::is_ok);
+    let messages: Vec<String> = wrong.into_iter().filter_map(|w| Some(w.err()?.message)).collect();
+    if messages.is_empty() {
+        right.into_iter().collect()
+    } else {
+        Err(Failure::usage(messages.join("\n")))
+    }
 }
 
 fn condition(text: &str) -> Result<Threshold> {

@@ -65,9 +65,19 @@ pub fn with_replaced(
         texts.push((text, "--threshold".into(), "--threshold".into(), ExitCode::Usage));
     }
     let mut all: Vec<Placed> = Vec::new();
+    let mut wrong: Option<Failure> = None;
     for (text, origin, place, code) in texts {
-        let threshold =
-            check(text, series).map_err(|e| Failure::new(code, e.render(&place, text)))?;
+        let threshold = match check(text, series) {
+            Ok(threshold) => threshold,
+            Err(error) => {
+                let message = error.render(&place, text);
+                match &mut wrong {
+                    Some(first) => first.message = format!("{}\n{message}", first.message),
+                    None => wrong = Some(Failure::new(code, message)),
+                }
+                continue;
+            }
+        };
         for earlier in all.iter_mut().filter(|p| p.origin != origin && p.replaced_by.is_none()) {
             if says_the_same(&earlier.threshold, &threshold) {
                 earlier.replaced_by = Some(origin.clone());
@@ -75,7 +85,7 @@ pub fn with_replaced(
         }
         all.push(Placed { threshold, origin, replaced_by: None });
     }
-    Ok(all)
+    wrong.map_or(Ok(all), Err)
 }
 
 fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
@@ -113,7 +123,7 @@ fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError
 /// The metrics to show: the command line's, else the configuration file's, else the annotation's.
 ///
 /// # Errors
-/// A name that no metric has.
+/// Every name that no metric has.
 pub fn columns(
     series: &SeriesDescription,
     layers: &Layers,
@@ -136,8 +146,8 @@ pub fn columns(
             (series.metrics.clone(), place, ExitCode::Usage)
         }
     };
-    match asked.iter().find(|name| metric::find(name).is_none()) {
-        Some(name) => Err(Failure::new(code, format!("{}\n  --> {place}", metric::unknown(name)))),
+    match metric::all_unknown(asked.iter().map(String::as_str)) {
+        Some(message) => Err(Failure::new(code, format!("{message}\n  --> {place}"))),
         None => Ok(asked),
     }
 }

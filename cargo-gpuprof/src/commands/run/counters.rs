@@ -175,7 +175,8 @@ fn needed(checked: &[Checked], view: &View) -> (BTreeSet<String>, BTreeSet<Strin
 /// What the counters cost on `chip`; none where that cannot be told here, and the harness will say why.
 fn cost(options: &RunOptions, chip: Option<&str>, names: &[String]) -> Result<Option<Cost>> {
     let Some(chip) = chip else { return Ok(None) };
-    let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec() };
+    let each = options.dry_run || options.max_passes.is_some();
+    let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec(), each };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
         Ok(Answer::Cost(cost)) => Some(cost),
         _ => None,
