@@ -268,7 +268,8 @@ mod tests {
             let discipline = Discipline { matching, mode: AppReplayMode::Strict };
             same_program(&pass(0), &other, discipline).err().map(|d| d.other)
         };
-        let changes: [(fn(&mut LaunchRecord), &str); 4] = [
+        type Change = fn(&mut LaunchRecord);
+        let changes: [(Change, &str); 4] = [
             (|l| l.stream = Some(8), "0 context 1 stream 8"),
             (|l| l.context = Some(2), "0 context 2 stream 7"),
             (|l| l.shared_bytes = 4, "4 context 1 stream 7"),
