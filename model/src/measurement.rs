@@ -73,7 +73,7 @@ pub struct Timing {
     pub warmup_steady: bool,
     /// Whether the relative standard error of the median fell under its target.
     pub converged: bool,
-    /// Bytes written before each sample to empty the L2 cache; 0 with `--cache-control none`.
+    /// Bytes read before each sample to empty the L2 cache; 0 with `--cache-control none`.
     pub flush_bytes: u64,
 }
 

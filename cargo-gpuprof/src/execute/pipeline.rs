@@ -2,7 +2,7 @@
 //!
 //! Comes in: jobs. Goes out: for each, in the order started, its reply or how it ended without one, and then that
 //! its process is gone. The first process of the line has the device; the others wait for a file that is made
-//! when [`Pipeline::next`] is called again, so that what the caller does with a reply (write the journal) is done
+//! when [`Pipeline::wait`] is called again, so that what the caller does with a reply (write the journal) is done
 //! before anything else is measured.
 
 use std::collections::VecDeque;
@@ -118,7 +118,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The file that hands the device on cannot be written.
-    pub fn next(&mut self) -> Result<Event> {
+    pub fn wait(&mut self) -> Result<Event> {
         if let Some(first) = self.line.front_mut()
             && let Some(turn) = first.turn.take()
         {

@@ -115,12 +115,6 @@ impl Session {
     ) -> Result<Self, TargetError> {
         target.own(context)?;
         let functions = target.functions();
-        let unseal = |kind: Kind, sealed: &[u8]| {
-            kind.unseal(sealed, &functions.set_config).map(std::borrow::Cow::into_owned)
-        };
-        let config = unseal(Kind::Config, &options.config)?;
-        let counter_data = options.counter_data.as_deref();
-        let counter_data = counter_data.map(|it| unseal(Kind::CounterData, it)).transpose()?;
         let mut enable = Call::<sys::CUpti_RangeProfiler_Enable_Params>::new();
         enable.fields().ctx = context.cu_ctx();
         // SAFETY: CUPTI is initialised, and the context is live and of its driver.
@@ -133,18 +127,53 @@ impl Session {
             target: target.clone(),
             context: Arc::clone(context),
             object,
-            config,
+            config: Vec::new(),
             counter_data: Vec::new(),
             range: options.range,
             state: State::Configured,
             enabled: true,
         };
-        session.counter_data = match counter_data {
-            Some(image) => image,
-            None => session.new_counter_data(&options.metrics, options.max_ranges)?,
-        };
-        session.set_config(options.max_ranges, options.replay, options.pass)?;
+        session.configure(&options)?;
         Ok(session)
+    }
+
+    /// Opens the next session in place of this one, whose counter data is given up. Seen on an H200: the profiler stays
+    /// set up, so the next [`Session::start`] takes milliseconds and not a fifth of a second.
+    ///
+    /// # Errors
+    /// [`TargetError::OutOfOrder`] inside a pass, or what CUPTI answers.
+    pub fn again(mut self, options: &SessionOptions) -> Result<Self, TargetError> {
+        if let State::Started { .. } = self.state {
+            return Err(TargetError::OutOfOrder { call: "again", needs: "not started" });
+        }
+        self.bind()?;
+        self.range = options.range;
+        self.state = State::Configured;
+        self.configure(options)?;
+        Ok(self)
+    }
+
+    fn configure(&mut self, options: &SessionOptions) -> Result<(), TargetError> {
+        let unseal = |kind: Kind, sealed: &[u8]| {
+            kind.unseal(sealed, &self.target.functions().set_config)
+                .map(std::borrow::Cow::into_owned)
+        };
+        let config = unseal(Kind::Config, &options.config)?;
+        let counter_data = options.counter_data.as_deref();
+        let counter_data = match counter_data.map(|it| unseal(Kind::CounterData, it)).transpose()? {
+            Some(image) => image,
+            None => self.new_counter_data(&options.metrics, options.max_ranges)?,
+        };
+        // CUPTI holds its pointers into the images of before until it is given these.
+        let before = (
+            std::mem::replace(&mut self.config, config),
+            std::mem::replace(&mut self.counter_data, counter_data),
+        );
+        let configured = self.set_config(options.max_ranges, options.replay, options.pass);
+        if configured.is_err() {
+            std::mem::forget(before);
+        }
+        Ok(configured?)
     }
 
     fn new_counter_data(
@@ -306,6 +335,17 @@ impl Session {
             0 => Ok(()),
             dropped => Err(TargetError::RangesDropped { dropped }),
         }
+    }
+
+    /// The counter data after [`Session::decode`], as [`Session::into_counter_data`] gives it.
+    ///
+    /// # Errors
+    /// [`TargetError::OutOfOrder`] before a pass has ended.
+    pub fn counter_data(&self) -> Result<Vec<u8>, TargetError> {
+        if self.state != State::Stopped {
+            return Err(TargetError::OutOfOrder { call: "counter_data", needs: "stopped" });
+        }
+        Ok(Kind::CounterData.seal(&self.counter_data))
     }
 
     /// Closes the session and gives the counter data: for [`crate::Host::evaluate`] after the last pass, for the next

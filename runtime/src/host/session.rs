@@ -13,6 +13,7 @@ use cudarc::driver::result::device;
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
+use gpuprof_cupti::Session as CuptiSession;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
@@ -26,6 +27,8 @@ pub(crate) struct Session {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) device: DeviceRecord,
+    /// The profiling session of the configuration before, for the next one.
+    pub(crate) profiling: Cell<Option<CuptiSession>>,
     /// CUPTI, once it is initialised: it stays so until the process ends.
     profiler: OnceCell<Profiler>,
     turn: Turn,
@@ -56,6 +59,7 @@ impl Session {
             stream: context.default_stream(),
             context,
             device,
+            profiling: Cell::new(None),
             profiler: OnceCell::new(),
             turn,
             warm: Cell::new(false),

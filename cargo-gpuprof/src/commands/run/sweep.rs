@@ -108,7 +108,7 @@ impl Sweep<'_> {
         let mut pipeline = Pipeline::new(&execution.process, execution.ahead);
         loop {
             self.start(checked, states, &mut agenda, &mut pipeline, told)?;
-            let job = match pipeline.next()? {
+            let job = match pipeline.wait()? {
                 Happened::Interrupted => return Ok(()),
                 Happened::Idle => break,
                 Happened::Replied { job, bytes, held } => {

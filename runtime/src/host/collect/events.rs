@@ -3,17 +3,17 @@
 //! Comes in: a closure that queues the launches of one sample, and the rules of sampling. Goes out:
 //! every sample with the SM clock around it. Warm-up goes by time, until duration and clock are
 //! steady: a fresh process' first launches read several times slow. With a cold cache, twice the L2
-//! is written before each sample; that also keeps the device busy while the launch is queued, so
+//! is read before each sample; that also keeps the device busy while the launch is queued, so
 //! the sample holds no launch latency.
 
 use std::time::Instant;
 
-use cudarc::driver::CudaSlice;
 use cudarc::driver::sys::CUevent_flags;
 use gpuprof_model::measurement::Timing;
 use gpuprof_model::protocol::Sampling;
 
 use super::clock::ClockProbe;
+use super::flush::Flush;
 use crate::host::error::Result;
 use crate::host::session::Session;
 
@@ -30,7 +30,7 @@ const ALREADY_WARM: f64 = 0.2;
 struct Sampler<'a> {
     session: &'a Session,
     clock: ClockProbe,
-    flush: Option<CudaSlice<u8>>,
+    flush: Option<Flush>,
     launch: &'a mut dyn FnMut() -> Result<()>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Sampler<'a> {
         sampling: &Sampling,
         launch: &'a mut dyn FnMut() -> Result<()>,
     ) -> Result<Self> {
-        let flush = flush_buffer(session, sampling)?;
+        let flush = flush(session, sampling)?;
         let clock = ClockProbe::load(&session.stream)?;
         Ok(Self { session, clock, flush, launch })
     }
@@ -48,8 +48,8 @@ impl<'a> Sampler<'a> {
     /// One sample: nanoseconds and the SM clock around it.
     fn sample(&mut self) -> Result<(f64, Option<f64>)> {
         let stream = &self.session.stream;
-        if let Some(buffer) = &mut self.flush {
-            stream.memset_zeros(buffer)?;
+        if let Some(flush) = &mut self.flush {
+            flush.run()?;
         }
         self.clock.start()?;
         let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
@@ -107,8 +107,8 @@ pub(crate) fn warm_up_only(
 /// # Errors
 /// The driver's.
 pub(crate) fn flush_once(session: &Session, sampling: &Sampling) -> Result<()> {
-    if let Some(mut buffer) = flush_buffer(session, sampling)? {
-        session.stream.memset_zeros(&mut buffer)?;
+    if let Some(mut flush) = flush(session, sampling)? {
+        flush.run()?;
     }
     Ok(session.stream.synchronize()?)
 }
@@ -118,10 +118,10 @@ fn flush_bytes(session: &Session, sampling: &Sampling) -> u64 {
     if sampling.cold_cache { 2 * session.device.l2_bytes } else { 0 }
 }
 
-fn flush_buffer(session: &Session, sampling: &Sampling) -> Result<Option<CudaSlice<u8>>> {
+fn flush(session: &Session, sampling: &Sampling) -> Result<Option<Flush>> {
     match usize::try_from(flush_bytes(session, sampling))? {
         0 => Ok(None),
-        bytes => Ok(Some(session.stream.alloc_zeros(bytes)?)),
+        bytes => Flush::new(&session.stream, bytes).map(Some),
     }
 }
 

@@ -7,4 +7,5 @@ pub(crate) mod cupti;
 pub(crate) mod emulator;
 pub(crate) mod events;
 pub(crate) mod facts;
+pub(crate) mod flush;
 pub(crate) mod identity;
