@@ -18,6 +18,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
 use super::collect::cupti::Profiler;
+use super::collect::flush::Flush;
 use super::collect::{attributes, emulator};
 use super::error::{Error, Result};
 use super::turn::Turn;
@@ -31,6 +32,7 @@ pub(crate) struct Session {
     pub(crate) profiling: Cell<Option<CuptiSession>>,
     /// CUPTI, once it is initialised: it stays so until the process ends.
     profiler: OnceCell<Profiler>,
+    flush: OnceCell<Flush>,
     turn: Turn,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
@@ -61,6 +63,7 @@ impl Session {
             device,
             profiling: Cell::new(None),
             profiler: OnceCell::new(),
+            flush: OnceCell::new(),
             turn,
             warm: Cell::new(false),
         })
@@ -69,6 +72,21 @@ impl Session {
     /// Waits until the device is this process's.
     pub(crate) fn take_turn(&self) {
         self.turn.take();
+    }
+
+    /// Queues what empties the L2 cache; its buffer stays until the process ends.
+    ///
+    /// # Errors
+    /// The driver's: the buffer may not fit.
+    pub(crate) fn flush(&self) -> Result<()> {
+        let flush = match self.flush.get() {
+            Some(flush) => flush,
+            None => {
+                let flush = Flush::new(&self.stream, self.device.l2_bytes)?;
+                self.flush.get_or_init(|| flush)
+            }
+        };
+        flush.run()
     }
 
     /// CUPTI, initialised; `library` is used the first time.

@@ -13,7 +13,7 @@ use gpuprof_model::measurement::Timing;
 use gpuprof_model::protocol::Sampling;
 
 use super::clock::ClockProbe;
-use super::flush::Flush;
+use super::flush;
 use crate::host::error::Result;
 use crate::host::session::Session;
 
@@ -30,7 +30,7 @@ const ALREADY_WARM: f64 = 0.2;
 struct Sampler<'a> {
     session: &'a Session,
     clock: ClockProbe,
-    flush: Option<Flush>,
+    cold: bool,
     launch: &'a mut dyn FnMut() -> Result<()>,
 }
 
@@ -40,16 +40,15 @@ impl<'a> Sampler<'a> {
         sampling: &Sampling,
         launch: &'a mut dyn FnMut() -> Result<()>,
     ) -> Result<Self> {
-        let flush = flush(session, sampling)?;
         let clock = ClockProbe::load(&session.stream)?;
-        Ok(Self { session, clock, flush, launch })
+        Ok(Self { session, clock, cold: sampling.cold_cache, launch })
     }
 
     /// One sample: nanoseconds and the SM clock around it.
     fn sample(&mut self) -> Result<(f64, Option<f64>)> {
         let stream = &self.session.stream;
-        if let Some(flush) = &mut self.flush {
-            flush.run()?;
+        if self.cold {
+            self.session.flush()?;
         }
         self.clock.start()?;
         let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
@@ -72,7 +71,7 @@ pub(crate) fn time(
 ) -> Result<Timing> {
     let mut sampler = Sampler::new(session, sampling, launch)?;
     let mut timing = warm_up(&mut sampler, sampling)?;
-    timing.flush_bytes = flush_bytes(session, sampling);
+    timing.flush_bytes = if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
     let start = Instant::now();
     loop {
         let (duration, clock) = sampler.sample()?;
@@ -107,22 +106,10 @@ pub(crate) fn warm_up_only(
 /// # Errors
 /// The driver's.
 pub(crate) fn flush_once(session: &Session, sampling: &Sampling) -> Result<()> {
-    if let Some(mut flush) = flush(session, sampling)? {
-        flush.run()?;
+    if sampling.cold_cache {
+        session.flush()?;
     }
     Ok(session.stream.synchronize()?)
-}
-
-/// Twice the L2: enough to evict every line, whatever the replacement policy keeps.
-fn flush_bytes(session: &Session, sampling: &Sampling) -> u64 {
-    if sampling.cold_cache { 2 * session.device.l2_bytes } else { 0 }
-}
-
-fn flush(session: &Session, sampling: &Sampling) -> Result<Option<Flush>> {
-    match usize::try_from(flush_bytes(session, sampling))? {
-        0 => Ok(None),
-        bytes => Flush::new(&session.stream, bytes).map(Some),
-    }
 }
 
 fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling) -> Result<Timing> {

@@ -54,7 +54,12 @@ DONE:
 ";
 
 /// Bytes that a thread reads at a time.
-const STEP: usize = 16;
+const STEP: u64 = 16;
+
+/// Twice the L2: enough to evict every line, whatever the replacement policy keeps.
+pub(crate) fn bytes(l2_bytes: u64) -> u64 {
+    (2 * l2_bytes).next_multiple_of(STEP)
+}
 
 /// Enough threads to keep the memory of any device busy.
 const LAUNCH: LaunchConfig =
@@ -68,16 +73,17 @@ pub(crate) struct Flush {
 }
 
 impl Flush {
-    /// What empties a cache of half of `bytes`, which are rounded up to 16.
+    /// What empties an L2 cache of so many bytes.
     ///
     /// # Errors
     /// The driver's: the buffer may not fit.
-    pub(crate) fn new(stream: &Arc<CudaStream>, bytes: usize) -> Result<Self> {
+    pub(crate) fn new(stream: &Arc<CudaStream>, l2_bytes: u64) -> Result<Self> {
+        let bytes = usize::try_from(bytes(l2_bytes))?;
         let module = stream.context().load_module(Ptx::from_src(PTX))?;
         Ok(Self {
             stream: stream.clone(),
             function: module.load_function("gpuprof_flush")?,
-            buffer: stream.alloc_zeros(bytes.next_multiple_of(STEP))?,
+            buffer: stream.alloc_zeros(bytes)?,
         })
     }
 
@@ -85,10 +91,10 @@ impl Flush {
     ///
     /// # Errors
     /// The driver's.
-    pub(crate) fn run(&mut self) -> Result<()> {
+    pub(crate) fn run(&self) -> Result<()> {
         let bytes = self.buffer.len() as u64;
         let mut launch = self.stream.launch_builder(&self.function);
-        launch.arg(&mut self.buffer).arg(&bytes);
+        launch.arg(&self.buffer).arg(&bytes);
         // SAFETY: the kernel reads `bytes`, a multiple of 16, of a buffer that long.
         unsafe { launch.launch(LAUNCH) }?;
         Ok(())
