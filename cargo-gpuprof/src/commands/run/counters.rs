@@ -71,7 +71,7 @@ pub(super) fn discipline(options: &RunOptions) -> Discipline {
 pub(super) fn plan(
     checked: &[Checked],
     view: &View,
-    options: &RunOptions,
+    (options, max_passes): (&RunOptions, Option<u32>),
     chip: Option<&str>,
     process: &HarnessProcess<'_>,
     harness: &Harness,
@@ -88,7 +88,7 @@ pub(super) fn plan(
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };
-    let cost = if options.dry_run || options.max_passes.is_some() || !sections.is_empty() {
+    let cost = if options.dry_run || max_passes.is_some() || !sections.is_empty() {
         cost(options, chip, &metrics)?
     } else {
         None
@@ -116,10 +116,8 @@ pub(super) fn plan(
         }
     };
     let passes = plan.groups.iter().map(|group| group.passes).sum();
-    if let Some(most) = options.max_passes
-        && passes > most.get()
-    {
-        return Err(too_many(passes, most.get(), cost.as_ref()));
+    if let Some(most) = max_passes.filter(|&most| passes > most) {
+        return Err(too_many(passes, most, cost.as_ref()));
     }
     let counters = Counters {
         cupti: Utf8PathBuf::from_path_buf(plan.cupti)

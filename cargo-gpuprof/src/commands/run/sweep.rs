@@ -29,6 +29,7 @@ use crate::compare::against::Against;
 use crate::compare::collect::Terms;
 use crate::compare::columns;
 use crate::compare::replay::Discipline;
+use crate::compare::view::View;
 use crate::config::Interleave;
 use crate::error::{Failure, Result};
 use crate::execute::{Ended, Event as Happened, Execution, Job, Pass, Pipeline, outcomes};
@@ -50,6 +51,7 @@ pub(super) struct Sweep<'a> {
     pub(super) against: Option<&'a Against>,
     pub(super) order: Interleave,
     pub(super) isolate: Isolate,
+    pub(super) view: &'a View,
     pub(super) journal: Journal,
     pub(super) replayed: Replayed,
     pub(super) discipline: Discipline,
@@ -376,7 +378,7 @@ impl Sweep<'_> {
         for judgement in &series.judgements {
             self.event(&Event::threshold_judged(&series.id, judgement), out)?;
         }
-        self.event(&Event::series_finished(series), out)
+        self.event(&Event::series_finished(series, self.view), out)
     }
 
     /// Gives every counter that cannot be had on this machine its reason.
@@ -409,7 +411,7 @@ impl Sweep<'_> {
             not_applicable: Vec::new(),
             changes: Vec::new(),
         };
-        let placed = |p: &super::Placed| (p.threshold.clone(), p.origin.clone());
+        let placed = |p: &super::Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
         let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
         gate::judge(&mut finished, &thresholds, run, self.against);
         finished
