@@ -215,7 +215,10 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
     repository.run(&[&wide[..], &own].concat()).exits_with(0);
     assert_eq!(count(), before, "something was run");
     for (arguments, told) in [
-        (&["--load-baseline", "after"][..], "has nothing to be compared with: add --baseline OTHER"),
+        (
+            &["--load-baseline", "after"][..],
+            "has nothing to be compared with: add --baseline OTHER",
+        ),
         (
             &["--load-baseline", "aftr", "--baseline", "before"],
             "--load-baseline: no baseline is called `aftr`: did you mean `after`?",

@@ -160,11 +160,8 @@ impl Config {
             let place = format!("{path}:{line}");
             Threshold::parse(text).map_err(|e| wrong(e.render(&place, text)))?;
         }
-        let counts = [
-            ("repeat", self.repeat),
-            ("timeout", self.timeout),
-            ("max-passes", self.max_passes),
-        ];
+        let counts =
+            [("repeat", self.repeat), ("timeout", self.timeout), ("max-passes", self.max_passes)];
         for (key, value) in counts {
             if value == Some(0) {
                 return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));

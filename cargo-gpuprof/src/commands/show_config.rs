@@ -26,7 +26,8 @@ pub fn show_config(
     let settings = Settings::new(options, &layers);
     let mut series = Vec::new();
     for planned in &planned {
-        let all = thresholds::with_replaced(&(&planned.series).into(), &layers, &options.threshold)?;
+        let all =
+            thresholds::with_replaced(&(&planned.series).into(), &layers, &options.threshold)?;
         let columns = thresholds::columns(&planned.series, &layers, &options.metrics)?;
         series.push((&planned.series, all, columns));
     }

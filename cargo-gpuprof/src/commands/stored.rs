@@ -17,8 +17,8 @@ use crate::cli::{
     PlaceOptions, ReportOptions, ViewOptions,
 };
 use crate::compare::against::{Against, Scope};
-use crate::error::{Failure, Result};
 use crate::compare::view::{self, View};
+use crate::error::{Failure, Result};
 use crate::report::{
     self, Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Shape, Table, Viewing,
 };

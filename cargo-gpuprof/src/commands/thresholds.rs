@@ -57,11 +57,7 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
 /// # Errors
 /// A threshold that does not parse, names an unknown metric or axis, or has a limit in a unit the
 /// metric does not have, with its place.
-pub fn of(
-    series: &Annotated<'_>,
-    layers: &Layers,
-    command_line: &[String],
-) -> Result<Vec<Placed>> {
+pub fn of(series: &Annotated<'_>, layers: &Layers, command_line: &[String]) -> Result<Vec<Placed>> {
     let mut all = with_replaced(series, layers, command_line)?;
     all.retain(|placed| placed.replaced_by.is_none());
     Ok(all)

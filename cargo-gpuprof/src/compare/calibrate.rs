@@ -40,7 +40,8 @@ pub fn rate_default_gate(run: &Run) -> Vec<Rates> {
     let of = |processes| {
         let draw = Draw::Random;
         let slowdown_percent = SLOWDOWN_PERCENT;
-        let trial = Trial { threshold: &threshold, processes, slowdown_percent, draws: DRAWS, draw };
+        let trial =
+            Trial { threshold: &threshold, processes, slowdown_percent, draws: DRAWS, draw };
         rated(run, trial)
     };
     RATED.into_iter().filter_map(of).collect()
@@ -109,8 +110,13 @@ fn metric(run: &Run, name: &str) -> Option<Calibrated> {
     };
     let threshold = Threshold::parse(&proposed).ok()?;
     let (draws, draw) = (DRAWS, Draw::Random);
-    let trial =
-        Trial { threshold: &threshold, processes: processes / 2, slowdown_percent: 0.0, draws, draw };
+    let trial = Trial {
+        threshold: &threshold,
+        processes: processes / 2,
+        slowdown_percent: 0.0,
+        draws,
+        draw,
+    };
     let false_alarms_percent = rated(run, trial)?.false_alarms_percent;
     Some(Calibrated {
         metric: name.to_owned(),

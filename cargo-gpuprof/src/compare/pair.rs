@@ -105,7 +105,13 @@ impl Evidence {
     pub fn of(name: &str, class: Class, baseline: &Side, run: &Side) -> Self {
         let percent = percent(baseline.value, run.value);
         if class == Class::Exact {
-            return Self { percent, confidence: None, cycles: None, too_few: None, difference: None };
+            return Self {
+                percent,
+                confidence: None,
+                cycles: None,
+                too_few: None,
+                difference: None,
+            };
         }
         let resolution = if name == "duration" { EVENT_RESOLUTION_NS } else { 0.0 };
         let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
@@ -146,7 +152,9 @@ impl Evidence {
             Some(processes) => {
                 format!("--repeat {processes} for the run and its baseline would tell")
             }
-            None => "no --repeat up to 50 would tell: the limit is too narrow for this noise".into(),
+            None => {
+                "no --repeat up to 50 would tell: the limit is too narrow for this noise".into()
+            }
         }
     }
 

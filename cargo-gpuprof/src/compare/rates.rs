@@ -176,7 +176,10 @@ fn part(
             .collect();
         let value = median(&processes.iter().map(|p| p.median).collect::<Vec<_>>());
         let value = value.ok_or_else(|| "no process was chosen".to_owned());
-        Some((name.to_owned(), MetricResult { value, processes, statistics: None, ..whole.clone() }))
+        Some((
+            name.to_owned(),
+            MetricResult { value, processes, statistics: None, ..whole.clone() },
+        ))
     };
     let names = [metric, "sm_cycles"];
     ConfigurationResult {

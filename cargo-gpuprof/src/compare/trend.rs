@@ -53,9 +53,8 @@ pub fn trend(configurations: &[Vec<f64>]) -> Option<Trend> {
 fn moved_percent(values: &[f64]) -> Option<f64> {
     let center = median(values).filter(|&center| center != 0.0)?;
     #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
-    let slopes: Vec<f64> = pairs(values)
-        .map(|(i, j)| (values[j] - values[i]) / (j - i) as f64)
-        .collect();
+    let slopes: Vec<f64> =
+        pairs(values).map(|(i, j)| (values[j] - values[i]) / (j - i) as f64).collect();
     #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
     let distance = (values.len() - 1) as f64;
     Some(100.0 * median(&slopes)? * distance / center.abs())

@@ -182,8 +182,14 @@ mod tests {
         // Variances of 1 and three values a side: t(0.975) is 2.1788 for 12 degrees, 2.3060 for 8.
         let a = [-1.0, 0.0, 1.0];
         let difference = welch(&a, &a.map(|x| x + 1.3), 0.0).unwrap();
-        assert_eq!(difference.processes_needed(2.1788 * (2.0_f64 / 7.0).sqrt() + 1e-3, 0.975), Some(7));
-        assert_eq!(difference.processes_needed(2.3060 * (2.0_f64 / 5.0).sqrt() + 1e-3, 0.975), Some(5));
+        assert_eq!(
+            difference.processes_needed(2.1788 * (2.0_f64 / 7.0).sqrt() + 1e-3, 0.975),
+            Some(7)
+        );
+        assert_eq!(
+            difference.processes_needed(2.3060 * (2.0_f64 / 5.0).sqrt() + 1e-3, 0.975),
+            Some(5)
+        );
         assert_eq!(difference.processes_needed(0.1, 0.975), None);
     }
 

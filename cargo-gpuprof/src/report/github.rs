@@ -35,7 +35,8 @@ impl Report for GithubAnnotations {
                     _ => "warning",
                 };
                 let title = format!("{} {}", series.id.kernel, judgement.verdict);
-                let message = format!("{}: {}", judgement.threshold, evidence_with_place(judgement));
+                let message =
+                    format!("{}: {}", judgement.threshold, evidence_with_place(judgement));
                 annotation(level, &place, &title, &message, out)?;
             }
         }

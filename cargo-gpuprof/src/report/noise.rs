@@ -61,14 +61,20 @@ fn levels(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
 /// A machine that drifted while the processes of the series ran.
 fn trend(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
     let medians = |row: &ConfigurationResult| -> Vec<f64> {
-        row.metrics.get("duration").into_iter().flat_map(|m| &m.processes).map(|p| p.median).collect()
+        row.metrics
+            .get("duration")
+            .into_iter()
+            .flat_map(|m| &m.processes)
+            .map(|p| p.median)
+            .collect()
     };
     let processes: Vec<Vec<f64>> = rows.iter().map(|(row, _)| medians(row)).collect();
     let found = trend::trend(&processes)?;
     if found.p_value > trend::LEVEL || found.percent.abs() < MINIMUM_PERCENT {
         return None;
     }
-    let p = if found.p_value < 0.001 { "p < 0.001".into() } else { format!("p {:.3}", found.p_value) };
+    let p =
+        if found.p_value < 0.001 { "p < 0.001".into() } else { format!("p {:.3}", found.p_value) };
     let over = match found.configurations {
         1 => "one configuration".to_owned(),
         n => format!("{n} configurations"),
@@ -146,7 +152,9 @@ mod tests {
         let steady = |center: f64| -> Vec<f64> {
             (0..24).map(|i| center + f64::from(i * 17 % 23)).collect()
         };
-        let told = |step: f64| texts(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(|at| steady(10_000.0 + step * at)));
+        let told = |step: f64| {
+            texts(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(|at| steady(10_000.0 + step * at)))
+        };
         assert_eq!(
             told(100.0)[1],
             "trend duration: +4.9% from the first process to the last of one configuration (p 0.003): the \

@@ -13,8 +13,8 @@ use gpuprof_model::run::{
 };
 
 use super::number::{Scale, grouped};
-use crate::compare::view::{View, Viewed};
 use crate::compare::rank::ranking;
+use crate::compare::view::{View, Viewed};
 use crate::compare::{best, columns, pareto};
 
 /// The text for a value that is not there.
@@ -69,10 +69,8 @@ impl Sheet {
         for name in names.iter().filter(|name| !some || told(name)) {
             metrics.push(metric_column(name, rows));
             if Some(name.as_str()) == headline {
-                let tied = ranking(rows, name).into_iter().flat_map(|r| r.tied().collect::<Vec<_>>());
-                let cells = metrics.last_mut().map(|column| &mut column.cells);
-                if let Some(cells) = cells {
-                    tied.for_each(|row| cells[row].tied = true);
+                if let Some(column) = metrics.last_mut() {
+                    mark_ties(column, name, rows);
                 }
                 metrics.push(ratio_column("vs best", best::ratios(rows, name), rows));
                 if let (Some(reference), Some(ratios)) =
@@ -161,6 +159,15 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
         title: axis.name.clone(),
         numeric: axis.kind() != AxisKind::Word,
         cells: rows.iter().map(|row| Cell::plain(text(row))).collect(),
+    }
+}
+
+/// Marks the cells whose values are not the best and cannot be told from it.
+fn mark_ties(column: &mut Column, name: &str, rows: &[ConfigurationResult]) {
+    let Some(ranking) = ranking(rows, name) else { return };
+    let best = best::best(rows, name).and_then(|row| best::value(&rows[row], name));
+    for row in ranking.tied().filter(|&row| best::value(&rows[row], name) != best) {
+        column.cells[row].tied = true;
     }
 }
 

@@ -79,9 +79,7 @@ pub(super) fn run(
     let code = gate.exit_code(&run);
     let shape = match options.output.message_format {
         MessageFormat::Json => Shape::JsonLines(Some(code)),
-        MessageFormat::Human => {
-            Shape::Table(Table { colour: screen.colour, width: screen.width })
-        }
+        MessageFormat::Human => Shape::Table(Table { colour: screen.colour, width: screen.width }),
     };
     Viewing { shape, view: &view }
         .write(&run, out)
@@ -90,7 +88,11 @@ pub(super) fn run(
     Ok((code, Some(run)))
 }
 
-fn written(series: &SeriesResult, layers: &Layers, command_line: &[String]) -> Result<Vec<Written>> {
+fn written(
+    series: &SeriesResult,
+    layers: &Layers,
+    command_line: &[String],
+) -> Result<Vec<Written>> {
     let judged = series.judgements.iter().filter(|judgement| judgement.origin == "attribute");
     let attribute: Vec<String> = judged
         .map(|judgement| judgement.threshold.clone())
