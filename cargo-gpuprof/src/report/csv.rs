@@ -4,8 +4,8 @@
 //! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason,rank`,
 //! followed by `axis:NAME` for every axis that any series of the run has, in order of appearance.
 //!
-//! * `rank` is `best` for the best value of a column, by which its rows may be compared, and `tied` for those that
-//!   cannot be told from it.
+//! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from it; empty
+//!   where rows may not be compared by the column or all its values are the same.
 //! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
 //!   ratios), in full precision with `.`; the statistics are in the same unit and empty without samples.
 //! * A metric has a row where it has a value, or where it is a column of its series: then `value` is
@@ -73,7 +73,7 @@ impl Csv {
             let names = metric_names(series, view);
             let ranks: Vec<(&String, Vec<Rank>)> = names
                 .iter()
-                .filter(|name| columns::comparable(name, rows))
+                .filter(|name| columns::marks(name, rows).contains(&true))
                 .filter_map(|name| Some((name, ranking(rows, name)?.ranks)))
                 .collect();
             for &at in &viewed.shown {
