@@ -139,10 +139,10 @@ fn metrics_can_be_searched() {
     ----- stdout -----
     load_sectors_per_request
         sectors a warp's global load touches; 4 for coalesced 32-bit loads
-        in a number; lower is better; exact; from: l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
+        in a number; lower is better; exact; from: smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum / smsp__sass_inst_executed_op_global_ld.sum
     store_sectors_per_request
         sectors a warp's global store touches; 4 for coalesced 32-bit stores
-        in a number; lower is better; exact; from: l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum
+        in a number; lower is better; exact; from: smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum / smsp__sass_inst_executed_op_global_st.sum
 
     ----- stderr -----
     ");

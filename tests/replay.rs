@@ -4,7 +4,7 @@
 //! passes ran. Its passes count from 0; those that the tool speaks of count from 1, since pass 0 is the timed one.
 
 use serde_json::Value;
-use support::replay::{ISOLATIONS, METRICS, arguments, finished, of_both, values, workshop};
+use support::replay::{ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop};
 use support::{FakeGpu, Outcome};
 
 #[test]
@@ -51,16 +51,18 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
         assert_eq!(status, "failed");
         assert_eq!(
             reason,
-            "the process was killed by SIGABRT (signal 6); the end of its stderr: \
+            "the process was killed by SIGABRT (signal 6); the end of its stderr:\n\
              fake CUPTI: told to abort in pass 1"
         );
         assert_eq!(other, finished());
-        // Nothing of it was collected after the crash, and everything of the other one, once.
+        // Nothing of it was collected after the crash, and everything of the other one, whose process it may have been.
         assert_eq!(gpu.logged("collected pass 0").len(), 2);
         for pass in [1, 2, 3] {
-            let lines = gpu.logged(&format!("collected pass {pass}"));
+            let mut lines = gpu.logged(&format!("collected pass {pass}"));
+            lines.dedup();
             assert_eq!(lines, [format!("collected pass {pass} of 4: 0 [scale 32x128]")]);
         }
+        assert_eq!(values(&outcome)["block=128,n=4096"], SCALE);
         assert_eq!(gpu.survivors(), [0; 0]);
     }
 }
@@ -69,27 +71,45 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
 fn a_pass_that_hangs_is_killed_and_the_next_configuration_goes_on() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
-        let more = [&["--timeout", "3"], isolation].concat();
+        let more = [&["--timeout", "2"], isolation].concat();
         let outcome = troubled(&gpu, "hang pass=1 block=64", &more).exits_with(105);
         let [(status, reason), other] = of_both(&outcome);
         assert_eq!(status, "timeout");
-        assert_eq!(reason, "the process ran for 3 s and was killed (--timeout raises the limit)");
+        assert_eq!(reason, "the process ran for 2 s and was killed (--timeout raises the limit)");
         assert_eq!(other, finished());
+        assert_eq!(values(&outcome)["block=128,n=4096"], SCALE);
         assert_eq!(gpu.survivors(), [0; 0]);
     }
 }
 
 #[test]
 fn an_error_of_cupti_in_a_pass_is_told_with_its_remedy() {
-    let gpu = FakeGpu::new();
-    let outcome = troubled(&gpu, "fail cuptiRangeProfilerStart 26", &[]).exits_with(105);
-    for (status, reason) in of_both(&outcome) {
-        assert_eq!(status, "failed");
-        assert!(
-            reason.starts_with("cuptiRangeProfilerStart failed: CUPTI_ERROR_HARDWARE_BUSY (26)"),
-            "{reason}"
-        );
-        assert!(reason.contains("dcgmi profile --pause"), "{reason}");
+    for isolation in ISOLATIONS {
+        let outcome = troubled(&FakeGpu::new(), "fail cuptiRangeProfilerStart 999", isolation)
+            .exits_with(105);
+        for (status, reason) in of_both(&outcome) {
+            assert_eq!(status, "failed");
+            let beginning = "cuptiRangeProfilerStart failed: CUPTI_ERROR_UNKNOWN (999)\n  cause: ";
+            assert!(reason.starts_with(beginning), "{reason}");
+            assert!(reason.contains("\n  remedy: install the CUPTI of the driver"), "{reason}");
+        }
+    }
+}
+
+#[test]
+fn counters_that_are_denied_in_the_middle_leave_times_and_a_remedy() {
+    for isolation in ISOLATIONS {
+        let outcome =
+            troubled(&FakeGpu::new(), "fail cuptiRangeProfilerStart 26", isolation).exits_with(0);
+        assert_eq!(of_both(&outcome), [finished(), finished()]);
+        for event in outcome.events_of("configuration-finished") {
+            assert!(event["metrics"]["duration"]["value"].is_f64(), "{event:#}");
+            for name in METRICS {
+                let reason = event["metrics"][name]["unavailable"].as_str().unwrap_or_default();
+                assert!(reason.contains("CUPTI_ERROR_HARDWARE_BUSY (26)"), "{event:#}");
+                assert!(reason.contains("dcgmi profile --pause"), "{event:#}");
+            }
+        }
     }
 }
 
@@ -169,4 +189,19 @@ fn a_launch_that_differs_is_left_out_where_that_was_asked_for() {
         let by_name = [&["--app-replay-match", "name"], isolation].concat();
         assert_eq!(of_both(&drifting(&by_name).exits_with(0)), [finished(), finished()]);
     }
+}
+
+#[test]
+fn a_second_run_asks_cupti_for_no_plan() {
+    let (gpu, workspace) = (FakeGpu::new(), workshop());
+    let run = |more: &[&str]| {
+        gpu.tool(&workspace, &arguments(&["vector", "scale"], more)).run().exits_with(0)
+    };
+    let enabled = || gpu.logged("enabled").len();
+    let first = values(&run(&[]));
+    let planned = enabled();
+    assert_eq!(planned, 1 + 2 * 4, "a trial session, and every pass of both configurations");
+    // Nor does it matter whether the next process opens its context while this one measures.
+    assert_eq!(values(&run(&["--ahead", "0"])), first);
+    assert_eq!(enabled() - planned, 2 * 4);
 }

@@ -57,6 +57,8 @@ pub enum Question {
         chip: String,
         /// PerfWorks names.
         names: Vec<String>,
+        /// Whether the cost of each is wanted too; for a hundred metrics that takes many seconds.
+        each: bool,
     },
     /// Whether NVIDIA's driver answers, and with which devices.
     Driver,
@@ -127,7 +129,7 @@ pub struct Cost {
     pub refused: Vec<(String, String)>,
     /// The passes of all the others together.
     pub passes: usize,
-    /// Of each of the others, the passes that it takes alone and those that the rest would take without it.
+    /// Of each of the others, where that was asked, the passes that it takes alone and those of the rest without it.
     pub each: Vec<MetricCost>,
 }
 

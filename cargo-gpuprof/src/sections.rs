@@ -5,20 +5,21 @@
 //! `.config/gpuprof/sections/`, the names asked for and the chip. Goes out: each section's metrics by the names
 //! that the chip has. A workspace's section takes the place of ours of the same name.
 
-use std::collections::BTreeMap;
+mod file;
+
 use std::fs;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::{self, Definition, Direction};
-use gpuprof_model::quantity::Unit;
-use gpuprof_model::run::{SectionColumn, SectionColumns};
+use gpuprof_model::metric::redefine;
+use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
-use serde::Deserialize;
 
 use crate::cli::Set;
-use crate::config::define;
 use crate::error::{Failure, Result};
+
+use file::parse;
+pub use file::{Section, SectionMetric};
 
 /// Where a workspace keeps its own, below its root.
 pub const FOLDER: &str = ".config/gpuprof/sections";
@@ -33,6 +34,10 @@ macro_rules! built_in {
 const BUILT_IN: &[(&str, &str)] = built_in![
     "SpeedOfLight",
     "Roofline",
+    "RooflineSingle",
+    "RooflineDouble",
+    "RooflineHalf",
+    "RooflineTensor",
     "ComputeWorkloadAnalysis",
     "MemoryWorkloadAnalysis",
     "MemoryTables",
@@ -43,56 +48,6 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "Occupancy",
     "SourceCounters",
 ];
-
-/// One section.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Section {
-    /// Its name, which is the file's.
-    #[serde(skip)]
-    pub id: String,
-    /// Its heading.
-    pub title: String,
-    /// The sets it belongs to.
-    #[serde(default)]
-    pub sets: Vec<Set>,
-    /// Its metrics, in order.
-    pub metrics: Vec<SectionMetric>,
-}
-
-/// One metric of a section.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SectionMetric {
-    /// What its column is called.
-    pub label: String,
-    /// Any name that `--metrics` takes; empty where only the chips named below have it.
-    pub name: String,
-    /// Names on the chips whose own names begin so, the longest beginning first; empty where they have none.
-    #[serde(default)]
-    pub chips: BTreeMap<String, String>,
-    /// Where it is new: its formula.
-    pub formula: Option<String>,
-    /// And its unit.
-    pub unit: Option<Unit>,
-    /// And which way is better.
-    pub direction: Option<Direction>,
-}
-
-impl SectionMetric {
-    /// Its name on `chip`, if that has it.
-    pub fn name_on(&self, chip: Option<&str>) -> Option<&str> {
-        let begins = |beginning: &&String| chip.is_some_and(|chip| chip.starts_with(*beginning));
-        let own = self.chips.keys().filter(begins).max_by_key(|beginning| beginning.len());
-        let name = own.map_or(self.name.as_str(), |beginning| self.chips[beginning].as_str());
-        (!name.is_empty()).then_some(name)
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let all = self.chips.values().map(String::as_str).chain([self.name.as_str()]);
-        all.filter(|name| !name.is_empty())
-    }
-}
 
 /// The chip of a compute capability, as CUPTI calls it; one of its family where several have it.
 pub fn chip_of((major, minor): (u32, u32)) -> Option<&'static str> {
@@ -145,20 +100,38 @@ impl Sections {
         self.0.iter()
     }
 
+    /// Settles how `chip` counts what they define; the metrics are understood so from then on.
+    ///
+    /// # Panics
+    /// Never: the formulas were checked when their file was read.
+    pub fn settle(&self, chip: &str) {
+        for section in &self.0 {
+            redefine(&section.formulas(chip)).expect("checked when the file was read");
+        }
+    }
+
     /// Those of `sets` and those called `names`, each once, by the names of `chip`.
     ///
     /// # Errors
-    /// A section that is not there (exit code 2).
+    /// Every section that is not there (exit code 2).
     pub fn choose(
         &self,
         sets: &[Set],
         names: &[String],
         chip: Option<&str>,
     ) -> Result<Vec<SectionColumns>> {
-        if let Some(name) = names.iter().find(|name| self.0.iter().all(|s| !s.is_called(name))) {
+        let unknown = |name: &&String| self.0.iter().all(|section| !section.is_called(name));
+        let message = |name: &String| {
             let near = did_you_mean(name, self.0.iter().map(|s| s.id.as_str()))
                 .unwrap_or_else(|| "`cargo gpuprof metrics --list-sections` lists them".into());
-            return Err(Failure::usage(format!("no section is called `{name}`: {near}")));
+            format!("no section is called `{name}`: {near}")
+        };
+        let wrong: Vec<String> = names.iter().filter(unknown).map(message).collect();
+        if !wrong.is_empty() {
+            return Err(Failure::usage(wrong.join("\n")));
+        }
+        if let Some(chip) = chip {
+            self.settle(chip);
         }
         let asked = |section: &&Section| {
             sets.iter().any(|set| section.sets.contains(set))
@@ -166,59 +139,6 @@ impl Sections {
         };
         Ok(self.0.iter().filter(asked).map(|section| section.columns(chip)).collect())
     }
-}
-
-impl Section {
-    /// Nsight Compute does not mind the case either.
-    fn is_called(&self, name: &str) -> bool {
-        self.id.eq_ignore_ascii_case(name)
-    }
-
-    /// Its columns by the names of `chip`.
-    pub fn columns(&self, chip: Option<&str>) -> SectionColumns {
-        let column = |metric: &SectionMetric| {
-            let name = metric.name_on(chip)?.to_owned();
-            Some(SectionColumn { label: metric.label.clone(), name })
-        };
-        SectionColumns {
-            id: self.id.clone(),
-            title: self.title.clone(),
-            columns: self.metrics.iter().filter_map(column).collect(),
-        }
-    }
-}
-
-fn parse(id: &str, text: &str, path: &str) -> Result<Section> {
-    let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
-    let mut section: Section = toml::from_str(text).map_err(|e| {
-        wrong(format!("{path} is not a valid section\n{}", e.to_string().trim_end()))
-    })?;
-    id.clone_into(&mut section.id);
-    let mut definitions = Vec::new();
-    for metric in &section.metrics {
-        match (&metric.formula, metric.unit, metric.direction) {
-            (Some(formula), Some(unit), Some(direction)) => definitions.push(Definition {
-                name: metric.name.clone(),
-                formula: formula.clone(),
-                unit,
-                direction,
-                description: None,
-            }),
-            (None, None, None) => {}
-            _ => {
-                return Err(wrong(format!(
-                    "{path}: `{}` needs all of formula, unit and direction, or none",
-                    metric.name
-                )));
-            }
-        }
-    }
-    define(&definitions, path)?;
-    let unknown = |name: &&str| metric::find(name).is_none();
-    if let Some(name) = section.metrics.iter().flat_map(SectionMetric::names).find(unknown) {
-        return Err(wrong(format!("{path}: {}", metric::unknown(name))));
-    }
-    Ok(section)
 }
 
 #[cfg(test)]
@@ -260,10 +180,12 @@ mod tests {
 
     #[test]
     fn a_section_that_is_not_there_is_refused_with_the_nearest() {
-        let failure = Sections::load(None).unwrap().choose(&[], &["Ocupancy".into()], None);
+        let asked = ["Ocupancy", "LaunchStats", "zzz"].map(str::to_owned);
+        let failure = Sections::load(None).unwrap().choose(&[], &asked, None);
         assert_eq!(
             failure.unwrap_err().message,
-            "no section is called `Ocupancy`: did you mean `Occupancy`?"
+            "no section is called `Ocupancy`: did you mean `Occupancy`?\n\
+             no section is called `zzz`: `cargo gpuprof metrics --list-sections` lists them"
         );
     }
 

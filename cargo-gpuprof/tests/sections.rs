@@ -5,6 +5,7 @@
 mod cupti;
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use cargo_gpuprof::sections::{Section, Sections};
 use clap::ValueEnum;
@@ -18,10 +19,21 @@ fn host(chip: &str) -> Host {
     Host::new(api, chip, None).unwrap_or_else(|e| panic!("{chip}: {e}"))
 }
 
+/// What a section's metric is made of may depend on the chip, and a process settles that for one chip at a time.
+static ONE_CHIP: Mutex<()> = Mutex::new(());
+
+/// All sections, settled for `chip`.
+fn sections_on(chip: &str) -> Sections {
+    let sections = Sections::load(None).unwrap();
+    sections.settle(chip);
+    sections
+}
+
 /// The counters that `section` needs on `chip`.
 fn counters(section: &Section, chip: &str) -> BTreeSet<&'static str> {
-    let columns = section.columns(Some(chip)).columns;
-    columns.iter().filter_map(|column| find(&column.name)).flat_map(hardware_names).collect()
+    let columns = section.columns(Some(chip));
+    let metrics: Vec<_> = columns.names().filter_map(|name| find(name)).collect();
+    metrics.into_iter().flat_map(hardware_names).collect()
 }
 
 fn passes(chip: &str, names: &BTreeSet<&str>) -> usize {
@@ -36,32 +48,42 @@ fn passes(chip: &str, names: &BTreeSet<&str>) -> usize {
 
 #[test]
 fn every_section_can_be_collected_on_every_family_of_chips() {
+    let _one = ONE_CHIP.lock().unwrap();
+    let mut left_out = String::new();
     for chip in ["TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202"] {
         let host = host(chip);
-        for section in Sections::load(None).unwrap().iter() {
+        for section in sections_on(chip).iter() {
+            for metric in section.metrics.iter().filter(|m| m.name_on(Some(chip)).is_none()) {
+                left_out.push_str(&format!("{chip} {}: {}\n", section.id, metric.label));
+            }
             for name in counters(section, chip) {
                 let problem = host.config_image(&[name]).err();
                 assert!(problem.is_none(), "{chip}: {}: {name}: {}", section.id, problem.unwrap());
             }
         }
     }
+    // What a family has no counter for; book/src/counters.md says why.
+    assert_eq!(left_out, include_str!("left_out.txt"));
 }
 
 #[test]
 fn the_passes_of_sections_and_sets_are_known() {
-    let sections = Sections::load(None).unwrap();
-    let mut lines = String::new();
-    for section in sections.iter() {
-        let of = |chip| passes(chip, &counters(section, chip));
-        lines.push_str(&format!("{} {} {}\n", section.id, of("GH100"), of("GA100")));
-    }
-    for set in cargo_gpuprof::cli::Set::value_variants() {
-        let of = |chip| {
+    let _one = ONE_CHIP.lock().unwrap();
+    let ids = Sections::load(None).unwrap();
+    let sets = cargo_gpuprof::cli::Set::value_variants();
+    let mut lines: Vec<String> = ids.iter().map(|section| section.id.clone()).collect();
+    lines.extend(sets.iter().map(|set| format!("--set {set:?}").to_lowercase()));
+    // Passes on these chips, in this order.
+    for chip in ["GH100", "GA100", "AD102", "GB100"] {
+        let sections = sections_on(chip);
+        let alone = sections.iter().map(|section| counters(section, chip));
+        let together = sets.iter().map(|set| {
             let held = sections.iter().filter(|section| section.sets.contains(set));
-            passes(chip, &held.flat_map(|section| counters(section, chip)).collect())
-        };
-        lines.push_str(&format!("{set:?} {} {}\n", of("GH100"), of("GA100")));
+            held.flat_map(|section| counters(section, chip)).collect()
+        });
+        for (line, names) in lines.iter_mut().zip(alone.chain(together)) {
+            line.push_str(&format!(" {}", passes(chip, &names)));
+        }
     }
-    // Passes on GH100 and on GA100.
-    assert_eq!(lines, include_str!("passes.txt"));
+    assert_eq!(lines.join("\n") + "\n", include_str!("passes.txt"));
 }

@@ -1,21 +1,62 @@
 #!/usr/bin/env bash
-# Replay modes against ncu, on a GPU machine: in a folder with cargo-gpuprof and ex.tar.zst (cargo gpuprof archive).
+# Replay against ncu, on a GPU machine: in a folder with cargo-gpuprof and ex.tar.zst (cargo gpuprof archive). Wall times, and
+# whether exact counters are the same in every mode and in ncu.
 M=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed,l1tex__t_sector_hit_rate.pct,lts__t_sector_hit_rate.pct,sm__warps_active.avg.pct_of_peak_sustained_active,sm__inst_executed.avg.per_cycle_active,smsp__inst_executed.sum,smsp__warps_launched.sum,dram__bytes.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
-echo $M > metrics
-G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x"
-$G saxpy --repeat 1 --replay-mode none --metrics duration > /dev/null
-D=$(ls -d target/gpuprof/runs/* | tail -1)
-python3 - "$D" <<'P'
-import json,glob,sys
-for f in glob.glob(sys.argv[1]+'/passes/*request.json'):
-    r=json.load(open(f))
-    if 'measure' not in r['body']: continue
-    s=r['body']['measure']['sampling']; s['min_warmup_ns']=0; s['max_warmup_ns']=0; s['min_samples']=1; s['max_samples']=1; s['copy_bandwidth']=False
-    r['body']['measure']['verify']=False
-    json.dump(r,open('q-'+f.split('/')[-1],'w'))
+G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy"
+timed() { local name=$1 s; s=$(date +%s.%N); shift; "$@" > "log-$name" 2>&1; echo "$name: $(python3 -c "print(round($(date +%s.%N)-$s,2))") s (exit $?)"; }
+$G --repeat 1 --replay-mode none --metrics duration > /dev/null
+# The five requests of the timed passes, one launch each instead of samples: what ncu profiles; and all five in one.
+python3 - "$(ls -d target/gpuprof/runs/* | tail -1)" <<'P'
+import json, glob, sys
+each = []
+for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
+    r = json.load(open(f)); r['turn'] = None
+    m = r['body']['measure'][0]; m['verify'] = False; each.append(m)
+    m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1, copy_bandwidth=False)
+    json.dump(r, open('one-%d.json' % len(each), 'w'))
+r['body']['measure'] = each; json.dump(r, open('all.json', 'w'))
 P
-ls q-* | head
-s=$(date +%s.%N); for f in q-*pass-0-0.request.json; do __GPUPROF_REQUEST=$PWD/$f ncu --replay-mode application --clock-control none -k saxpy -s 1 -c 1 --metrics $M x/harnesses/saxpy-kernels --bench > ncu.log 2>&1; done; e=$(date +%s.%N); echo "ncu application, five invocations: $(python3 -c "print($e-$s)") s"; tail -20 ncu.log | head -24
-s=$(date +%s.%N); for f in q-*pass-0-0.request.json; do __GPUPROF_REQUEST=$PWD/$f ncu --replay-mode kernel --clock-control none -k saxpy -s 1 -c 1 --metrics $M x/harnesses/saxpy-kernels --bench > ncu2.log 2>&1; done; e=$(date +%s.%N); echo "ncu kernel, five invocations: $(python3 -c "print($e-$s)") s"
-for mode in application range kernel; do s=$(date +%s.%N); $G saxpy --repeat 1 --replay-mode $mode --metrics $M > g-$mode.txt 2>&1; e=$(date +%s.%N); echo "gpuprof $mode (with one timed pass each): $(python3 -c "print($e-$s)") s"; done
-s=$(date +%s.%N); $G saxpy --repeat 1 --replay-mode none --metrics duration > /dev/null 2>&1; e=$(date +%s.%N); echo "gpuprof none, one timed pass each: $(python3 -c "print($e-$s)") s"
+one() { for f in one-*.json; do __GPUPROF_REQUEST=$PWD/$f ncu --replay-mode $1 --clock-control none -k saxpy -s 1 -c 1 --metrics $M x/harnesses/saxpy-kernels --bench; done; }
+# Each configuration launches ten times: the first, a window of eight for warm-up, and one sample.
+all() { __GPUPROF_REQUEST=$PWD/all.json ncu --csv --replay-mode $1 --clock-control none --kernel-id '::saxpy:^(2|12|22|32|42)$' --metrics $M x/harnesses/saxpy-kernels --bench; }
+timed ncu-application-five-invocations one application
+timed ncu-application-one-invocation all application
+timed ncu-kernel-five-invocations one kernel
+timed ncu-kernel-one-invocation all kernel
+ours() { local name=$1; shift; timed "gpuprof-$name" $G --repeat 1 --metrics $M --export-json "$name.json" "$@"; }
+ours first-run-plans-the-counters
+ours configuration
+ours configuration-ahead-0 --ahead 0
+ours configuration-ahead-2 --ahead 2
+ours kernel --isolate kernel
+ours kernel-ahead-0 --isolate kernel --ahead 0
+ours configuration-range --replay-mode range
+ours kernel-range --replay-mode range --isolate kernel
+ours configuration-kernel --replay-mode kernel
+ours kernel-kernel --replay-mode kernel --isolate kernel
+timed gpuprof-times-only $G --repeat 1 --metrics duration --replay-mode none
+timed gpuprof-times-only-kernel $G --repeat 1 --metrics duration --replay-mode none --isolate kernel
+python3 - <<'P'
+import json, glob, csv, io
+exact = ['smsp__inst_executed.sum', 'smsp__warps_launched.sum', 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum', 'l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum', 'smsp__sass_data_bytes_mem_global_op_ld.sum']
+rates = ['gpu__time_duration.sum', 'gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed', 'sm__throughput.avg.pct_of_peak_sustained_elapsed', 'sm__warps_active.avg.pct_of_peak_sustained_active', 'dram__bytes.sum', 'lts__t_sector_hit_rate.pct']
+table = {}
+for f in sorted(glob.glob('*.json')):
+    if f.startswith(('one-', 'all')): continue
+    for c in json.load(open(f))['series'][0]['configurations']:
+        key = dict(c['configuration'])['block']
+        table.setdefault(f[:-5], {})[key] = {k: v.get('value') for k, v in c['metrics'].items() if k in exact + rates}
+for mode in ('application', 'kernel'):
+    text = open('log-ncu-%s-one-invocation' % mode).read(); text = text[text.find('"ID"'):]
+    for r in csv.DictReader(io.StringIO(text)):
+        block = r['Block Size'].strip('()').split(',')[0]
+        try: value = float(r['Metric Value'].replace(',', ''))
+        except ValueError: continue
+        scale = {'us': 1e3, 'ms': 1e6, 'Kbyte': 1e3, 'Mbyte': 1e6, 'Gbyte': 1e9}.get(r['Metric Unit'], 1)
+        table.setdefault('ncu-' + mode, {}).setdefault(block, {})[r['Metric Name']] = value * scale
+wrong = [(m, b, k, v[b].get(k), table['configuration'][b].get(k)) for m, v in table.items() for b in v for k in exact if v[b].get(k) != table['configuration'][b].get(k)]
+print('exact counters that differ:', wrong or 'none, in %d modes' % len(table))
+for k in rates:
+    print(k)
+    for m, v in table.items(): print('   %-30s' % m, *['%s: %.5g' % (b, v[b][k]) for b in sorted(v, key=int) if v[b].get(k) is not None])
+P

@@ -70,6 +70,8 @@ fn generic_accesses_count_in_the_space_they_reach() {
         ("smsp__sass_inst_executed_op_shared_ld.sum", 1),
         ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1),
         ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 2),
+        ("smsp__sass_inst_executed_op_global_ld.sum", 1),
+        ("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", 2),
         ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 4),
     ] {
         assert_eq!(record.counter(name), Some(value), "{name}");

@@ -46,6 +46,15 @@ pub struct LaunchRecord {
     pub block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub shared_bytes: u32,
+    /// Blocks a cluster in x, y and z, where the launch says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
+    /// The context's number in its process, where the driver tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<u64>,
+    /// The stream's number in its context, where the driver tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u64>,
 }
 
 /// Pass 0 on a GPU: un-profiled samples by CUDA events.
@@ -81,6 +90,8 @@ pub enum OccupancyLimiter {
     Registers,
     /// Shared memory.
     SharedMemory,
+    /// Clusters: their blocks must fit on neighbouring multiprocessors at once, and some stay empty.
+    Clusters,
 }
 
 impl fmt::Display for OccupancyLimiter {
@@ -90,6 +101,7 @@ impl fmt::Display for OccupancyLimiter {
             Self::Blocks => "blocks",
             Self::Registers => "registers",
             Self::SharedMemory => "shared memory",
+            Self::Clusters => "clusters",
         })
     }
 }
@@ -107,7 +119,7 @@ pub struct LaunchFacts {
     pub local_bytes: u32,
     /// Resident blocks a multiprocessor, by the driver's occupancy calculator.
     pub blocks_per_sm: Option<u32>,
-    /// Resident warps over the most a multiprocessor holds, in percent.
+    /// Resident warps over the most a multiprocessor holds, in percent; with clusters, those of the whole device.
     pub theoretical_occupancy: Option<f64>,
     /// What stops one more block from fitting.
     pub limiter: Option<OccupancyLimiter>,
@@ -116,6 +128,15 @@ pub struct LaunchFacts {
     /// How many blocks a multiprocessor could hold by each of its resources alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<BlockLimits>,
+    /// Blocks a cluster in x, y and z, where the launch has clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
+    /// Clusters resident on the whole device, by the driver's occupancy calculator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_active_clusters: Option<u32>,
+    /// Blocks resident on the whole device with clusters, over those that would be without, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_occupancy: Option<f64>,
 }
 
 /// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None` where

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::Unit;
 
 pub use catalogue::CATALOGUE;
-pub use defined::{Definition, DefinitionProblem, define, defined};
+pub use defined::{Definition, DefinitionProblem, define, defined, redefine};
 pub use formula::{Formula, Undefined};
 pub use launch::{DEVICE_ATTRIBUTE, LAUNCH};
 pub use legacy::{legacy, legacy_refused};
@@ -44,12 +44,12 @@ impl Direction {
     }
 }
 
-/// How a metric repeats.
+/// How a metric repeats on one device with one program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// A deterministic count.
+    /// To the last digit: a count of what a deterministic program does, or made of such counts.
     Exact,
     /// Time, and what depends on it.
     Noisy,
@@ -84,12 +84,21 @@ pub struct Metric {
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,
-    /// How it repeats.
+    /// How it repeats at best; [`Metric::class_on`] says how on which kind of device.
     pub class: Class,
     /// What it needs.
     pub origin: Origin,
     /// What it is, in one line.
     pub description: &'static str,
+}
+
+impl Metric {
+    /// How it repeats on the emulated driver, or on hardware. They differ for what is made of L1's own counters
+    /// (`l1tex__t_…`): the emulator counts them, hardware reads them in several passes.
+    pub fn class_on(&self, emulated: bool) -> Class {
+        let steady = || hardware_names(self).into_iter().all(perfworks::repeats_on_hardware);
+        if self.class == Class::Exact && !emulated && !steady() { Class::Noisy } else { self.class }
+    }
 }
 
 /// The metric called `name`: of the catalogue, a launch fact or device attribute by Nsight Compute's name,
@@ -146,11 +155,29 @@ pub fn unknown(name: &str) -> String {
     if let Some(legacy::Legacy::Refused(reason)) = legacy::find(name) {
         return format!("`{name}`, a metric of older profilers, has no equivalent: {reason}");
     }
+    if name.contains("__") && !name.contains('.') && find(&format!("{name}.sum")).is_some() {
+        return format!(
+            "`{name}` needs a roll-up or a submetric, such as `.sum` of a counter or `.pct` of a ratio; \
+             `cargo gpuprof metrics --describe {name}` lists its own"
+        );
+    }
     let own = CATALOGUE.iter().map(|m| m.name).chain(defined().into_iter().map(|m| m.name));
     let names = own.chain(LAUNCH.iter().map(|m| m.name)).chain(legacy().map(|m| m.name));
     let near = crate::suggest::did_you_mean(name, names)
         .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());
     format!("no metric is called `{name}`: {near}")
+}
+
+/// The messages for all of `names` that no metric has, one a line; none where every one is known.
+pub fn all_unknown<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let mut messages: Vec<String> = Vec::new();
+    for name in names.into_iter().filter(|name| find(name).is_none()) {
+        let message = unknown(name);
+        if !messages.contains(&message) {
+            messages.push(message);
+        }
+    }
+    (!messages.is_empty()).then(|| messages.join("\n"))
 }
 
 #[cfg(test)]
@@ -180,10 +207,48 @@ mod tests {
     }
 
     #[test]
+    fn exact_on_hardware_is_what_patched_instructions_count() {
+        let classes = |name: &str| [true, false].map(|e| find(name).unwrap().class_on(e));
+        for exact in [
+            "load_sectors_per_request",
+            "store_sectors_per_request",
+            "global_sectors",
+            "global_load_efficiency",
+            "bank_conflicts",
+            "gld_efficiency",
+            "gst_transactions_per_request",
+            "branch_efficiency",
+            "registers",
+            "ptx_instructions",
+        ] {
+            assert_eq!(classes(exact), [Class::Exact; 2], "{exact}");
+        }
+        let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+        assert_eq!(classes(raw), [Class::Exact, Class::Noisy]);
+        assert_eq!(classes("duration"), [Class::Noisy; 2]);
+        // Nothing that is called exact in the catalogue rests on a counter that does not repeat, but L1's own.
+        for metric in CATALOGUE.iter().chain(legacy()).filter(|m| m.class == Class::Exact) {
+            let raw = metric.name.starts_with("l1tex__t_");
+            assert_eq!(metric.class_on(false) == Class::Noisy, raw, "{}", metric.name);
+        }
+    }
+
+    #[test]
     fn an_unknown_name_gets_its_nearest() {
         assert_eq!(
             unknown("througput"),
             "no metric is called `througput`: did you mean `throughput`?"
+        );
+        assert_eq!(
+            unknown("lts__t_sector_hit_rate"),
+            "`lts__t_sector_hit_rate` needs a roll-up or a submetric, such as `.sum` of a counter or `.pct` of a ratio; \
+             `cargo gpuprof metrics --describe lts__t_sector_hit_rate` lists its own"
+        );
+        assert_eq!(all_unknown(["duration", "waves"]), None);
+        assert_eq!(
+            all_unknown(["througput", "waves", "ocupancy", "througput"]).unwrap(),
+            "no metric is called `througput`: did you mean `throughput`?\n\
+             no metric is called `ocupancy`: did you mean `occupancy`?"
         );
     }
 }

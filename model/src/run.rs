@@ -110,8 +110,21 @@ pub struct SectionColumns {
     pub id: String,
     /// Its heading.
     pub title: String,
+    /// A metric that must be above zero somewhere for the section to be shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
     /// Its metrics, in order.
     pub columns: Vec<SectionColumn>,
+}
+
+impl SectionColumns {
+    /// Every metric that it needs a value of.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        let columns = self.columns.iter();
+        columns
+            .flat_map(|column| column.largest_of.values().chain([&column.name]))
+            .chain(&self.needs)
+    }
 }
 
 /// One metric of a section.
@@ -122,6 +135,9 @@ pub struct SectionColumn {
     pub label: String,
     /// The metric.
     pub name: String,
+    /// Metrics by labels: the column shows the label of the largest in place of the metric's value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub largest_of: BTreeMap<String, String>,
 }
 
 /// How a configuration ended.

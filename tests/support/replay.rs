@@ -16,7 +16,7 @@ pub const METRICS: [&str; 4] = [
 ];
 
 /// Arguments with which every test runs, once each: the ways in which processes are isolated.
-pub const ISOLATIONS: [&[&str]; 1] = [&[]];
+pub const ISOLATIONS: [&[&str]; 2] = [&[], &["--isolate", "kernel"]];
 
 /// What every run here has in common: JSON, one timed process, the four counters.
 pub fn arguments<'a>(selection: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
@@ -40,6 +40,9 @@ fn statuses(outcome: &Outcome) -> BTreeMap<String, (String, String)> {
     };
     outcome.events_of("configuration-finished").iter().map(of).collect()
 }
+
+/// What the [`METRICS`] of `scale` are worth, whatever the block: 128 warps load 4096 elements of 4 bytes.
+pub const SCALE: [f64; 4] = [128.0, 512.0, 128.0, 16384.0];
 
 /// What became of the configurations with blocks of 64 and of 128 threads: status and reason.
 ///

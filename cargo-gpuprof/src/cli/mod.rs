@@ -16,7 +16,10 @@ pub use gate::{
     PlaceOptions, ReportOptions,
 };
 pub use output::{MessageFormat, OutputOptions};
-pub use run::{AppReplayMatch, AppReplayMode, Backend, CacheControl, Isolate, KernelOptions, ReplayMode, RunOptions, SelectionOptions, Set};
+pub use run::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, Isolate, KernelOptions, ReplayMode,
+    RunOptions, SelectionOptions, Set,
+};
 pub use view::ViewOptions;
 
 const STYLES: Styles = Styles::styled()
@@ -96,7 +99,7 @@ pub struct ListOptions {
 /// Options of `metrics`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MetricsOptions {
-    /// Show only metrics whose name or description holds this text
+    /// Show only metrics whose name or description holds this text; describe the one whose whole name it is
     #[arg(value_name = "TEXT")]
     pub search: Option<String>,
     /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU

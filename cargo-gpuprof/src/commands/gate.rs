@@ -65,7 +65,7 @@ pub fn judge(
     let device = run.provenance.device.as_ref();
     let mut all = thresholds.to_vec();
     if against.is_some() && !all.iter().any(|(threshold, ..)| threshold.needs_baseline()) {
-        let defaults = default_thresholds(&series.columns).into_iter().filter_map(|text| {
+        let defaults = default_thresholds(series).into_iter().filter_map(|text| {
             // Texts of our own making; a test parses them all.
             Some((Threshold::parse(&text).ok()?, "default".to_owned(), None))
         });

@@ -3,6 +3,8 @@
 //! Comes in: what to list. Goes out: text on standard output. A chip's counters come from CUPTI, which needs no
 //! GPU; where it is not to be had, our own catalogue is listed, and standard error says how to get CUPTI.
 
+mod describe;
+
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -17,9 +19,6 @@ use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question, Refusal};
 use crate::error::{Failure, Result};
 use crate::sections::{self, Sections};
-
-/// The chip where none is named: what the emulated driver and the documentation speak of.
-const DEFAULT_CHIP: &str = "GH100";
 
 /// Prints what was asked for.
 ///
@@ -47,7 +46,11 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         };
     }
     if let Some(name) = &options.describe {
-        return describe(name, options, out);
+        return describe::one(name, options, out);
+    }
+    // What is a metric's whole name is described as one, and not only looked for.
+    if let Some(name) = options.search.as_deref().filter(|name| describe::is_whole_name(name)) {
+        return describe::one(name, options, out);
     }
     let search = options.search.as_deref().unwrap_or("").to_lowercase();
     if let Some(chip) = &options.chip {
@@ -110,9 +113,10 @@ fn show(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
         Direction::Lower => "lower",
         Direction::Higher => "higher",
     };
-    let class = match metric.class {
-        Class::Exact => "exact",
-        Class::Noisy => "noisy",
+    let class = match (metric.class_on(true), metric.class_on(false)) {
+        (Class::Exact, Class::Exact) => "exact",
+        (Class::Exact, Class::Noisy) => "exact on the emulator, noisy on a GPU",
+        (Class::Noisy, _) => "noisy",
     };
     let needs = match metric.origin {
         Origin::Time => "a GPU",
@@ -145,58 +149,6 @@ fn in_unit(unit: &str) -> String {
     if unit.is_empty() { String::new() } else { format!(" of {unit}") }
 }
 
-fn describe(name: &str, options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
-    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
-    let chip = options.chip.as_deref().unwrap_or(DEFAULT_CHIP).to_uppercase();
-    let known = metric::find(name);
-    let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name));
-    if let Some(metric) = own {
-        show(metric, out).map_err(output)?;
-    }
-    let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
-    let names = known.map(metric::hardware_names).unwrap_or_default();
-    if own.is_some() && names.is_empty() {
-        return writeln!(out, "    costs no counter pass").map_err(output);
-    }
-    if own.is_some() {
-        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-        let text = match ask(Question::Cost { chip: chip.clone(), names: names.clone() })? {
-            Ok(Answer::Cost(cost)) if cost.refused.is_empty() => {
-                format!("    on {chip}: {} alone, by {}", passes(cost.passes), names.join(", "))
-            }
-            Ok(Answer::Cost(cost)) => {
-                let reasons = cost.refused.into_iter().map(|(_, reason)| reason);
-                format!("    not on {chip}: {}", reasons.collect::<Vec<_>>().join("; "))
-            }
-            answer => format!("    on a GPU by {}\n    {}", names.join(", "), refusal(answer)),
-        };
-        return writeln!(out, "{text}").map_err(output);
-    }
-    match ask(Question::Describe { chip: chip.clone(), name: name.to_owned() })? {
-        Ok(Answer::Described { metric, submetrics, passes: alone }) => {
-            let Described { kind, description, hw_unit, dim_unit, .. } = metric;
-            let cost = alone.map_or_else(|| "cannot be collected".to_owned(), passes);
-            let text = format!(
-                "{name}\n    {description}\n    {kind}{}; hardware unit: {hw_unit}\n    on {chip}: {cost} \
-                 alone\n    submetrics: {}\n",
-                in_unit(&dim_unit),
-                submetrics.join(" ")
-            );
-            out.write_all(text.as_bytes()).map_err(output)
-        }
-        _ if known.is_none() && !name.contains("__") => Err(Failure::usage(metric::unknown(name))),
-        answer => {
-            let near = cupti::nearest(options.cupti_path.as_deref(), &chip, name)?;
-            let near = near.map(|near| format!("; {near}")).unwrap_or_default();
-            Err(Failure::usage(format!("{}{near}", refusal(answer))))
-        }
-    }
-}
-
-fn passes(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "pass" } else { "passes" })
-}
-
 fn sets(sections: &Sections, out: &mut impl Write) -> io::Result<()> {
     for set in Set::value_variants() {
         let value = set.to_possible_value();
@@ -211,6 +163,9 @@ fn sets(sections: &Sections, out: &mut impl Write) -> io::Result<()> {
 
 fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let chip = chip.map(str::to_uppercase);
+    if let Some(chip) = &chip {
+        sections.settle(chip);
+    }
     for section in sections.iter() {
         writeln!(out, "{}  {}", section.id, section.title)?;
         for column in section.columns(chip.as_deref()).columns {

@@ -40,8 +40,9 @@ use crate::schedule;
 use crate::sections::{Sections, chip_of};
 use crate::store::baseline::Baselines;
 use crate::store::journal::{self, Journal, Replayed};
+use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
-use counters::CounterSetup;
+use counters::{CounterSetup, Known};
 use exports::Exports;
 use sweep::Sweep;
 
@@ -74,7 +75,7 @@ impl Checked {
     }
 
     fn in_sections(&self) -> impl Iterator<Item = &String> {
-        self.sections.iter().flat_map(|section| &section.columns).map(|column| &column.name)
+        self.sections.iter().flat_map(SectionColumns::names)
     }
 }
 
@@ -160,14 +161,19 @@ pub fn profile(
         series.sections.clone_from(&chosen);
         series.viewed = view.names().map(str::to_owned).collect();
     }
+    let plans = Plans::new(&source.target_directory);
     // Counts are exact: no drift can pick a winner among them.
     let order = if emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if emulated { 1 } else { settings.repeat.value };
     let setup = if emulated {
         CounterSetup::NotNeeded
     } else {
-        let most = settings.max_passes.value;
-        counters::plan(&checked, &view, (options, most), chip, &probe, &source.harnesses[0])?
+        let device = device.as_ref().map(|(name, uuid, driver): &(String, String, u32)| {
+            (name.as_str(), uuid.as_str(), *driver)
+        });
+        let known = Known { device, chip, plans: &plans };
+        let wanted = (options, settings.max_passes.value);
+        counters::plan(&checked, &view, wanted, known, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
         let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
@@ -236,6 +242,10 @@ pub fn profile(
         denied: None,
     };
     let swept = sweep.run(&checked, &mut run, out);
+    if let (Some(_), CounterSetup::Planned(planned)) = (&sweep.denied, &setup) {
+        // The next run asks CUPTI again, and is told before it starts anything.
+        planned.key.iter().for_each(|key| plans.forget(key));
+    }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
     let code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);

@@ -138,8 +138,7 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
     let view = view(&options.view, options.format, &after)?;
-    let thresholds =
-        options.threshold.iter().map(|text| condition(text)).collect::<Result<Vec<_>>>()?;
+    let thresholds = conditions(&options.threshold)?;
     let against = Against {
         name: options.baseline.clone(),
         run: Ok(before),
@@ -150,6 +149,18 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
     let code = Gate { strict: options.strict, gated: !options.no_gate }.exit_code(&run);
     write(&run, &view, (options.format, screen, Some(code)), out).map_err(|e| stdout(&e))?;
     Ok(code)
+}
+
+/// All of `texts`, or what is wrong with every one that is wrong.
+fn conditions(texts: &[String]) -> Result<Vec<Threshold>> {
+    let (right, wrong): (Vec<_>, Vec<_>) =
+        texts.iter().map(|text| condition(text)).partition(Result::is_ok);
+    let messages: Vec<String> = wrong.into_iter().filter_map(|w| Some(w.err()?.message)).collect();
+    if messages.is_empty() {
+        right.into_iter().collect()
+    } else {
+        Err(Failure::usage(messages.join("\n")))
+    }
 }
 
 fn condition(text: &str) -> Result<Threshold> {

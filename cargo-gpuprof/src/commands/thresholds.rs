@@ -84,14 +84,24 @@ pub fn with_replaced(
     }
     texts.extend(command_line.iter().map(|text| (text, "--threshold".to_owned(), None)));
     let mut all: Vec<Placed> = Vec::new();
+    let mut wrong: Option<Failure> = None;
     for (text, origin, place) in texts {
-        let threshold = check(text, series).map_err(|error| match &place {
-            Some(place) => {
-                Failure::new(ExitCode::Configuration, error.render(&place.to_string(), text))
+        let threshold = match check(text, series) {
+            Ok(threshold) => threshold,
+            Err(error) => {
+                let (code, at) = match &place {
+                    Some(place) => (ExitCode::Configuration, place.to_string()),
+                    None if origin == "attribute" => (ExitCode::Usage, attribute.clone()),
+                    None => (ExitCode::Usage, origin.clone()),
+                };
+                let message = error.render(&at, text);
+                match &mut wrong {
+                    Some(first) => first.message = format!("{}\n{message}", first.message),
+                    None => wrong = Some(Failure::new(code, message)),
+                }
+                continue;
             }
-            None if origin == "attribute" => Failure::usage(error.render(&attribute, text)),
-            None => Failure::usage(error.render(&origin, text)),
-        })?;
+        };
         for earlier in all.iter_mut().filter(|p| p.origin != origin && p.replaced_by.is_none()) {
             if says_the_same(&earlier.threshold, &threshold) {
                 earlier.replaced_by = Some(origin.clone());
@@ -99,7 +109,7 @@ pub fn with_replaced(
         }
         all.push(Placed { threshold, origin, place, replaced_by: None });
     }
-    Ok(all)
+    wrong.map_or(Ok(all), Err)
 }
 
 fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
@@ -136,7 +146,7 @@ fn check(text: &str, series: &Annotated<'_>) -> Result<Threshold, ParseError> {
 /// The metrics to show: the command line's, else the configuration file's, else the annotation's.
 ///
 /// # Errors
-/// A name that no metric has.
+/// Every name that no metric has.
 pub fn columns(
     series: &SeriesDescription,
     layers: &Layers,
@@ -159,8 +169,8 @@ pub fn columns(
             (series.metrics.clone(), place, ExitCode::Usage)
         }
     };
-    match asked.iter().find(|name| metric::find(name).is_none()) {
-        Some(name) => Err(Failure::new(code, format!("{}\n  --> {place}", metric::unknown(name)))),
+    match metric::all_unknown(asked.iter().map(String::as_str)) {
+        Some(message) => Err(Failure::new(code, format!("{message}\n  --> {place}"))),
         None => Ok(asked),
     }
 }

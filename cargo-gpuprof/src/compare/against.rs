@@ -167,11 +167,15 @@ fn lost_metrics<'r>(
 }
 
 /// The thresholds that a baseline brings for a series that names none of its own: no exact metric
-/// among its `columns` may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`].
-pub fn default_thresholds(columns: &[String]) -> Vec<String> {
+/// among its columns may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`].
+pub fn default_thresholds(series: &SeriesResult) -> Vec<String> {
+    // What is exact on the emulator may not be so on hardware, so the results are asked.
+    let measured = |name: &String| {
+        series.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
+    };
     let of = |name: &String| {
         let metric = metric::find(name)?;
-        match (metric.class, metric.direction, name.as_str()) {
+        match (measured(name).unwrap_or(metric.class), metric.direction, name.as_str()) {
             (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
             (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),
             (Class::Noisy, _, "duration") => {
@@ -180,7 +184,7 @@ pub fn default_thresholds(columns: &[String]) -> Vec<String> {
             (Class::Noisy, ..) => None,
         }
     };
-    columns.iter().filter_map(of).collect()
+    series.columns.iter().filter_map(of).collect()
 }
 
 /// How many percent `duration` may grow where nothing else is said.
@@ -206,7 +210,7 @@ mod tests {
     use gpuprof_model::run::SCHEMA_VERSION;
 
     use super::*;
-    use crate::compare::fixture::{block, emulated, gh100, h200, rows, series};
+    use crate::compare::fixture::{block, emulated, gh100, gpu, h200, rows, series};
 
     fn run(series: Vec<SeriesResult>) -> Run {
         let provenance = Provenance { device: Some(gh100()), ..Provenance::default() };
@@ -279,17 +283,22 @@ mod tests {
 
     #[test]
     fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
-        let columns = ["duration", "throughput", "global_sectors", "theoretical_occupancy"];
+        let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+        let columns = ["duration", "throughput", "global_sectors", raw, "theoretical_occupancy"];
+        let of =
+            |rows| SeriesResult { columns: columns.map(str::to_owned).to_vec(), ..series(rows) };
         assert_eq!(
-            default_thresholds(&columns.map(str::to_owned)),
+            default_thresholds(&of(vec![gpu(64, 1 << 20, &[100.0])])),
             [
                 "every duration <= baseline + 2%",
                 "every global_sectors <= baseline",
                 "every theoretical_occupancy >= baseline",
             ]
         );
-        let columns = series(vec![emulated(64, 1 << 20)]).columns;
-        for text in default_thresholds(&columns) {
+        // L1's own counters repeat on the emulator only.
+        let emulated = of(vec![emulated(64, 1 << 20)]);
+        assert!(default_thresholds(&emulated).contains(&format!("every {raw} <= baseline")));
+        for text in default_thresholds(&emulated) {
             let threshold = gpuprof_model::Threshold::parse(&text).unwrap();
             threshold.check(metric::find(&threshold.metric).unwrap()).unwrap();
         }

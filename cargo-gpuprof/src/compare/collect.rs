@@ -113,7 +113,7 @@ fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
         value,
         unit: metric.unit,
         direction: metric.direction,
-        class: metric.class,
+        class: metric.class_on(emulated),
         source: leaf::source(metric, emulated),
         statistics,
         processes: Vec::new(),
@@ -123,7 +123,8 @@ fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
 /// What each process alone says of a noisy metric, for comparisons: the process is the unit of
 /// replication.
 fn per_process(metric: &Metric, passes: &[PassResult]) -> Vec<ProcessValue> {
-    if metric.class == Class::Exact {
+    let emulated = passes.first().is_some_and(|pass| pass.device.emulated);
+    if metric.class_on(emulated) == Class::Exact {
         return Vec::new();
     }
     let of_process = |pass: &PassResult| {

@@ -1,4 +1,4 @@
-use gpuprof_model::measurement::{PassResult, Source};
+use gpuprof_model::measurement::{HardwareValue, PassResult, Source};
 use gpuprof_model::metric::CATALOGUE;
 use gpuprof_model::run::{MetricResult, Status};
 
@@ -112,14 +112,14 @@ fn what_is_not_to_be_had_says_why() {
 fn a_division_by_zero_says_of_what_there_is_none() {
     let mut pass = emulated_pass(64, N);
     for (name, value) in &mut pass.counters {
-        if name.ends_with("op_ld.sum") {
+        if name.ends_with("_ld.sum") {
             *value = 0;
         }
     }
     let passes = [pass];
     assert_eq!(
         reason(&passes, "load_sectors_per_request"),
-        "no warp requests of global loads (division by zero)"
+        "no global loads executed by warps (division by zero)"
     );
     assert_eq!(metric(&passes, "store_sectors_per_request").value, Ok(4.0));
     let instant = [gpu_pass(64, N, &[0.0])];
@@ -136,6 +136,17 @@ fn counters_and_their_ratios_are_exact() {
     assert_eq!((ratio.value, ratio.source, ratio.statistics), (Ok(4.0), Source::Derived, None));
     assert_eq!(metric(&passes, "global_load_efficiency").value, Ok(100.0));
     assert_eq!(metric(&passes, "bytes").source, Source::Declared);
+}
+
+#[test]
+fn what_hardware_reads_in_several_passes_is_exact_on_the_emulator_only() {
+    let name = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    let mut pass = gpu_pass(64, N, &[1.0]);
+    pass.hardware.insert(name.into(), HardwareValue::Value(262_144.0));
+    assert_eq!(metric(&[pass.clone()], name).class, Class::Noisy);
+    assert_eq!(metric(&[pass.clone()], name).processes.len(), 1);
+    assert_eq!(metric(&[pass], "load_sectors_per_request").class, Class::Exact);
+    assert_eq!(metric(&[emulated_pass(64, N)], name).class, Class::Exact);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn evaluate(metric: &Metric, leaf: &dyn Fn(&Metric) -> Result<f64, String>) -> R
     }
 }
 
-/// "no warp requests of global loads (division by zero)".
+/// "no global loads executed by warps (division by zero)".
 fn zero(divisor: &[String]) -> String {
     match divisor.first().and_then(|name| metric::find(name)) {
         Some(Metric { class: Class::Exact, description, .. }) => {

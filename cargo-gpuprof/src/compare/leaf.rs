@@ -104,6 +104,8 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
             facts.theoretical_occupancy
         }
         "waves" | "launch__waves_per_multiprocessor" => facts.waves,
+        "launch__cluster_max_active" => facts.max_active_clusters.map(f64::from),
+        "launch__occupancy_cluster_pct" => facts.cluster_occupancy,
         name => by_limits(name, facts).or_else(|| by_extents(name, Some(facts), pass)),
     };
     known.ok_or_else(|| match (name, emulated) {
@@ -115,6 +117,7 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
         {
             "a block needs none of it".to_owned()
         }
+        (name, _) if name.contains("cluster") => "the launch has no clusters".to_owned(),
         _ if pass.launches.len() != 1 && name.contains("_dim_") => {
             format!("the range holds {} launches", pass.launches.len())
         }
@@ -156,6 +159,10 @@ fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Opt
         "launch__grid_dim_x" => Some(f64::from(launch.grid[0])),
         "launch__grid_dim_y" => Some(f64::from(launch.grid[1])),
         "launch__grid_dim_z" => Some(f64::from(launch.grid[2])),
+        "launch__cluster_dim_x" => Some(f64::from(facts?.cluster?[0])),
+        "launch__cluster_dim_y" => Some(f64::from(facts?.cluster?[1])),
+        "launch__cluster_dim_z" => Some(f64::from(facts?.cluster?[2])),
+        "launch__cluster_size" => Some(product(facts?.cluster?)),
         "sm__maximum_warps_avg_per_active_cycle" => {
             Some(f64::from(facts?.blocks_per_sm?) * (threads / 32.0).ceil())
         }

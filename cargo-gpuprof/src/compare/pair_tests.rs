@@ -84,7 +84,10 @@ fn time_that_only_the_clock_explains_is_not_worse() {
 fn exact_metrics_compare_exactly() {
     let row = |more: u64| {
         let mut pass = emulated_pass(64, N);
-        *pass.counters.get_mut("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").unwrap() += more;
+        *pass
+            .counters
+            .get_mut("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum")
+            .unwrap() += more;
         finished(point(64, N), &[pass])
     };
     let told = outcome_of("global_sectors", &row(0), &row(1));

@@ -147,8 +147,18 @@ impl Discipline {
 }
 
 fn launch_text(launch: &LaunchRecord) -> String {
-    let LaunchRecord { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes } = launch;
-    format!("`{kernel}` grid {gx}x{gy}x{gz} block {bx}x{by}x{bz} shared {shared_bytes}")
+    let LaunchRecord { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = launch;
+    let mut text =
+        format!("`{kernel}` grid {gx}x{gy}x{gz} block {bx}x{by}x{bz} shared {shared_bytes}");
+    if let Some([x, y, z]) = launch.cluster {
+        text.push_str(&format!(" cluster {x}x{y}x{z}"));
+    }
+    for (word, number) in [("context", launch.context), ("stream", launch.stream)] {
+        if let Some(number) = number {
+            text.push_str(&format!(" {word} {number}"));
+        }
+    }
+    text
 }
 
 fn counters(a: &PassResult, b: &PassResult) -> Option<Difference> {
@@ -250,12 +260,37 @@ mod tests {
         );
     }
 
+    #[test]
+    fn all_that_is_recorded_of_a_launch_is_compared() {
+        let differs = |change: fn(&mut LaunchRecord), matching| {
+            let mut other = pass(0);
+            change(&mut other.launches[0]);
+            let discipline = Discipline { matching, mode: AppReplayMode::Strict };
+            same_program(&pass(0), &other, discipline).err().map(|d| d.other)
+        };
+        type Change = fn(&mut LaunchRecord);
+        let changes: [(Change, &str); 4] = [
+            (|l| l.stream = Some(8), "0 context 1 stream 8"),
+            (|l| l.context = Some(2), "0 context 2 stream 7"),
+            (|l| l.shared_bytes = 4, "4 context 1 stream 7"),
+            (|l| l.cluster = Some([2, 1, 1]), "0 cluster 2x1x1 context 1 stream 7"),
+        ];
+        for (change, told) in changes {
+            let expected = format!("`saxpy` grid 4x1x1 block 256x1x1 shared {told}");
+            assert_eq!(differs(change, AppReplayMatch::All), Some(expected));
+            assert_eq!(differs(change, AppReplayMatch::Grid), None);
+        }
+    }
+
     fn pass(instructions: u64) -> PassResult {
         let launch = LaunchRecord {
             kernel: "saxpy".into(),
             grid: [4, 1, 1],
             block: [256, 1, 1],
             shared_bytes: 0,
+            cluster: None,
+            context: Some(1),
+            stream: Some(7),
         };
         PassResult {
             launches: vec![launch],
@@ -289,7 +324,7 @@ mod tests {
         longer.launches.push(LaunchRecord { grid: [1, 1, 1], ..longer.launches[0].clone() });
         let error = agree(&[pass(7), longer], STRICT).unwrap_err();
         assert_eq!((error.what.as_str(), error.first.as_str()), ("launch 2", "absent"));
-        assert_eq!(error.other, "`saxpy` grid 1x1x1 block 256x1x1 shared 0");
+        assert_eq!(error.other, "`saxpy` grid 1x1x1 block 256x1x1 shared 0 context 1 stream 7");
     }
 
     #[test]

@@ -261,7 +261,7 @@ impl View {
     /// Refuses names that no metric and none of `axes` has.
     ///
     /// # Errors
-    /// The option and the name, with the nearest names.
+    /// The option and the name of each, with the nearest names.
     pub fn check(&self, axes: &[(&str, Type)]) -> Result<(), String> {
         let is_axis = |name: &str| axes.iter().any(|(axis, _)| *axis == name);
         let metric = |option: &str, name: &str| match metric::find(name) {
@@ -277,10 +277,15 @@ impl View {
                 format!("{message}; the axes are {}", names.join(", "))
             })
         };
-        self.best_by.iter().try_for_each(|name| metric("--best-by", name))?;
-        self.pareto.iter().try_for_each(|name| metric("--pareto", name))?;
-        self.columns.iter().try_for_each(|name| either("--columns", name))?;
-        self.sort.iter().try_for_each(|sort| either("--sort", &sort.key))?;
+        let best_by = self.best_by.iter().map(|name| metric("--best-by", name));
+        let pareto = self.pareto.iter().map(|name| metric("--pareto", name));
+        let columns = self.columns.iter().map(|name| either("--columns", name));
+        let sort = self.sort.iter().map(|sort| either("--sort", &sort.key));
+        let all = best_by.chain(pareto).chain(columns).chain(sort);
+        let wrong: Vec<String> = all.filter_map(Result::err).collect();
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
         for (axis, _) in self.reference.iter().flat_map(|reference| &reference.0.0) {
             if !is_axis(axis) {
                 let names = axes.iter().map(|(axis, _)| *axis);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use camino::Utf8Path;
-use gpuprof_cupti::host::MetricKind;
+use gpuprof_cupti::host::{MetricKind, MetricProblem};
 use gpuprof_cupti::{Host, HostApi, driver, locate, trial};
 use gpuprof_model::measurement::DeviceRecord;
 
@@ -44,7 +44,7 @@ fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refus
         Question::Chips => api()?.chips().map(Answer::Chips).map_err(text),
         Question::Catalogue { chip } => catalogue(&host(chip)?).map(Answer::Catalogue),
         Question::Describe { chip, name } => describe(&host(chip)?, name),
-        Question::Cost { chip, names } => Ok(Answer::Cost(cost(&host(chip)?, names))),
+        Question::Cost { chip, names, each } => Ok(Answer::Cost(cost(&host(chip)?, names, *each))),
         Question::Trial => {
             let chip = trial::open_a_session(api()?, 0).map_err(text)?;
             Ok(Answer::Trial { chip })
@@ -89,12 +89,13 @@ fn describe(host: &Host, name: &str) -> Result<Answer, Refusal> {
     let passes = |name: &str| host.passes(&host.config_image(&[name]).ok()?).ok();
     let passes = match host.validate(name) {
         Ok(()) => passes(name),
+        Err(problem @ MetricProblem::UnknownSubmetric { .. }) => return Err(text(problem)),
         Err(_) => submetrics.iter().filter_map(|sub| passes(&format!("{name}{sub}"))).max(),
     };
     Ok(Answer::Described { metric, submetrics, passes })
 }
 
-fn cost(host: &Host, names: &[String]) -> Cost {
+fn cost(host: &Host, names: &[String], each: bool) -> Cost {
     let passes = |names: &[&str]| match names {
         [] => Ok(0),
         names => {
@@ -117,6 +118,9 @@ fn cost(host: &Host, names: &[String]) -> Cost {
             cost.refused.extend(all.iter().map(|name| ((*name).to_owned(), reason.clone())));
             return cost;
         }
+    }
+    if !each {
+        return cost;
     }
     for (index, &(name, alone)) in kept.iter().enumerate() {
         let mut rest = all.clone();

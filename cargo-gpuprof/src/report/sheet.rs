@@ -111,6 +111,10 @@ impl Sheet {
     /// The sheet of a section of `series`, under the section's own labels; none where no row has any of it.
     pub fn of_section(series: &SeriesResult, section: &SectionColumns) -> Option<Self> {
         let rows = &series.configurations;
+        let positive = |name: &str| rows.iter().any(|row| best::value(row, name) > Some(0.0));
+        if section.needs.as_deref().is_some_and(|name| !positive(name)) {
+            return None;
+        }
         let told = |column: &&SectionColumn| {
             rows.iter().any(|row| best::value(row, &column.name).is_some())
         };
@@ -118,7 +122,10 @@ impl Sheet {
             .columns
             .iter()
             .filter(told)
-            .map(|column| titled_column(&column.label, &column.name, rows))
+            .map(|column| match column.largest_of.is_empty() {
+                true => titled_column(&column.label, &column.name, rows),
+                false => largest_column(column, rows),
+            })
             .collect();
         let axes = series.axes.iter().map(|axis| axis_column(axis, rows)).collect();
         (!metrics.is_empty()).then_some(Self { axes, metrics })
@@ -194,6 +201,24 @@ fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Colum
         symbol => format!("{title} [{symbol}]"),
     };
     Column { title, numeric: true, cells: cells.collect() }
+}
+
+/// The label of the largest of several metrics, row by row.
+fn largest_column(column: &SectionColumn, rows: &[ConfigurationResult]) -> Column {
+    let text = |row: &ConfigurationResult| {
+        let values = column
+            .largest_of
+            .iter()
+            .filter_map(|(label, name)| Some((label, best::value(row, name)?)));
+        let largest = values.reduce(|a, b| if b.1 > a.1 { b } else { a });
+        match (largest, &row.status) {
+            (Some((label, _)), _) => label.clone(),
+            (None, Status::Finished) => NO_VALUE.to_owned(),
+            (None, _) => String::new(),
+        }
+    };
+    let cells = rows.iter().map(|row| Cell::plain(text(row))).collect();
+    Column { title: column.label.clone(), numeric: false, cells }
 }
 
 fn ratio_column(title: &str, ratios: Vec<Option<f64>>, rows: &[ConfigurationResult]) -> Column {

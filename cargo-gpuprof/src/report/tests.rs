@@ -94,7 +94,7 @@ pub(super) fn troubled_run() -> Run {
     };
     let ended = |block, status| unfinished(at("naive", block), status);
     let mut no_loads = emulated_pass(128, 1 << 20);
-    no_loads.counters.insert("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum".into(), 0);
+    no_loads.counters.insert("smsp__sass_inst_executed_op_global_ld.sum".into(), 0);
     let rows: Vec<ConfigurationResult> = vec![
         finished(at("naive", 64), &[emulated_pass(64, 1 << 20)]),
         finished(at("naive", 128), &[no_loads]),
@@ -301,10 +301,15 @@ fn the_summary_counts_and_knows_its_plurals() {
 /// A GPU run with two sections, one of which has a metric that no row has.
 fn run_with_sections() -> Run {
     let mut run = gpu_run();
-    let column = |label: &str, name: &str| SectionColumn { label: label.into(), name: name.into() };
+    let column = |label: &str, name: &str| SectionColumn {
+        label: label.into(),
+        name: name.into(),
+        largest_of: BTreeMap::new(),
+    };
     let section = |id: &str, title: &str, columns: Vec<SectionColumn>| SectionColumns {
         id: id.into(),
         title: title.into(),
+        needs: None,
         columns,
     };
     run.series[0].sections = vec![
@@ -321,6 +326,29 @@ fn run_with_sections() -> Run {
 #[test]
 fn the_table_of_a_run_with_sections() {
     insta::assert_snapshot!(written(&table(None), &run_with_sections()));
+}
+
+#[test]
+fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
+    let mut run = gpu_run();
+    let of = |needs: &str| SectionColumns {
+        id: needs.into(),
+        title: format!("Roofline of {needs}"),
+        needs: Some(needs.into()),
+        columns: vec![SectionColumn {
+            label: "bound by".into(),
+            name: "waves".into(),
+            largest_of: [("few", "registers"), ("many", "flops"), ("none", "dram_throughput")]
+                .map(|(label, name)| (label.to_owned(), name.to_owned()))
+                .into(),
+        }],
+    };
+    run.series[0].sections = vec![of("flops"), of("static_shared"), of("dram_throughput")];
+    for text in [written(&table(None), &run), written(&Markdown, &run)] {
+        assert!(text.contains("Roofline of flops") && text.contains("bound by"), "{text}");
+        assert!(text.contains("many") && !text.contains("few"), "{text}");
+        assert!(!text.contains("static") && !text.contains("Roofline of dram"), "{text}");
+    }
 }
 
 #[test]

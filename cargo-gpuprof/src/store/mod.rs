@@ -5,6 +5,7 @@
 pub mod baseline;
 pub mod document;
 pub mod journal;
+pub mod plans;
 
 use std::fs;
 use std::io::{self, Write};

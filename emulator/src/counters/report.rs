@@ -52,6 +52,9 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     for (op, count) in global {
         put(&format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"), count.requests);
         put(&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);
+        // The same by patched instructions, which is what repeats on hardware.
+        put(&format!("smsp__sass_inst_executed_op_global_{op}.sum"), count.requests);
+        put(&format!("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_{op}.sum"), count.sectors);
     }
     put("smsp__sass_data_bytes_mem_global_op_ld.sum", memory.load.bytes);
     put("smsp__sass_data_bytes_mem_global_op_st.sum", memory.store.bytes);

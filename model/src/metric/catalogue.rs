@@ -121,7 +121,7 @@ pub static CATALOGUE: &[Metric] = &[
         Higher,
         Exact,
         Launch,
-        "resident warps over the most an SM holds",
+        "resident warps over the most an SM holds; with clusters, over the whole device",
     ),
     metric(
         "waves",
@@ -136,8 +136,8 @@ pub static CATALOGUE: &[Metric] = &[
         Count,
         Lower,
         Exact,
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum + \
-         l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum + smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum + \
+         smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_red.sum + smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_atom.sum",
         "32-byte sectors of all global accesses",
     ),
     derived(
@@ -145,7 +145,7 @@ pub static CATALOGUE: &[Metric] = &[
         Ratio,
         Lower,
         Exact,
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum / smsp__sass_inst_executed_op_global_ld.sum",
         "sectors a warp's global load touches; 4 for coalesced 32-bit loads",
     ),
     derived(
@@ -153,7 +153,7 @@ pub static CATALOGUE: &[Metric] = &[
         Ratio,
         Lower,
         Exact,
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum / l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum / smsp__sass_inst_executed_op_global_st.sum",
         "sectors a warp's global store touches; 4 for coalesced 32-bit stores",
     ),
     derived(
@@ -161,7 +161,7 @@ pub static CATALOGUE: &[Metric] = &[
         Percent,
         Higher,
         Exact,
-        "100 * smsp__sass_data_bytes_mem_global_op_ld.sum / (32 * l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum)",
+        "100 * smsp__sass_data_bytes_mem_global_op_ld.sum / (32 * smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum)",
         "requested bytes over bytes of the sectors loaded",
     ),
     derived(
@@ -169,7 +169,7 @@ pub static CATALOGUE: &[Metric] = &[
         Percent,
         Higher,
         Exact,
-        "100 * smsp__sass_data_bytes_mem_global_op_st.sum / (32 * l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum)",
+        "100 * smsp__sass_data_bytes_mem_global_op_st.sum / (32 * smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum)",
         "requested bytes over bytes of the sectors stored",
     ),
     derived(
@@ -190,6 +190,14 @@ pub static CATALOGUE: &[Metric] = &[
          + smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum \
          - max(smsp__sass_inst_executed_op_shared_st.sum, smsp__sass_data_bytes_mem_shared_op_st.sum / 128)",
         "wavefronts of shared loads and stores beyond one a request and one for each 128 bytes",
+    ),
+    derived(
+        "warp_efficiency",
+        Percent,
+        Higher,
+        Exact,
+        "100 * smsp__sass_thread_inst_executed.sum / (32 * smsp__sass_inst_executed.sum)",
+        "threads active in an executed instruction of the machine code, over 32",
     ),
     derived(
         "ptx_instructions",
@@ -251,6 +259,26 @@ pub static CATALOGUE: &[Metric] = &[
     counter(
         "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
         "sectors requested by global atomics",
+    ),
+    counter("smsp__sass_inst_executed_op_global_ld.sum", "global loads executed by warps"),
+    counter("smsp__sass_inst_executed_op_global_st.sum", "global stores executed by warps"),
+    counter("smsp__sass_inst_executed_op_global_red.sum", "global reductions executed by warps"),
+    counter("smsp__sass_inst_executed_op_global_atom.sum", "global atomics executed by warps"),
+    counter(
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        "sectors that the instructions of global loads ask for",
+    ),
+    counter(
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
+        "sectors that the instructions of global stores ask for",
+    ),
+    counter(
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_red.sum",
+        "sectors that the instructions of global reductions ask for",
+    ),
+    counter(
+        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_atom.sum",
+        "sectors that the instructions of global atomics ask for",
     ),
     metric(
         "smsp__sass_data_bytes_mem_global_op_ld.sum",

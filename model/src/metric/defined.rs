@@ -10,7 +10,15 @@ use super::{Class, Direction, Formula, Metric, Origin};
 use crate::quantity::Unit;
 use crate::text::ParseError;
 
-static DEFINED: Mutex<BTreeMap<&'static str, &'static Metric>> = Mutex::new(BTreeMap::new());
+static DEFINED: Mutex<BTreeMap<&'static str, Defined>> = Mutex::new(BTreeMap::new());
+
+/// A metric that was defined.
+#[derive(Clone, Copy)]
+struct Defined {
+    metric: &'static Metric,
+    /// The formula it was first given.
+    written: &'static str,
+}
 
 /// One definition.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,12 +52,12 @@ pub enum DefinitionProblem {
 
 /// The metric that was defined as `name`.
 pub(super) fn find(name: &str) -> Option<&'static Metric> {
-    DEFINED.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    DEFINED.lock().unwrap_or_else(PoisonError::into_inner).get(name).map(|it| it.metric)
 }
 
 /// Every metric that was defined, by name.
 pub fn defined() -> Vec<&'static Metric> {
-    DEFINED.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
+    DEFINED.lock().unwrap_or_else(PoisonError::into_inner).values().map(|it| it.metric).collect()
 }
 
 /// Defines metrics. Either all of them are defined, or none.
@@ -81,18 +89,46 @@ pub fn define(definitions: &[Definition]) -> Result<(), (String, DefinitionProbl
     let classes: Vec<Class> = definitions.iter().map(|d| class(&d.name, &formulas)).collect();
     let mut defined = DEFINED.lock().unwrap_or_else(PoisonError::into_inner);
     for (definition, class) in definitions.iter().zip(classes) {
+        if defined.contains_key(definition.name.as_str()) {
+            continue;
+        }
         let Definition { name, formula, unit, direction, description } = definition.clone();
         let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let description = description.unwrap_or_else(|| format!("defined as {formula}"));
+        let formula = leak(formula);
         let metric: &'static Metric = Box::leak(Box::new(Metric {
             name: leak(name),
             unit,
             direction,
             class,
-            origin: Origin::Derived(leak(formula)),
+            origin: Origin::Derived(formula),
             description: leak(description),
         }));
-        defined.insert(metric.name, metric);
+        defined.insert(metric.name, Defined { metric, written: formula });
+    }
+    Ok(())
+}
+
+/// Gives the metrics `formulas` names another formula each: what a family of chips calls their counters.
+///
+/// # Errors
+/// The first name that was never defined, or whose formula does not parse or names no metric.
+pub fn redefine(formulas: &[(&str, &str)]) -> Result<(), (String, DefinitionProblem)> {
+    for (name, text) in formulas {
+        let refuse = |problem| ((*name).to_owned(), problem);
+        let parsed = Formula::parse(text).map_err(|e| refuse(DefinitionProblem::Formula(e)))?;
+        if let Some(message) = super::all_unknown(parsed.names()) {
+            return Err(refuse(DefinitionProblem::Operand(message)));
+        }
+        let mut defined = DEFINED.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(before) = defined.get_mut(*name) else {
+            return Err(refuse(DefinitionProblem::Name));
+        };
+        if !matches!(before.metric.origin, Origin::Derived(same) if same == *text) {
+            let formula: &'static str = Box::leak((*text).to_owned().into_boxed_str());
+            let other = Metric { origin: Origin::Derived(formula), ..before.metric.clone() };
+            before.metric = Box::leak(Box::new(other));
+        }
     }
     Ok(())
 }
@@ -103,9 +139,8 @@ fn parse(definition: &Definition) -> Result<Formula, DefinitionProblem> {
     if !plain || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.contains("__") {
         return Err(DefinitionProblem::Name);
     }
-    let before = find(name);
-    let same =
-        before.is_some_and(|m| matches!(m.origin, Origin::Derived(f) if f == definition.formula));
+    let before = DEFINED.lock().unwrap_or_else(PoisonError::into_inner).get(name.as_str()).copied();
+    let same = before.is_some_and(|it| it.written == definition.formula);
     let elsewhere = before.is_none() && super::find(name).is_some();
     // Reading the same file twice is no mistake.
     if elsewhere || (before.is_some() && !same) {
@@ -180,6 +215,21 @@ mod tests {
         let metric = find("d_twice").unwrap();
         assert_eq!(metric.class, Class::Exact);
         assert_eq!(hardware_names(metric), ["smsp__inst_executed.sum"]);
+    }
+
+    #[test]
+    fn a_family_of_chips_may_count_the_same_by_another_name() {
+        define(&[definition("g_ops", "a__one.sum"), definition("g_rate", "g_ops / bytes")])
+            .unwrap();
+        redefine(&[("g_ops", "a__two.sum")]).unwrap();
+        assert_eq!(hardware_names(find("g_rate").unwrap()), ["a__two.sum"]);
+        // The file that defined it may be read again.
+        define(&[definition("g_ops", "a__one.sum")]).unwrap();
+        redefine(&[("g_ops", "a__two.sum")]).unwrap();
+        let problem = |formulas: &[(&str, &str)]| redefine(formulas).unwrap_err().1;
+        assert_eq!(problem(&[("g_none", "1")]), DefinitionProblem::Name);
+        assert!(matches!(problem(&[("g_ops", "g_opz")]), DefinitionProblem::Operand(_)));
+        assert!(matches!(problem(&[("g_ops", "1 +")]), DefinitionProblem::Formula(_)));
     }
 
     #[test]

@@ -58,6 +58,17 @@ pub static LAUNCH: &[Metric] = &[
         Higher,
         "blocks an SM holds by its shared memory",
     ),
+    fact("launch__cluster_dim_x", Count, Higher, "blocks a cluster in x"),
+    fact("launch__cluster_dim_y", Count, Higher, "blocks a cluster in y"),
+    fact("launch__cluster_dim_z", Count, Higher, "blocks a cluster in z"),
+    fact("launch__cluster_size", Count, Higher, "blocks a cluster"),
+    fact("launch__cluster_max_active", Count, Higher, "clusters that the device holds at once"),
+    fact(
+        "launch__occupancy_cluster_pct",
+        Percent,
+        Higher,
+        "blocks that the device holds with clusters, over those it would without",
+    ),
     fact("launch__occupancy_limit_warps", Count, Higher, "blocks an SM holds by its warps"),
     fact(
         "sm__maximum_warps_per_active_cycle_pct",

@@ -86,13 +86,55 @@ pub(crate) unsafe fn launch(
     stream: &CudaStream,
     parameters: &mut [*mut c_void],
 ) -> std::result::Result<(), DriverError> {
+    let mut attribute = dimension(cluster);
+    let config = config((grid, block, shared), stream.cu_stream(), &mut attribute);
+    // SAFETY: the configuration and its one attribute outlive the call, which copies the parameters;
+    // the rest is the caller's promise.
+    unsafe {
+        sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut())
+    }
+    .result()
+}
+
+/// How many clusters of such a launch the device holds at once; `None` where the driver does not tell.
+pub(crate) fn most_active(
+    function: &CudaFunction,
+    (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
+) -> Option<u32> {
+    type Ask = unsafe extern "C" fn(
+        *mut std::ffi::c_int,
+        sys::CUfunction,
+        *const CUlaunchConfig,
+    ) -> sys::CUresult;
+    let mut attribute = dimension(cluster);
+    let config = config((grid, block, shared), std::ptr::null_mut(), &mut attribute);
+    let mut clusters = 0;
+    // SAFETY: the symbol, where it exists, has this type (cuda.h); function and configuration outlive the call, which
+    // writes one integer.
+    let told = unsafe {
+        let ask = sys::culib().get::<Ask>(b"cuOccupancyMaxActiveClusters\0");
+        ask.is_ok_and(|ask| {
+            ask(&mut clusters, function.cu_function(), &config) == sys::CUresult::CUDA_SUCCESS
+        })
+    };
+    u32::try_from(clusters).ok().filter(|_| told)
+}
+
+fn dimension(cluster: [u32; 3]) -> CUlaunchAttribute {
     let mut value = CUlaunchAttributeValue { pad: [0; 64] };
     value.clusterDim.x = cluster[0];
     value.clusterDim.y = cluster[1];
     value.clusterDim.z = cluster[2];
     let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    let mut attribute = CUlaunchAttribute { id, pad: [0; 4], value };
-    let config = CUlaunchConfig {
+    CUlaunchAttribute { id, pad: [0; 4], value }
+}
+
+fn config(
+    (grid, block, shared): ([u32; 3], [u32; 3], u32),
+    stream: sys::CUstream,
+    attribute: &mut CUlaunchAttribute,
+) -> CUlaunchConfig {
+    CUlaunchConfig {
         gridDimX: grid[0],
         gridDimY: grid[1],
         gridDimZ: grid[2],
@@ -100,16 +142,10 @@ pub(crate) unsafe fn launch(
         blockDimY: block[1],
         blockDimZ: block[2],
         sharedMemBytes: shared,
-        hStream: stream.cu_stream(),
-        attrs: &mut attribute,
+        hStream: stream,
+        attrs: attribute,
         numAttrs: 1,
-    };
-    // SAFETY: the configuration and its one attribute outlive the call, which copies the parameters;
-    // the rest is the caller's promise.
-    unsafe {
-        sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut())
     }
-    .result()
 }
 
 #[cfg(test)]

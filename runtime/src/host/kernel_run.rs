@@ -16,6 +16,7 @@ use gpuprof_model::measurement::LaunchRecord;
 use super::arguments::{Element, Generator};
 use super::buffer::{Buffer, TypedBuffer};
 use super::cluster;
+use super::collect::identity;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::number::{IntoNumber, Number, Scalar, convert};
@@ -283,7 +284,18 @@ impl<'r> KernelRun<'r> {
             self.run.mark_verified();
         }
         let kernel = self.symbol.clone();
-        self.run.record_launch(LaunchRecord { kernel, grid, block, shared_bytes: shared });
+        if !emulated {
+            let (context, stream) = identity::of(&stream);
+            self.run.record_launch(LaunchRecord {
+                kernel,
+                grid,
+                block,
+                shared_bytes: shared,
+                cluster,
+                context,
+                stream,
+            });
+        }
         Ok(())
     }
 

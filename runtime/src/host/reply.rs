@@ -36,7 +36,10 @@ fn end_with_the_runner() {
 ///
 /// # Errors
 /// Files that cannot be read or written, and requests that are no requests.
-pub(crate) fn serve(path: &Path, answer: impl FnOnce(RequestBody, Turn) -> ReplyBody) -> io::Result<()> {
+pub(crate) fn serve(
+    path: &Path,
+    answer: impl FnOnce(RequestBody, Turn) -> ReplyBody,
+) -> io::Result<()> {
     std::hint::black_box(MARKER);
     end_with_the_runner();
     let text = fs::read(path)?;

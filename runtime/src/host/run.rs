@@ -182,8 +182,9 @@ impl<'a> Run<'a> {
                     bandwidth::copy(&self.session.stream, self.session.device.l2_bytes)?;
             }
         }
-        if let (Some(function), Some(config)) = (&self.function, config.config) {
-            let facts = facts::of(self.session, function, config.0, config.1, config.2)?;
+        if let (Some(function), Some(extents)) = (&self.function, config.config) {
+            let cluster = config.cluster.filter(|&cluster| !cluster::is_trivial(cluster));
+            let facts = facts::of(self.session, function, extents, cluster)?;
             self.result.facts = Some(facts);
         }
         Ok(())

@@ -20,6 +20,7 @@ use crate::cupti::{self, Answer, Cost, Question};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
+use crate::store::plans::{Depends, Plans};
 
 /// What is known of counters before the run.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub(super) struct Planned {
     pub(super) left_out: Vec<(String, String)>,
     /// What each costs, where it was asked and could be told.
     pub(super) cost: Option<Cost>,
+    /// What the plan is called among the kept ones.
+    pub(super) key: Option<String>,
 }
 
 impl CounterSetup {
@@ -63,7 +66,18 @@ pub(super) fn discipline(options: &RunOptions) -> Discipline {
     Discipline { matching: options.app_replay_match, mode: options.app_replay_mode }
 }
 
-/// Plans the counters of `checked` on `chip`.
+/// What is known of the device before the run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// Name, UUID and driver.
+    pub(super) device: Option<(&'a str, &'a str, u32)>,
+    /// The chip, as CUPTI calls it.
+    pub(super) chip: Option<&'a str>,
+    /// What earlier runs were told by CUPTI.
+    pub(super) plans: &'a Plans,
+}
+
+/// Plans the counters of `checked` on a device.
 ///
 /// # Errors
 /// Metrics that the chip does not have or that cannot be combined, or more passes than `--max-passes` (exit
@@ -72,10 +86,11 @@ pub(super) fn plan(
     checked: &[Checked],
     view: &View,
     (options, max_passes): (&RunOptions, Option<u32>),
-    chip: Option<&str>,
+    known: Known<'_>,
     process: &HarnessProcess<'_>,
     harness: &Harness,
 ) -> Result<CounterSetup> {
+    let chip = known.chip;
     let (asked, sections) = needed(checked, view);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
     let replay = match options.replay_mode {
@@ -89,7 +104,8 @@ pub(super) fn plan(
         }
     };
     let cost = if options.dry_run || max_passes.is_some() || !sections.is_empty() {
-        cost(options, chip, &metrics)?
+        let each = options.dry_run || max_passes.is_some();
+        cost(options, chip, &metrics, each)?
     } else {
         None
     };
@@ -106,7 +122,19 @@ pub(super) fn plan(
         metrics: metrics.clone(),
         config_folder: process.folder.into(),
     };
-    let plan = match discover::plan_counters(process, harness, request)? {
+    let key = known.device.map(|device| {
+        Depends { device, cupti: options.cupti_path.as_deref(), metrics: &metrics }.key()
+    });
+    let kept = key.as_ref().and_then(|key| known.plans.find(key, process.folder));
+    let answer = match kept {
+        Some(plan) => Ok(plan),
+        None => discover::plan_counters(process, harness, request)?.inspect(|plan| {
+            if let Some(key) = &key {
+                known.plans.keep(key, plan);
+            }
+        }),
+    };
+    let plan = match answer {
         Ok(plan) => plan,
         Err(CounterProblem::Metrics(problem)) => {
             return Err(Failure::usage(with_nearest(problem, options, chip, &asked)?));
@@ -127,7 +155,7 @@ pub(super) fn plan(
         replay,
         discipline: discipline(options),
     };
-    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, cost })))
+    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, cost, key })))
 }
 
 /// The PerfWorks names that columns, thresholds and the view need, and those that sections need.
@@ -144,9 +172,14 @@ fn needed(checked: &[Checked], view: &View) -> (BTreeSet<String>, BTreeSet<Strin
 }
 
 /// What the counters cost on `chip`; none where that cannot be told here, and the harness will say why.
-fn cost(options: &RunOptions, chip: Option<&str>, names: &[String]) -> Result<Option<Cost>> {
+fn cost(
+    options: &RunOptions,
+    chip: Option<&str>,
+    names: &[String],
+    each: bool,
+) -> Result<Option<Cost>> {
     let Some(chip) = chip else { return Ok(None) };
-    let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec() };
+    let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec(), each };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
         Ok(Answer::Cost(cost)) => Some(cost),
         _ => None,

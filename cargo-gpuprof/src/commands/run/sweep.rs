@@ -133,7 +133,11 @@ impl Sweep<'_> {
                     for &index in &job.configurations {
                         let state = &mut states[job.series][index];
                         if let (Some(reason), None, false) = (&trouble, &state.ended, state.told) {
-                            self.end((job.series, index), state, Status::Failed { reason: reason.clone() })?;
+                            self.end(
+                                (job.series, index),
+                                state,
+                                Status::Failed { reason: reason.clone() },
+                            )?;
                         }
                     }
                     job
@@ -282,14 +286,10 @@ impl Sweep<'_> {
     }
 
     /// Takes that a job's process gave no reply; goes out: what must run again.
-    fn lose(
-        &mut self,
-        job: &Job,
-        ended: &Ended,
-        states: &mut [State],
-    ) -> Result<Option<Vec<Job>>> {
+    fn lose(&mut self, job: &Job, ended: &Ended, states: &mut [State]) -> Result<Option<Vec<Job>>> {
         let status = status_of(ended);
-        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) = &status
+        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
+            &status
         else {
             return Ok(None);
         };
@@ -313,9 +313,8 @@ impl Sweep<'_> {
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
             let planned = &series.planned;
-            let state = |index| {
-                State::replayed(&self.replayed, self.execution, (at, index), planned)
-            };
+            let state =
+                |index| State::replayed(&self.replayed, self.execution, (at, index), planned);
             (0..planned.configurations.len()).map(state).collect()
         };
         checked.iter().enumerate().map(of_series).collect()

@@ -26,6 +26,7 @@ struct Launch {
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
+    stream: u64,
     counters: BTreeMap<String, u64>,
 }
 
@@ -62,6 +63,9 @@ pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)
             grid: launch.grid,
             block: launch.block,
             shared_bytes: launch.shared_bytes,
+            cluster: None,
+            context: None,
+            stream: Some(launch.stream),
         });
     }
     Ok((launches, counters))

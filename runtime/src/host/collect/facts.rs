@@ -6,6 +6,7 @@ use cudarc::driver::sys::{
 use cudarc::driver::{CudaFunction, DriverError};
 use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 
+use crate::host::cluster;
 use crate::host::error::Result;
 use crate::host::session::Session;
 
@@ -25,9 +26,8 @@ const REGISTER_UNIT: u64 = 256;
 pub(crate) fn of(
     session: &Session,
     function: &CudaFunction,
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic_shared_bytes: u32,
+    (grid, block, dynamic_shared_bytes): ([u32; 3], [u32; 3], u32),
+    cluster: Option<[u32; 3]>,
 ) -> Result<LaunchFacts> {
     let attribute = |a| function.get_attribute(a).map(|v| u32::try_from(v).unwrap_or(0));
     let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
@@ -43,6 +43,9 @@ pub(crate) fn of(
         limiter: None,
         waves: None,
         limits: None,
+        cluster,
+        max_active_clusters: None,
+        cluster_occupancy: None,
     };
     let Some(registers) = registers else { return Ok(facts) };
     let threads: u32 = block.iter().product();
@@ -55,15 +58,35 @@ pub(crate) fn of(
     let warps = u64::from(threads).div_ceil(WARP);
     let shared = u64::from(static_shared_bytes) + u64::from(dynamic_shared_bytes);
     facts.blocks_per_sm = Some(blocks);
-    facts.theoretical_occupancy =
-        Some(100.0 * (u64::from(blocks) * warps) as f64 / (limits.threads / WARP) as f64);
     let fits = limits.fits(warps, u64::from(registers), shared);
     facts.limiter = Some(tightest(&fits));
     facts.limits = Some(fits);
+    let sm_count = u64::from(session.device.sm_count);
+    let alone = u64::from(blocks) * sm_count;
+    let clusters = cluster.and_then(|cluster| {
+        cluster::most_active(function, (grid, block, dynamic_shared_bytes, cluster))
+    });
+    facts.max_active_clusters = clusters;
+    let resident = resident(alone, clusters.zip(cluster));
+    if clusters.is_some() {
+        facts.cluster_occupancy = (alone > 0).then(|| 100.0 * resident as f64 / alone as f64);
+        if resident < alone {
+            facts.limiter = Some(OccupancyLimiter::Clusters);
+        }
+    }
+    // Of the whole device, since a cluster's blocks must be resident at once and leave some multiprocessors empty.
+    facts.theoretical_occupancy =
+        Some(100.0 * (resident * warps) as f64 / (sm_count * limits.threads / WARP) as f64);
     let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
-    let resident = u64::from(blocks) * u64::from(session.device.sm_count);
     facts.waves = (resident > 0).then(|| total as f64 / resident as f64);
     Ok(facts)
+}
+
+/// Blocks that the device holds at once: as many as fit `alone`, or those of as many `clusters` as fit.
+fn resident(alone: u64, clusters: Option<(u32, [u32; 3])>) -> u64 {
+    clusters.map_or(alone, |(most, extents)| {
+        u64::from(most) * extents.into_iter().map(u64::from).product::<u64>()
+    })
 }
 
 struct Limits {
@@ -132,6 +155,13 @@ mod tests {
         shared: 233_472,
         reserved_shared: 1024,
     };
+
+    #[test]
+    fn clusters_may_leave_multiprocessors_empty() {
+        assert_eq!(resident(132 * 8, None), 1056);
+        assert_eq!(resident(132 * 8, Some((64, [8, 2, 1]))), 1024);
+        assert_eq!(resident(132, Some((0, [16, 1, 1]))), 0);
+    }
 
     #[test]
     fn the_limiter_is_the_resource_that_runs_out_first() {

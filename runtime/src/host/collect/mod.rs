@@ -7,3 +7,4 @@ pub(crate) mod cupti;
 pub(crate) mod emulator;
 pub(crate) mod events;
 pub(crate) mod facts;
+pub(crate) mod identity;

@@ -30,7 +30,8 @@ impl<'r> Held<'r> {
         tolerance: Tolerance,
         metric: &Metric,
     ) -> Self {
-        let evidence = Evidence::of(metric.name, metric.class, &before, &after);
+        let class = class(metric, configuration);
+        let evidence = Evidence::of(metric.name, class, &before, &after);
         let limit = tolerance.limit(before.value, threshold.comparison);
         Self { configuration, before, after, evidence, limit }
     }
@@ -54,7 +55,7 @@ pub(super) fn verdict(
     let holds = threshold.comparison.holds(held.after.value, held.limit);
     let better_by_enough =
         metric.direction.better(held.after.value, improvement(tolerance, metric, held));
-    if metric.class == Class::Exact {
+    if class(metric, held.configuration) == Class::Exact {
         return match (holds, better_by_enough) {
             (false, _) => (Verdict::Fail, None),
             (true, true) => (Verdict::Improved, None),
@@ -100,6 +101,11 @@ fn worst_value(comparison: Comparison, held: &Held<'_>) -> f64 {
         Comparison::AtLeast | Comparison::Above | Comparison::Equal => difference.change - reach,
     };
     held.before.value + change
+}
+
+/// How `metric` repeats where `configuration` was measured.
+fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
+    configuration.metrics.get(metric.name).map_or(metric.class, |result| result.class)
 }
 
 /// The value beyond which the run is better than the baseline by more than the tolerance.

@@ -1,0 +1,122 @@
+//! One metric, described: what it is, what counts it, what it costs.
+//!
+//! Comes in: a name that a threshold could have, or a counter's with or without a roll-up. Goes out: our own entry with its
+//! formula and passes; for what is one counter of the chip, NVIDIA's words, its kind, hardware unit and submetrics.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use gpuprof_model::metric::{self, Origin};
+
+use super::{in_unit, refusal, show};
+use crate::cli::MetricsOptions;
+use crate::cupti::{self, Answer, Described, Question, Refusal};
+use crate::error::{Failure, Result};
+
+/// The chip where none is named: what the emulated driver and the documentation speak of.
+const DEFAULT_CHIP: &str = "GH100";
+
+/// Whether `name` is all of a metric's name: one that is known, or that is formed like a counter's with its roll-up.
+pub(super) fn is_whole_name(name: &str) -> bool {
+    metric::find(name).is_some()
+}
+
+/// Describes the metric `name`.
+///
+/// # Errors
+/// A metric that is not there, with the nearest names, or a roll-up that it does not have, with those it has.
+pub(super) fn one(name: &str, options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
+    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
+    let chip = options.chip.as_deref().unwrap_or(DEFAULT_CHIP).to_uppercase();
+    let known = metric::find(name);
+    let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name));
+    let Some(own) = own else { return counter(name, &chip, options, out) };
+    show(own, out).map_err(output)?;
+    let counters = metric::hardware_names(own);
+    let text = match counters.as_slice() {
+        [] => "    costs no counter pass\n".to_owned(),
+        [counter] => match ask_about(counter, &chip, options)? {
+            Ok(of_chip) if *counter == own.name => of_chip.text(&chip, ""),
+            Ok(of_chip) => format!("    by {counter}\n{}", of_chip.text(&chip, "    ")),
+            Err(reason) => format!("    not on {chip}, or not known here: {reason}\n"),
+        },
+        several => cost(several, &chip, options)?,
+    };
+    out.write_all(text.as_bytes()).map_err(output)
+}
+
+/// A counter of the chip that is not one of ours.
+fn counter(name: &str, chip: &str, options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
+    match ask_about(name, chip, options)? {
+        Ok(of_chip) => {
+            let text = format!("{name}\n{}", of_chip.text(chip, ""));
+            let output = |e| Failure::output(Path::new("standard output"), &e);
+            out.write_all(text.as_bytes()).map_err(output)
+        }
+        Err(_) if metric::find(name).is_none() && !name.contains("__") => {
+            Err(Failure::usage(metric::unknown(name)))
+        }
+        Err(reason) => {
+            let near = cupti::nearest(options.cupti_path.as_deref(), chip, name)?;
+            let near = near.filter(|_| reason.contains("has no metric"));
+            let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+            Err(Failure::usage(format!("{reason}{near}")))
+        }
+    }
+}
+
+/// What CUPTI says about a counter.
+struct OfChip {
+    described: Described,
+    submetrics: Vec<String>,
+    passes: Option<usize>,
+}
+
+impl OfChip {
+    /// Its lines, indented by `more` than those of a metric.
+    fn text(&self, chip: &str, more: &str) -> String {
+        let Described { kind, description, hw_unit, dim_unit, .. } = &self.described;
+        let cost = self.passes.map_or_else(|| "cannot be collected".to_owned(), passes);
+        format!(
+            "{more}    {description}\n{more}    {kind}{}; hardware unit: {hw_unit}\n{more}    on {chip}: {cost} \
+             alone\n{more}    submetrics: {}\n",
+            in_unit(dim_unit),
+            self.submetrics.join(" ")
+        )
+    }
+}
+
+fn ask_about(
+    name: &str,
+    chip: &str,
+    options: &MetricsOptions,
+) -> Result<std::result::Result<OfChip, Refusal>> {
+    let question = Question::Describe { chip: chip.to_owned(), name: name.to_owned() };
+    Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
+        Ok(Answer::Described { metric: described, submetrics, passes }) => {
+            Ok(OfChip { described, submetrics, passes })
+        }
+        answer => Err(refusal(answer)),
+    })
+}
+
+/// What several counters cost together.
+fn cost(names: &[&str], chip: &str, options: &MetricsOptions) -> Result<String> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let list = names.join(", ");
+    let question = Question::Cost { chip: chip.to_owned(), names, each: false };
+    Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
+        Ok(Answer::Cost(cost)) if cost.refused.is_empty() => {
+            format!("    on {chip}: {} alone, by {list}\n", passes(cost.passes))
+        }
+        Ok(Answer::Cost(cost)) => {
+            let reasons: Vec<String> = cost.refused.into_iter().map(|(_, reason)| reason).collect();
+            format!("    not on {chip}: {}\n", reasons.join("; "))
+        }
+        answer => format!("    on a GPU by {list}\n    {}\n", refusal(answer)),
+    })
+}
+
+fn passes(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "pass" } else { "passes" })
+}

@@ -1,0 +1,168 @@
+//! One section as its TOML file has it.
+//!
+//! Comes in: the text of a file. Goes out: a [`Section`], whose new metrics are known from then on, and its columns
+//! by the names of a chip.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::metric::{self, Definition, Direction, Formula};
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{SectionColumn, SectionColumns};
+use serde::Deserialize;
+
+use crate::cli::Set;
+use crate::config::define;
+use crate::error::{Failure, Result};
+
+/// One section.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// Its name, which is the file's.
+    #[serde(skip)]
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// The sets it belongs to.
+    #[serde(default)]
+    pub sets: Vec<Set>,
+    /// A metric that must be above zero somewhere for the section to be shown.
+    pub needs: Option<String>,
+    /// Metrics that others are made of, without columns of their own.
+    #[serde(default)]
+    definitions: Vec<SectionDefinition>,
+    /// Its metrics, in order.
+    pub metrics: Vec<SectionMetric>,
+}
+
+/// A metric by a formula, for other metrics to use.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SectionDefinition {
+    name: String,
+    formula: String,
+    /// Formulas on the chips whose names begin so.
+    #[serde(default)]
+    formulas: BTreeMap<String, String>,
+    unit: Unit,
+    direction: Direction,
+}
+
+/// One metric of a section.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SectionMetric {
+    /// What its column is called.
+    pub label: String,
+    /// Any name that `--metrics` takes; empty where only the chips named below have it.
+    pub name: String,
+    /// Names on the chips whose own names begin so, the longest beginning first; empty where they have none.
+    #[serde(default)]
+    pub chips: BTreeMap<String, String>,
+    /// Metrics by labels: the column shows the label of the largest, and `name` is what decides whether it has one.
+    #[serde(default)]
+    pub largest_of: BTreeMap<String, String>,
+    /// Where it is new: its formula.
+    pub formula: Option<String>,
+    /// And its unit.
+    pub unit: Option<Unit>,
+    /// And which way is better.
+    pub direction: Option<Direction>,
+}
+
+impl SectionMetric {
+    /// Its name on `chip`, if that has it.
+    pub fn name_on(&self, chip: Option<&str>) -> Option<&str> {
+        let name = chip.and_then(|chip| of_chip(&self.chips, chip)).unwrap_or(&self.name);
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.chips.values().chain(self.largest_of.values()).map(String::as_str);
+        let all = all.chain([self.name.as_str()]);
+        all.filter(|name| !name.is_empty())
+    }
+}
+
+/// What `by_beginning` has for `chip`: of the beginnings of its name the longest.
+fn of_chip<'m>(by_beginning: &'m BTreeMap<String, String>, chip: &str) -> Option<&'m str> {
+    let own = by_beginning.iter().filter(|(beginning, _)| chip.starts_with(beginning.as_str()));
+    own.max_by_key(|(beginning, _)| beginning.len()).map(|(_, own)| own.as_str())
+}
+
+impl Section {
+    /// The metrics it defines, each with its formula on `chip`.
+    pub(super) fn formulas(&self, chip: &str) -> Vec<(&str, &str)> {
+        let with_own = self.definitions.iter().filter(|d| !d.formulas.is_empty());
+        with_own
+            .map(|d| (d.name.as_str(), of_chip(&d.formulas, chip).unwrap_or(&d.formula)))
+            .collect()
+    }
+
+    /// Nsight Compute does not mind the case either.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.id.eq_ignore_ascii_case(name)
+    }
+
+    /// Its columns by the names of `chip`.
+    pub fn columns(&self, chip: Option<&str>) -> SectionColumns {
+        let column = |metric: &SectionMetric| {
+            let name = metric.name_on(chip)?.to_owned();
+            let largest_of = metric.largest_of.clone();
+            Some(SectionColumn { label: metric.label.clone(), name, largest_of })
+        };
+        SectionColumns {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            needs: self.needs.clone(),
+            columns: self.metrics.iter().filter_map(column).collect(),
+        }
+    }
+}
+
+pub(super) fn parse(id: &str, text: &str, path: &str) -> Result<Section> {
+    let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
+    let mut section: Section = toml::from_str(text).map_err(|e| {
+        wrong(format!("{path} is not a valid section\n{}", e.to_string().trim_end()))
+    })?;
+    id.clone_into(&mut section.id);
+    let hidden = |d: &SectionDefinition| Definition {
+        name: d.name.clone(),
+        formula: d.formula.clone(),
+        unit: d.unit,
+        direction: d.direction,
+        description: None,
+    };
+    let mut definitions: Vec<Definition> = section.definitions.iter().map(hidden).collect();
+    for metric in &section.metrics {
+        match (&metric.formula, metric.unit, metric.direction) {
+            (Some(formula), Some(unit), Some(direction)) => definitions.push(Definition {
+                name: metric.name.clone(),
+                formula: formula.clone(),
+                unit,
+                direction,
+                description: None,
+            }),
+            (None, None, None) => {}
+            _ => {
+                return Err(wrong(format!(
+                    "{path}: `{}` needs all of formula, unit and direction, or none",
+                    metric.name
+                )));
+            }
+        }
+    }
+    define(&definitions, path)?;
+    for text in section.definitions.iter().flat_map(|d| d.formulas.values()) {
+        let formula = Formula::parse(text).map_err(|e| wrong(e.render(path, text)))?;
+        if let Some(message) = metric::all_unknown(formula.names()) {
+            return Err(wrong(format!("{path}: {message}")));
+        }
+    }
+    let named = section.metrics.iter().flat_map(SectionMetric::names);
+    if let Some(message) = metric::all_unknown(named.chain(section.needs.as_deref())) {
+        return Err(wrong(format!("{path}: {message}")));
+    }
+    Ok(section)
+}

@@ -1,0 +1,27 @@
+//! Numbers of contexts and streams, by which a launch in one process is told to be that of another.
+//!
+//! Comes in: a stream. Goes out: the numbers that the driver gave its context and it, which a program that does the same in
+//! every process gets again; handles would differ. A driver before CUDA 12.0 has none.
+
+use std::ptr;
+
+use cudarc::driver::{CudaStream, sys};
+
+type ContextId = unsafe extern "C" fn(sys::CUcontext, *mut u64) -> sys::CUresult;
+type StreamId = unsafe extern "C" fn(sys::CUstream, *mut u64) -> sys::CUresult;
+
+/// The numbers of the current context and of `stream`.
+pub(crate) fn of(stream: &CudaStream) -> (Option<u64>, Option<u64>) {
+    let (mut context, mut number) = (0, 0);
+    // SAFETY: both symbols, where they exist, have these types (cuda.h); a null context is the current one, the stream
+    // lives through the call, and each call writes one number.
+    unsafe {
+        let library = sys::culib();
+        let told = |code| code == sys::CUresult::CUDA_SUCCESS;
+        let of_context = library.get::<ContextId>(b"cuCtxGetId\0");
+        let of_stream = library.get::<StreamId>(b"cuStreamGetId\0");
+        let context_told = of_context.is_ok_and(|ask| told(ask(ptr::null_mut(), &mut context)));
+        let stream_told = of_stream.is_ok_and(|ask| told(ask(stream.cu_stream(), &mut number)));
+        (context_told.then_some(context), stream_told.then_some(number))
+    }
+}
