@@ -347,7 +347,7 @@ fn an_unknown_key_in_the_configuration_file() {
       |
     2 | tresholds = ["duration <= 5 us"]
       | ^^^^^^^^^
-    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `repeat`, `timeout`, `strict`, `baseline`, `interleave`, `series`, `preset`
+    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `repeat`, `timeout`, `strict`, `baseline`, `interleave`, `sets`, `sections`, `max-passes`, `series`, `preset`
     help: did you mean `thresholds`?
     "#);
 }
@@ -376,7 +376,7 @@ fn a_malformed_threshold_in_the_configuration_file() {
 
     ----- stderr -----
     error: expected a comparison: >=, <=, >, < or ==
-      --> .config/gpuprof.toml
+      --> .config/gpuprof.toml:1
        |
        | duration less than 5 us
        |          ^^^^
@@ -396,7 +396,7 @@ fn an_unknown_metric_in_a_threshold_of_the_configuration_file() {
 
     ----- stderr -----
     error: no metric is called `duratoin`: did you mean `duration`?
-      --> [FOLDER]/gpuprof.toml
+      --> [FOLDER]/gpuprof.toml:1
        |
        | duratoin <= 5 us
        | ^^^^^^^^

@@ -17,15 +17,19 @@ const GOOD: &str = "tid";
 /// What a commit makes worse: neighbours 128 bytes apart, so that each needs a sector of its own.
 const STRIDED: &str = "stride";
 
+/// What a commit makes a little worse: 4 bytes off, so that a warp's 128 bytes lie in one sector more.
+const MISALIGNED: &str = "misaligned";
+
 /// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`.
 fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
     let shift = if index == STRIDED { 7 } else { 2 };
+    let offset = if index == MISALIGNED { 4 } else { 0 };
     let ptx = |name: &str, more: &str| {
         format!(
             ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}(.param .u64 a)\n{{\n\
              .reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n.reg .f32 %f<2>;\n\
              ld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, {shift};\n\
-             cvt.u64.u32 %rd2, %r2;\nadd.u64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\n{more}\
+             cvt.u64.u32 %rd2, %r2;\nadd.u64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3+{offset}];\n{more}\
              st.global.f32 [%rd3], %f1;\nret;\n}}\n"
         )
     };
@@ -140,6 +144,10 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
     assert_eq!(verdict["exit_code"], 100);
     repository.run(&["--baseline", "main", "--strict", "--no-gate"]).exits_with(0);
 
+    let one_more = repository.commit(MISALIGNED, true).run(&["--baseline", "main"]).exits_with(100);
+    let told = " FAIL  every load_sectors_per_request <= baseline  5 at block=32 (limit 4, baseline 4, 25.0% beyond)";
+    assert!(one_more.stdout.contains(told), "{}", one_more.stdout);
+
     let removing = repository.commit(GOOD, false);
     let removed = removing.run(&["--baseline", "main", "--strict"]).exits_with(106);
     let told = " missing  shop::kernels::scale is in the baseline `main` and not in this run";
@@ -157,7 +165,7 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
 
 fn stored_runs_are_compared_and_reported_without_running_anything(repository: &Repository) {
     repository.commit(GOOD, true).run(&["--save-baseline", "before"]).exits_with(0);
-    repository.commit(STRIDED, true).run(&[]).exits_with(0);
+    repository.commit(STRIDED, true).run(&["--save-baseline", "after"]).exits_with(0);
     let tool = |arguments: &[&str]| repository.workspace.gpuprof(arguments);
     tool(&["compare", "before", "latest"]).exits_with(100);
     tool(&["compare", "before", "before"]).exits_with(0);
@@ -168,6 +176,62 @@ fn stored_runs_are_compared_and_reported_without_running_anything(repository: &R
         let report = tool(&["report", "latest", "--format", format]).exits_with(0);
         assert!(format == "github" || !report.stdout.is_empty(), "{format}");
     }
+    stored_runs_are_looked_at_as_runs_are(&tool);
+    two_baselines_are_compared_without_measuring(repository);
+}
+
+fn stored_runs_are_looked_at_as_runs_are(tool: &dyn Fn(&[&str]) -> Outcome) {
+    let narrowed = tool(&["report", "latest", "--filter", "block >= 64"]).exits_with(0);
+    assert!(narrowed.stdout.contains("--filter keeps 1 of 2 rows"), "{}", narrowed.stdout);
+    let csv = ["report", "latest", "--format", "csv", "--columns", "load_sectors_per_request"];
+    let csv = tool(&[&csv[..], &["--filter", "block == 32"]].concat()).exits_with(0);
+    let rows: Vec<&str> = csv.stdout.lines().skip(1).collect();
+    let shown = ",block=32,finished,load_sectors_per_request,32,";
+    assert!(rows.len() == 2 && rows.iter().all(|row| row.contains(shown)), "{rows:#?}");
+    let best_by = ["compare", "before", "--no-gate", "--best-by", "load_sectors_per_request"];
+    let compared = tool(&best_by).exits_with(0);
+    let told = "best by load_sectors_per_request: block=32 and 1 more with the same value";
+    assert!(compared.stdout.contains(told), "{}", compared.stdout);
+    for (options, told) in [
+        (&["--filter", "blok == 32"][..], "blok"),
+        (&["--best-by", "duraton"], "did you mean `duration`?"),
+        (&["--format", "junit", "--top", "1"], "--format junit shows all of a run: view options"),
+    ] {
+        let refused = tool(&[&["report", "latest"], options].concat()).exits_with(2);
+        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    }
+}
+
+fn two_baselines_are_compared_without_measuring(repository: &Repository) {
+    let runs = repository.workspace.target.join("gpuprof/runs");
+    let count = || fs::read_dir(&runs).expect("there are runs").count();
+    let before = count();
+    let worse = repository.run(&["--load-baseline", "after", "--baseline", "before"]);
+    let worse = worse.exits_with(100);
+    assert!(worse.stdout.contains(" worse  block=64  load_sectors_per_request  4 → 32"));
+    repository.run(&["--load-baseline", "before", "--baseline", "after"]).exits_with(0);
+    let own = ["--threshold", "every load_sectors_per_request <= baseline + 1000%"];
+    let wide = ["--load-baseline", "after", "--baseline", "before"];
+    repository.run(&[&wide[..], &own].concat()).exits_with(0);
+    assert_eq!(count(), before, "something was run");
+    for (arguments, told) in [
+        (
+            &["--load-baseline", "after"][..],
+            "has nothing to be compared with: add --baseline OTHER",
+        ),
+        (
+            &["--load-baseline", "aftr", "--baseline", "before"],
+            "--load-baseline: no baseline is called `aftr`: did you mean `after`?",
+        ),
+        (&["--load-baseline", "after", "--resume"], "cannot be used with"),
+        (&["copy", "--load-baseline", "after", "--baseline", "before"], "cannot be used with"),
+    ] {
+        let refused = repository.run(arguments).exits_with(2);
+        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    }
+    let lost = ["--load-baseline", "after", "--baseline", "befor", "--strict"];
+    let lost = repository.run(&lost).exits_with(106);
+    assert!(lost.stdout.contains("did you mean `before`?"), "{}", lost.stdout);
 }
 
 /// Starts the sweep of the workshop that sleeps for a minute in its second configuration, and kills it

@@ -208,7 +208,7 @@ fn every_export_is_written_to_its_file() {
      -  duration: the emulator reports no times
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
-     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
 
     4 configurations of 1 series: 4 finished; thresholds: 2 passed
     ");
@@ -229,7 +229,7 @@ fn every_export_is_written_to_its_file() {
     | verdict | threshold | decided by | written in |
     | :--- | :--- | :--- | :--- |
     | ✅ pass | best load\_sectors\_per\_request &lt;= 4 | 4 at block=64,stride=1,n=4096 (limit 4) | attribute |
-    | ✅ pass | every store\_sectors\_per\_request &lt;= 4 | 4 at block=64,stride=1,n=4096 (limit 4) | .config/gpuprof.toml |
+    | ✅ pass | every store\_sectors\_per\_request &lt;= 4 | 4 at block=64,stride=1,n=4096 (limit 4) | .config/gpuprof.toml:2 |
 
     **4 configurations of 1 series: 4 finished; thresholds: 2 passed**
     ");

@@ -33,7 +33,7 @@ fn thresholds_of_the_attribute_and_of_the_configuration_file_are_judged() {
      -  duration: the emulator reports no times
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
-     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
 
     4 configurations of 1 series: 4 finished; thresholds: 2 passed
 
@@ -62,7 +62,7 @@ fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_dec
      -  duration: the emulator reports no times
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
-     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
      FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond)  [--threshold]
              block=64,stride=4,n=4096: 16 (limit 12, 33.3% beyond)
 
@@ -169,7 +169,7 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
         64       8  4096                          4
 
      PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
-     UNAVAILABLE  every registers <= 32               registers are assigned by ptxas, which the emulator does not run  [[FOLDER]/strict.toml]
+     UNAVAILABLE  every registers <= 32               registers are assigned by ptxas, which the emulator does not run  [[FOLDER]/strict.toml:3]
 
     4 configurations of 1 series: 4 finished; thresholds: 1 passed, 1 unavailable
 
@@ -207,4 +207,62 @@ fn the_command_line_wins_over_the_configuration_file() {
 
     ----- stderr -----
     ");
+}
+
+#[test]
+fn a_failure_names_the_line_of_the_configuration_file() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("gpuprof.toml");
+    let text = "strict = true\n\n[preset.ci]\nthresholds = [\n  \"every load_sectors_per_request <= 3\",\n]\n";
+    fs::write(&file, text).expect("it can be written");
+    let name = file.display().to_string();
+    let outcome = gated("scale", &[], &["--config-file", &name, "-P", "ci"]).exits_with(100);
+    assert!(outcome.stdout.contains(&format!("[preset ci, {name}:5]")), "{}", outcome.stdout);
+    let place = format!("preset ci, {name}:5");
+    // Another test's run may be the latest by now.
+    let export = folder.path().join("run.json").display().to_string();
+    let options = ["--config-file", &name, "-P", "ci", "--export-json", &export];
+    gated("scale", &[], &options).exits_with(100);
+    for format in ["junit", "github"] {
+        let arguments = ["report", &export, "--format", format];
+        let written = Workspace::fixture("workshop").gpuprof(&arguments).exits_with(0).stdout;
+        assert!(written.contains(&place), "{format}: {written}");
+    }
+}
+
+#[test]
+fn show_config_tells_the_layer_of_every_setting() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("gpuprof.toml");
+    let text = "sets = [\"basic\"]\nsections = [\"Occupancy\"]\nthresholds = [\"registers <= 32\"]\n\
+                [preset.ci]\nmax-passes = 4\nstrict = true\n";
+    fs::write(&file, text).expect("it can be written");
+    let name = file.display().to_string();
+    let shown = |more: &[&str]| {
+        let arguments =
+            ["show-config", "--package", "vector", "scale", "--config-file", &name, "-P", "ci"];
+        let outcome = Workspace::fixture("workshop").gpuprof(&[&arguments[..], more].concat());
+        let outcome = outcome.exits_with(0);
+        outcome.tidy_stdout().replace(&folder.path().display().to_string(), "[FOLDER]")
+    };
+    let human = shown(&["--set", "memory,roofline"]);
+    assert_snapshot!(human, @"
+    repeat      7  [default]
+    timeout     120  [default]
+    strict      true  [preset ci]
+    baseline    none  [default]
+    interleave  rounds  [default]
+    sets        memory, roofline  [--set]
+    sections    Occupancy  [[FOLDER]/gpuprof.toml]
+    max-passes  4  [preset ci]
+
+    vector::kernels::scale  vector/src/lib.rs:40
+        metrics: load_sectors_per_request
+        registers <= 32  [[FOLDER]/gpuprof.toml:3]
+    ");
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(&["--message-format", "json"])).expect("it is JSON");
+    assert_eq!(json["sets"]["value"], serde_json::json!(["basic"]));
+    assert_eq!(json["max-passes"], serde_json::json!({ "value": 4, "origin": "preset ci" }));
+    assert_eq!(json["series"][0]["thresholds"][0]["place"]["line"], 3);
 }

@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn counters_follow_the_last_timed_pass_of_their_configurations() {
         let one = batches(&[2], 2, Interleave::None, Isolate::Configuration);
-        let order = ["time [0] 0", "time [0] 1", "count [0] 0", "count [0] 1", "time [1] 0", "time [1] 1"];
+        let order =
+            ["time [0] 0", "time [0] 1", "count [0] 0", "count [0] 1", "time [1] 0", "time [1] 1"];
         assert_eq!(told(Agenda::new(one, 2, 2))[..6], order);
         let all = batches(&[2], 2, Interleave::None, Isolate::Kernel);
         let order = ["time [0, 1] 0", "time [0, 1] 1", "count [0, 1] 0"];
@@ -81,7 +82,8 @@ mod tests {
 
     #[test]
     fn what_is_given_back_comes_first_and_in_its_order() {
-        let mut agenda = Agenda::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0);
+        let mut agenda =
+            Agenda::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0);
         let taken: Vec<Job> = agenda.by_ref().take(2).collect();
         agenda.again(taken);
         assert_eq!(told(agenda), ["time [0] 0", "time [1] 0", "time [2] 0"]);

@@ -12,11 +12,14 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
+use crate::cli::Set;
 use crate::error::{Failure, Result};
 
 mod metrics;
+mod written;
 
 pub use metrics::{MetricDefinition, Metrics, define};
+pub use written::Written;
 
 /// Where the file is, below the workspace root.
 pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
@@ -26,7 +29,7 @@ pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Config {
     /// Thresholds for every series.
-    pub thresholds: Vec<String>,
+    pub thresholds: Vec<Written>,
     /// Metrics to show, instead of the annotated ones, and metrics defined by formulas.
     pub metrics: Metrics,
     /// Processes that time each configuration on a GPU.
@@ -39,6 +42,12 @@ pub struct Config {
     pub baseline: Option<String>,
     /// In which order passes run.
     pub interleave: Option<Interleave>,
+    /// Sections to show, by the names of sets.
+    pub sets: Option<Vec<Set>>,
+    /// Sections to show, by name.
+    pub sections: Option<Vec<String>>,
+    /// The most counter passes that a configuration may need.
+    pub max_passes: Option<u32>,
     /// Settings of the series whose key holds the table's name.
     pub series: BTreeMap<String, SeriesConfig>,
     /// Settings by the name that `--preset` takes; they win over those outside. A preset holds none.
@@ -65,14 +74,14 @@ pub enum Interleave {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct SeriesConfig {
     /// Thresholds for these series.
-    pub thresholds: Vec<String>,
+    pub thresholds: Vec<Written>,
     /// Metrics to show for these series.
     pub metrics: Vec<String>,
     /// Clauses over the annotated axes, as `--series` takes them.
     pub axes: Vec<String>,
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 12] = [
     "thresholds",
     "metrics",
     "repeat",
@@ -80,6 +89,9 @@ const KEYS: [&str; 9] = [
     "strict",
     "baseline",
     "interleave",
+    "sets",
+    "sections",
+    "max-passes",
     "series",
     "preset",
 ];
@@ -119,6 +131,7 @@ impl Config {
             }
             wrong(message)
         })?;
+        config.written().for_each(|written| written.locate(text));
         config.check("", path)?;
         for (name, preset) in &config.preset {
             preset.check(&format!("preset.{name}."), path)?;
@@ -133,13 +146,23 @@ impl Config {
         Ok(config)
     }
 
+    /// Every threshold, those of series and presets as well.
+    fn written(&mut self) -> Box<dyn Iterator<Item = &mut Written> + '_> {
+        let own = self.series.values_mut().flat_map(|series| &mut series.thresholds);
+        let presets = self.preset.values_mut().flat_map(Self::written);
+        Box::new(self.thresholds.iter_mut().chain(own).chain(presets))
+    }
+
     fn check(&self, table: &str, path: &Utf8Path) -> Result<()> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
         let all = self.series.values().flat_map(|s| &s.thresholds).chain(&self.thresholds);
-        for threshold in all {
-            Threshold::parse(threshold).map_err(|e| wrong(e.render(path.as_str(), threshold)))?;
+        for Written { text, line, .. } in all {
+            let place = format!("{path}:{line}");
+            Threshold::parse(text).map_err(|e| wrong(e.render(&place, text)))?;
         }
-        for (key, value) in [("repeat", self.repeat), ("timeout", self.timeout)] {
+        let counts =
+            [("repeat", self.repeat), ("timeout", self.timeout), ("max-passes", self.max_passes)];
+        for (key, value) in counts {
             if value == Some(0) {
                 return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));
             }
@@ -188,10 +211,34 @@ mod tests {
         let text = error("thresholds = [\"duration < 5 uss\"]");
         assert!(
             text.contains(
-                "--> .config/gpuprof.toml\n   |\n   | duration < 5 uss\n   |              ^^^"
+                "--> .config/gpuprof.toml:1\n   |\n   | duration < 5 uss\n   |              ^^^"
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn thresholds_know_their_lines() {
+        let text = "thresholds = [\n  \"bank_conflicts == 0\",\n  \"registers <= 32\",\n]\n\
+                    [series.saxpy]\nthresholds = [\"duration < 5 us\"]\n\
+                    [preset.ci]\nthresholds = [\"waves >= 1\"]\n";
+        let config = Config::parse(text, DEFAULT_PATH.into()).unwrap();
+        let lines = |all: &[Written]| all.iter().map(|w| w.line).collect::<Vec<_>>();
+        assert_eq!(lines(&config.thresholds), [2, 3]);
+        assert_eq!(lines(&config.series["saxpy"].thresholds), [6]);
+        assert_eq!(lines(&config.preset["ci"].thresholds), [8]);
+        let wrong = text.replace("waves >= 1", "waves => 1");
+        assert!(error(&wrong).contains("--> .config/gpuprof.toml:8\n"), "{}", error(&wrong));
+    }
+
+    #[test]
+    fn sets_sections_and_passes_are_settings() {
+        let text = "sets = [\"basic\", \"memory\"]\nsections = [\"Occupancy\"]\nmax-passes = 4\n";
+        let config = Config::parse(text, DEFAULT_PATH.into()).unwrap();
+        assert_eq!(config.sets, Some(vec![Set::Basic, Set::Memory]));
+        assert_eq!(config.max_passes, Some(4));
+        assert!(error("sets = [\"basics\"]").contains("unknown variant `basics`"));
+        assert!(error("max-passes = 0").ends_with("`max-passes` must be at least 1"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod noise;
 mod notes;
 mod number;
 mod paint;
+mod remarks;
 mod sheet;
 mod summary;
 mod table;
@@ -37,7 +38,7 @@ pub use json_lines::JsonLines;
 pub use markdown::Markdown;
 pub use summary::Summary;
 pub use table::Table;
-pub use viewing::Viewing;
+pub use viewing::{Shape, Viewing};
 
 /// A format that a run can be written in.
 pub trait Report {

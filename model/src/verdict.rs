@@ -70,6 +70,9 @@ pub struct Judgement {
     /// Where it was written: `attribute`, `.config/gpuprof.toml`, `preset ci`, `--threshold`, or
     /// `default` for those that come with a baseline.
     pub origin: String,
+    /// The line of the configuration file, where it is written there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Whether a violation fails the gate.
     #[serde(default)]
     pub severity: Severity,
@@ -99,13 +102,44 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
 }
 
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Place {
+    /// The file, as the user knows it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
 impl Judgement {
+    /// Where the threshold is written: `attribute`, `.config/gpuprof.toml:3`,
+    /// `preset ci, .config/gpuprof.toml:9`.
+    pub fn written_in(&self) -> String {
+        written_in(&self.origin, self.place.as_ref())
+    }
+
     /// What this judgement contributes to the exit code: a soft one nothing.
     pub fn exit_code(&self, strict: bool) -> ExitCode {
         match self.severity {
             Severity::Hard => self.verdict.exit_code(strict),
             Severity::Warn => ExitCode::Success,
         }
+    }
+}
+
+/// An origin with its place, where it has one.
+pub fn written_in(origin: &str, place: Option<&Place>) -> String {
+    match place {
+        Some(place) if place.file == origin => place.to_string(),
+        Some(place) => format!("{origin}, {place}"),
+        None => origin.to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Color, MessageFormat, RunOptions};
+use super::{Color, MessageFormat, RunOptions, ViewOptions};
 use crate::config::Interleave;
 
 /// What a run is compared with, and what that may decide.
@@ -12,6 +12,16 @@ pub struct GateOptions {
     /// Compare with this baseline: a name, or a file with a run
     #[arg(long, value_name = "NAME|FILE", env = "GPUPROF_BASELINE", help_heading = "Gate")]
     pub baseline: Option<String>,
+    /// Compare this stored run with the baseline instead of measuring: a name, or a file with a run
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        conflicts_with_all = [
+            "save_baseline", "resume", "dry_run", "archive_file", "filters", "series", "sample",
+        ],
+        help_heading = "Gate"
+    )]
+    pub load_baseline: Option<String>,
     /// Keep this run as a baseline, unless it fails
     #[arg(long, value_name = "NAME", help_heading = "Gate")]
     pub save_baseline: Option<String>,
@@ -82,6 +92,9 @@ pub struct ReportOptions {
     /// When to colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Color,
+    /// How it is looked at.
+    #[command(flatten)]
+    pub view: ViewOptions,
     /// Where runs are.
     #[command(flatten)]
     pub place: PlaceOptions,
@@ -114,6 +127,9 @@ pub struct CompareOptions {
     /// When to colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Color,
+    /// How it is looked at.
+    #[command(flatten)]
+    pub view: ViewOptions,
     /// Where runs are.
     #[command(flatten)]
     pub place: PlaceOptions,

@@ -16,7 +16,10 @@ pub use gate::{
     PlaceOptions, ReportOptions,
 };
 pub use output::{MessageFormat, OutputOptions};
-pub use run::{AppReplayMatch, AppReplayMode, Backend, CacheControl, Isolate, KernelOptions, ReplayMode, RunOptions, SelectionOptions, Set};
+pub use run::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, Isolate, KernelOptions, ReplayMode,
+    RunOptions, SelectionOptions, Set,
+};
 pub use view::ViewOptions;
 
 const STYLES: Styles = Styles::styled()

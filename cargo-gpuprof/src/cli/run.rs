@@ -180,7 +180,7 @@ pub struct RunOptions {
         help_heading = "Run"
     )]
     pub backend: Backend,
-    /// Processes that time each configuration on a GPU [default: 3]
+    /// Processes that time each configuration on a GPU [default: 7]
     #[arg(long, value_name = "N", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<NonZeroU32>,
     /// Seconds a process may take before it is killed [default: 120]

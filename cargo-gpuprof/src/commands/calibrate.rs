@@ -9,7 +9,11 @@ use gpuprof_model::run::Run;
 use super::run::{Screen, profile};
 use super::stored::places;
 use crate::cli::{CalibrateOptions, MessageFormat, PlaceOptions};
-use crate::compare::calibrate::{Calibrated, MIN_SPLIT, SPLITS, calibrate as found_in};
+use crate::compare::calibrate::{
+    Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, default_gate,
+    rate_default_gate,
+};
+use crate::compare::rates::Rates;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::store::document;
@@ -48,15 +52,54 @@ pub fn calibrate(
     if all.is_empty() {
         return Err(Failure::new(ExitCode::NotJudged, too_few(&run)));
     }
+    let rated = rate_default_gate(&run);
     let written = match options.run.output.message_format {
-        MessageFormat::Human => human(&run, &all, out),
-        MessageFormat::Json => all.iter().try_for_each(|calibrated| {
-            let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
-            writeln!(out, "{line}")
-        }),
+        MessageFormat::Human => human(&run, &all, out).and_then(|()| human_rates(&rated, out)),
+        MessageFormat::Json => json(&all, &rated, out),
     };
     written.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok(code)
+}
+
+fn json(all: &[Calibrated], rated: &[Rates], out: &mut impl Write) -> io::Result<()> {
+    for calibrated in all {
+        let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
+        writeln!(out, "{line}")?;
+    }
+    for rates in rated {
+        let line = serde_json::json!({
+            "reason": "gate-rated",
+            "threshold": default_gate(),
+            "slowdown_percent": SLOWDOWN_PERCENT,
+            "rates": rates,
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn human_rates(rated: &[Rates], out: &mut impl Write) -> io::Result<()> {
+    if rated.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nThe default gate, `{}`, in percent of the configurations:\n\n\
+         --repeat  false alarms  undecided  {SLOWDOWN_PERCENT}% slower: caught  passed",
+        default_gate()
+    )?;
+    for rates in rated {
+        writeln!(
+            out,
+            "{:>8}  {:>12.1}  {:>9.1}  {:>17.1}  {:>6.1}",
+            rates.processes,
+            rates.false_alarms_percent,
+            rates.undecided_percent,
+            rates.caught_percent,
+            rates.missed_percent,
+        )?;
+    }
+    Ok(())
 }
 
 fn too_few(run: &Run) -> String {
@@ -95,7 +138,7 @@ fn human(run: &Run, all: &[Calibrated], out: &mut impl Write) -> io::Result<()> 
     let (configurations, processes) = (all[0].configurations, all[0].processes);
     writeln!(
         out,
-        "\n{configurations} configurations in {processes} processes each, split in halves {SPLITS} times. Noise is that of one session: \
+        "\n{configurations} configurations in {processes} processes each, drawn for two sides {DRAWS} times. Noise is that of one session: \
          days apart it is larger, so compare runs of one job"
     )
 }

@@ -5,6 +5,7 @@
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::verdict::{Judgement, Place};
 use gpuprof_model::{Threshold, Verdict};
 
 use crate::compare::against::{Against, default_thresholds};
@@ -49,39 +50,40 @@ impl Gate {
     }
 }
 
-/// Judges `thresholds` (each with its origin) over `series`, a series of `run`; without one that names
+/// A threshold, its origin, and its place where that is a line of the configuration file.
+pub type Written = (Threshold, String, Option<Place>);
+
+/// Judges `thresholds` over `series`, a series of `run`; without one that names
 /// a baseline, the default ones come with it. The changes of its columns are told as well.
 pub fn judge(
     series: &mut SeriesResult,
-    thresholds: &[(Threshold, String)],
+    thresholds: &[Written],
     run: &Run,
     against: Option<&Against>,
 ) {
     let baseline = against.map_or_else(Baseline::none, |a| a.series(&series.id, &run.provenance));
     let device = run.provenance.device.as_ref();
     let mut all = thresholds.to_vec();
-    if against.is_some() && !all.iter().any(|(threshold, _)| threshold.needs_baseline()) {
+    if against.is_some() && !all.iter().any(|(threshold, ..)| threshold.needs_baseline()) {
         let defaults = default_thresholds(series).into_iter().filter_map(|text| {
             // Texts of our own making; a test parses them all.
-            Some((Threshold::parse(&text).ok()?, "default".to_owned()))
+            Some((Threshold::parse(&text).ok()?, "default".to_owned(), None))
         });
         // A series that is new has nothing to be held against, and that is told once, as new.
         if !is_new(series, against) {
             all.extend(defaults);
         }
     }
-    for (threshold, origin) in &all {
+    for (threshold, origin, place) in &all {
         match device {
             Some(device) if !threshold.speaks_of(&device.name) => {
                 series.not_applicable.push(threshold.text.clone());
             }
-            _ => series.judgements.push(judge::judge(
-                threshold,
-                origin,
-                &series.configurations,
-                device,
-                &baseline,
-            )),
+            _ => {
+                let rows = &series.configurations;
+                let judgement = judge::judge(threshold, origin, rows, device, &baseline);
+                series.judgements.push(Judgement { place: place.clone(), ..judgement });
+            }
         }
     }
     if let Some(against) = against {
@@ -95,11 +97,21 @@ fn is_new(series: &SeriesResult, against: Option<&Against>) -> bool {
     })
 }
 
-/// Judges a stored `run` anew against `against`, with the thresholds written as `texts`.
-pub fn rejudge(mut run: Run, texts: &[Threshold], against: &Against) -> Run {
-    let thresholds: Vec<(Threshold, String)> =
-        texts.iter().map(|t| (t.clone(), "--threshold".to_owned())).collect();
+/// Judges a stored `run` anew against `against`, with the `thresholds` of the command line.
+pub fn rejudge(run: Run, thresholds: &[Threshold], against: &Against) -> Run {
+    let thresholds: Vec<Written> =
+        thresholds.iter().map(|t| (t.clone(), "--threshold".to_owned(), None)).collect();
+    rejudge_each(run, |_| thresholds.clone(), against)
+}
+
+/// As [`rejudge`], with the thresholds that `thresholds_of` gives for each series.
+pub fn rejudge_each(
+    mut run: Run,
+    thresholds_of: impl Fn(&SeriesResult) -> Vec<Written>,
+    against: &Against,
+) -> Run {
     for mut series in std::mem::take(&mut run.series) {
+        let thresholds = thresholds_of(&series);
         series.judgements.clear();
         series.not_applicable.clear();
         series.columns = columns::choose(&series.columns, &series.configurations);

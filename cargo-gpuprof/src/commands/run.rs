@@ -5,6 +5,7 @@ mod backend;
 mod counters;
 mod dry_run;
 mod exports;
+mod loaded;
 mod made;
 mod progress;
 mod sweep;
@@ -34,7 +35,7 @@ use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
 use crate::plan::{self, PlannedSeries};
 use crate::report::json_lines::Event;
-use crate::report::{Report, Table, Viewing};
+use crate::report::{Report, Shape, Table, Viewing};
 use crate::schedule;
 use crate::sections::{Sections, chip_of};
 use crate::store::baseline::Baselines;
@@ -101,6 +102,9 @@ pub fn profile(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<(ExitCode, Option<Run>)> {
+    if let Some(name) = &options.gate.load_baseline {
+        return loaded::run(name, options, screen, out);
+    }
     let view = options.view.view()?;
     let exports = Exports::open(&options.output)?;
     let unpack_folder =
@@ -132,7 +136,11 @@ pub fn profile(
     };
     let against = against::read(options, &settings, &baselines, &source)?;
     let sections = Sections::load(Some(&source.root()))?;
-    sections.choose(&options.set, &options.section, None)?;
+    let choose = |chip| {
+        let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
+        chosen.map_err(|failure| settings.sections.blamed(failure))
+    };
+    choose(None)?;
     let mut checked = plan(options, &process(None, DISCOVERY_TIMEOUT), &source)?
         .into_iter()
         .map(|planned| check(planned, &layers, options))
@@ -148,7 +156,7 @@ pub fn profile(
         }
         Ok(found)
     })?;
-    let chosen = sections.choose(&options.set, &options.section, chip)?;
+    let chosen = choose(chip)?;
     for series in &mut checked {
         series.sections.clone_from(&chosen);
         series.viewed = view.names().map(str::to_owned).collect();
@@ -164,7 +172,8 @@ pub fn profile(
             (name.as_str(), uuid.as_str(), *driver)
         });
         let known = Known { device, chip, plans: &plans };
-        counters::plan(&checked, &view, options, known, &probe, &source.harnesses[0])?
+        let wanted = (options, settings.max_passes.value);
+        counters::plan(&checked, &view, wanted, known, &probe, &source.harnesses[0])?
     };
     if options.dry_run {
         let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
@@ -226,6 +235,7 @@ pub fn profile(
         against: against.as_ref(),
         order,
         isolate: options.isolate,
+        view: &view,
         journal,
         replayed,
         discipline: counters::discipline(options),
@@ -299,7 +309,7 @@ fn plan(
 }
 
 fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Result<Checked> {
-    let thresholds = thresholds::of(&planned.series, layers, &options.threshold)?;
+    let thresholds = thresholds::of(&(&planned.series).into(), layers, &options.threshold)?;
     let columns = thresholds::columns(&planned.series, layers, &options.metrics)?;
     Ok(Checked { planned, thresholds, columns, sections: Vec::new(), viewed: Vec::new() })
 }
@@ -362,5 +372,5 @@ fn show(
         return Event::run_finished(run, Some(code)).write(out);
     }
     let table = Table { colour: screen.colour, width: screen.width };
-    Viewing { table, view }.write(run, out)
+    Viewing { shape: Shape::Table(table), view }.write(run, out)
 }

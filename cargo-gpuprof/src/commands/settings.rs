@@ -9,12 +9,10 @@ use std::fmt;
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::cli::RunOptions;
+use crate::cli::{RunOptions, Set};
 use crate::config::{Config, DEFAULT_PATH, Interleave};
 use crate::error::{Failure, Result};
-
-/// Processes that time each configuration on a GPU, where nothing says otherwise.
-const DEFAULT_REPEAT: u32 = 3;
+use crate::schedule;
 
 /// Seconds a process may take, where nothing says otherwise.
 const DEFAULT_TIMEOUT: u32 = 120;
@@ -89,6 +87,12 @@ pub struct Settings {
     pub baseline: Setting<Option<String>>,
     /// In which order passes run.
     pub interleave: Setting<Interleave>,
+    /// Sections to show, by the names of sets.
+    pub sets: Setting<Vec<Set>>,
+    /// Sections to show, by name.
+    pub sections: Setting<Vec<String>>,
+    /// The most counter passes that a configuration may need.
+    pub max_passes: Setting<Option<u32>>,
 }
 
 impl Settings {
@@ -105,7 +109,7 @@ impl Settings {
                 layers,
                 options.repeat.map(|n| (n.into(), "--repeat")),
                 |c| c.repeat,
-                DEFAULT_REPEAT,
+                schedule::REPEAT,
             ),
             timeout: resolve(
                 layers,
@@ -126,7 +130,35 @@ impl Settings {
                 |c| c.interleave,
                 Interleave::default(),
             ),
+            sets: resolve(layers, given(&options.set, "--set"), |c| c.sets.clone(), Vec::new()),
+            sections: resolve(
+                layers,
+                given(&options.section, "--section"),
+                |c| c.sections.clone(),
+                Vec::new(),
+            ),
+            max_passes: resolve(
+                layers,
+                options.max_passes.map(|most| (Some(most.into()), "--max-passes")),
+                |c| c.max_passes.map(Some),
+                None,
+            ),
         }
+    }
+}
+
+/// The values of an option that takes several, where it was given.
+fn given<'o, T: Clone>(values: &[T], option: &'o str) -> Option<(Vec<T>, &'o str)> {
+    (!values.is_empty()).then(|| (values.to_vec(), option))
+}
+
+impl<T> Setting<T> {
+    /// `failure` as one of the configuration file's, where the value was written there.
+    pub fn blamed(&self, failure: Failure) -> Failure {
+        if self.origin.starts_with("--") {
+            return failure;
+        }
+        Failure::new(ExitCode::Configuration, format!("{}: {}", self.origin, failure.message))
     }
 }
 
@@ -173,6 +205,23 @@ mod tests {
         assert_eq!(all.repeat.to_string(), "9  [--repeat]");
         assert_eq!(all.strict.to_string(), "false  [--no-strict]");
         assert_eq!(all.baseline.value.as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn sets_sections_and_passes_have_layers_as_well() {
+        let file = "sets = [\"basic\"]\nmax-passes = 9\n[preset.ci]\nsections = [\"Occupancy\"]\n";
+        let all = settings(file, "cargo-gpuprof -P ci --set memory,roofline");
+        assert_eq!(all.sets.value, [Set::Memory, Set::Roofline]);
+        assert_eq!(all.sets.origin, "--set");
+        assert_eq!(all.sections.origin, "preset ci");
+        assert_eq!(
+            (all.max_passes.value, &*all.max_passes.origin),
+            (Some(9), ".config/gpuprof.toml")
+        );
+        let blamed = all.sections.blamed(Failure::usage("no section is called `x`"));
+        assert_eq!(blamed.code, ExitCode::Configuration);
+        assert_eq!(blamed.message, "preset ci: no section is called `x`");
+        assert_eq!(all.sets.blamed(Failure::usage("no")).code, ExitCode::Usage);
     }
 
     #[test]

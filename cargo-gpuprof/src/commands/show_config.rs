@@ -2,10 +2,13 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
+use gpuprof_model::verdict::written_in;
+
 use super::run::planned_for;
 use super::settings::{Layers, Settings};
 use super::thresholds;
-use crate::cli::{MessageFormat, RunOptions};
+use crate::cli::{MessageFormat, RunOptions, Set};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 
@@ -23,7 +26,8 @@ pub fn show_config(
     let settings = Settings::new(options, &layers);
     let mut series = Vec::new();
     for planned in &planned {
-        let all = thresholds::with_replaced(&planned.series, &layers, &options.threshold)?;
+        let all =
+            thresholds::with_replaced(&(&planned.series).into(), &layers, &options.threshold)?;
         let columns = thresholds::columns(&planned.series, &layers, &options.metrics)?;
         series.push((&planned.series, all, columns));
     }
@@ -34,11 +38,20 @@ pub fn show_config(
     written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
 }
 
+fn set_names(sets: &[Set]) -> Vec<String> {
+    let name = |set: &Set| set.to_possible_value().map(|value| value.get_name().to_owned());
+    sets.iter().filter_map(name).collect()
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 type Shown<'s> =
     (&'s gpuprof_model::protocol::SeriesDescription, Vec<thresholds::Placed>, Vec<String>);
 
 fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
-    let Settings { repeat, timeout, strict, baseline, interleave } = settings;
+    let Settings { repeat, timeout, strict, baseline, interleave, .. } = settings;
     writeln!(out, "repeat      {repeat}")?;
     writeln!(out, "timeout     {timeout}")?;
     writeln!(out, "strict      {strict}")?;
@@ -46,6 +59,11 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
     writeln!(out, "baseline    {name}  [{}]", baseline.origin)?;
     let order = format!("{:?}", interleave.value).to_lowercase();
     writeln!(out, "interleave  {order}  [{}]", interleave.origin)?;
+    let Settings { sets, sections, max_passes, .. } = settings;
+    writeln!(out, "sets        {}  [{}]", listed(&set_names(&sets.value)), sets.origin)?;
+    writeln!(out, "sections    {}  [{}]", listed(&sections.value), sections.origin)?;
+    let most = max_passes.value.map_or_else(|| "no limit".to_owned(), |most| most.to_string());
+    writeln!(out, "max-passes  {most}  [{}]", max_passes.origin)?;
     for (described, all, columns) in series {
         writeln!(out, "\n{}  {}:{}", described.id, described.file, described.line)?;
         if !columns.is_empty() {
@@ -57,7 +75,8 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
                 .as_ref()
                 .map(|by| format!(", replaced by {by}"))
                 .unwrap_or_default();
-            writeln!(out, "    {}  [{}{replaced}]", placed.threshold, placed.origin)?;
+            let origin = written_in(&placed.origin, placed.place.as_ref());
+            writeln!(out, "    {}  [{origin}{replaced}]", placed.threshold)?;
         }
     }
     Ok(())
@@ -65,12 +84,13 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
 
 fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
     let setting = |value: serde_json::Value, origin: &str| serde_json::json!({ "value": value, "origin": origin });
-    let Settings { repeat, timeout, strict, baseline, interleave } = settings;
+    let Settings { repeat, timeout, strict, baseline, interleave, sets, sections, max_passes } =
+        settings;
     let order = format!("{:?}", interleave.value).to_lowercase();
     let thresholds = |all: &[thresholds::Placed]| -> Vec<serde_json::Value> {
         let one = |p: &thresholds::Placed| {
             serde_json::json!({
-                "threshold": p.threshold.text, "origin": p.origin, "replaced_by": p.replaced_by,
+                "threshold": p.threshold.text, "origin": p.origin, "place": p.place, "replaced_by": p.replaced_by,
             })
         };
         all.iter().map(one).collect()
@@ -93,6 +113,9 @@ fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::
         "strict": setting(strict.value.into(), &strict.origin),
         "baseline": setting(baseline.value.clone().into(), &baseline.origin),
         "interleave": setting(order.into(), &interleave.origin),
+        "sets": setting(set_names(&sets.value).into(), &sets.origin),
+        "sections": setting(sections.value.clone().into(), &sections.origin),
+        "max-passes": setting(max_passes.value.into(), &max_passes.origin),
         "series": series,
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;

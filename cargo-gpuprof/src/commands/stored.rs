@@ -1,11 +1,12 @@
 //! `report`, `compare` and `baseline`: what can be done with stored runs, without a GPU.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::run::Run;
+use clap::ValueEnum;
+use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::{ExitCode, Threshold, metric};
 
 use super::gate::{self, Gate};
@@ -13,13 +14,13 @@ use super::run::Screen;
 use crate::build::host;
 use crate::cli::{
     BaselineAction, BaselineOptions, CargoOptions, CompareOptions, Format, MessageFormat,
-    PlaceOptions, ReportOptions,
+    PlaceOptions, ReportOptions, ViewOptions,
 };
 use crate::compare::against::{Against, Scope};
+use crate::compare::view::{self, View};
 use crate::error::{Failure, Result};
 use crate::report::{
-    self, Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Json, JsonLines, Junit, Markdown,
-    Report, Table,
+    self, Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Shape, Table, Viewing,
 };
 use crate::store::baseline::{self, Baselines, without_samples};
 use crate::store::{document, write_whole};
@@ -46,34 +47,78 @@ fn stdout(error: &std::io::Error) -> Failure {
     Failure::output(Path::new("standard output"), error)
 }
 
-fn format(format: Format, screen: Screen, exit_code: Option<ExitCode>) -> Box<dyn Report> {
-    match format {
-        Format::Table => Box::new(Table { colour: screen.colour, width: screen.width }),
-        Format::Json => Box::new(Json),
-        Format::JsonLines => Box::new(JsonLines { exit_code }),
-        Format::Csv => Box::new(Csv),
-        Format::Markdown => Box::new(Markdown),
-        Format::Junit => Box::new(Junit),
-        Format::Github => Box::new(GithubAnnotations),
-        Format::Bmf => Box::new(Bmf),
-        Format::GithubActionBenchmark => Box::new(GithubActionBenchmark),
+/// Writes `run` in `format` as `view` has it.
+fn write(
+    run: &Run,
+    view: &View,
+    (format, screen, exit_code): (Format, Screen, Option<ExitCode>),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let shape = match format {
+        Format::Table => Shape::Table(Table { colour: screen.colour, width: screen.width }),
+        Format::Markdown => Shape::Markdown,
+        Format::Csv => Shape::Csv,
+        Format::JsonLines => Shape::JsonLines(exit_code),
+        Format::Json => return Json.write(run, out),
+        Format::Junit => return Junit.write(run, out),
+        Format::Github => return GithubAnnotations.write(run, out),
+        Format::Bmf => return Bmf.write(run, out),
+        Format::GithubActionBenchmark => return GithubActionBenchmark.write(run, out),
+    };
+    Viewing { shape, view }.write(run, out)
+}
+
+/// The view of `options` on `run` in `format`.
+///
+/// # Errors
+/// A malformed one, one that names what no series has, and one on a format that shows everything.
+fn view(options: &ViewOptions, format: Format, run: &Run) -> Result<View> {
+    let view = options.view()?;
+    let viewed =
+        matches!(format, Format::Table | Format::Markdown | Format::Csv | Format::JsonLines);
+    if view != View::default() && !viewed {
+        let format = format.to_possible_value().map(|value| value.get_name().to_owned());
+        return Err(Failure::usage(format!(
+            "--format {} shows all of a run: view options such as --filter go with table, markdown, csv and json-lines",
+            format.unwrap_or_default()
+        )));
+    }
+    check_view(&view, run)?;
+    Ok(view)
+}
+
+/// Refuses a view that speaks of what no series of `run` has.
+///
+/// # Errors
+/// The option and what is wrong with it (exit code 2).
+pub(super) fn check_view(view: &View, run: &Run) -> Result<()> {
+    let axes: Vec<_> = run.series.iter().flat_map(view::types).collect();
+    view.check(&axes).map_err(Failure::usage)?;
+    let Some(filter) = &view.filter else { return Ok(()) };
+    let wrong = |series: &SeriesResult| filter.check_condition(&view::types(series)).err();
+    let errors: Vec<_> = run.series.iter().map(wrong).collect();
+    match errors.iter().flatten().next() {
+        Some(error) if errors.iter().all(Option::is_some) => {
+            Err(Failure::usage(error.render("--filter", filter.text())))
+        }
+        _ => Ok(()),
     }
 }
 
 /// Writes a stored run in any format.
 ///
 /// # Errors
-/// No such run; output that cannot be written.
+/// No such run; a view that does not fit it; output that cannot be written.
 pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
     let (_, target) = places(&options.place);
     let run = document::find(&target, &options.run)?;
-    let report = format(options.format, screen, None);
+    let view = view(&options.view, options.format, &run)?;
+    let how = (options.format, screen, None);
     match &options.output {
-        None => report.write(&run, out).map_err(|e| stdout(&e)),
+        None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
         Some(path) => {
             let mut bytes = Vec::new();
-            report
-                .write(&run, &mut bytes)
+            write(&run, &view, how, &mut bytes)
                 .and_then(|()| write_whole(path, &bytes))
                 .map_err(|e| Failure::output(path.as_std_path(), &e))
         }
@@ -83,7 +128,7 @@ pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> 
 /// Judges a stored run against another.
 ///
 /// # Errors
-/// No such runs, a malformed condition, standard output.
+/// No such runs, a malformed condition, a view that does not fit, standard output.
 pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -> Result<ExitCode> {
     let (root, target) = places(&options.place);
     let baselines = Baselines::new(&root, &target);
@@ -92,6 +137,7 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         None => document::find(&target, text),
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
+    let view = view(&options.view, options.format, &after)?;
     let thresholds = conditions(&options.threshold)?;
     let against = Against {
         name: options.baseline.clone(),
@@ -101,7 +147,7 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
     };
     let run = gate::rejudge(after, &thresholds, &against);
     let code = Gate { strict: options.strict, gated: !options.no_gate }.exit_code(&run);
-    format(options.format, screen, Some(code)).write(&run, out).map_err(|e| stdout(&e))?;
+    write(&run, &view, (options.format, screen, Some(code)), out).map_err(|e| stdout(&e))?;
     Ok(code)
 }
 
@@ -142,7 +188,8 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         BaselineAction::List { message_format } => list(&baselines, *message_format, out),
         BaselineAction::Show { name } => {
             let run = document::read(&kept(name)?.path)?;
-            format(Format::Table, screen, None).write(&run, out).map_err(|e| stdout(&e))
+            let how = (Format::Table, screen, None);
+            write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
         }
         BaselineAction::Rm { name } => {
             let path = kept(name)?.path;

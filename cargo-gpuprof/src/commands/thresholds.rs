@@ -8,10 +8,11 @@ use gpuprof_model::metric;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
+use gpuprof_model::verdict::Place;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::settings::Layers;
-use crate::config::Config;
+use crate::config::{Config, Written};
 use crate::error::{Failure, Result};
 
 /// A threshold and where it was written.
@@ -21,8 +22,34 @@ pub struct Placed {
     pub threshold: Threshold,
     /// `attribute`, the configuration file, `preset ci` or `--threshold`.
     pub origin: String,
+    /// The line of the configuration file, where it is written there.
+    pub place: Option<Place>,
     /// The origin of the threshold of a later layer that replaces it.
     pub replaced_by: Option<String>,
+}
+
+/// What the thresholds of a series depend on.
+#[derive(Debug, Clone)]
+pub struct Annotated<'s> {
+    /// The series' key.
+    pub key: String,
+    /// Where the annotation is, as `file:line`.
+    pub place: String,
+    /// The thresholds of the annotation.
+    pub thresholds: &'s [String],
+    /// The axes.
+    pub axes: Vec<&'s str>,
+}
+
+impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
+    fn from(series: &'s SeriesDescription) -> Self {
+        Self {
+            key: series.id.to_string(),
+            place: format!("{}:{}", series.file, series.line),
+            thresholds: &series.thresholds,
+            axes: series.space.names().collect(),
+        }
+    }
 }
 
 /// The thresholds of `series` that are judged.
@@ -30,11 +57,7 @@ pub struct Placed {
 /// # Errors
 /// A threshold that does not parse, names an unknown metric or axis, or has a limit in a unit the
 /// metric does not have, with its place.
-pub fn of(
-    series: &SeriesDescription,
-    layers: &Layers,
-    command_line: &[String],
-) -> Result<Vec<Placed>> {
+pub fn of(series: &Annotated<'_>, layers: &Layers, command_line: &[String]) -> Result<Vec<Placed>> {
     let mut all = with_replaced(series, layers, command_line)?;
     all.retain(|placed| placed.replaced_by.is_none());
     Ok(all)
@@ -45,32 +68,33 @@ pub fn of(
 /// # Errors
 /// As [`of`].
 pub fn with_replaced(
-    series: &SeriesDescription,
+    series: &Annotated<'_>,
     layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<Placed>> {
-    let key = series.id.to_string();
-    let attribute = format!("the attribute at {}:{}", series.file, series.line);
-    let mut texts: Vec<(&String, String, String, ExitCode)> = Vec::new();
-    for text in &series.thresholds {
-        texts.push((text, "attribute".into(), attribute.clone(), ExitCode::Usage));
-    }
+    let attribute = format!("the attribute at {}", series.place);
+    let mut texts: Vec<(&String, String, Option<Place>)> = Vec::new();
+    texts.extend(series.thresholds.iter().map(|text| (text, "attribute".to_owned(), None)));
     for (config, origin) in layers.configs() {
-        let own = config.for_series(&key).flat_map(|s| &s.thresholds);
-        for text in config.thresholds.iter().chain(own) {
-            texts.push((text, origin.clone(), layers.file(), ExitCode::Configuration));
+        let own = config.for_series(&series.key).flat_map(|s| &s.thresholds);
+        for Written { text, line, .. } in config.thresholds.iter().chain(own) {
+            let place = Place { file: layers.file(), line: *line };
+            texts.push((text, origin.clone(), Some(place)));
         }
     }
-    for text in command_line {
-        texts.push((text, "--threshold".into(), "--threshold".into(), ExitCode::Usage));
-    }
+    texts.extend(command_line.iter().map(|text| (text, "--threshold".to_owned(), None)));
     let mut all: Vec<Placed> = Vec::new();
     let mut wrong: Option<Failure> = None;
-    for (text, origin, place, code) in texts {
+    for (text, origin, place) in texts {
         let threshold = match check(text, series) {
             Ok(threshold) => threshold,
             Err(error) => {
-                let message = error.render(&place, text);
+                let (code, at) = match &place {
+                    Some(place) => (ExitCode::Configuration, place.to_string()),
+                    None if origin == "attribute" => (ExitCode::Usage, attribute.clone()),
+                    None => (ExitCode::Usage, origin.clone()),
+                };
+                let message = error.render(&at, text);
                 match &mut wrong {
                     Some(first) => first.message = format!("{}\n{message}", first.message),
                     None => wrong = Some(Failure::new(code, message)),
@@ -83,7 +107,7 @@ pub fn with_replaced(
                 earlier.replaced_by = Some(origin.clone());
             }
         }
-        all.push(Placed { threshold, origin, replaced_by: None });
+        all.push(Placed { threshold, origin, place, replaced_by: None });
     }
     wrong.map_or(Ok(all), Err)
 }
@@ -96,7 +120,7 @@ fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
         && a.comparison == b.comparison
 }
 
-fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError> {
+fn check(text: &str, series: &Annotated<'_>) -> Result<Threshold, ParseError> {
     let threshold = Threshold::parse(text)?;
     let Some(metric) = metric::find(&threshold.metric) else {
         let message = metric::unknown(&threshold.metric);
@@ -105,14 +129,13 @@ fn check(text: &str, series: &SeriesDescription) -> Result<Threshold, ParseError
     threshold.check(metric)?;
     if let Selector::Where(pairs) = &threshold.selector {
         for (axis, _) in pairs {
-            if !series.space.has(axis) {
+            if !series.axes.contains(&axis.as_str()) {
                 let start = text.find(axis.as_str()).unwrap_or(0);
-                let names = series.space.names();
                 let mut error = ParseError::new(
-                    format!("{} has no axis `{axis}`", series.id),
+                    format!("{} has no axis `{axis}`", series.key),
                     start..start + axis.len(),
                 );
-                error.help = did_you_mean(axis, names);
+                error.help = did_you_mean(axis, series.axes.iter().copied());
                 return Err(error);
             }
         }

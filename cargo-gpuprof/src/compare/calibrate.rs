@@ -2,25 +2,57 @@
 //!
 //! Comes in: a run whose configurations were timed in many processes. Goes out: for each noisy metric
 //! the noise between processes, how often the gate would have raised a false alarm, and the tolerance
-//! that it can keep. Each configuration's processes are split at random into two halves, again and
-//! again, and each half is judged against the other: there is no difference, so every failure is false.
+//! that it can keep; and for the default gate on time how often it is right with several `--repeat`.
 //!
-//! The smallest change that a gate sees with 95 % is `(t₀.₉₉₅ + t₀.₉₅) s √(2/n)` for n processes a side
+//! The smallest change that a gate sees with 95 % is `(t₀.₉₉ + t₀.₉₅) s √(2/n)` for n processes a side
 //! (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
 
+use gpuprof_model::Threshold;
 use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::two_sample::{self, MIN_PROCESSES, SIGNIFICANCE};
-use crate::schedule::{SplitMix, shuffle};
+use super::against::DEFAULT_PERCENT;
+use super::rates::{Draw, Rates, Trial, rates};
+use super::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
 
-/// How often each configuration is split.
-pub const SPLITS: usize = 200;
+/// How often processes are drawn of each configuration.
+pub const DRAWS: usize = 200;
 
 /// The fewest processes a configuration needs.
 pub const MIN_SPLIT: usize = 2 * MIN_PROCESSES;
+
+/// The numbers of processes a side that the default gate is rated with.
+const RATED: [usize; 5] = [3, 5, 7, 10, 15];
+
+/// The slowdown, in percent, that the default gate is rated by.
+pub const SLOWDOWN_PERCENT: f64 = 3.0;
+
+/// The threshold of the default gate on time.
+pub fn default_gate() -> String {
+    format!("every duration <= baseline + {DEFAULT_PERCENT}%")
+}
+
+/// How often the default gate on time is right on the processes of `run`, for several `--repeat`.
+pub fn rate_default_gate(run: &Run) -> Vec<Rates> {
+    let threshold = Threshold::parse(&default_gate()).expect("a test parses it");
+    let of = |processes| {
+        let draw = Draw::Random;
+        let slowdown_percent = SLOWDOWN_PERCENT;
+        let trial =
+            Trial { threshold: &threshold, processes, slowdown_percent, draws: DRAWS, draw };
+        rated(run, trial)
+    };
+    RATED.into_iter().filter_map(of).collect()
+}
+
+/// The rates over all series of `run`.
+fn rated(run: &Run, trial: Trial<'_>) -> Option<Rates> {
+    let all: Vec<Rates> =
+        run.series.iter().filter_map(|series| rates(&series.configurations, trial)).collect();
+    all.into_iter().reduce(Rates::joined)
+}
 
 /// What was found of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,7 +69,7 @@ pub struct Calibrated {
     /// The smallest change seen with 95 % at this many processes on either side, in percent: of the
     /// noisiest configuration.
     pub visible_percent: f64,
-    /// Failures among all splits, in percent, with the proposed tolerance.
+    /// Failures of the proposed threshold where nothing changed, in percent of configurations.
     pub false_alarms_percent: f64,
     /// The threshold that this machine can keep.
     pub proposed: String,
@@ -72,17 +104,20 @@ fn metric(run: &Run, name: &str) -> Option<Calibrated> {
     let visible_percent = visible(largest, processes);
     // Half percents read well, and no gate should ask for less than one.
     let tolerance = (2.0 * visible_percent).ceil().max(1.0) / 2.0;
-    let mut random = SplitMix(crate::schedule::SEED);
-    let alarms: usize = measured
-        .iter()
-        .map(|(_, values)| false_alarms(values, direction, tolerance, &mut random))
-        .sum();
     let proposed = match direction {
         Direction::Lower => format!("every {name} <= baseline + {tolerance}%"),
         Direction::Higher => format!("every {name} >= baseline - {tolerance}%"),
     };
-    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
-    let false_alarms_percent = 100.0 * alarms as f64 / (SPLITS * measured.len()) as f64;
+    let threshold = Threshold::parse(&proposed).ok()?;
+    let (draws, draw) = (DRAWS, Draw::Random);
+    let trial = Trial {
+        threshold: &threshold,
+        processes: processes / 2,
+        slowdown_percent: 0.0,
+        draws,
+        draw,
+    };
+    let false_alarms_percent = rated(run, trial)?.false_alarms_percent;
     Some(Calibrated {
         metric: name.to_owned(),
         configurations: measured.len(),
@@ -109,29 +144,7 @@ fn visible(noise_percent: f64, processes: usize) -> f64 {
     let quantile = |p: f64| {
         StudentsT::new(0.0, 1.0, 2.0 * side - 2.0).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
     };
-    (quantile(1.0 - SIGNIFICANCE / 2.0) + quantile(0.95)) * noise_percent * (2.0 / side).sqrt()
-}
-
-/// How many of [`SPLITS`] random halves of `values` fail against the other half.
-fn false_alarms(
-    values: &[f64],
-    direction: Direction,
-    tolerance: f64,
-    random: &mut SplitMix,
-) -> usize {
-    let mut values = values.to_vec();
-    let fails = |values: &[f64]| {
-        let (before, after) = values.split_at(values.len() / 2);
-        let Some(difference) = two_sample::welch(before, after, 0.0) else { return false };
-        let percent = 100.0 * difference.change / statistical::mean(before).abs();
-        let worse = if direction == Direction::Lower { percent } else { -percent };
-        worse > tolerance && difference.p_value <= SIGNIFICANCE
-    };
-    let split = |_: &usize| {
-        shuffle(&mut values, random);
-        fails(&values)
-    };
-    (0..SPLITS).filter(split).count()
+    (quantile(1.0 - SIGNIFICANCE) + quantile(0.95)) * noise_percent * (2.0 / side).sqrt()
 }
 
 #[cfg(test)]
@@ -189,8 +202,8 @@ mod tests {
 
     #[test]
     fn the_visible_change_follows_its_formula() {
-        // n = 6 a side: t(0.995, 10) = 3.1693, t(0.95, 10) = 1.8125.
-        let expected = (3.169_27 + 1.812_46) * 2.0 * (2.0_f64 / 6.0).sqrt();
+        // n = 6 a side: t(0.99, 10) = 2.7638, t(0.95, 10) = 1.8125.
+        let expected = (2.763_77 + 1.812_46) * 2.0 * (2.0_f64 / 6.0).sqrt();
         assert!((visible(2.0, 12) - expected).abs() < 1e-3);
     }
 }

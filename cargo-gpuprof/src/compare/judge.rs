@@ -26,6 +26,7 @@ use gpuprof_model::threshold::{Comparison, Limit, Selector, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use super::pair::number;
+pub use relative::verdicts;
 
 /// What limits relative to a baseline refer to.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +65,7 @@ pub fn judge(
     let blank = Judgement {
         threshold: threshold.text.clone(),
         origin: origin.to_owned(),
+        place: None,
         severity: threshold.severity,
         verdict: Verdict::Missing,
         value: None,

@@ -11,7 +11,9 @@ use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Statistic;
 
-use super::two_sample::{self, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
+use crate::schedule::REPEAT;
+
+use super::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
 
 /// A change of a noisy metric under this many percent is told as no change, however sure it is.
 pub const MINIMUM_PERCENT: f64 = 0.5;
@@ -39,6 +41,8 @@ pub struct Evidence {
     pub cycles: Option<(f64, f64)>,
     /// Why there is no confidence.
     pub too_few: Option<String>,
+    /// What the confidence was made of.
+    pub difference: Option<Difference>,
 }
 
 /// The number that `statistic` names; the value itself where there are no samples.
@@ -101,7 +105,13 @@ impl Evidence {
     pub fn of(name: &str, class: Class, baseline: &Side, run: &Side) -> Self {
         let percent = percent(baseline.value, run.value);
         if class == Class::Exact {
-            return Self { percent, confidence: None, cycles: None, too_few: None };
+            return Self {
+                percent,
+                confidence: None,
+                cycles: None,
+                too_few: None,
+                difference: None,
+            };
         }
         let resolution = if name == "duration" { EVENT_RESOLUTION_NS } else { 0.0 };
         let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
@@ -109,16 +119,18 @@ impl Evidence {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
             let too_few = format!(
                 "a difference needs {MIN_PROCESSES} processes a side; the baseline has {theirs}, this run {ours} \
-                 (--repeat)"
+                 (--repeat {REPEAT} for both)"
             );
-            return Self { percent, confidence: None, cycles: None, too_few: Some(too_few) };
+            let too_few = Some(too_few);
+            return Self { percent, confidence: None, cycles: None, too_few, difference: None };
         };
         let center = statistical::mean(&baseline.processes).abs();
         let share = |value: f64| if center > 0.0 { 100.0 * value / center } else { 0.0 };
+        let reach = difference.reach(0.5 + LEVEL / 2.0);
         let confidence = Confidence {
             percent: Interval {
-                low: share(difference.change - difference.half_width),
-                high: share(difference.change + difference.half_width),
+                low: share(difference.change - reach),
+                high: share(difference.change + reach),
                 level: LEVEL,
             },
             p_value: difference.p_value,
@@ -129,7 +141,21 @@ impl Evidence {
             let change = 100.0 * cycles.change / statistical::mean(&baseline.cycles);
             change.is_finite().then_some((change, cycles.p_value))
         });
-        Self { percent, confidence: Some(confidence), cycles, too_few: None }
+        let difference = Some(difference);
+        Self { percent, confidence: Some(confidence), cycles, too_few: None, difference }
+    }
+
+    /// What would tell, where the noise reaches farther than `distance` with this `probability`.
+    pub fn advice(&self, distance: f64, probability: f64) -> String {
+        let needed = self.difference.and_then(|d| d.processes_needed(distance, probability));
+        match needed {
+            Some(processes) => {
+                format!("--repeat {processes} for the run and its baseline would tell")
+            }
+            None => {
+                "no --repeat up to 50 would tell: the limit is too narrow for this noise".into()
+            }
+        }
     }
 
     /// Whether the run is surely worse (or better, for `wanted`) in time, and why cycles deny it.
@@ -158,7 +184,7 @@ impl Evidence {
         }
         match self.cycles {
             Some((change, p))
-                if p > SIGNIFICANCE || (change > 0.0) != (wanted == Wanted::Worse) =>
+                if p / 2.0 > SIGNIFICANCE || (change > 0.0) != (wanted == Wanted::Worse) =>
             {
                 Err(format!(
                     "SM cycles do not confirm it: they changed by {change:+.2}% (p {p:.3})"

@@ -65,7 +65,7 @@ fn fewer_than_three_processes_tell_nothing() {
     assert_eq!(told.outcome, Outcome::Inconclusive);
     assert_eq!(
         told.reason.unwrap(),
-        "a difference needs 3 processes a side; the baseline has 2, this run 3 (--repeat)"
+        "a difference needs 3 processes a side; the baseline has 2, this run 3 (--repeat 7 for both)"
     );
 }
 

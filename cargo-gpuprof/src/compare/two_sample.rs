@@ -18,18 +18,61 @@ pub const MIN_PROCESSES: usize = 3;
 /// The probability with which the interval of a change covers it.
 pub const LEVEL: f64 = 0.95;
 
-/// The two-sided probability under which a difference is significant.
+/// The probability under which a difference is significant: two-sided where it is only told, one-sided
+/// where it is held against a limit.
 pub const SIGNIFICANCE: f64 = 0.01;
+
+/// The probability with which a change that passes lies on the right side of its limit.
+pub const BOUND: f64 = 0.95;
+
+/// The most processes that are ever advised.
+const MOST_ADVISED: u32 = 50;
 
 /// How two samples differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
     /// Mean of the second minus mean of the first.
     pub change: f64,
-    /// Half the width of the 95 % interval around it.
-    pub half_width: f64,
     /// The two-sided probability of a difference at least as large, were there none.
     pub p_value: f64,
+    /// The variance of one process on either side.
+    variances: (f64, f64),
+    /// How many processes on either side.
+    counts: (f64, f64),
+}
+
+impl Difference {
+    /// How far from `change` the true change lies at most on one side, with this `probability`: half the
+    /// width of the 95 % interval for 0.975.
+    pub fn reach(&self, probability: f64) -> f64 {
+        reach(self.variances, self.counts, probability)
+    }
+
+    /// How many processes a side bring [`Self::reach`] under `distance`, if the noise stays as it is.
+    ///
+    /// `None` where even fifty do not.
+    pub fn processes_needed(&self, distance: f64, probability: f64) -> Option<u32> {
+        let enough = |&n: &u32| {
+            let counts = (f64::from(n), f64::from(n));
+            reach(self.variances, counts, probability) < distance
+        };
+        (3..=MOST_ADVISED).find(enough)
+    }
+}
+
+/// Student's quantile times the error of a difference of means, with Welch's degrees of freedom.
+fn reach(variances: (f64, f64), counts: (f64, f64), probability: f64) -> f64 {
+    let (a, b) = (variances.0 / counts.0, variances.1 / counts.1);
+    if a + b == 0.0 {
+        return 0.0;
+    }
+    StudentsT::new(0.0, 1.0, freedom((a, b), counts))
+        .map_or(f64::INFINITY, |t| t.inverse_cdf(probability) * (a + b).sqrt())
+}
+
+/// Degrees of freedom of Welch and Satterthwaite, for the squared errors `a` and `b` of two means.
+fn freedom((a, b): (f64, f64), counts: (f64, f64)) -> f64 {
+    (a + b).powi(2) / (a * a / (counts.0 - 1.0) + b * b / (counts.1 - 1.0))
 }
 
 /// Compares two samples whose values are readings with this `resolution` (0 for a continuum).
@@ -43,36 +86,36 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Differenc
         let mean = statistical::mean(values);
         let count = values.len() as f64;
         let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        Some((mean, variance.max(resolution * resolution / 12.0) / count, count - 1.0))
+        Some((mean, variance.max(resolution * resolution / 12.0), count))
     };
     let (a, b) = (side(first)?, side(second)?);
     let change = b.0 - a.0;
-    let squared = a.1 + b.1;
-    if squared == 0.0 {
-        let p_value = if change == 0.0 { 1.0 } else { 0.0 };
-        return Some(Difference { change, half_width: 0.0, p_value });
-    }
-    let freedom = squared * squared / (a.1 * a.1 / a.2 + b.1 * b.1 / b.2);
-    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let error = squared.sqrt();
-    Some(Difference {
-        change,
-        half_width: error * distribution.inverse_cdf(0.5 + LEVEL / 2.0),
-        p_value: (2.0 * distribution.sf((change / error).abs())).min(1.0),
-    })
+    let (variances, counts) = ((a.1, b.1), (a.2, b.2));
+    let errors = (a.1 / a.2, b.1 / b.2);
+    let error = (errors.0 + errors.1).sqrt();
+    let p_value = if error > 0.0 {
+        let distribution = StudentsT::new(0.0, 1.0, freedom(errors, counts)).ok()?;
+        (2.0 * distribution.sf((change / error).abs())).min(1.0)
+    } else if change == 0.0 {
+        1.0
+    } else {
+        0.0
+    };
+    Some(Difference { change, p_value, variances, counts })
 }
 
 /// Which of several differences are significant together, so that the chance of even one false alarm
-/// among all stays under [`SIGNIFICANCE`] (Holm, *Scandinavian Journal of Statistics* 6, 1979).
-pub fn significant(p_values: &[f64]) -> Vec<bool> {
+/// among all stays under `level` (Holm, *Scandinavian Journal of Statistics* 6, 1979). Each is told with
+/// the p-value that it may have at most.
+pub fn significant(p_values: &[f64], level: f64) -> Vec<(bool, f64)> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
-    let mut out = vec![false; p_values.len()];
+    let mut out = vec![(false, level); p_values.len()];
+    let mut so_far = true;
     for (rank, &index) in order.iter().enumerate() {
-        if p_values[index] > SIGNIFICANCE / (p_values.len() - rank) as f64 {
-            break;
-        }
-        out[index] = true;
+        let most = level / (p_values.len() - rank) as f64;
+        so_far &= p_values[index] <= most;
+        out[index] = (so_far, most);
     }
     out
 }
@@ -106,7 +149,7 @@ mod tests {
         // Equal variances of 1 and four values a side: error √(1/2), 6 degrees, t(0.975) = 2.4469.
         let a = [-1.0, 1.0, -1.0, 1.0].map(|x: f64| x * 0.75_f64.sqrt());
         let b = a.map(|x| x + 10.0);
-        close(welch(&a, &b, 0.0).unwrap().half_width, 2.446_912 * 0.5_f64.sqrt());
+        close(welch(&a, &b, 0.0).unwrap().reach(0.975), 2.446_912 * 0.5_f64.sqrt());
     }
 
     #[test]
@@ -125,10 +168,29 @@ mod tests {
 
     #[test]
     fn holm_rejects_step_by_step() {
-        assert_eq!(significant(&[0.002, 0.2, 0.004]), [true, false, true]);
-        assert_eq!(significant(&[0.004, 0.2, 0.004]), [false; 3]);
-        assert_eq!(significant(&[0.01]), [true]);
-        assert_eq!(significant(&[]), [] as [bool; 0]);
+        let told = |p: &[f64]| -> Vec<bool> {
+            significant(p, SIGNIFICANCE).into_iter().map(|(sure, _)| sure).collect()
+        };
+        assert_eq!(told(&[0.002, 0.2, 0.004]), [true, false, true]);
+        assert_eq!(told(&[0.004, 0.2, 0.004]), [false; 3]);
+        assert_eq!(told(&[0.01]), [true]);
+        assert_eq!(told(&[]), [] as [bool; 0]);
+    }
+
+    #[test]
+    fn advice_is_the_fewest_processes_that_reach_far_enough() {
+        // Variances of 1 and three values a side: t(0.975) is 2.1788 for 12 degrees, 2.3060 for 8.
+        let a = [-1.0, 0.0, 1.0];
+        let difference = welch(&a, &a.map(|x| x + 1.3), 0.0).unwrap();
+        assert_eq!(
+            difference.processes_needed(2.1788 * (2.0_f64 / 7.0).sqrt() + 1e-3, 0.975),
+            Some(7)
+        );
+        assert_eq!(
+            difference.processes_needed(2.3060 * (2.0_f64 / 5.0).sqrt() + 1e-3, 0.975),
+            Some(5)
+        );
+        assert_eq!(difference.processes_needed(0.1, 0.975), None);
     }
 
     proptest! {
@@ -138,7 +200,7 @@ mod tests {
             b in prop::collection::vec(1.0..2.5_f64, 3..9),
         ) {
             let d = welch(&a, &b, 0.0).unwrap();
-            let excluded = d.change.abs() > d.half_width;
+            let excluded = d.change.abs() > d.reach(0.975);
             if (d.p_value - 0.05).abs() > 1e-6 {
                 prop_assert_eq!(d.p_value < 0.05, excluded, "{:?}", d);
             }
@@ -158,8 +220,8 @@ mod tests {
         fn more_false_alarms_are_never_allowed_together_than_alone(
             p in prop::collection::vec(0.0..0.05_f64, 1..12),
         ) {
-            for (p, together) in p.iter().zip(significant(&p)) {
-                prop_assert!(!together || *p <= SIGNIFICANCE);
+            for (p, (together, most)) in p.iter().zip(significant(&p, SIGNIFICANCE)) {
+                prop_assert!(!together || (*p <= most && most <= SIGNIFICANCE));
             }
         }
     }

@@ -98,7 +98,9 @@ impl Counters {
         let dropped = match timed.map(|t| replay::same_program(t, &found, self.discipline)) {
             None => None,
             Some(Ok(dropped)) => dropped,
-            Some(Err(divergence)) => return Err(format!("counter pass {}: {divergence}", step + 1)),
+            Some(Err(divergence)) => {
+                return Err(format!("counter pass {}: {divergence}", step + 1));
+            }
         };
         if let Some(Divergence { what, first, other, .. }) = dropped {
             to.left_out = Some(format!(
@@ -167,7 +169,10 @@ mod tests {
         assert_eq!(steps, [Some(("a", 0)), Some(("a", 1)), Some(("b", 0)), None]);
         assert_eq!((application.steps(), application.passes()), (3, 3));
         let kernel = counters(Replay::Kernel);
-        assert_eq!((kernel.steps(), kernel.step(1).map(|(g, p)| (g.metrics[0].as_str(), p))), (2, Some(("b", 0))));
+        assert_eq!(
+            (kernel.steps(), kernel.step(1).map(|(g, p)| (g.metrics[0].as_str(), p))),
+            (2, Some(("b", 0)))
+        );
     }
 
     #[test]
@@ -191,8 +196,12 @@ mod tests {
     #[test]
     fn a_launch_that_differs_names_the_pass_and_both_sides() {
         let counters = counters(Replay::Application);
-        let error =
-            counters.add(1, Some(&found(true, &[], 4)), found(true, &[], 5), &mut Collected::default());
+        let error = counters.add(
+            1,
+            Some(&found(true, &[], 4)),
+            found(true, &[], 5),
+            &mut Collected::default(),
+        );
         let text = error.unwrap_err();
         assert!(text.starts_with("counter pass 2: replay diverged: launch 1 is "), "{text}");
     }

@@ -66,7 +66,12 @@ impl Job {
     }
 
     /// The file of a configuration's counter data after `step`.
-    pub fn image(execution: &Execution<'_>, at: (usize, usize), id: &SeriesId, step: usize) -> Utf8PathBuf {
+    pub fn image(
+        execution: &Execution<'_>,
+        at: (usize, usize),
+        id: &SeriesId,
+        step: usize,
+    ) -> Utf8PathBuf {
         let name = format!("{:03}-{}-{:05}-pass-{}.image", at.0, id.kernel, at.1, step + 1);
         execution.process.folder.join(name)
     }
@@ -143,7 +148,8 @@ mod tests {
     #[test]
     fn names_tell_jobs_apart() {
         let id = SeriesId { package: "p".into(), target: "t".into(), kernel: "k".into() };
-        let names = [job(&[3, 4], false), job(&[3], true), job(&[3, 4, 5], false)].map(|j| j.name(&id));
+        let names =
+            [job(&[3, 4], false), job(&[3], true), job(&[3, 4, 5], false)].map(|j| j.name(&id));
         assert_eq!(names, ["001-k-00003+1-pass-3", "001-k-00003-pass-3", "001-k-00003+2-pass-3"]);
     }
 }

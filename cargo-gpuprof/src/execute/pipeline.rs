@@ -82,7 +82,11 @@ impl<'a> Pipeline<'a> {
     /// Whether `job` can start now.
     pub fn has_room(&self, job: &Job) -> bool {
         let lonely = self.ahead == 0 || job.alone || self.line.iter().any(|s| s.job.alone);
-        if lonely { self.line.is_empty() && self.leaving.is_empty() } else { self.line.len() <= self.ahead }
+        if lonely {
+            self.line.is_empty() && self.leaving.is_empty()
+        } else {
+            self.line.len() <= self.ahead
+        }
     }
 
     /// Starts a job.
@@ -169,14 +173,17 @@ impl<'a> Pipeline<'a> {
     /// A process that had replied and is gone.
     fn left(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
-        let over = |started: &mut Started| started.running.how().is_some() || started.since.elapsed() >= limit;
+        let over = |started: &mut Started| {
+            started.running.how().is_some() || started.since.elapsed() >= limit
+        };
         let position = self.leaving.iter_mut().position(over)?;
         let mut started = self.leaving.remove(position);
         let trouble = match started.running.how() {
             Some(How::Well) => None,
-            Some(How::Badly(how)) => {
-                Some(format!("the process {how} after its reply{}", started.running.stderr().tail()))
-            }
+            Some(How::Badly(how)) => Some(format!(
+                "the process {how} after its reply{}",
+                started.running.stderr().tail()
+            )),
             None => Some(format!(
                 "the process replied and did not end within {} s (--timeout raises the limit){}",
                 limit.as_secs(),

@@ -187,13 +187,7 @@ impl HarnessProcess<'_> {
             let mut child = child;
             let _ = sender.send(child.wait());
         });
-        Ok(Running {
-            group,
-            status,
-            exited: None,
-            reply_path,
-            stderr_path,
-        })
+        Ok(Running { group, status, exited: None, reply_path, stderr_path })
     }
 
     fn library_path(&self, harness: &Harness) -> OsString {

@@ -1,9 +1,11 @@
 //! CSV: tidy data, one row per configuration and metric.
 //!
 //! Comes in: a run. Goes out: a header and rows of
-//! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason`,
+//! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason,rank`,
 //! followed by `axis:NAME` for every axis that any series of the run has, in order of appearance.
 //!
+//! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from it; empty
+//!   where rows may not be compared by the column or all its values are the same.
 //! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
 //!   ratios), in full precision with `.`; the statistics are in the same unit and empty without samples.
 //! * A metric has a row where it has a value, or where it is a column of its series: then `value` is
@@ -17,7 +19,10 @@ use gpuprof_model::metric::{self, Class};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
-use crate::compare::best;
+use super::sheet::metric_names;
+use crate::compare::rank::{Rank, ranking};
+use crate::compare::view::View;
+use crate::compare::{best, columns};
 
 /// The columns before the axes.
 const COLUMNS: [&str; 18] = [
@@ -47,18 +52,40 @@ pub struct Csv;
 
 impl Report for Csv {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        self.write_as(&View::default(), run, out)
+    }
+}
+
+impl Csv {
+    /// As [`Report::write`], with the rows, columns and comparisons of `view`.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let axes = all_axes(run);
         let mut writer = csv::Writer::from_writer(out);
         let titles = axes.iter().map(|axis| format!("axis:{axis}"));
-        writer.write_record(COLUMNS.iter().map(|&title| title.to_owned()).chain(titles))?;
+        let fixed = COLUMNS.iter().chain(&["rank"]).map(|&title| title.to_owned());
+        writer.write_record(fixed.chain(titles))?;
         for series in &run.series {
-            for row in &series.configurations {
+            let viewed = view.of(series);
+            let rows = &viewed.series.configurations;
+            let names = metric_names(series, view);
+            let ranks: Vec<(&String, Vec<Rank>)> = names
+                .iter()
+                .filter(|name| columns::marks(name, rows).contains(&true))
+                .filter_map(|name| Some((name, ranking(rows, name)?.ranks)))
+                .collect();
+            for &at in &viewed.shown {
+                let row = &rows[at];
                 let place = |axis: &&str| row.configuration.get(axis).map(ToString::to_string);
                 let point: Vec<String> =
                     axes.iter().map(|axis| place(axis).unwrap_or_default()).collect();
-                for (name, metric) in metrics(series, row) {
+                for (name, metric) in metrics(&names, row, view.columns.is_empty()) {
+                    let rank = ranks.iter().find(|(other, _)| *other == name);
+                    let rank = rank.map_or("", |(_, ranks)| ranks[at].word()).to_owned();
                     let cells = cells(series, row, name, metric);
-                    writer.write_record(cells.iter().chain(&point))?;
+                    writer.write_record(cells.iter().chain([&rank]).chain(&point))?;
                 }
             }
         }
@@ -76,18 +103,19 @@ fn all_axes(run: &Run) -> Vec<&str> {
     axes
 }
 
-/// The metrics that `row` has a line for: the columns in their order, then what else has a value.
+/// The metrics that `row` has a line for: the columns in their order, then what `others` have a value.
 fn metrics<'r>(
-    series: &'r SeriesResult,
+    columns: &'r [String],
     row: &'r ConfigurationResult,
+    others: bool,
 ) -> Vec<(&'r str, Option<&'r MetricResult>)> {
-    let columns = series.columns.iter().map(|name| (name.as_str(), row.metrics.get(name)));
+    let named = columns.iter().map(|name| (name.as_str(), row.metrics.get(name)));
     let others = row
         .metrics
         .iter()
-        .filter(|(name, metric)| metric.value.is_ok() && !series.columns.contains(name))
+        .filter(|(name, metric)| others && metric.value.is_ok() && !columns.contains(name))
         .map(|(name, metric)| (name.as_str(), Some(metric)));
-    let mut all: Vec<_> = columns.chain(others).collect();
+    let mut all: Vec<_> = named.chain(others).collect();
     if all.is_empty() {
         all.push(("", None));
     }

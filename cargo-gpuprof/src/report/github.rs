@@ -10,7 +10,7 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
 use super::Report;
-use super::table::evidence;
+use super::table::evidence_with_place;
 
 /// GitHub workflow commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +35,8 @@ impl Report for GithubAnnotations {
                     _ => "warning",
                 };
                 let title = format!("{} {}", series.id.kernel, judgement.verdict);
-                let message = format!("{}: {}", judgement.threshold, evidence(judgement));
+                let message =
+                    format!("{}: {}", judgement.threshold, evidence_with_place(judgement));
                 annotation(level, &place, &title, &message, out)?;
             }
         }

@@ -20,6 +20,8 @@ use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
+use crate::compare::rank::{Ranking, ranking};
+use crate::compare::view::View;
 use crate::compare::{best, columns};
 
 /// One line.
@@ -99,6 +101,8 @@ pub struct SeriesFinished<'r> {
     pub headline: Option<&'r str>,
     /// The best configuration by that metric.
     pub best: Option<String>,
+    /// The configurations that the noise cannot tell from the best, or that have the same exact value.
+    pub indistinguishable: Vec<String>,
 }
 
 /// The end of a run.
@@ -145,17 +149,27 @@ impl<'r> Event<'r> {
         Self::ThresholdJudged(ThresholdJudged { series, judgement })
     }
 
-    /// A series ended.
-    pub fn series_finished(series: &'r SeriesResult) -> Self {
-        let headline = columns::headline(series);
-        let best = headline.and_then(|metric| best::best(&series.configurations, metric));
+    /// A series ended; `view` says by which metric a configuration is best, and among which rows.
+    pub fn series_finished(series: &'r SeriesResult, view: &'r View) -> Self {
+        let viewed = view.of(series);
+        let rows = &viewed.series.configurations;
+        let key = |row: usize| rows[row].configuration.to_string();
+        let best_by = view.headline(&viewed.series);
+        let best = best_by.and_then(|metric| best::best(rows, metric)).map(key);
+        let ranking = best_by.and_then(|metric| ranking(rows, metric));
+        let indistinguishable = ranking.iter().flat_map(Ranking::tied).map(key).collect();
+        let headline = match &view.best_by {
+            Some(metric) => best.is_some().then_some(metric.as_str()),
+            None => columns::headline(series),
+        };
         Self::SeriesFinished(SeriesFinished {
             series: &series.id,
             file: &series.file,
             line: series.line,
             configurations: series.configurations.len(),
             headline,
-            best: best.map(|index| series.configurations[index].configuration.to_string()),
+            best,
+            indistinguishable,
         })
     }
 
@@ -194,17 +208,29 @@ pub struct JsonLines {
 
 impl Report for JsonLines {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        self.write_as(&View::default(), run, out)
+    }
+}
+
+impl JsonLines {
+    /// As [`Report::write`], with the rows and comparisons of `view`.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let configurations = run.series.iter().map(|series| series.configurations.len()).sum();
         Event::run_started(&run.id, &run.provenance, run.series.len(), configurations)
             .write(out)?;
         for series in &run.series {
-            for result in &series.configurations {
+            let viewed = view.of(series);
+            for &row in &viewed.shown {
+                let result = &viewed.series.configurations[row];
                 Event::configuration_finished(&series.id, result).write(out)?;
             }
             for judgement in &series.judgements {
                 Event::threshold_judged(&series.id, judgement).write(out)?;
             }
-            Event::series_finished(series).write(out)?;
+            Event::series_finished(series, view).write(out)?;
         }
         Event::run_finished(run, self.exit_code).write(out)
     }

@@ -12,7 +12,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
 use super::Report;
-use super::table::evidence;
+use super::table::evidence_with_place;
 
 /// `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,11 +62,11 @@ fn status(judgement: &Judgement) -> TestCaseStatus {
     match (judgement.verdict, judgement.severity) {
         (Verdict::Pass | Verdict::Improved, _) => TestCaseStatus::success(),
         (Verdict::Fail, Severity::Hard) => {
-            bad(NonSuccessKind::Failure, "fail", &evidence(judgement))
+            bad(NonSuccessKind::Failure, "fail", &evidence_with_place(judgement))
         }
         (verdict, _) => {
             let mut skipped = TestCaseStatus::skipped();
-            skipped.set_type(verdict.to_string()).set_message(evidence(judgement));
+            skipped.set_type(verdict.to_string()).set_message(evidence_with_place(judgement));
             skipped
         }
     }

@@ -9,9 +9,10 @@ use std::io::{self, Write};
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use super::sheet::{Cell, NO_VALUE, Sheet};
+use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::table::evidence;
-use super::{Report, Summary, changes, device_phrase, notes};
+use super::{Report, Summary, changes, device_phrase, notes, remarks};
+use crate::compare::view::{View, Viewed};
 
 /// GitHub-flavoured Markdown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,12 +20,24 @@ pub struct Markdown;
 
 impl Report for Markdown {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        self.write_as(&View::default(), run, out)
+    }
+}
+
+impl Markdown {
+    /// As [`Report::write`], with the rows, columns and comparisons of `view`.
+    ///
+    /// # Errors
+    /// `out` could not be written.
+    pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         for series in &run.series {
             writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;
             let place = escaped(&format!("{}:{}", series.file, series.line));
             writeln!(out, "{place} {}\n", escaped(&device_phrase(run.provenance.device.as_ref())))?;
-            write_table(series, out)?;
-            write_notes(series, out)?;
+            let viewed = view.of(series);
+            write_table(&viewed, view, out)?;
+            write_remarks(&remarks::of(&viewed, view), out)?;
+            write_notes(&viewed.series, &metric_names(series, view), out)?;
             write_judgements(&series.judgements, out)?;
             write_changes(series, out)?;
         }
@@ -39,11 +52,12 @@ impl Report for Markdown {
     }
 }
 
-fn write_table(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
+fn write_table(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
+    let series = &*viewed.series;
     if series.configurations.is_empty() {
         return writeln!(out, "no configuration\n");
     }
-    write_sheet(&Sheet::of(series), series.configurations.len(), out)?;
+    write_sheet(&Sheet::viewed(viewed, view), viewed.shown.len(), out)?;
     for section in &series.sections {
         if let Some(sheet) = Sheet::of_section(series, section) {
             writeln!(out, "#### {}\n", escaped(&section.title))?;
@@ -58,17 +72,23 @@ fn write_sheet(sheet: &Sheet, rows: usize, out: &mut dyn Write) -> io::Result<()
     write_row(columns.iter().map(|column| escaped(&column.title)), out)?;
     write_row(columns.iter().map(|c| if c.numeric { "---:" } else { ":---" }.to_owned()), out)?;
     for row in 0..rows {
-        let text = |cell: &Cell| match cell.best {
-            true => format!("**{}**", escaped(&cell.text)),
-            false => escaped(&cell.text),
+        let text = |cell: &Cell| match (cell.best, cell.tied) {
+            (true, _) => format!("**{}**", escaped(&cell.text)),
+            (false, true) => escaped(&format!("~ {}", cell.text)),
+            (false, false) => escaped(&cell.text),
         };
         write_row(columns.iter().map(|column| text(&column.cells[row])), out)?;
     }
     writeln!(out)
 }
 
-fn write_notes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let notes = notes::of(series, &series.columns);
+fn write_remarks(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
+    remarks.iter().try_for_each(|remark| writeln!(out, "* {}", escaped(remark)))?;
+    if remarks.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+fn write_notes(series: &SeriesResult, columns: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let notes = notes::of(series, columns);
     for note in &notes {
         // A dash at the start of a list item would begin a list of its own.
         let label = if note.label == NO_VALUE { "\\-" } else { note.label };
@@ -88,7 +108,7 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
             format!("{} {}", sign(judgement.verdict), judgement.verdict),
             escaped(&judgement.threshold),
             escaped(&evidence(judgement)),
-            escaped(&judgement.origin),
+            escaped(&judgement.written_in()),
         ];
         write_row(cells, out)?;
     }

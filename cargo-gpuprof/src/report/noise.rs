@@ -1,4 +1,4 @@
-//! Notes on noise: the two levels of variance, drift, autocorrelation, and outliers by name.
+//! Notes on noise: the two levels of variance, trend, drift, autocorrelation, and outliers by name.
 //!
 //! Comes in: a series with timed configurations. Goes out: notes on `duration`; none where nothing was
 //! timed. What is unremarkable is not told.
@@ -7,8 +7,10 @@ use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
 
 use super::notes::{Note, key};
+use crate::compare::pair::MINIMUM_PERCENT;
 use crate::compare::sequence;
 use crate::compare::statistics::median;
+use crate::compare::trend;
 
 /// A drift under this many percent is not told.
 const DRIFT_PERCENT: f64 = 1.0;
@@ -27,7 +29,7 @@ pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
     };
     let rows: Vec<(&ConfigurationResult, Statistics)> =
         series.configurations.iter().filter_map(|row| Some((row, statistics(row)?))).collect();
-    let mut notes: Vec<Note> = levels(&rows).into_iter().collect();
+    let mut notes: Vec<Note> = levels(&rows).into_iter().chain(trend(&rows)).collect();
     let told = |label, tell: &dyn Fn(&ConfigurationResult, &Statistics) -> Option<String>| {
         let notes = rows
             .iter()
@@ -54,6 +56,35 @@ fn levels(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
     let text =
         format!("up to {within:.2}% within a process, up to {between:.2}% between processes");
     Some(Note { label: "noise", subject: "duration".into(), text })
+}
+
+/// A machine that drifted while the processes of the series ran.
+fn trend(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
+    let medians = |row: &ConfigurationResult| -> Vec<f64> {
+        row.metrics
+            .get("duration")
+            .into_iter()
+            .flat_map(|m| &m.processes)
+            .map(|p| p.median)
+            .collect()
+    };
+    let processes: Vec<Vec<f64>> = rows.iter().map(|(row, _)| medians(row)).collect();
+    let found = trend::trend(&processes)?;
+    if found.p_value > trend::LEVEL || found.percent.abs() < MINIMUM_PERCENT {
+        return None;
+    }
+    let p =
+        if found.p_value < 0.001 { "p < 0.001".into() } else { format!("p {:.3}", found.p_value) };
+    let over = match found.configurations {
+        1 => "one configuration".to_owned(),
+        n => format!("{n} configurations"),
+    };
+    let text = format!(
+        "{:+.1}% from the first process to the last of {over} ({p}): the machine drifted, and a baseline \
+         of another time differs by as much",
+        found.percent
+    );
+    Some(Note { label: "trend", subject: "duration".into(), text })
 }
 
 fn outliers(row: &ConfigurationResult, statistics: &Statistics) -> Option<String> {
@@ -114,6 +145,23 @@ mod tests {
                 "lag 1 block=64,n=1048576: neighbouring samples correlate by 0.93: they say less than their number",
             ]
         );
+    }
+
+    #[test]
+    fn a_machine_that_drifts_from_process_to_process_is_told() {
+        let steady = |center: f64| -> Vec<f64> {
+            (0..24).map(|i| center + f64::from(i * 17 % 23)).collect()
+        };
+        let told = |step: f64| {
+            texts(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(|at| steady(10_000.0 + step * at)))
+        };
+        assert_eq!(
+            told(100.0)[1],
+            "trend duration: +4.9% from the first process to the last of one configuration (p 0.003): the \
+             machine drifted, and a baseline of another time differs by as much"
+        );
+        assert_eq!(told(0.0).iter().filter(|note| note.starts_with("trend")).count(), 0);
+        assert_eq!(told(4.0).iter().filter(|note| note.starts_with("trend")).count(), 0);
     }
 
     #[test]

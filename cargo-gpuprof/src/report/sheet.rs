@@ -1,7 +1,7 @@
 //! The cells of a series as text, before any layout: what the table and the Markdown page share.
 //!
 //! Comes in: a series. Goes out: a column for each axis, then a column for each metric with its unit
-//! in the title, the best values marked, and the ratio to the best beside the headline metric. A row
+//! in the title, the best values marked and those that tie with the deciding one, and the ratio to the best beside the headline metric. A row
 //! that did not finish has the word for it in its first metric column; a value that is not there is
 //! `-`, and [`super::notes`] says why; so it does for a metric that no row has, which gets no column.
 
@@ -13,6 +13,7 @@ use gpuprof_model::run::{
 };
 
 use super::number::{Scale, grouped};
+use crate::compare::rank::ranking;
 use crate::compare::view::{View, Viewed};
 use crate::compare::{best, columns, pareto};
 
@@ -44,20 +45,17 @@ pub(super) struct Cell {
     pub text: String,
     /// Whether this is the best value of its column.
     pub best: bool,
+    /// Whether the noise cannot tell it from the best, in the column that decides.
+    pub tied: bool,
 }
 
 impl Cell {
     fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), best: false }
+        Self { text: text.into(), best: false, tied: false }
     }
 }
 
 impl Sheet {
-    /// The sheet of `series`, all of it.
-    pub fn of(series: &SeriesResult) -> Self {
-        Self::viewed(&View::default().of(series), &View::default())
-    }
-
     /// The sheet of what `view` shows of a series.
     pub fn viewed(viewed: &Viewed<'_>, view: &View) -> Self {
         let series = &*viewed.series;
@@ -71,6 +69,9 @@ impl Sheet {
         for name in names.iter().filter(|name| !some || told(name)) {
             metrics.push(metric_column(name, rows));
             if Some(name.as_str()) == headline {
+                if let Some(column) = metrics.last_mut() {
+                    mark_ties(column, name, rows);
+                }
                 metrics.push(ratio_column("vs best", best::ratios(rows, name), rows));
                 if let (Some(reference), Some(ratios)) =
                     (&view.reference, view.reference_ratios(series, name))
@@ -168,6 +169,15 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
     }
 }
 
+/// Marks the cells whose values are not the best and cannot be told from it.
+fn mark_ties(column: &mut Column, name: &str, rows: &[ConfigurationResult]) {
+    let Some(ranking) = ranking(rows, name) else { return };
+    let best = best::best(rows, name).and_then(|row| best::value(&rows[row], name));
+    for row in ranking.tied().filter(|&row| best::value(&rows[row], name) != best) {
+        column.cells[row].tied = true;
+    }
+}
+
 fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
     titled_column(name, name, rows)
 }
@@ -181,7 +191,7 @@ fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Colum
     let cells =
         rows.iter().zip(values).zip(columns::marks(name, rows)).map(|((row, value), best)| {
             if row.status == Status::Finished {
-                Cell { text: text(value), best }
+                Cell { text: text(value), best, tied: false }
             } else {
                 Cell::plain("")
             }

@@ -3,7 +3,7 @@
 //! Comes in: a run, whether to colour, and how wide a line may be. Goes out: for each series a
 //! heading, a table, notes and judged thresholds; then the summary. Tables that are too wide are cut
 //! into several, each with the axes in front, since broken numbers cannot be compared. The best value
-//! of a column has a `*` in front, so that nothing depends on colour.
+//! of a column has a `*` in front, and what cannot be told from it a `~`, so that nothing depends on colour.
 
 use std::io::{self, Write};
 
@@ -20,8 +20,7 @@ use crate::compare::pair::confidence_text;
 use super::notes::{self, Note};
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
-use super::{Report, Summary, axes, changes, device_phrase, grid};
-use crate::compare::best;
+use super::{Report, Summary, axes, changes, device_phrase, grid, remarks};
 use crate::compare::view::{View, Viewed};
 
 /// Nothing but a rule under the header.
@@ -29,6 +28,9 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 
 /// What stands in front of the best value of a column.
 const MARK: &str = "* ";
+
+/// What stands in front of a value that cannot be told from the best.
+const TIED: &str = "~ ";
 
 /// Blanks around a column's content, one on either side.
 const PADDING: u16 = 2;
@@ -113,7 +115,7 @@ impl Table {
                 }
             }
         }
-        write_remarks(&viewed, view, paint, out)?;
+        write_remarks(&remarks::of(&viewed, view), paint, out)?;
         self.write_shapes(&viewed, view, out)?;
         for section in &viewed.series.sections {
             let Some(sheet) = Sheet::of_section(&viewed.series, section) else { continue };
@@ -204,7 +206,11 @@ impl Table {
         for row in 0..rows {
             let text = |column: &&Column| {
                 let cell = &column.cells[row];
-                if cell.best { format!("{MARK}{}", cell.text) } else { cell.text.clone() }
+                match (cell.best, cell.tied) {
+                    (true, _) => format!("{MARK}{}", cell.text),
+                    (false, true) => format!("{TIED}{}", cell.text),
+                    (false, false) => cell.text.clone(),
+                }
             };
             table.add_row(columns.iter().map(text));
         }
@@ -234,35 +240,7 @@ fn highlighted(line: &str, paint: Paint) -> String {
     out + rest
 }
 
-/// What the view left out, and what its comparisons mean.
-fn write_remarks(
-    viewed: &Viewed<'_>,
-    view: &View,
-    paint: Paint,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut remarks = viewed.remarks.clone();
-    let rows = &viewed.series.configurations;
-    if let Some(metric) = &view.best_by {
-        remarks.push(match best::best(rows, metric) {
-            Some(row) => {
-                let value = best::value(&rows[row], metric);
-                let equals =
-                    rows.iter().filter(|other| best::value(other, metric) == value).count();
-                let more = match equals - 1 {
-                    0 => String::new(),
-                    more => format!(" and {more} more with the same value"),
-                };
-                format!("best by {metric}: {}{more}", notes::key(&rows[row]))
-            }
-            None => format!("no row has a value of {metric}, so none is best by it"),
-        });
-    }
-    if !view.pareto.is_empty() {
-        let metrics = view.pareto.join(", ");
-        remarks
-            .push(format!("front: no other row is as good in all of {metrics} and better in one"));
-    }
+fn write_remarks(remarks: &[String], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     if remarks.is_empty() {
         return Ok(());
     }
@@ -307,7 +285,7 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
             paint.verdict(judgement.verdict, format_args!("{:words$}", word(judgement))),
             judgement.threshold,
             evidence(judgement),
-            paint.faint(format_args!("[{}]", judgement.origin)),
+            paint.faint(format_args!("[{}]", judgement.written_in())),
         )?;
         for violation in judgement.violations.iter().skip(1).take(VIOLATIONS) {
             writeln!(out, " {:words$}    {}", "", violation_text(violation))?;
@@ -381,4 +359,12 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
     }
     parts.extend(judgement.reason.clone());
     parts.join(": ")
+}
+
+/// As [`evidence`], with the line of the configuration file where the threshold is written there.
+pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
+    match &judgement.place {
+        Some(_) => format!("{} [{}]", evidence(judgement), judgement.written_in()),
+        None => evidence(judgement),
+    }
 }

@@ -227,12 +227,14 @@ fn every_csv_row_has_every_column_and_reads_back() {
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let headers = reader.headers().unwrap().clone();
         let axes = headers.iter().filter(|title| title.starts_with("axis:")).count();
-        assert_eq!(headers.len(), 18 + axes);
+        assert_eq!(headers.len(), 19 + axes);
         for record in reader.records() {
             let record = record.unwrap();
             let value = &record[6];
             assert!(value.is_empty() || value.parse::<f64>().is_ok(), "{record:?}");
             assert_eq!(value.is_empty(), !record[17].is_empty(), "{record:?}");
+            assert!(["", "best", "tied"].contains(&&record[18]), "{record:?}");
+            assert!(!value.is_empty() || record[18].is_empty(), "{record:?}");
         }
     }
 }

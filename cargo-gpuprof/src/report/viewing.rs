@@ -1,27 +1,49 @@
-//! The table under a view: the same report, with the rows, columns and comparisons that were asked for.
+//! A report under a view: the same report, with the rows, columns and comparisons that were asked for.
 
 use std::io::{self, Write};
 
+use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::run::Run;
 
-use super::{Report, Table};
+use super::{Csv, JsonLines, Markdown, Report, Table};
 use crate::compare::view::View;
 
-/// The report for people, as a view has it.
+/// The formats that can be looked at in different ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// For people, in this colour and width.
+    Table(Table),
+    /// A page.
+    Markdown,
+    /// Tidy CSV.
+    Csv,
+    /// One JSON object a line, the last with this exit code.
+    JsonLines(Option<ExitCode>),
+}
+
+/// A report as a view has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewing<'v> {
-    /// Colour and width.
-    pub table: Table,
+    /// The format.
+    pub shape: Shape,
     /// Rows, columns and comparisons.
     pub view: &'v View,
 }
 
 impl Report for Viewing<'_> {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let table = match self.shape {
+            Shape::Table(table) => table,
+            Shape::Markdown => return Markdown.write_as(self.view, run, out),
+            Shape::Csv => return Csv.write_as(self.view, run, out),
+            Shape::JsonLines(exit_code) => {
+                return JsonLines { exit_code }.write_as(self.view, run, out);
+            }
+        };
         for series in &run.series {
-            self.table.series_as(self.view, series, run.provenance.device.as_ref(), out)?;
+            table.series_as(self.view, series, run.provenance.device.as_ref(), out)?;
             writeln!(out)?;
         }
-        self.table.end(run, out)
+        table.end(run, out)
     }
 }

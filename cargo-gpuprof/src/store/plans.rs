@@ -44,7 +44,8 @@ impl Depends<'_> {
     /// The name of the plan.
     pub fn key(&self) -> String {
         let places = PLACES.map(|name| std::env::var_os(name).unwrap_or_default());
-        let all = (VERSION, env!("CARGO_PKG_VERSION"), self.device, self.cupti, places, self.metrics);
+        let all =
+            (VERSION, env!("CARGO_PKG_VERSION"), self.device, self.cupti, places, self.metrics);
         sha256(format!("{all:?}").as_bytes())
     }
 }

@@ -85,7 +85,8 @@ fn measure_each(requests: &[MeasureRequest], turn: Turn) -> Vec<PassOutcome> {
             Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
             Err(error) => PassOutcome::Failed { reason: error.to_string() },
         });
-        if !matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. })) {
+        if !matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. }))
+        {
             break;
         }
     }

@@ -55,8 +55,8 @@ impl Session {
             }));
         }
         let context = CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e))?;
-        let device =
-            record(context.cu_device(), emulated).map_err(|e| Error::driver("reading device 0", e))?;
+        let device = record(context.cu_device(), emulated)
+            .map_err(|e| Error::driver("reading device 0", e))?;
         Ok(Self {
             stream: context.default_stream(),
             context,

@@ -85,7 +85,7 @@ pub(super) struct Known<'a> {
 pub(super) fn plan(
     checked: &[Checked],
     view: &View,
-    options: &RunOptions,
+    (options, max_passes): (&RunOptions, Option<u32>),
     known: Known<'_>,
     process: &HarnessProcess<'_>,
     harness: &Harness,
@@ -103,8 +103,9 @@ pub(super) fn plan(
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };
-    let cost = if options.dry_run || options.max_passes.is_some() || !sections.is_empty() {
-        cost(options, chip, &metrics)?
+    let cost = if options.dry_run || max_passes.is_some() || !sections.is_empty() {
+        let each = options.dry_run || max_passes.is_some();
+        cost(options, chip, &metrics, each)?
     } else {
         None
     };
@@ -143,10 +144,8 @@ pub(super) fn plan(
         }
     };
     let passes = plan.groups.iter().map(|group| group.passes).sum();
-    if let Some(most) = options.max_passes
-        && passes > most.get()
-    {
-        return Err(too_many(passes, most.get(), cost.as_ref()));
+    if let Some(most) = max_passes.filter(|&most| passes > most) {
+        return Err(too_many(passes, most, cost.as_ref()));
     }
     let counters = Counters {
         cupti: Utf8PathBuf::from_path_buf(plan.cupti)
@@ -173,9 +172,13 @@ fn needed(checked: &[Checked], view: &View) -> (BTreeSet<String>, BTreeSet<Strin
 }
 
 /// What the counters cost on `chip`; none where that cannot be told here, and the harness will say why.
-fn cost(options: &RunOptions, chip: Option<&str>, names: &[String]) -> Result<Option<Cost>> {
+fn cost(
+    options: &RunOptions,
+    chip: Option<&str>,
+    names: &[String],
+    each: bool,
+) -> Result<Option<Cost>> {
     let Some(chip) = chip else { return Ok(None) };
-    let each = options.dry_run || options.max_passes.is_some();
     let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec(), each };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
         Ok(Answer::Cost(cost)) => Some(cost),

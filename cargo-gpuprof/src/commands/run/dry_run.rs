@@ -80,8 +80,8 @@ fn counters(setup: &CounterSetup) -> String {
 
 fn estimate(units: usize, repeat: u32, steps: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let seconds = units as f64
-        * (f64::from(repeat) * TIMED_SECONDS + steps as f64 * COUNTER_SECONDS);
+    let seconds =
+        units as f64 * (f64::from(repeat) * TIMED_SECONDS + steps as f64 * COUNTER_SECONDS);
     let time = if seconds < 120.0 {
         format!("{} s", seconds.ceil())
     } else {

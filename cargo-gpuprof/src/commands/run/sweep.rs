@@ -29,6 +29,7 @@ use crate::compare::against::Against;
 use crate::compare::collect::Terms;
 use crate::compare::columns;
 use crate::compare::replay::Discipline;
+use crate::compare::view::View;
 use crate::config::Interleave;
 use crate::error::{Failure, Result};
 use crate::execute::{Ended, Event as Happened, Execution, Job, Pass, Pipeline, outcomes};
@@ -50,6 +51,7 @@ pub(super) struct Sweep<'a> {
     pub(super) against: Option<&'a Against>,
     pub(super) order: Interleave,
     pub(super) isolate: Isolate,
+    pub(super) view: &'a View,
     pub(super) journal: Journal,
     pub(super) replayed: Replayed,
     pub(super) discipline: Discipline,
@@ -131,7 +133,11 @@ impl Sweep<'_> {
                     for &index in &job.configurations {
                         let state = &mut states[job.series][index];
                         if let (Some(reason), None, false) = (&trouble, &state.ended, state.told) {
-                            self.end((job.series, index), state, Status::Failed { reason: reason.clone() })?;
+                            self.end(
+                                (job.series, index),
+                                state,
+                                Status::Failed { reason: reason.clone() },
+                            )?;
                         }
                     }
                     job
@@ -280,14 +286,10 @@ impl Sweep<'_> {
     }
 
     /// Takes that a job's process gave no reply; goes out: what must run again.
-    fn lose(
-        &mut self,
-        job: &Job,
-        ended: &Ended,
-        states: &mut [State],
-    ) -> Result<Option<Vec<Job>>> {
+    fn lose(&mut self, job: &Job, ended: &Ended, states: &mut [State]) -> Result<Option<Vec<Job>>> {
         let status = status_of(ended);
-        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) = &status
+        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
+            &status
         else {
             return Ok(None);
         };
@@ -311,9 +313,8 @@ impl Sweep<'_> {
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
             let planned = &series.planned;
-            let state = |index| {
-                State::replayed(&self.replayed, self.execution, (at, index), planned)
-            };
+            let state =
+                |index| State::replayed(&self.replayed, self.execution, (at, index), planned);
             (0..planned.configurations.len()).map(state).collect()
         };
         checked.iter().enumerate().map(of_series).collect()
@@ -376,7 +377,7 @@ impl Sweep<'_> {
         for judgement in &series.judgements {
             self.event(&Event::threshold_judged(&series.id, judgement), out)?;
         }
-        self.event(&Event::series_finished(series), out)
+        self.event(&Event::series_finished(series, self.view), out)
     }
 
     /// Gives every counter that cannot be had on this machine its reason.
@@ -409,7 +410,7 @@ impl Sweep<'_> {
             not_applicable: Vec::new(),
             changes: Vec::new(),
         };
-        let placed = |p: &super::Placed| (p.threshold.clone(), p.origin.clone());
+        let placed = |p: &super::Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
         let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
         gate::judge(&mut finished, &thresholds, run, self.against);
         finished

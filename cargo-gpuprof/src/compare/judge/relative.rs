@@ -5,35 +5,29 @@
 //!
 //! * An exact metric fails where its value violates the limit, and that is all.
 //! * A noisy metric fails where its value violates the limit **and** the difference is significant
-//!   between processes (Welch at 1 %, corrected by Holm over the configurations of the threshold) **and**
-//!   SM cycles, where both sides measured them, are worse too. It passes where the 95 % interval of the
-//!   change stays inside the limit. Anything else is `inconclusive`: more processes, or a wider limit,
-//!   would tell.
+//!   between processes (Welch, one-sided at 1 %, corrected by Holm over the configurations of the
+//!   threshold) **and** SM cycles, where both sides measured them, are worse too. It passes where the
+//!   change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided). Anything else
+//!   is `inconclusive`, and the reason says how many processes would tell.
 //! * What is better than the baseline by more than the tolerance, as surely, is `improved`.
 //! * `every` and `where`: one failure fails; then a configuration that is in the baseline and not in
 //!   the run, or the other way without a value, is `missing`; then one doubt makes `inconclusive`.
 //!   A configuration that is new has nothing to be held against and is left out. `best` compares the
 //!   best of the run with the best of the baseline.
 
-use gpuprof_model::comparison::Confidence;
-use gpuprof_model::metric::{self, Class, Direction, Metric};
+mod pairs;
+mod verdict;
+
+use gpuprof_model::metric::{self, Metric};
 use gpuprof_model::quantity::Quantity;
-use gpuprof_model::run::{ConfigurationResult, Status};
-use gpuprof_model::threshold::{Comparison, Selector, Threshold, Tolerance};
+use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use super::{Baseline, margin_percent};
-use crate::compare::pair::{Evidence, Side, Wanted, confidence_text};
-use crate::compare::two_sample;
-
-/// A configuration on both sides.
-struct Held<'r> {
-    configuration: &'r ConfigurationResult,
-    before: Side,
-    after: Side,
-    evidence: Evidence,
-    limit: f64,
-}
+use crate::compare::two_sample::{self, SIGNIFICANCE};
+use pairs::Lacks;
+use verdict::Held;
 
 /// Judges `threshold` into `blank`, a judgement that says nothing yet.
 pub(super) fn judge(
@@ -59,20 +53,12 @@ pub(super) fn judge(
     let mut lacks = Lacks::default();
     let pairs = match threshold.selector {
         Selector::Best => {
-            best(threshold, metric, configurations, theirs, &mut lacks).into_iter().collect()
+            pairs::best(threshold, metric, configurations, theirs, &mut lacks).into_iter().collect()
         }
-        _ => every(threshold, configurations, theirs, whole, &mut lacks),
+        _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks),
     };
-    let held: Vec<Held<'_>> = pairs
-        .into_iter()
-        .map(|(configuration, before, after)| Held {
-            configuration,
-            evidence: Evidence::of(metric.name, class(metric, configuration), &before, &after),
-            limit: tolerance.limit(before.value, threshold.comparison),
-            before,
-            after,
-        })
-        .collect();
+    let held: Vec<Held<'_>> =
+        pairs.into_iter().map(|pair| Held::new(pair, threshold, tolerance, metric)).collect();
     let mut judgement = decide(&blank, threshold, tolerance, metric, &held);
     if judgement.verdict == Verdict::Fail {
         return judgement;
@@ -86,164 +72,32 @@ pub(super) fn judge(
     judgement
 }
 
-/// What keeps a pass from being one.
-#[derive(Default)]
-struct Lacks {
-    missing: Vec<String>,
-    unavailable: Vec<String>,
-}
-
-impl Lacks {
-    fn first(&self) -> Option<(Verdict, String)> {
-        let told = |all: &[String]| match all {
-            [one] => one.clone(),
-            [first, more @ ..] => format!("{first}, and {} more", more.len()),
-            [] => String::new(),
-        };
-        if !self.missing.is_empty() {
-            return Some((Verdict::Missing, told(&self.missing)));
-        }
-        (!self.unavailable.is_empty()).then(|| (Verdict::Unavailable, told(&self.unavailable)))
-    }
-}
-
-type Pair<'r> = (&'r ConfigurationResult, Side, Side);
-
-fn every<'r>(
+/// The verdict of each configuration of a run under a `threshold` relative to the baseline, in the order of
+/// the run; those without a value on both sides are left out. Empty for any other threshold.
+pub fn verdicts(
     threshold: &Threshold,
-    ours: &'r [ConfigurationResult],
-    theirs: &'r [ConfigurationResult],
-    whole: bool,
-    lacks: &mut Lacks,
-) -> Vec<Pair<'r>> {
-    let speaks_of = |row: &&ConfigurationResult| threshold.selector.matches(&row.configuration);
-    let mut pairs = Vec::new();
-    for row in ours.iter().filter(speaks_of) {
-        if matches!(row.status, Status::Invalid { .. }) {
-            continue;
-        }
-        let key = &row.configuration;
-        let Some(before) = theirs.iter().find(|other| other.configuration == *key) else {
-            continue;
-        };
-        let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
-        match (side(before), side(row)) {
-            (Ok(before), Ok(after)) => pairs.push((row, before, after)),
-            (_, Err(why)) if row.status == Status::Finished => {
-                lacks.unavailable.push(format!("{key}: {why}"));
-            }
-            (_, Err(why)) => lacks.missing.push(format!("{key} {why}")),
-            (Err(why), Ok(_)) => {
-                lacks.missing.push(format!("{key} has no value in the baseline: {why}"))
-            }
-        }
-    }
-    if whole {
-        let here =
-            |row: &ConfigurationResult| ours.iter().any(|o| o.configuration == row.configuration);
-        let gone = theirs.iter().filter(speaks_of).filter(|row| !here(row));
-        lacks.missing.extend(
-            gone.map(|row| format!("{} is in the baseline and not in this run", row.configuration)),
-        );
-    }
-    pairs
-}
-
-fn best<'r>(
-    threshold: &Threshold,
-    metric: &Metric,
-    ours: &'r [ConfigurationResult],
-    theirs: &'r [ConfigurationResult],
-    lacks: &mut Lacks,
-) -> Option<Pair<'r>> {
-    let best = |rows: &'r [ConfigurationResult]| {
-        let sides = rows.iter().filter_map(|row| {
-            Side::of(row, &threshold.metric, threshold.statistic).ok().map(|side| (row, side))
-        });
-        sides.reduce(|a, b| if metric.direction.better(b.1.value, a.1.value) { b } else { a })
+    configurations: &[ConfigurationResult],
+    baseline: &[ConfigurationResult],
+) -> Vec<Verdict> {
+    let (Limit::Baseline(tolerance), Some(metric)) =
+        (threshold.limit, metric::find(&threshold.metric))
+    else {
+        return Vec::new();
     };
-    match (best(theirs), best(ours)) {
-        (Some((_, before)), Some((row, after))) => Some((row, before, after)),
-        (_, None) => {
-            let why = ours.iter().find_map(|row| {
-                Side::of(row, &threshold.metric, threshold.statistic).err().map(str::to_owned)
-            });
-            lacks.unavailable.push(why.unwrap_or_else(|| "the series has no configuration".into()));
-            None
-        }
-        (None, Some(_)) => {
-            lacks.missing.push(format!("the baseline has no `{}`", metric.name));
-            None
-        }
-    }
+    let mut lacks = Lacks::default();
+    let held: Vec<Held<'_>> = pairs::every(threshold, configurations, baseline, true, &mut lacks)
+        .into_iter()
+        .map(|pair| Held::new(pair, threshold, tolerance, metric))
+        .collect();
+    let one =
+        |(held, significant)| verdict::verdict(threshold, tolerance, metric, held, significant).0;
+    held.iter().zip(significance(&held)).map(one).collect()
 }
 
-/// How `metric` repeats where `configuration` was measured.
-fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
-    configuration.metrics.get(metric.name).map_or(metric.class, |result| result.class)
-}
-
-/// What one configuration comes to, and why where it is in doubt.
-fn verdict(
-    threshold: &Threshold,
-    tolerance: Tolerance,
-    metric: &Metric,
-    held: &Held<'_>,
-    significant: bool,
-) -> (Verdict, Option<String>) {
-    let holds = threshold.comparison.holds(held.after.value, held.limit);
-    let better_by_enough =
-        metric.direction.better(held.after.value, improvement(tolerance, metric, held));
-    if class(metric, held.configuration) == Class::Exact {
-        return match (holds, better_by_enough) {
-            (false, _) => (Verdict::Fail, None),
-            (true, true) => (Verdict::Improved, None),
-            (true, false) => (Verdict::Pass, None),
-        };
-    }
-    if !holds {
-        return match held.evidence.sure(metric.direction, Wanted::Worse, significant) {
-            Ok(()) => (Verdict::Fail, None),
-            Err(doubt) => (Verdict::Inconclusive, Some(doubt)),
-        };
-    }
-    let Some(confidence) = held.evidence.confidence else {
-        return (Verdict::Inconclusive, held.evidence.too_few.clone());
-    };
-    if better_by_enough && held.evidence.sure(metric.direction, Wanted::Better, significant).is_ok()
-    {
-        return (Verdict::Improved, None);
-    }
-    if !threshold.comparison.holds(worst_value(threshold.comparison, held, &confidence), held.limit)
-    {
-        let text = confidence_text(&confidence);
-        return (
-            Verdict::Inconclusive,
-            Some(format!(
-                "the noise reaches beyond the limit ({text}); more processes (--repeat) would tell"
-            )),
-        );
-    }
-    (Verdict::Pass, None)
-}
-
-/// The value at the end of the interval that violates the limit first.
-fn worst_value(comparison: Comparison, held: &Held<'_>, confidence: &Confidence) -> f64 {
-    let percent = match comparison {
-        Comparison::AtMost | Comparison::Below => confidence.percent.high,
-        Comparison::AtLeast | Comparison::Above | Comparison::Equal => confidence.percent.low,
-    };
-    held.before.value + held.before.value.abs() * percent / 100.0
-}
-
-/// The value beyond which the run is better than the baseline by more than the tolerance.
-fn improvement(tolerance: Tolerance, metric: &Metric, held: &Held<'_>) -> f64 {
-    let mirrored = Tolerance { percent: -tolerance.percent.abs(), ..tolerance };
-    match metric.direction {
-        Direction::Lower => mirrored.limit(held.before.value, Comparison::AtLeast),
-        Direction::Higher => Tolerance { percent: tolerance.percent.abs(), ..tolerance }
-            .limit(held.before.value, Comparison::AtMost),
-    }
+/// Which differences are significant among all of a threshold, and up to which p-value.
+fn significance(held: &[Held<'_>]) -> Vec<(bool, f64)> {
+    let p_values: Vec<f64> = held.iter().map(Held::p_value).collect();
+    two_sample::significant(&p_values, SIGNIFICANCE)
 }
 
 fn decide(
@@ -253,14 +107,13 @@ fn decide(
     metric: &Metric,
     held: &[Held<'_>],
 ) -> Judgement {
-    let p_value = |h: &Held<'_>| h.evidence.confidence.map_or(1.0, |c| c.p_value);
-    let significant = two_sample::significant(&held.iter().map(p_value).collect::<Vec<_>>());
+    let significant = significance(held);
     let margin = |h: &Held<'_>| margin_percent(threshold.comparison, h.after.value, h.limit);
     let mut judged: Vec<(&Held<'_>, Verdict, Option<String>)> = held
         .iter()
         .zip(significant)
         .map(|(h, significant)| {
-            let (verdict, reason) = verdict(threshold, tolerance, metric, h, significant);
+            let (verdict, reason) = verdict::verdict(threshold, tolerance, metric, h, significant);
             (h, verdict, reason)
         })
         .collect();

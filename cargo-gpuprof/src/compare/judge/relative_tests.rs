@@ -93,6 +93,32 @@ fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
 }
 
 #[test]
+fn doubt_names_the_repeat_that_would_end_it() {
+    // A standard deviation of 1.5 %, three processes a side. Inside the limit of 2 % with 95 % takes t(0.95)
+    // 1.5 % √(2/n) < 2 %: five; a difference of 3 % at 1 % takes t(0.99) 1.5 % √(2/n) < 3 %: five as well.
+    let spread = [100_000.0, 101_500.0, 98_500.0];
+    let before = [timed(64, &spread)];
+    let text = "duration <= baseline + 2%";
+    for (factor, beginning) in [
+        (1.0, "the noise reaches beyond the limit (95% interval"),
+        (1.03, "the difference is within the noise (95% interval"),
+    ] {
+        let reason = judged(text, &before, &[timed(64, &spread.map(|t| t * factor))]).reason;
+        let reason = reason.unwrap();
+        let end = "; --repeat 5 for the run and its baseline would tell";
+        assert!(reason.starts_with(beginning) && reason.ends_with(end), "{reason}");
+    }
+    let narrow = judged("duration <= baseline + 0.1%", &before, &before).reason.unwrap();
+    let end = "; no --repeat up to 50 would tell: the limit is too narrow for this noise";
+    assert!(narrow.ends_with(end), "{narrow}");
+    let one = [timed(64, &spread[..1])];
+    assert_eq!(
+        judged(text, &one, &before).reason.unwrap(),
+        "a difference needs 3 processes a side; the baseline has 1, this run 3 (--repeat 7 for both)"
+    );
+}
+
+#[test]
 fn rates_fail_downwards() {
     let before = [timed(64, &around(100_000.0))];
     let text = "best throughput >= baseline - 2%";

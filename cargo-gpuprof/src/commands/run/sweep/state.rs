@@ -49,7 +49,8 @@ impl State {
                 // The counter data of the last step is in a file, without which the passes begin anew.
                 let kept = begun.filter(|collected| {
                     let step = collected.steps - 1;
-                    Job::image(execution, (series, configuration), &planned.series.id, step).exists()
+                    Job::image(execution, (series, configuration), &planned.series.id, step)
+                        .exists()
                 });
                 kept.cloned().unwrap_or_default()
             }

@@ -1,0 +1,109 @@
+//! `--load-baseline`: a stored run in the place of a new one, as Criterion has it.
+//!
+//! Comes in: the names of two stored runs. Goes out: the first judged against the second, in the forms that
+//! a run has. Nothing is built, so the annotations' thresholds are those that were judged when the run was
+//! made; those of the configuration file, the preset and the command line are today's.
+
+use std::io::Write;
+use std::path::Path;
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, SeriesResult};
+
+use super::Screen;
+use super::exports::Exports;
+use crate::cli::{MessageFormat, PlaceOptions, RunOptions};
+use crate::commands::gate::{Gate, Written, rejudge_each};
+use crate::commands::settings::{Layers, Settings};
+use crate::commands::stored::{check_view, places};
+use crate::commands::thresholds::{self, Annotated};
+use crate::compare::against::{Against, Scope};
+use crate::compare::view;
+use crate::config::Config;
+use crate::error::{Failure, Result};
+use crate::report::{Report, Shape, Table, Viewing};
+use crate::sections::Sections;
+use crate::store::baseline::Baselines;
+
+/// Judges the stored run `name` against the baseline.
+///
+/// # Errors
+/// No such run or nothing to compare it with (exit code 2), a configuration file that is wrong, files and
+/// standard output that cannot be written.
+pub(super) fn run(
+    name: &str,
+    options: &RunOptions,
+    screen: Screen,
+    out: &mut impl Write,
+) -> Result<(ExitCode, Option<Run>)> {
+    let view = options.view.view()?;
+    let exports = Exports::open(&options.output)?;
+    let (root, target) = places(&PlaceOptions {
+        manifest_path: options.cargo.manifest_path.clone(),
+        target_dir: options.cargo.target_dir.clone(),
+    });
+    // Definitions in the configuration file may use what our sections define.
+    Sections::load(None)?;
+    let config = match options.no_config {
+        true => Config::default(),
+        false => Config::load(&root, options.config_file.as_deref())?,
+    };
+    let layers = Layers::new(&config, options.gate.preset.as_deref())?;
+    let settings = Settings::new(options, &layers);
+    let Some(baseline) = settings.baseline.value.clone() else {
+        return Err(Failure::usage(format!(
+            "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
+        )));
+    };
+    let baselines = Baselines::new(&root, &target);
+    let loaded = baselines
+        .read(name)?
+        .map_err(|reason| Failure::usage(format!("--load-baseline: {reason}")))?;
+    check_view(&view, &loaded)?;
+    let against = Against {
+        run: baselines.read(&baseline)?,
+        name: baseline,
+        across_devices: options.gate.across_devices,
+        scope: Scope::whole(),
+    };
+    let mut all = Vec::new();
+    for series in &loaded.series {
+        all.push((series.id.clone(), written(series, &layers, &options.threshold)?));
+    }
+    let of = |series: &SeriesResult| {
+        let found = all.iter().find(|(id, _)| *id == series.id);
+        found.map(|(_, written)| written.clone()).unwrap_or_default()
+    };
+    let run = rejudge_each(loaded, of, &against);
+    let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
+    let code = gate.exit_code(&run);
+    let shape = match options.output.message_format {
+        MessageFormat::Json => Shape::JsonLines(Some(code)),
+        MessageFormat::Human => Shape::Table(Table { colour: screen.colour, width: screen.width }),
+    };
+    Viewing { shape, view: &view }
+        .write(&run, out)
+        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    exports.write(&run, out)?;
+    Ok((code, Some(run)))
+}
+
+fn written(
+    series: &SeriesResult,
+    layers: &Layers,
+    command_line: &[String],
+) -> Result<Vec<Written>> {
+    let judged = series.judgements.iter().filter(|judgement| judgement.origin == "attribute");
+    let attribute: Vec<String> = judged
+        .map(|judgement| judgement.threshold.clone())
+        .chain(series.not_applicable.iter().cloned())
+        .collect();
+    let annotated = Annotated {
+        key: series.id.to_string(),
+        place: format!("{}:{}", series.file, series.line),
+        thresholds: &attribute,
+        axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
+    };
+    let placed = thresholds::of(&annotated, layers, command_line)?;
+    Ok(placed.into_iter().map(|p| (p.threshold, p.origin, p.place)).collect())
+}

@@ -1,0 +1,119 @@
+//! What one configuration comes to under a limit relative to the baseline, and why where it is in doubt.
+
+use gpuprof_model::metric::{Class, Direction, Metric};
+use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
+use gpuprof_model::verdict::Verdict;
+
+use crate::compare::pair::{Evidence, Side, Wanted, confidence_text};
+use crate::compare::two_sample::BOUND;
+
+/// A configuration on both sides.
+pub(super) struct Held<'r> {
+    /// The configuration of the run.
+    pub configuration: &'r ConfigurationResult,
+    /// The baseline's values.
+    pub before: Side,
+    /// The run's values.
+    pub after: Side,
+    /// What they say about each other.
+    pub evidence: Evidence,
+    /// The value that is just allowed.
+    pub limit: f64,
+}
+
+impl<'r> Held<'r> {
+    /// A pair with its evidence and limit.
+    pub(super) fn new(
+        (configuration, before, after): (&'r ConfigurationResult, Side, Side),
+        threshold: &Threshold,
+        tolerance: Tolerance,
+        metric: &Metric,
+    ) -> Self {
+        let class = class(metric, configuration);
+        let evidence = Evidence::of(metric.name, class, &before, &after);
+        let limit = tolerance.limit(before.value, threshold.comparison);
+        Self { configuration, before, after, evidence, limit }
+    }
+
+    /// The probability of a difference at least as large in its direction, were there none; 1 where that
+    /// cannot be told. One-sided, since a limit is violated in one direction only.
+    pub(super) fn p_value(&self) -> f64 {
+        self.evidence.confidence.map_or(1.0, |confidence| confidence.p_value / 2.0)
+    }
+}
+
+/// What `held` comes to; `level` is the p-value up to which its difference is significant among those
+/// of the threshold, and `significant` whether it is.
+pub(super) fn verdict(
+    threshold: &Threshold,
+    tolerance: Tolerance,
+    metric: &Metric,
+    held: &Held<'_>,
+    (significant, level): (bool, f64),
+) -> (Verdict, Option<String>) {
+    let holds = threshold.comparison.holds(held.after.value, held.limit);
+    let better_by_enough =
+        metric.direction.better(held.after.value, improvement(tolerance, metric, held));
+    if class(metric, held.configuration) == Class::Exact {
+        return match (holds, better_by_enough) {
+            (false, _) => (Verdict::Fail, None),
+            (true, true) => (Verdict::Improved, None),
+            (true, false) => (Verdict::Pass, None),
+        };
+    }
+    let Some(confidence) = held.evidence.confidence else {
+        return (Verdict::Inconclusive, held.evidence.too_few.clone());
+    };
+    if !holds {
+        return match held.evidence.sure(metric.direction, Wanted::Worse, significant) {
+            Ok(()) => (Verdict::Fail, None),
+            Err(doubt) if significant => (Verdict::Inconclusive, Some(doubt)),
+            Err(doubt) => {
+                let distance = held.after.value - held.before.value;
+                let advice = held.evidence.advice(distance.abs(), 1.0 - level);
+                (Verdict::Inconclusive, Some(format!("{doubt}; {advice}")))
+            }
+        };
+    }
+    if better_by_enough && held.evidence.sure(metric.direction, Wanted::Better, significant).is_ok()
+    {
+        return (Verdict::Improved, None);
+    }
+    if !threshold.comparison.holds(worst_value(threshold.comparison, held), held.limit) {
+        let advice = held.evidence.advice((held.limit - held.after.value).abs(), BOUND);
+        let text = confidence_text(&confidence);
+        return (
+            Verdict::Inconclusive,
+            Some(format!("the noise reaches beyond the limit ({text}); {advice}")),
+        );
+    }
+    (Verdict::Pass, None)
+}
+
+/// The value that the run is on the right side of with [`BOUND`], as a test of non-inferiority asks:
+/// one-sided, since only one side of a limit is wrong.
+fn worst_value(comparison: Comparison, held: &Held<'_>) -> f64 {
+    let Some(difference) = &held.evidence.difference else { return f64::NAN };
+    let reach = difference.reach(BOUND);
+    let change = match comparison {
+        Comparison::AtMost | Comparison::Below => difference.change + reach,
+        Comparison::AtLeast | Comparison::Above | Comparison::Equal => difference.change - reach,
+    };
+    held.before.value + change
+}
+
+/// How `metric` repeats where `configuration` was measured.
+fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
+    configuration.metrics.get(metric.name).map_or(metric.class, |result| result.class)
+}
+
+/// The value beyond which the run is better than the baseline by more than the tolerance.
+fn improvement(tolerance: Tolerance, metric: &Metric, held: &Held<'_>) -> f64 {
+    let mirrored = Tolerance { percent: -tolerance.percent.abs(), ..tolerance };
+    match metric.direction {
+        Direction::Lower => mirrored.limit(held.before.value, Comparison::AtLeast),
+        Direction::Higher => Tolerance { percent: tolerance.percent.abs(), ..tolerance }
+            .limit(held.before.value, Comparison::AtMost),
+    }
+}

@@ -1,0 +1,64 @@
+//! Remarks under a table: what a view left out, and what its comparisons mean.
+//!
+//! Comes in: a series as a view has it. Goes out: a sentence each, for people.
+
+use gpuprof_model::run::ConfigurationResult;
+
+use super::notes;
+use crate::compare::best;
+use crate::compare::rank::ranking;
+use crate::compare::two_sample::MIN_PROCESSES;
+use crate::compare::view::{View, Viewed};
+
+/// How many configurations that tie are named before the rest is counted.
+const NAMED: usize = 6;
+
+/// The remarks on `viewed`.
+pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
+    let mut remarks = viewed.remarks.clone();
+    let rows = &viewed.series.configurations;
+    match (&view.best_by, view.headline(&viewed.series)) {
+        (Some(metric), None) => {
+            remarks.push(format!("no row has a value of {metric}, so none is best by it"));
+        }
+        (asked, Some(metric)) => remarks.extend(best_by(rows, metric, asked.is_some())),
+        (None, None) => {}
+    }
+    if !view.pareto.is_empty() {
+        let metrics = view.pareto.join(", ");
+        remarks
+            .push(format!("front: no other row is as good in all of {metrics} and better in one"));
+    }
+    remarks
+}
+
+/// Which row is best by `metric` and which cannot be told from it; what is plain from the table is said
+/// only where the metric was `asked` for.
+fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<String> {
+    let best = best::best(rows, metric)?;
+    let ranking = ranking(rows, metric)?;
+    let value = best::value(&rows[best], metric);
+    let (equal, hidden): (Vec<usize>, Vec<usize>) =
+        ranking.tied().partition(|&row| best::value(&rows[row], metric) == value);
+    if !asked && hidden.is_empty() {
+        return None;
+    }
+    let mut text = format!("best by {metric}: {}", notes::key(&rows[best]));
+    if !equal.is_empty() {
+        text.push_str(&format!(" and {} more with the same value", equal.len()));
+    }
+    if !hidden.is_empty() {
+        let named: Vec<String> =
+            hidden.iter().take(NAMED).map(|&row| notes::key(&rows[row])).collect();
+        let more = match hidden.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        text.push_str(&format!("; the noise cannot tell it from {}{more} (~)", named.join(", ")));
+    } else if ranking.unknown {
+        text.push_str(&format!(
+            "; which others are as good takes {MIN_PROCESSES} processes a configuration to tell (--repeat)"
+        ));
+    }
+    Some(text)
+}
