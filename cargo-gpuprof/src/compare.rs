@@ -14,7 +14,7 @@ mod derive;
 pub mod fingerprint;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod foreign;
+pub(crate) mod foreign;
 pub mod judge;
 mod leaf;
 pub mod pair;
@@ -24,4 +24,6 @@ pub mod sensitivity;
 pub mod sequence;
 pub mod statistics;
 pub mod two_sample;
+#[cfg(test)]
+mod unstable_tests;
 pub mod view;

@@ -85,7 +85,8 @@ fn measure_each(requests: &[MeasureRequest], turn: Turn) -> Vec<PassOutcome> {
             Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
             Err(error) => PassOutcome::Failed { reason: error.to_string() },
         });
-        if !matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. })) {
+        if !matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. }))
+        {
             break;
         }
     }
@@ -104,6 +105,9 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
         .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
     if let Some(counters) = &request.counters {
         session.profiler(&counters.cupti)?;
+    } else if !request.emulated {
+        // What it cannot watch, the timing says.
+        let _ = session.watch(request.sampling.nvml.as_deref());
     }
     let mut run = Run::new(session, request);
     match entry.body {
