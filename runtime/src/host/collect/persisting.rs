@@ -11,7 +11,8 @@ use cudarc::driver::sys;
 /// cudarc panics where a symbol is missing, so it is looked up before it is called.
 static KNOWN: LazyLock<bool> = LazyLock::new(|| {
     // SAFETY: cudarc's own handle of the driver, which a session has opened; only a name is looked up.
-    let found = unsafe { sys::culib().get::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") };
+    let found =
+        unsafe { sys::culib().get::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") };
     found.is_ok()
 });
 
