@@ -69,17 +69,19 @@ fn times_go_on_where_counters_cannot_be_had() {
 }
 
 #[test]
-fn a_threshold_that_needs_counters_cannot_be_judged_without_them() {
-    let judged = |threshold: &str| {
-        let (gpu, more) = (FakeGpu::new(), ["--strict", "--threshold", threshold]);
-        let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], &more));
+fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
+    let judged = |more: &[&str]| {
+        let gpu = FakeGpu::new();
+        let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], more));
         tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 26").run()
     };
-    let outcome = judged("every smsp__warps_launched.sum <= 128").exits_with(106);
-    let judgement = &outcome.events_of("threshold-judged")[0];
-    assert_eq!(judgement["judgement"]["verdict"], "unavailable", "{judgement:#}");
-    assert!(judgement.to_string().contains("dcgmi profile --pause"), "{judgement:#}");
-    judged("every duration <= 1 s").exits_with(0);
+    let counted = ["--threshold", "every smsp__warps_launched.sum <= 128"];
+    let outcome = judged(&counted).exits_with(107);
+    assert!(outcome.stderr.contains("thresholds need hardware counters"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("dcgmi profile --pause"), "{}", outcome.stderr);
+    // What decides nothing, or needs no counter, stops nothing.
+    judged(&[&counted[..], &["--no-gate"]].concat()).exits_with(0);
+    judged(&["--threshold", "every duration <= 1 s"]).exits_with(0);
 }
 
 #[test]
@@ -117,13 +119,13 @@ fn the_doctor_finds_a_machine_that_counts_and_says_why_another_does_not() {
         FakeGpu::new().tool(&workshop(), &["doctor"]).env("FAKE_CUPTI_TROUBLE", trouble).run()
     };
     let fine = doctor("").exits_with(0).stdout;
-    assert!(fine.contains("ok    driver      Fake H200 (sm_90), CUDA 13.0, 1 device\n"), "{fine}");
-    assert!(fine.contains("ok    counters    a session was opened on GH100\n"), "{fine}");
+    assert!(fine.contains("ok    driver       Fake H200 (sm_90), CUDA 13.0, 1 device\n"), "{fine}");
+    assert!(fine.contains("ok    counters     a session was opened on GH100\n"), "{fine}");
     let locked = doctor("fail cuptiRangeProfilerEnable 35").exits_with(107).stdout;
-    assert!(locked.contains("fail  counters    cuptiRangeProfilerEnable failed"), "{locked}");
+    assert!(locked.contains("fail  counters     cuptiRangeProfilerEnable failed"), "{locked}");
     assert!(locked.contains("--cap-add=SYS_ADMIN"), "{locked}");
     let crashing = doctor("abort at=cuptiRangeProfilerEnable").exits_with(107).stdout;
-    assert!(crashing.contains("fail  counters    "), "{crashing}");
+    assert!(crashing.contains("fail  counters     "), "{crashing}");
     assert!(crashing.contains("SIGABRT"), "{crashing}");
 }
 

@@ -14,7 +14,7 @@ mod derive;
 pub mod fingerprint;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod foreign;
+pub(crate) mod foreign;
 pub mod judge;
 mod leaf;
 pub mod pair;
@@ -27,4 +27,6 @@ pub mod sequence;
 pub mod statistics;
 pub mod trend;
 pub mod two_sample;
+#[cfg(test)]
+mod unstable_tests;
 pub mod view;

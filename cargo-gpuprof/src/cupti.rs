@@ -1,4 +1,4 @@
-//! CUPTI's host API and the driver, asked in a child process of our own.
+//! CUPTI's host API, the driver and NVML, asked in a child process of our own.
 //!
 //! Comes in: a [`Question`]. Goes out: its [`Answer`], or what became of the child. Libraries of another maker
 //! crash where they should fail; in a child that is a diagnosis, and this process stays without unsafe code.
@@ -64,6 +64,13 @@ pub enum Question {
     Driver,
     /// Whether a profiling session can be opened on device 0.
     Trial,
+    /// What NVML says of a device.
+    Nvml {
+        /// Its library, where one was named.
+        library: Option<Utf8PathBuf>,
+        /// The device's UUID.
+        uuid: String,
+    },
 }
 
 /// An answer, one kind a question.
@@ -89,6 +96,8 @@ pub enum Answer {
     Cost(Cost),
     /// The driver's devices.
     Driver(gpuprof_model::measurement::DeviceRecord, u32),
+    /// What NVML says.
+    Nvml(crate::device::nvml::Facts),
     /// A session was opened on this chip.
     Trial {
         /// The chip.

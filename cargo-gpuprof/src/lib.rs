@@ -14,6 +14,7 @@ pub mod commands;
 pub mod compare;
 pub mod config;
 pub mod cupti;
+pub mod device;
 pub mod discover;
 pub mod error;
 pub mod execute;

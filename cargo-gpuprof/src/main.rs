@@ -8,6 +8,7 @@ use cargo_gpuprof::commands::{
     archive, calibrate, doctor, list, metrics, run, show_config, stored,
 };
 use cargo_gpuprof::cupti;
+use cargo_gpuprof::device::guard;
 use cargo_gpuprof::error::{Failure, Result};
 use cargo_gpuprof::execute::Interrupt;
 use clap::Parser;
@@ -15,6 +16,10 @@ use gpuprof_model::ExitCode as Code;
 
 fn main() -> ExitCode {
     let Cargo::Gpuprof(parsed) = Cargo::parse_from(with_subcommand_word(std::env::args_os()));
+    // The guard listens to no signal: main's second one would end it with clocks locked.
+    if let Some(Command::Guard(options)) = &parsed.command {
+        return end(&guard::guard(options));
+    }
     let interrupt = match Interrupt::listen() {
         Ok(interrupt) => interrupt,
         Err(error) => {
@@ -40,6 +45,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             metrics::metrics(&options, &mut out).map(|()| Code::Success)
         }
         Some(Command::Doctor(options)) => doctor::doctor(&options, &mut out),
+        Some(Command::Guard(options)) => guard::guard(&options),
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),

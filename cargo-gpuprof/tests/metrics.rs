@@ -124,7 +124,7 @@ fn the_doctor_says_what_works() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, err) = tool(&["doctor"], folder.path(), cupti::pinned());
     assert!(
-        out.contains("CUPTI       13.0 at ") && out.contains("emulator    part of"),
+        out.contains("CUPTI        13.0 at ") && out.contains("emulator     part of"),
         "{out}{err}"
     );
     if gpuprof_cupti::driver::probe_nvidia().is_err() && !Path::new("/proc/driver/nvidia").exists()

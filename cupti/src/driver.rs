@@ -96,6 +96,8 @@ pub struct FirstDevice {
     pub name: String,
     /// Compute capability, major and minor.
     pub compute_capability: (u32, u32),
+    /// Its UUID as NVML knows it: `GPU-…`, or `MIG-…` of a slice.
+    pub uuid: String,
 }
 
 /// The driver's first device.
@@ -120,10 +122,21 @@ pub fn first_device() -> Result<FirstDevice, DriverProblem> {
         Ok::<_, DriverProblem>(u32::try_from(value).unwrap_or(0))
     };
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    let name = String::from_utf8_lossy(&name[..end]).into_owned();
     Ok(FirstDevice {
-        name: String::from_utf8_lossy(&name[..end]).into_owned(),
         compute_capability: (attribute(MAJOR)?, attribute(MINOR)?),
+        // Of both, the slice's own comes last.
+        uuid: uuids(0)?
+            .last()
+            .map_or_else(String::new, |uuid| uuid_text(name.contains(" MIG "), uuid)),
+        name,
     })
+}
+
+fn uuid_text(slice: bool, uuid: &[u8; 16]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let groups = [&uuid[..4], &uuid[4..6], &uuid[6..8], &uuid[8..10], &uuid[10..]].map(hex);
+    format!("{}-{}", if slice { "MIG" } else { "GPU" }, groups.join("-"))
 }
 
 /// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG slice.
@@ -189,5 +202,17 @@ impl Functions {
             }
         };
         Ok(FUNCTIONS.get_or_init(|| functions))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uuid_text;
+
+    #[test]
+    fn uuids_are_written_as_nvml_writes_them() {
+        let uuid = std::array::from_fn(|i| i as u8 * 17);
+        assert_eq!(uuid_text(false, &uuid), "GPU-00112233-4455-6677-8899-aabbccddeeff");
+        assert!(uuid_text(true, &uuid).starts_with("MIG-0011"));
     }
 }

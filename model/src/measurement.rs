@@ -75,6 +75,19 @@ pub struct Timing {
     pub converged: bool,
     /// Bytes read before each sample to empty the L2 cache; 0 with `--cache-control none`.
     pub flush_bytes: u64,
+    /// Samples that were discarded and taken again, since the device was slowed down meanwhile.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub discarded: u32,
+    /// Why the time could not be told: slowdowns went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstable: Option<String>,
+    /// Why slowdowns were not watched for; none where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwatched: Option<String>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What limits how many blocks fit on a multiprocessor.

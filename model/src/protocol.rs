@@ -181,6 +181,9 @@ pub struct Sampling {
     pub max_warmup_ns: f64,
     /// Measure the device's copy bandwidth in the same process.
     pub copy_bandwidth: bool,
+    /// NVML's library, where one was named.
+    #[serde(default)]
+    pub nvml: Option<PathBuf>,
 }
 
 impl Default for Sampling {
@@ -194,6 +197,7 @@ impl Default for Sampling {
             min_warmup_ns: 5e7,
             max_warmup_ns: 1e9,
             copy_bandwidth: true,
+            nvml: None,
         }
     }
 }

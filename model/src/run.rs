@@ -215,13 +215,16 @@ pub struct ConfigurationResult {
 
 /// One metric of one configuration.
 ///
-/// Its serde form has either `"value": NUMBER` or `"unavailable": REASON`, never both and never neither.
+/// Its serde form has one of `"value": NUMBER`, `"unavailable": REASON` and `"unstable": REASON`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "MetricDocument", try_from = "MetricDocument")]
 pub struct MetricResult {
     /// The value (the median, where there are samples), or why there is none.
     pub value: Result<f64, String>,
+    /// Whether there is none because the device would not hold still: it was measured, and the measurement
+    /// says nothing of the kernel.
+    pub unstable: bool,
     /// The base unit of the value and of the statistics.
     pub unit: Unit,
     /// Whether lower or higher is better.
@@ -258,6 +261,8 @@ struct MetricDocument {
     value: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unavailable: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unstable: Option<String>,
     unit: Unit,
     direction: Direction,
     class: Class,
@@ -270,12 +275,14 @@ struct MetricDocument {
 
 impl From<MetricResult> for MetricDocument {
     fn from(metric: MetricResult) -> Self {
-        let MetricResult { value, unit, direction, class, source, statistics, processes } = metric;
-        let (value, unavailable) = match value {
-            Ok(value) => (Some(value), None),
-            Err(reason) => (None, Some(reason)),
+        let MetricResult { value, unstable, unit, direction, class, source, statistics, processes } =
+            metric;
+        let (value, unavailable, unstable) = match (value, unstable) {
+            (Ok(value), _) => (Some(value), None, None),
+            (Err(reason), false) => (None, Some(reason), None),
+            (Err(reason), true) => (None, None, Some(reason)),
         };
-        Self { value, unavailable, unit, direction, class, source, statistics, processes }
+        Self { value, unavailable, unstable, unit, direction, class, source, statistics, processes }
     }
 }
 
@@ -286,6 +293,7 @@ impl TryFrom<MetricDocument> for MetricResult {
         let MetricDocument {
             value,
             unavailable,
+            unstable,
             unit,
             direction,
             class,
@@ -293,12 +301,17 @@ impl TryFrom<MetricDocument> for MetricResult {
             statistics,
             processes,
         } = document;
-        let value = match (value, unavailable) {
-            (Some(value), None) => Ok(value),
-            (None, Some(reason)) => Err(reason),
-            _ => return Err("a metric needs either a `value` or the reason it is `unavailable`"),
+        let (value, unstable) = match (value, unavailable, unstable) {
+            (Some(value), None, None) => (Ok(value), false),
+            (None, Some(reason), None) => (Err(reason), false),
+            (None, None, Some(reason)) => (Err(reason), true),
+            _ => {
+                return Err(
+                    "a metric needs either a `value` or the reason it is `unavailable` or `unstable`",
+                );
+            }
         };
-        Ok(Self { value, unit, direction, class, source, statistics, processes })
+        Ok(Self { value, unstable, unit, direction, class, source, statistics, processes })
     }
 }
 
@@ -357,6 +370,7 @@ mod tests {
     fn metric(value: Result<f64, String>) -> MetricResult {
         MetricResult {
             value,
+            unstable: false,
             unit: Unit::Bytes,
             direction: Direction::Lower,
             class: Class::Exact,
@@ -370,14 +384,21 @@ mod tests {
     fn a_metric_is_written_with_its_value_or_its_reason() {
         let written = |m: &MetricResult| serde_json::to_string(m).unwrap();
         let rest = r#""unit":"B","direction":"lower","class":"exact","source":"declared"}"#;
+        let unstable = MetricResult { unstable: true, ..metric(Err("too hot".into())) };
         for (metric, head) in [
             (metric(Ok(12.0)), r#"{"value":12.0,"#),
             (metric(Err("not here".into())), r#"{"unavailable":"not here","#),
+            (unstable, r#"{"unstable":"too hot","#),
         ] {
             assert_eq!(written(&metric), format!("{head}{rest}"));
             assert_eq!(serde_json::from_str::<MetricResult>(&written(&metric)).unwrap(), metric);
         }
-        for bad in [r#"{"value":null,"#, r#"{"value":1.0,"unavailable":"both","#, "{"] {
+        for bad in [
+            r#"{"value":null,"#,
+            r#"{"value":1.0,"unavailable":"both","#,
+            "{",
+            r#"{"unstable":"a","unavailable":"b","#,
+        ] {
             let error = serde_json::from_str::<MetricResult>(&format!("{bad}{rest}")).unwrap_err();
             assert!(error.to_string().contains("either a `value`"), "{error}");
         }

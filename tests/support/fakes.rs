@@ -33,6 +33,7 @@ static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
     write(&folder.join("libcupti.so.13"), &cupti);
     // Only looked for and opened: everything is in the other one.
     write(&folder.join("libnvperf_host.so"), &cupti);
+    write(&folder.join("libnvidia-ml.so.1"), &nvml());
     folder
 });
 
@@ -62,6 +63,19 @@ fn built<const N: usize>(packages: [&str; N]) -> [PathBuf; N] {
         let file = artifact["filenames"][0].as_str().expect("a shared object is a file");
         PathBuf::from(file)
     })
+}
+
+/// The fake NVML, whose source says what it can be made to do.
+fn nvml() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let library = folder.path().join("libnvidia-ml.so");
+    let status = Command::new("rustc")
+        .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "nvml", "-o"])
+        .arg(&library)
+        .arg(repository_folder().join("tests/fakes/nvml.rs"))
+        .status();
+    assert!(status.expect("rustc can be started").success());
+    fs::read(library).expect("rustc has written it")
 }
 
 /// A machine with a fake GPU, of which only the test that made it knows.
@@ -104,6 +118,9 @@ impl FakeGpu {
             .env("LD_LIBRARY_PATH", Self::libraries())
             .env("GPUPROF_CUPTI", Self::libraries())
             .env("FAKE_CUPTI_STATE", self.state.path())
+            .env("FAKE_NVML", self.state.path())
+            // A machine of its own has locks of its own.
+            .env("GPUPROF_LOCK_DIR", self.state.path())
     }
 
     /// What happened to the profiler so far, a line each, without the processes.
@@ -119,6 +136,20 @@ impl FakeGpu {
         };
         let line = |line: &str| line.split_once(' ').map_or("", |(_, what)| what).to_owned();
         text.lines().map(line).collect()
+    }
+
+    /// Puts a file into the folder that the fake NVML looks at.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    pub fn nvml(&self, file: &str, text: &str) {
+        fs::write(self.state.path().join(file), text).expect("it can be written");
+    }
+
+    /// What NVML was told to do.
+    pub fn nvml_log(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.state.path().join("nvml-log")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
     }
 
     /// The lines of [`Self::log`] that begin with `beginning`.

@@ -17,8 +17,8 @@ pub use gate::{
 };
 pub use output::{MessageFormat, OutputOptions};
 pub use run::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, Isolate, KernelOptions, ReplayMode,
-    RunOptions, SelectionOptions, Set,
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Isolate, KernelOptions,
+    ReplayMode, RunOptions, SelectionOptions, Set,
 };
 pub use view::ViewOptions;
 
@@ -75,6 +75,9 @@ pub enum Command {
     /// Answer a question about a library, in a process of its own.
     #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
     Ask(AskOptions),
+    /// Guard locked clocks, in a process of its own.
+    #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
+    Guard(GuardOptions),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),
 }
@@ -131,6 +134,9 @@ pub struct DoctorOptions {
     /// CUPTI's library or its folder, instead of looking for it
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI")]
     pub cupti_path: Option<camino::Utf8PathBuf>,
+    /// NVML's library instead of libnvidia-ml.so.1
+    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML")]
+    pub nvml_path: Option<camino::Utf8PathBuf>,
     /// Toolchain for the kernels
     #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC")]
     pub kernel_toolchain: Option<String>,
@@ -143,6 +149,20 @@ pub struct AskOptions {
     pub request: std::path::PathBuf,
     /// Where the answer goes
     pub reply: std::path::PathBuf,
+}
+
+/// Options of the guard of locked clocks.
+#[derive(Debug, Clone, Args)]
+pub struct GuardOptions {
+    /// The device's UUID
+    #[arg(long)]
+    pub device: String,
+    /// What to lock; with none, locked clocks are only put back
+    #[arg(long, value_enum)]
+    pub clocks: ClockControl,
+    /// NVML's library instead of libnvidia-ml.so.1
+    #[arg(long)]
+    pub nvml_path: Option<std::path::PathBuf>,
 }
 
 /// Options of `archive`.

@@ -32,6 +32,29 @@ pub enum CacheControl {
     None,
 }
 
+/// What happens to the clocks of the GPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ClockControl {
+    /// Nothing: the clock of every sample is recorded.
+    #[default]
+    None,
+    /// Locked to the base clock while the run lasts.
+    Base,
+    /// Locked to the highest clock while the run lasts.
+    Boost,
+}
+
+impl ClockControl {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Base => "base",
+            Self::Boost => "boost",
+        }
+    }
+}
+
 /// How hardware counters are collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReplayMode {
@@ -189,6 +212,15 @@ pub struct RunOptions {
     /// L2 cache before each sample
     #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,
+    /// Clocks of the GPU while it is measured; base and boost need an administrator
+    #[arg(long, value_enum, default_value_t, value_name = "CONTROL", help_heading = "Run")]
+    pub clock_control: ClockControl,
+    /// NVML's library instead of libnvidia-ml.so.1
+    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", help_heading = "Run")]
+    pub nvml_path: Option<Utf8PathBuf>,
+    /// Do not wait for a GPU on which another gpuprof measures: exit with 107
+    #[arg(long, help_heading = "Run")]
+    pub no_wait: bool,
     /// How the hardware counters of a GPU are collected
     #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Run")]
     pub replay_mode: ReplayMode,

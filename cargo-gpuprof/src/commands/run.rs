@@ -8,6 +8,7 @@ mod exports;
 mod loaded;
 mod made;
 mod progress;
+mod refusal;
 mod sweep;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +28,10 @@ use super::list::DISCOVERY_TIMEOUT;
 use super::settings::{Layers, Settings};
 use super::source::Kernels;
 use super::thresholds::{self, Placed};
-use crate::cli::{CacheControl, CargoOptions, MessageFormat, RunOptions};
+use crate::cli::{CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions};
 use crate::compare::view::View;
 use crate::config::{Config, Interleave};
+use crate::device::{self, Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
@@ -165,6 +167,17 @@ pub fn profile(
     // Counts are exact: no drift can pick a winner among them.
     let order = if emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if emulated { 1 } else { settings.repeat.value };
+    let nvml = device::library(options.nvml_path.as_deref());
+    let terms = Terms {
+        clocks: if options.dry_run { ClockControl::None } else { options.clock_control },
+        nvml: nvml.as_deref(),
+        wait: !options.no_wait,
+    };
+    // From here on the device is this run's alone: planning counters opens a trial session.
+    let hold = match &device {
+        Some((_, uuid, _)) if !emulated => Some(Hold::take(uuid, &terms, interrupt)?),
+        _ => None,
+    };
     let setup = if emulated {
         CounterSetup::NotNeeded
     } else {
@@ -180,6 +193,13 @@ pub fn profile(
         out.write_all(text.as_bytes())
             .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
         return Ok((ExitCode::Success, None));
+    }
+    if let CounterSetup::Unavailable(counters, reason) = &setup
+        && options.replay_mode != ReplayMode::None
+        && !options.gate.no_gate
+    {
+        let device = device.as_ref().map(|(name, ..)| name.as_str());
+        refusal::check(&checked, counters, reason, device)?;
     }
     let packages: BTreeSet<String> = checked
         .iter()
@@ -200,6 +220,7 @@ pub fn profile(
         verify: !options.no_verify,
         sampling: Sampling {
             cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
+            nvml: nvml.clone().map(Into::into),
             ..Sampling::default()
         },
         counters: match &setup {
@@ -215,8 +236,10 @@ pub fn profile(
         comparison: None,
     };
     run.provenance.order = schedule::described(order, options.isolate);
-    let counters = execution.counters.iter().flat_map(|c| c.metrics()).cloned().collect();
-    let made = made::of(&run, &checked, &source, (device, repeat, counters));
+    let counters: Vec<String> =
+        execution.counters.iter().flat_map(|c| c.metrics()).cloned().collect();
+    let name = device.as_ref().map(|(name, ..)| name.clone());
+    let made = made::of(&run, &checked, &source, (device, repeat, counters.clone()));
     let (journal, replayed) = match &options.gate.resume {
         None => (Journal::begin(&folder.path, &made)?, Replayed::default()),
         Some(_) => {
@@ -242,13 +265,20 @@ pub fn profile(
         denied: None,
     };
     let swept = sweep.run(&checked, &mut run, out);
+    drop(hold);
     if let (Some(_), CounterSetup::Planned(planned)) = (&sweep.denied, &setup) {
         // The next run asks CUPTI again, and is told before it starts anything.
         planned.key.iter().for_each(|key| plans.forget(key));
     }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
-    let code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
+    let mut code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
+    if let Some(reason) = sweep.denied.as_ref().filter(|_| gate.gated)
+        && let Some(text) = refusal::found_out(&checked, &counters, reason, name.as_deref())
+    {
+        eprintln!("gpuprof: {text}");
+        code = code.or_worse(ExitCode::NotPossible);
+    }
     let shown = show(&run, code, json, screen, &view, out);
     exports.write(&run, out)?;
     folder.save(&run, code, gate.gated)?;
@@ -350,7 +380,9 @@ fn provenance(
             CacheControl::None => "none",
         }
         .to_owned(),
-        clock_control: "none".to_owned(),
+        clock_control: if emulated { ClockControl::None } else { options.clock_control }
+            .word()
+            .to_owned(),
         ptx_sha256: hashes,
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: source.git_revision(),

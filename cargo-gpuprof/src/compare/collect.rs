@@ -92,8 +92,10 @@ pub fn metrics(
     let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
     let beyond = named.filter_map(|name| metric::find(name));
     let entry = |metric: &Metric| {
-        let processes = per_process(metric, passes);
-        (metric.name.to_owned(), MetricResult { processes, ..result(metric, passes) })
+        let result = result(metric, passes);
+        // Processes that held still say nothing where another did not.
+        let processes = if result.unstable { Vec::new() } else { per_process(metric, passes) };
+        (metric.name.to_owned(), MetricResult { processes, ..result })
     };
     Ok(CATALOGUE.iter().chain(beyond).chain(terms.asked.iter().copied()).map(entry).collect())
 }
@@ -109,7 +111,9 @@ fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
             (value, statistics)
         }
     };
+    let held = |name: &&str| leaf::unstable(name, passes).is_none();
     MetricResult {
+        unstable: value.is_err() && !derive::timed_leaves(metric).iter().all(held),
         value,
         unit: metric.unit,
         direction: metric.direction,

@@ -106,7 +106,11 @@ fn leaves(metric: &Metric) -> Vec<&'static str> {
     out
 }
 
-fn timed_leaves(metric: &Metric) -> Vec<&'static str> {
+/// The timed metrics that `metric` is made of, itself where it is one.
+pub(super) fn timed_leaves(metric: &Metric) -> Vec<&'static str> {
+    if metric.origin == Origin::Time {
+        return vec![metric.name];
+    }
     let timed = |name: &&str| metric::find(name).is_some_and(|m| m.origin == Origin::Time);
     let mut names: Vec<&'static str> = leaves(metric).into_iter().filter(timed).collect();
     names.sort_unstable();

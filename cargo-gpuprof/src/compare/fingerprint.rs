@@ -121,5 +121,8 @@ mod tests {
         let mut hot = on(h200());
         hot.cache_control = "none".into();
         assert_eq!(told(&on(h200()), &hot, true), [("cache control".to_owned(), true)]);
+        let mut locked = on(h200());
+        locked.clock_control = "base".into();
+        assert_eq!(told(&on(h200()), &locked, true), [("clock control".to_owned(), true)]);
     }
 }

@@ -28,6 +28,7 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
     let metric = metric::find(name).unwrap();
     let result = MetricResult {
         value: value.map_err(str::to_owned),
+        unstable: false,
         unit: metric.unit,
         direction: metric.direction,
         class: metric.class,

@@ -12,6 +12,8 @@
 //!   cannot be had here makes it `unavailable`; else it is a pass, with the value closest to the limit.
 //! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of the
 //!   others, since it is the machine that cannot give the metric.
+//! * A value that is `unstable`, since the GPU was slowed down while it was taken, is as good as noise: where
+//!   nothing else decides, the verdict is `inconclusive`.
 //! * A limit relative to the baseline is judged by rules of its own, in `relative`.
 //! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where that
 //!   leaves nothing, the verdict is `missing`.
@@ -148,6 +150,7 @@ struct Selection<'r> {
     candidates: Vec<Candidate<'r>>,
     unfinished: Vec<&'r ConfigurationResult>,
     unavailable: Vec<(&'r ConfigurationResult, &'r str)>,
+    unstable: Vec<(&'r ConfigurationResult, &'r str)>,
     invalid: Vec<&'r ConfigurationResult>,
 }
 
@@ -183,6 +186,7 @@ fn select<'r>(threshold: &Threshold, configurations: &'r [ConfigurationResult]) 
             (Status::Invalid { .. }, _) => selection.invalid.push(configuration),
             (Status::Finished, Some(result)) => match number(result, threshold.statistic) {
                 Ok(value) => selection.candidates.push(Candidate { configuration, result, value }),
+                Err(reason) if result.unstable => selection.unstable.push((configuration, reason)),
                 Err(reason) => selection.unavailable.push((configuration, reason)),
             },
             (Status::Finished, None) => {
@@ -272,8 +276,12 @@ fn incomplete<'r>(selection: &Selection<'r>) -> Option<Decision<'r>> {
         };
         return Some(Decision::without_value(Verdict::Missing, reason));
     }
-    let (first, why) = selection.unavailable.first()?;
-    Some(Decision::without_value(Verdict::Unavailable, format!("{}: {why}", key(first))))
+    let without = |verdict, all: &[(&'r ConfigurationResult, &'r str)]| {
+        let (first, why) = all.first()?;
+        Some(Decision::without_value(verdict, format!("{}: {why}", key(first))))
+    };
+    without(Verdict::Unavailable, &selection.unavailable)
+        .or_else(|| without(Verdict::Inconclusive, &selection.unstable))
 }
 
 fn nothing_to_judge<'r>(threshold: &Threshold, selection: &Selection<'r>) -> Decision<'r> {

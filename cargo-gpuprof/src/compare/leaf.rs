@@ -71,9 +71,19 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
     }
 }
 
+/// Why the timed metric `name` could not be told, where a device would not hold still in one of the passes.
+pub(super) fn unstable<'r>(name: &str, passes: &'r [PassResult]) -> Option<&'r str> {
+    let timings = passes.iter().filter_map(|pass| pass.timing.as_ref());
+    let reason = timings.filter_map(|timing| timing.unstable.as_deref()).next();
+    reason.filter(|_| matches!(name, "duration" | "sm_clock"))
+}
+
 fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
     if passes.iter().any(|pass| pass.device.emulated) {
         return Err("the emulator reports no times".to_owned());
+    }
+    if let Some(reason) = unstable(name, passes) {
+        return Err(reason.to_owned());
     }
     let samples = samples(name, passes);
     if samples.iter().flatten().any(|sample| !sample.is_finite() || *sample < 0.0) {

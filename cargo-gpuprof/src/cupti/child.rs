@@ -8,6 +8,8 @@ use gpuprof_cupti::host::{MetricKind, MetricProblem};
 use gpuprof_cupti::{Host, HostApi, driver, locate, trial};
 use gpuprof_model::measurement::DeviceRecord;
 
+use crate::device::nvml;
+
 use super::{Answer, Cost, Described, Located, MetricCost, Question, Refusal, Request};
 
 /// Answers the request in the file `request` into the file `reply`.
@@ -28,11 +30,15 @@ fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refus
     if *question == Question::Driver {
         return devices();
     }
+    if let Question::Nvml { library, uuid } = question {
+        let library = nvml::Library::open(library.as_deref().map(Utf8Path::as_std_path))?;
+        return library.facts(uuid).map(Answer::Nvml);
+    }
     let location = locate(cupti.map(Utf8Path::as_std_path)).map_err(text)?;
     let api = || HostApi::load(&location).map_err(text);
     let host = |chip: &str| open(api()?, chip);
     match question {
-        Question::Driver => devices(),
+        Question::Driver | Question::Nvml { .. } => unreachable!("answered above"),
         Question::Locate => {
             api()?;
             Ok(Answer::Located(Located {
@@ -136,6 +142,7 @@ fn devices() -> Result<Answer, Refusal> {
     let device = driver::first_device().map_err(text)?;
     let record = DeviceRecord {
         name: device.name,
+        uuid: device.uuid,
         compute_capability: device.compute_capability,
         driver_version: found.version,
         ..DeviceRecord::default()

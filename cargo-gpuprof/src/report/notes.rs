@@ -7,7 +7,7 @@ use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use super::noise;
-use super::sheet::NO_VALUE;
+use super::sheet::{NO_VALUE, UNSTABLE};
 use crate::compare::best;
 
 /// How many configurations a note names before it counts the rest.
@@ -32,8 +32,26 @@ pub(super) fn of(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
     notes.extend(unavailable(series, columns));
     notes.extend(unexpected_sources(series, columns));
+    notes.extend(slowed(&series.configurations));
     notes.extend(noise::of(series));
     notes
+}
+
+/// Samples that were taken again; a configuration whose time could not be told says so itself.
+fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
+    let again = |row: &&ConfigurationResult| {
+        row.timings.iter().any(|t| t.discarded > 0)
+            && row.timings.iter().all(|t| t.unstable.is_none())
+    };
+    let again: Vec<&ConfigurationResult> = rows.iter().filter(again).collect();
+    let count: u32 = again.iter().flat_map(|row| &row.timings).map(|t| t.discarded).sum();
+    (count > 0).then(|| Note {
+        label: "slowed",
+        subject: keys(&again),
+        text: format!(
+            "{count} samples were discarded and taken again: the GPU was slowed down meanwhile"
+        ),
+    })
 }
 
 /// What a configuration is called in a note.
@@ -73,7 +91,7 @@ fn status_label(status: &Status) -> &'static str {
 fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let finished: Vec<_> =
         series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut groups: Vec<((bool, String), Vec<String>)> = Vec::new();
     let in_sections = series.sections.iter().flat_map(|section| &section.columns);
     let mut names: Vec<&String> = columns.iter().collect();
     for column in in_sections {
@@ -82,9 +100,11 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
         }
     }
     for name in names {
-        let mut reasons: Vec<(&str, Vec<&ConfigurationResult>)> = Vec::new();
+        let mut reasons: Vec<((bool, &str), Vec<&ConfigurationResult>)> = Vec::new();
         for &row in &finished {
             let Some(reason) = best::no_value_reason(row, name) else { continue };
+            let unstable = best::result(row, name).is_some_and(|result| result.unstable);
+            let reason = (unstable, reason);
             match reasons.iter_mut().find(|(other, _)| *other == reason) {
                 Some((_, rows)) => rows.push(row),
                 None => reasons.push((reason, vec![row])),
@@ -96,14 +116,15 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
             } else {
                 format!("{name} at {}", keys(&rows))
             };
-            match groups.iter_mut().find(|(other, _)| other == reason) {
+            let reason = (reason.0, reason.1.to_owned());
+            match groups.iter_mut().find(|(other, _)| *other == reason) {
                 Some((_, subjects)) => subjects.push(subject),
-                None => groups.push((reason.to_owned(), vec![subject])),
+                None => groups.push((reason, vec![subject])),
             }
         }
     }
-    let note = |(text, subjects): (String, Vec<String>)| Note {
-        label: NO_VALUE,
+    let note = |((unstable, text), subjects): ((bool, String), Vec<String>)| Note {
+        label: if unstable { UNSTABLE } else { NO_VALUE },
         subject: match subjects.len().saturating_sub(METRICS_NAMED) {
             0 => subjects.join(", "),
             more => format!("{} and {more} more", subjects[..METRICS_NAMED].join(", ")),

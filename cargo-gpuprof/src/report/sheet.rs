@@ -20,6 +20,9 @@ use crate::compare::{best, columns, pareto};
 /// The text for a value that is not there.
 pub(super) const NO_VALUE: &str = "-";
 
+/// What a cell says where the device would not hold still.
+pub(super) const UNSTABLE: &str = "unstable";
+
 /// A series as text.
 pub(super) struct Sheet {
     /// One column an axis.
@@ -191,7 +194,12 @@ fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Colum
     let cells =
         rows.iter().zip(values).zip(columns::marks(name, rows)).map(|((row, value), best)| {
             if row.status == Status::Finished {
-                Cell { text: text(value), best, tied: false }
+                let unstable = best::result(row, name).is_some_and(|result| result.unstable);
+                Cell {
+                    text: if unstable { UNSTABLE.to_owned() } else { text(value) },
+                    best,
+                    tied: false,
+                }
             } else {
                 Cell::plain("")
             }

@@ -40,6 +40,8 @@ pub struct Made {
     pub backend: String,
     /// What is done to the cache.
     pub cache_control: String,
+    /// What is done to the clocks.
+    pub clock_control: String,
     /// In which order passes run.
     pub order: Option<String>,
     /// Processes that time each configuration.
@@ -58,6 +60,7 @@ impl Made {
             (self.backend == now.backend, "the backend"),
             (self.harnesses == now.harnesses, "the harness executables"),
             (self.cache_control == now.cache_control, "--cache-control"),
+            (self.clock_control == now.clock_control, "--clock-control"),
             (self.order == now.order, "--interleave"),
             (self.repeat == now.repeat, "--repeat"),
             (self.counters == now.counters, "the counters"),
@@ -294,6 +297,7 @@ mod tests {
             device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
             backend: "cuda".into(),
             cache_control: "all".into(),
+            clock_control: "none".into(),
             order: Some("rounds, seed 1".into()),
             repeat: 3,
             counters: Vec::new(),

@@ -137,22 +137,6 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens the next session in place of this one, whose counter data is given up. Seen on an H200: the profiler stays
-    /// set up, so the next [`Session::start`] takes milliseconds and not a fifth of a second.
-    ///
-    /// # Errors
-    /// [`TargetError::OutOfOrder`] inside a pass, or what CUPTI answers.
-    pub fn again(mut self, options: &SessionOptions) -> Result<Self, TargetError> {
-        if let State::Started { .. } = self.state {
-            return Err(TargetError::OutOfOrder { call: "again", needs: "not started" });
-        }
-        self.bind()?;
-        self.range = options.range;
-        self.state = State::Configured;
-        self.configure(options)?;
-        Ok(self)
-    }
-
     fn configure(&mut self, options: &SessionOptions) -> Result<(), TargetError> {
         let unseal = |kind: Kind, sealed: &[u8]| {
             kind.unseal(sealed, &self.target.functions().set_config)
@@ -164,16 +148,9 @@ impl Session {
             Some(image) => image,
             None => self.new_counter_data(&options.metrics, options.max_ranges)?,
         };
-        // CUPTI holds its pointers into the images of before until it is given these.
-        let before = (
-            std::mem::replace(&mut self.config, config),
-            std::mem::replace(&mut self.counter_data, counter_data),
-        );
-        let configured = self.set_config(options.max_ranges, options.replay, options.pass);
-        if configured.is_err() {
-            std::mem::forget(before);
-        }
-        Ok(configured?)
+        self.config = config;
+        self.counter_data = counter_data;
+        Ok(self.set_config(options.max_ranges, options.replay, options.pass)?)
     }
 
     fn new_counter_data(
@@ -335,17 +312,6 @@ impl Session {
             0 => Ok(()),
             dropped => Err(TargetError::RangesDropped { dropped }),
         }
-    }
-
-    /// The counter data after [`Session::decode`], as [`Session::into_counter_data`] gives it.
-    ///
-    /// # Errors
-    /// [`TargetError::OutOfOrder`] before a pass has ended.
-    pub fn counter_data(&self) -> Result<Vec<u8>, TargetError> {
-        if self.state != State::Stopped {
-            return Err(TargetError::OutOfOrder { call: "counter_data", needs: "stopped" });
-        }
-        Ok(Kind::CounterData.seal(&self.counter_data))
     }
 
     /// Closes the session and gives the counter data: for [`crate::Host::evaluate`] after the last pass, for the next

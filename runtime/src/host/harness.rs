@@ -105,6 +105,9 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
         .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
     if let Some(counters) = &request.counters {
         session.profiler(&counters.cupti)?;
+    } else if !request.emulated {
+        // What it cannot watch, the timing says.
+        let _ = session.watch(request.sampling.nvml.as_deref());
     }
     let mut run = Run::new(session, request);
     match entry.body {

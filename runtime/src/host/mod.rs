@@ -10,12 +10,14 @@ mod harness;
 mod kernel_run;
 mod listing;
 mod number;
+mod nvml;
 mod reference;
 mod registry;
 mod reply;
 mod run;
 mod session;
 mod turn;
+mod uuid;
 
 pub use error::{Error, Result};
 pub use extent::{Extent, IntoExtent};

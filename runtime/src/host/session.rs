@@ -4,7 +4,7 @@
 //! later code wants to know of the device. cudarc is the only way to the driver; its library and
 //! symbols are looked for before they are called, since it panics where they are missing.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use cudarc::driver::result::device;
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
-use gpuprof_cupti::Session as CuptiSession;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
@@ -21,18 +20,20 @@ use super::collect::cupti::Profiler;
 use super::collect::flush::Flush;
 use super::collect::{attributes, emulator};
 use super::error::{Error, Result};
+use super::nvml::Watch;
 use super::turn::Turn;
+use super::uuid;
 
 /// An open device.
 pub(crate) struct Session {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) device: DeviceRecord,
-    /// The profiling session of the configuration before, for the next one.
-    pub(crate) profiling: Cell<Option<CuptiSession>>,
     /// CUPTI, once it is initialised: it stays so until the process ends.
     profiler: OnceCell<Profiler>,
     flush: OnceCell<Flush>,
+    /// NVML's eye on the device, once it is open, or why there is none.
+    watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
     turn: Turn,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
@@ -61,9 +62,9 @@ impl Session {
             stream: context.default_stream(),
             context,
             device,
-            profiling: Cell::new(None),
             profiler: OnceCell::new(),
             flush: OnceCell::new(),
+            watch: OnceCell::new(),
             turn,
             warm: Cell::new(false),
         })
@@ -99,6 +100,18 @@ impl Session {
         }
         let profiler = Profiler::initialize(library)?;
         Ok(self.profiler.get_or_init(|| profiler))
+    }
+
+    /// What watches the device for slowdowns; `library` is NVML, where one was named, and is used the first
+    /// time. Opening it takes longer than many a kernel, so it is done before the turn.
+    ///
+    /// # Errors
+    /// Why nothing does.
+    pub(crate) fn watch(
+        &self,
+        library: Option<&Path>,
+    ) -> &std::result::Result<RefCell<Watch>, String> {
+        self.watch.get_or_init(|| Watch::begin(library, &self.device.uuid).map(RefCell::new))
     }
 
     /// Loads the PTX of `package`.
@@ -180,20 +193,13 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
     let bus_bits = get(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     // Two transfers a clock: DDR, GDDR and HBM alike, as the attribute counts clocks.
     let peak = 2.0 * memory_khz as f64 * 1e3 * bus_bits as f64 / 8.0;
-    let uuid = device::get_uuid(device)?.bytes.map(|byte| format!("{:02x}", byte as u8));
+    let name = device::get_name(device)?;
     let mut driver_version = 0;
     // SAFETY: the driver is loaded and writes one int.
     unsafe { sys::cuDriverGetVersion(&mut driver_version) }.result()?;
     Ok(DeviceRecord {
-        name: device::get_name(device)?,
-        uuid: format!(
-            "GPU-{}-{}-{}-{}-{}",
-            uuid[..4].concat(),
-            uuid[4..6].concat(),
-            uuid[6..8].concat(),
-            uuid[8..10].concat(),
-            uuid[10..].concat()
-        ),
+        uuid: uuid::of(device, &name)?,
+        name,
         compute_capability: (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0)),
         sm_count: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         l2_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,

@@ -36,6 +36,7 @@ pub(super) fn of(
         device,
         backend: run.provenance.backend.clone(),
         cache_control: run.provenance.cache_control.clone(),
+        clock_control: run.provenance.clock_control.clone(),
         order: run.provenance.order.clone(),
         repeat,
         counters,

@@ -143,12 +143,8 @@ pub(crate) fn collect(
         range: RangeMode::Auto,
         pass: PassStart { index: request.pass as usize, ..PassStart::default() },
     };
-    // One session after the other in one process: all but the first start in milliseconds.
-    let opened = match session.profiling.take() {
-        Some(open) => open.again(&options),
-        None => CuptiSession::open(target, &session.context, options),
-    };
-    let mut profiler = opened.map_err(denied)?;
+    // One session a configuration: CUPTI does not take the next one's counter data in an open session (H200, 13.0).
+    let mut profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
     steps.end("open");
     let complete = loop {
         let all = one_pass(session, &mut profiler, sampling, measured, &mut steps)?;
@@ -157,8 +153,7 @@ pub(crate) fn collect(
         }
     };
     profiler.decode()?;
-    let image = profiler.counter_data()?;
-    session.profiling.replace(Some(profiler));
+    let image = profiler.into_counter_data()?;
     steps.end("decode");
     if complete {
         result.hardware = evaluate(api, request, &image)?;

@@ -6,19 +6,21 @@
 //! is read before each sample; that also keeps the device busy while the launch is queued, so
 //! the sample holds no launch latency.
 
+use std::thread;
 use std::time::Instant;
 
 use cudarc::driver::sys::CUevent_flags;
 use gpuprof_model::measurement::Timing;
 use gpuprof_model::protocol::Sampling;
 
+use super::batches::{self, Source};
 use super::clock::ClockProbe;
 use super::flush;
 use crate::host::error::Result;
 use crate::host::session::Session;
 
-/// Samples a window of the warm-up holds.
-const WINDOW: usize = 8;
+/// Samples a window of the warm-up, or a batch, holds.
+pub(super) const WINDOW: usize = 8;
 
 /// Two windows whose medians differ by less than this are steady.
 const STEADY: f64 = 0.01;
@@ -72,21 +74,15 @@ pub(crate) fn time(
     let mut sampler = Sampler::new(session, sampling, launch)?;
     let mut timing = warm_up(&mut sampler, sampling)?;
     timing.flush_bytes = if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
-    let start = Instant::now();
-    loop {
-        let (duration, clock) = sampler.sample()?;
-        timing.samples_ns.push(duration);
-        timing.sm_clock_hz.push(clock);
-        let count = timing.samples_ns.len();
-        if count >= sampling.min_samples as usize && count.is_multiple_of(WINDOW) {
-            timing.converged =
-                relative_standard_error(&timing.samples_ns) < sampling.relative_standard_error;
-        }
-        let spent = start.elapsed().as_nanos() as f64 >= sampling.max_time_ns;
-        if timing.converged || count >= sampling.max_samples as usize || spent {
-            return Ok(timing);
-        }
-    }
+    let watch = session.watch(sampling.nvml.as_deref());
+    timing.unwatched = watch.as_ref().err().cloned();
+    let mut source = Source {
+        take: &mut || sampler.sample(),
+        slowed: &mut || watch.as_ref().ok()?.borrow_mut().slowed(),
+        pause: &mut thread::sleep,
+    };
+    batches::sample(sampling, &mut source, &mut timing)?;
+    Ok(timing)
 }
 
 /// Warms up and takes no samples, for a pass that collects counters.
@@ -157,7 +153,7 @@ fn median(values: &mut [f64]) -> f64 {
 /// The standard error of the median over the median, from order statistics: half the distance
 /// between the samples √n/2 ranks below and above the middle, which holds the median of any
 /// distribution with about 68 % confidence (David and Nagaraja, Order Statistics, §7.1).
-fn relative_standard_error(samples: &[f64]) -> f64 {
+pub(super) fn relative_standard_error(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     let middle = median(&mut sorted);
     let half = sorted.len() as f64 / 2.0;

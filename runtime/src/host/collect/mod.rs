@@ -2,6 +2,7 @@
 
 pub(crate) mod attributes;
 pub(crate) mod bandwidth;
+mod batches;
 pub(crate) mod clock;
 pub(crate) mod cupti;
 pub(crate) mod emulator;
@@ -9,3 +10,4 @@ pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;
+mod persisting;

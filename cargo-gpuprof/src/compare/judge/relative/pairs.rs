@@ -15,6 +15,7 @@ use crate::compare::pair::Side;
 pub(super) struct Lacks {
     missing: Vec<String>,
     unavailable: Vec<String>,
+    unstable: Vec<String>,
 }
 
 impl Lacks {
@@ -28,8 +29,15 @@ impl Lacks {
         if !self.missing.is_empty() {
             return Some((Verdict::Missing, told(&self.missing)));
         }
-        (!self.unavailable.is_empty()).then(|| (Verdict::Unavailable, told(&self.unavailable)))
+        if !self.unavailable.is_empty() {
+            return Some((Verdict::Unavailable, told(&self.unavailable)));
+        }
+        (!self.unstable.is_empty()).then(|| (Verdict::Inconclusive, told(&self.unstable)))
     }
+}
+
+fn is_unstable(row: &ConfigurationResult, metric: &str) -> bool {
+    row.metrics.get(metric).is_some_and(|result| result.unstable)
 }
 
 /// A configuration of the run with both sides' values.
@@ -56,6 +64,9 @@ pub(super) fn every<'r>(
         let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
         match (side(before), side(row)) {
             (Ok(before), Ok(after)) => pairs.push((row, before, after)),
+            (_, Err(why)) if is_unstable(row, &threshold.metric) => {
+                lacks.unstable.push(format!("{key}: {why}"));
+            }
             (_, Err(why)) if row.status == Status::Finished => {
                 lacks.unavailable.push(format!("{key}: {why}"));
             }
@@ -96,7 +107,9 @@ pub(super) fn best<'r>(
             let why = ours.iter().find_map(|row| {
                 Side::of(row, &threshold.metric, threshold.statistic).err().map(str::to_owned)
             });
-            lacks.unavailable.push(why.unwrap_or_else(|| "the series has no configuration".into()));
+            let unstable = ours.iter().any(|row| is_unstable(row, &threshold.metric));
+            let list = if unstable { &mut lacks.unstable } else { &mut lacks.unavailable };
+            list.push(why.unwrap_or_else(|| "the series has no configuration".into()));
             None
         }
         (None, Some(_)) => {

@@ -1,0 +1,198 @@
+//! The checks of a GPU: driver and device, permission, persistence, MIG, vGPU, clocks. Nothing is set.
+
+use gpuprof_model::measurement::DeviceRecord;
+
+use super::{Check, PARAMETERS, State};
+use crate::cupti::{Answer, Refusal};
+use crate::device::nvml::{Facts, MIG_PREFIX};
+
+/// The driver and its first device.
+pub(super) fn driver(answer: &Result<Answer, Refusal>, expected: bool) -> Check {
+    match answer {
+        Ok(Answer::Driver(device, count)) => {
+            Check::new(State::Ok, "driver", described(device, *count))
+        }
+        Ok(_) => Check::new(State::Fail, "driver", "the answer was to another question"),
+        Err(reason) => {
+            Check::new(if expected { State::Fail } else { State::Warn }, "driver", reason.clone())
+        }
+    }
+}
+
+fn described(device: &DeviceRecord, count: u32) -> String {
+    let (major, minor) = device.compute_capability;
+    let version = device.driver_version;
+    format!(
+        "{} (sm_{major}{minor}), CUDA {}.{}, {count} device{}",
+        device.name,
+        version / 1000,
+        version % 1000 / 10,
+        if count == 1 { "" } else { "s" }
+    )
+}
+
+/// Who may read counters, by the kernel module's parameters.
+pub(super) fn permission(parameters: Option<&str>) -> Check {
+    let what = "permission";
+    let Some(parameters) = parameters else {
+        return Check::new(
+            State::Warn,
+            what,
+            format!("{PARAMETERS} cannot be read; the trial tells"),
+        );
+    };
+    let value = parameters.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:"));
+    match value.map(str::trim) {
+        Some("0") => Check::new(State::Ok, what, "everybody may read counters"),
+        Some(_) if rustix::process::geteuid().is_root() => {
+            Check::new(State::Ok, what, "only administrators may read counters, and this is one")
+        }
+        Some(_) => {
+            let advice = gpuprof_cupti::Code::InsufficientPrivileges.advice();
+            let found =
+                format!("{}; check: {}; remedy: {}", advice.cause, advice.check, advice.remedy);
+            Check::new(State::Warn, what, found)
+        }
+        None => Check::new(State::Warn, what, "the driver does not say who may; the trial tells"),
+    }
+}
+
+/// Persistence, MIG, vGPU and clocks of the device `uuid`, as NVML tells them.
+pub(super) fn settings(answer: Result<Answer, Refusal>, uuid: &str) -> Vec<Check> {
+    match answer {
+        Ok(Answer::Nvml(facts)) => of_facts(&facts, uuid),
+        Ok(_) => vec![Check::new(State::Warn, "settings", "the answer was to another question")],
+        Err(reason) => {
+            let found = format!("persistence, MIG and clocks are not known: {reason}");
+            vec![Check::new(State::Warn, "settings", found)]
+        }
+    }
+}
+
+fn of_facts(facts: &Facts, uuid: &str) -> Vec<Check> {
+    let unknown = |what| Check::new(State::Warn, what, "the driver does not tell");
+    let persistence = match facts.persistence {
+        Some(true) => Check::new(State::Ok, "persistence", "on"),
+        Some(false) => Check::new(
+            State::Warn,
+            "persistence",
+            "off: every process starts the driver anew, which takes seconds; remedy: `nvidia-smi -pm 1` by an \
+             administrator, or nvidia-persistenced",
+        ),
+        None => unknown("persistence"),
+    };
+    let mig = match facts.mig {
+        _ if uuid.starts_with(MIG_PREFIX) => Check::new(
+            State::Warn,
+            "MIG",
+            format!(
+                "{uuid} is a slice: units that it shares with others have no counters, and its clocks are those of \
+                 the whole GPU and cannot be locked; remedy: a compute instance that owns its GPU instance, or \
+                 `nvidia-smi -mig 0` by an administrator"
+            ),
+        ),
+        Some(true) => Check::new(
+            State::Warn,
+            "MIG",
+            "on, and no slice is visible; remedy: make one with `nvidia-smi mig -cgi … -C`, or `nvidia-smi -mig 0`",
+        ),
+        // What has no MIG says that it is not supported.
+        Some(false) | None => Check::new(State::Ok, "MIG", "off"),
+    };
+    let mut checks = vec![persistence, mig];
+    if facts.vgpu == Some(true) {
+        let advice = gpuprof_cupti::Code::VirtualizedDeviceInsufficientPrivileges.advice();
+        let found = format!(
+            "this is a virtual GPU: times hold what its neighbours do, clocks cannot be locked, and counters need \
+             the host's leave; check: {}; remedy: {}",
+            advice.check, advice.remedy
+        );
+        checks.push(Check::new(State::Warn, "vGPU", found));
+    }
+    checks.push(match (facts.sm_mhz, facts.max_sm_mhz) {
+        (Some(now), Some(most)) if facts.slowed.is_empty() => {
+            let found = format!("SM at {now} MHz, at most {most} MHz; recorded, and changed by --clock-control only");
+            Check::new(State::Ok, "clocks", found)
+        }
+        (Some(now), _) if !facts.slowed.is_empty() => {
+            let found = format!(
+                "SM at {now} MHz, slowed by: {}; check: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER; remedy: let \
+                 the GPU cool down, or end what else runs on it",
+                facts.slowed.join(", ")
+            );
+            Check::new(State::Warn, "clocks", found)
+        }
+        _ => unknown("clocks"),
+    });
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_modules_parameters_tell_who_may_read_counters() {
+        let check = |text: &str| permission(Some(text)).state;
+        assert_eq!(check("ResmanDebugLevel: 1\nRmProfilingAdminOnly: 0\n"), State::Ok);
+        let locked = permission(Some("RmProfilingAdminOnly: 1\n"));
+        if rustix::process::geteuid().is_root() {
+            assert_eq!(locked.state, State::Ok);
+        } else {
+            assert!(locked.found.contains("NVreg_RestrictProfilingToAdminUsers=0"), "{locked:?}");
+        }
+        assert_eq!(permission(None).state, State::Warn);
+    }
+
+    fn fine() -> Facts {
+        Facts {
+            driver: Some("580.95.05".into()),
+            persistence: Some(true),
+            mig: Some(false),
+            vgpu: Some(false),
+            sm_mhz: Some(345),
+            max_sm_mhz: Some(1980),
+            slowed: Vec::new(),
+        }
+    }
+
+    fn told(facts: &Facts, uuid: &str) -> Vec<(State, &'static str)> {
+        of_facts(facts, uuid).into_iter().map(|check| (check.state, check.what)).collect()
+    }
+
+    #[test]
+    fn a_machine_in_order_is_told_in_three_lines() {
+        let expected = [(State::Ok, "persistence"), (State::Ok, "MIG"), (State::Ok, "clocks")];
+        assert_eq!(told(&fine(), "GPU-1"), expected);
+        let clocks = of_facts(&fine(), "GPU-1").pop().unwrap().found;
+        assert!(clocks.starts_with("SM at 345 MHz, at most 1980 MHz;"), "{clocks}");
+    }
+
+    #[test]
+    fn what_is_out_of_order_comes_with_its_remedy() {
+        let facts = Facts {
+            persistence: Some(false),
+            vgpu: Some(true),
+            slowed: vec!["temperature (hardware)".into()],
+            ..fine()
+        };
+        let checks = of_facts(&facts, "MIG-1");
+        let states: Vec<_> = checks.iter().map(|check| check.what).collect();
+        assert_eq!(states, ["persistence", "MIG", "vGPU", "clocks"]);
+        for check in &checks {
+            assert_eq!(check.state, State::Warn, "{check:?}");
+            assert!(check.found.contains("remedy: "), "{check:?}");
+        }
+        assert!(checks[3].found.contains("slowed by: temperature (hardware);"), "{checks:?}");
+    }
+
+    #[test]
+    fn what_nvml_does_not_tell_is_said() {
+        let checks = settings(Err("NVML does not work: gone".into()), "GPU-1");
+        assert_eq!(
+            checks[0].found,
+            "persistence, MIG and clocks are not known: NVML does not work: gone"
+        );
+        assert_eq!(told(&Facts::default(), "GPU-1")[0], (State::Warn, "persistence"));
+    }
+}

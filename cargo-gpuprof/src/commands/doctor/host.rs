@@ -1,0 +1,82 @@
+//! The checks of what builds and profiles: CUPTI, the kernel toolchain, ptxas.
+
+use std::process::{Command, Stdio};
+
+use super::{Check, State, refusal};
+use crate::build::toolchain::{self, Candidates};
+use crate::build::{self};
+use crate::cupti::{Answer, Refusal};
+
+/// Where CUPTI is.
+pub(super) fn library(located: Result<Answer, Refusal>, has_gpu: bool) -> Check {
+    match located {
+        Ok(Answer::Located(found)) => {
+            let text = format!("{} at {} ({})", found.version, found.path.display(), found.place);
+            Check::new(State::Ok, "CUPTI", text)
+        }
+        answer => {
+            let state = if has_gpu { State::Fail } else { State::Warn };
+            Check::new(state, "CUPTI", refusal(answer))
+        }
+    }
+}
+
+/// The toolchain, looked for without installing anything.
+pub(super) fn kernels(asked: Option<&str>) -> Check {
+    let candidates = Candidates { rustup: "/nonexistent/rustup".into(), ..Candidates::default() };
+    match toolchain::find(asked, &candidates) {
+        Ok(found) => Check::new(State::Ok, "toolchain", found.version),
+        Err(failure) => without(asked.is_some() || has_cargo(), &failure.message),
+    }
+}
+
+/// Without a toolchain: a machine that has no cargo either is one that runs archives.
+fn without(builds: bool, reason: &str) -> Check {
+    if builds {
+        return Check::new(State::Fail, "toolchain", reason);
+    }
+    Check::new(
+        State::Warn,
+        "toolchain",
+        "neither cargo nor a kernel toolchain is here: not needed for archives (`cargo gpuprof archive` elsewhere, \
+         then `run --archive-file` here); to build here, install Rust (https://rustup.rs) and its component rust-src",
+    )
+}
+
+fn has_cargo() -> bool {
+    runs(Command::new(build::cargo()).arg("--version"))
+}
+
+fn runs(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+pub(super) fn assembler() -> Check {
+    let output = Command::new("ptxas").arg("--version").stdin(Stdio::null()).output();
+    match output {
+        Ok(output) if output.status.success() => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let line = text.lines().find(|line| line.contains("release")).unwrap_or("there");
+            Check::new(State::Ok, "ptxas", line.trim())
+        }
+        _ => Check::new(State::Ok, "ptxas", "not here, and not needed: the driver has its own"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_is_missed_only_where_something_is_built() {
+        let here = without(true, "kernels need the source of Rust's core library");
+        assert_eq!(
+            (here.state, here.found.as_str()),
+            (State::Fail, "kernels need the source of Rust's core library")
+        );
+        let archives = without(false, "…");
+        assert_eq!(archives.state, State::Warn);
+        assert!(archives.found.contains("not needed for archives"), "{archives:?}");
+    }
+}

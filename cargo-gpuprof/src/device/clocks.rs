@@ -1,0 +1,217 @@
+//! Clock control: the runner's side.
+//!
+//! Comes in: a device and the policy. Goes out: clocks that are locked until this is dropped. Locking and
+//! putting back are done by one process, the [`guard`](super::guard), so there is no moment at which clocks
+//! are locked and nobody is there to put them back.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+
+use super::guard::{self, Said};
+use super::lock::{self, Left};
+use super::nvml::{Lockable, MIG_PREFIX};
+use crate::cli::ClockControl;
+use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
+
+/// How long putting clocks back may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const TICK: Duration = Duration::from_millis(10);
+
+/// Clocks that are locked while this lives.
+#[derive(Debug)]
+pub struct LockedClocks {
+    guard: Child,
+    program: PathBuf,
+    uuid: String,
+    nvml: Option<Utf8PathBuf>,
+    /// What they are locked to.
+    pub clocks: Lockable,
+}
+
+/// Locks the clocks of `uuid` by a guard, which is `program` with its hidden subcommand.
+///
+/// # Errors
+/// They cannot be locked, with the remedy (exit code 107).
+pub fn lock(
+    program: &Path,
+    uuid: &str,
+    control: ClockControl,
+    nvml: Option<&Utf8Path>,
+    interrupt: &Interrupt,
+) -> Result<LockedClocks> {
+    let option = control.word();
+    if uuid.starts_with(MIG_PREFIX) {
+        let message = format!(
+            "--clock-control {option} is not possible on {uuid}: it is a MIG slice, and clocks are those of the \
+             whole GPU. Go on with --clock-control none: the clock of every sample is recorded"
+        );
+        return Err(Failure::new(ExitCode::NotPossible, message));
+    }
+    let (mut guard, said) = start(program, uuid, control, nvml, interrupt)?;
+    match said {
+        Some(Said::Locked(clocks)) => Ok(LockedClocks {
+            guard,
+            program: program.to_owned(),
+            uuid: uuid.to_owned(),
+            nvml: nvml.map(ToOwned::to_owned),
+            clocks,
+        }),
+        Some(Said::Refused(reason)) => {
+            let _ = guard.wait();
+            Err(refused(uuid, option, &reason))
+        }
+        Some(Said::Restored) | None => {
+            drop(guard.stdin.take());
+            let how = guard.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+            Err(refused(uuid, option, &format!("the process that was to lock them ended: {how}")))
+        }
+    }
+}
+
+fn start(
+    program: &Path,
+    uuid: &str,
+    control: ClockControl,
+    nvml: Option<&Utf8Path>,
+    interrupt: &Interrupt,
+) -> Result<(Child, Option<Said>)> {
+    let mut command = Command::new(program);
+    command.args(["gpuprof", guard::SUBCOMMAND, "--device", uuid, "--clocks", control.word()]);
+    if let Some(path) = nvml {
+        command.args(["--nvml-path", path.as_str()]);
+    }
+    let mut guard = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| {
+        let message =
+            format!("the guard of the clocks, {}, cannot be started: {e}", program.display());
+        Failure::new(ExitCode::NotPossible, message)
+    })?;
+    let out = guard.stdout.take().expect("standard output is piped");
+    let (sender, said) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        // A guard that dies without a word ends the pipe.
+        let _ = BufReader::new(out.take(4096)).read_line(&mut line);
+        let _ = sender.send(line);
+    });
+    loop {
+        if let Ok(line) = said.recv_timeout(TICK) {
+            return Ok((guard, serde_json::from_str(&line).ok()));
+        }
+        if let Some(signal) = interrupt.signal() {
+            // The guard finds its pipe ended, and puts back what it may have locked.
+            return Err(Failure::new(
+                ExitCode::Signal(signal),
+                "interrupted while clocks were locked",
+            ));
+        }
+    }
+}
+
+fn refused(uuid: &str, option: &str, reason: &str) -> Failure {
+    let limit = if option == "base" { "tdp,tdp" } else { "MHZ,MHZ" };
+    let message = format!(
+        "--clock-control {option} cannot lock the clocks of {uuid}: {reason}. Only an administrator may: run as \
+         root, or let one lock them with `nvidia-smi -i {uuid} --lock-gpu-clocks={limit}` (afterwards \
+         `--reset-gpu-clocks`); or go on with --clock-control none: the clock of every sample is recorded. \
+         Nothing was run"
+    );
+    Failure::new(ExitCode::NotPossible, message)
+}
+
+impl LockedClocks {
+    /// The guard's process.
+    pub fn guard(&self) -> u32 {
+        self.guard.id()
+    }
+
+    /// Puts the clocks back and waits until they are.
+    ///
+    /// # Errors
+    /// They could not be put back.
+    pub fn restore(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if self.guard.stdin.take().is_none() {
+            return Ok(());
+        }
+        let asked = Instant::now();
+        let how = loop {
+            match self.guard.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) if status.code().is_none() => return self.instead(),
+                Ok(Some(status)) => break format!("their guard ended with {status}"),
+                Err(error) => break format!("their guard cannot be waited for: {error}"),
+                Ok(None) if asked.elapsed() > PATIENCE => {
+                    break "their guard does not answer".to_owned();
+                }
+                Ok(None) => thread::sleep(TICK),
+            }
+        };
+        Err(guard::left_locked(&self.uuid, &how))
+    }
+
+    /// Has another guard put back what one that was killed did not.
+    fn instead(&self) -> Result<()> {
+        let never = Interrupt::default();
+        let (mut second, said) =
+            start(&self.program, &self.uuid, ClockControl::None, self.nvml.as_deref(), &never)?;
+        let _ = second.wait();
+        match said {
+            Some(Said::Restored) => {
+                eprintln!(
+                    "gpuprof: the guard of the clocks of {} was killed; they were put back",
+                    self.uuid
+                );
+                Ok(())
+            }
+            Some(Said::Refused(reason)) => Err(guard::left_locked(&self.uuid, &reason)),
+            _ => Err(guard::left_locked(&self.uuid, "their guard was killed")),
+        }
+    }
+}
+
+impl Drop for LockedClocks {
+    fn drop(&mut self) {
+        if let Err(failure) = self.end() {
+            eprintln!("gpuprof: {failure}");
+        }
+    }
+}
+
+/// Waits until no guard is at work on `uuid`; what one left behind that was killed itself.
+///
+/// # Errors
+/// An interrupt; a file that cannot be read.
+pub fn settled(uuid: &str, interrupt: &Interrupt) -> Result<Option<String>> {
+    loop {
+        match lock::left(&guard::path(uuid))? {
+            Left::Nothing => return Ok(None),
+            Left::Busy => {}
+            Left::Behind(owner) => {
+                let failure = guard::left_locked(
+                    uuid,
+                    "the gpuprof that locked them was killed, and its guard with it",
+                );
+                return Ok(Some(format!("{failure} ({owner})")));
+            }
+        }
+        if let Some(signal) = interrupt.signal() {
+            return Err(Failure::new(
+                ExitCode::Signal(signal),
+                "interrupted while clocks were put back",
+            ));
+        }
+        thread::sleep(TICK);
+    }
+}

@@ -1,0 +1,161 @@
+//! The device that is measured on: who may, at which clocks.
+//!
+//! Comes in: the UUID that CUDA gives and what was asked for. Goes out: a [`Hold`], while which no other
+//! gpuprof measures on it and its clocks are as asked; both end with it, and with its process.
+
+pub mod choice;
+pub mod clocks;
+pub mod guard;
+pub mod lock;
+pub mod nvml;
+
+use std::env;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::ClockControl;
+use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
+use clocks::LockedClocks;
+use lock::{Lock, Owner};
+
+/// What is asked of a device.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// What is done to its clocks.
+    pub clocks: ClockControl,
+    /// NVML's library, where one was named.
+    pub nvml: Option<&'a Utf8Path>,
+    /// Whether to wait for another gpuprof.
+    pub wait: bool,
+}
+
+/// NVML's library as processes in other folders find it: a path from the root, or a bare name for the linker.
+pub fn library(named: Option<&Utf8Path>) -> Option<Utf8PathBuf> {
+    let absolute = |path: &Utf8Path| {
+        let found = std::path::absolute(path).ok().filter(|_| path.as_str().contains('/'));
+        found
+            .and_then(|path| Utf8PathBuf::from_path_buf(path).ok())
+            .unwrap_or_else(|| path.to_owned())
+    };
+    named.map(absolute)
+}
+
+/// A device that this process alone measures on, until this is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    // Dropped first: whoever has the lock next finds the clocks as they were.
+    _clocks: Option<LockedClocks>,
+    _lock: Lock,
+}
+
+impl Hold {
+    /// Takes the device, waiting for another gpuprof that has it and saying so on standard error.
+    ///
+    /// # Errors
+    /// The device or its clocks cannot be had (exit code 107); an interrupt.
+    pub fn take(uuid: &str, terms: &Terms<'_>, interrupt: &Interrupt) -> Result<Self> {
+        let path = lock::path(&lock::folder(), uuid);
+        let mut waiting = Waiting::new(uuid);
+        let lock = lock::wait(&path, &Owner::this_process(), interrupt, |owner| {
+            if terms.wait {
+                waiting.tell(owner)
+            } else {
+                return Err(busy(uuid, owner));
+            }
+            Ok(())
+        })?;
+        drop(waiting);
+        if let Some(warning) = clocks::settled(uuid, interrupt)? {
+            eprintln!("gpuprof: {warning}");
+        }
+        let clocks = match terms.clocks {
+            ClockControl::None => None,
+            control => {
+                let program = env::current_exe().map_err(|e| {
+                    Failure::new(
+                        ExitCode::NotPossible,
+                        format!("the guard of the clocks cannot be found: {e}"),
+                    )
+                })?;
+                Some(clocks::lock(&program, uuid, control, terms.nvml, interrupt)?)
+            }
+        };
+        Ok(Self { _clocks: clocks, _lock: lock })
+    }
+}
+
+fn busy(uuid: &str, owner: Option<&Owner>) -> Failure {
+    let message = format!(
+        "another gpuprof measures on {uuid} ({}), and --no-wait says not to wait for it",
+        named(owner)
+    );
+    Failure::new(ExitCode::NotPossible, message)
+}
+
+fn named(owner: Option<&Owner>) -> String {
+    owner.map_or_else(|| "it does not say who it is".to_owned(), ToString::to_string)
+}
+
+/// One line on standard error: kept up to date on a terminal, written once for each owner elsewhere.
+struct Waiting<'a> {
+    uuid: &'a str,
+    began: Instant,
+    told: Option<Option<Owner>>,
+    line: Option<ProgressBar>,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(uuid: &'a str) -> Self {
+        Self { uuid, began: Instant::now(), told: None, line: None }
+    }
+
+    fn tell(&mut self, owner: Option<&Owner>) {
+        let text =
+            format!("waiting for {}: another gpuprof measures on it ({})", self.uuid, named(owner));
+        if std::io::stderr().is_terminal() {
+            let line = self.line.get_or_insert_with(|| {
+                let style = ProgressStyle::with_template("gpuprof: {wide_msg}");
+                let bar =
+                    ProgressBar::new_spinner().with_style(style.expect("the template is valid"));
+                bar.enable_steady_tick(Duration::from_millis(250));
+                bar
+            });
+            line.set_message(format!("{} s {text}", self.began.elapsed().as_secs()));
+            return;
+        }
+        // An owner is written a moment after the lock is taken.
+        let same = self.told.as_ref().is_some_and(|told| told.as_ref() == owner);
+        if !same && (owner.is_some() || self.began.elapsed() > Duration::from_secs(1)) {
+            eprintln!("gpuprof: {text}");
+            self.told = Some(owner.cloned());
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_found_from_every_folder() {
+        let here = std::env::current_dir().unwrap();
+        let found = |text: &str| library(Some(Utf8Path::new(text))).unwrap().into_std_path_buf();
+        assert_eq!(found("libnvidia-ml.so.1"), std::path::Path::new("libnvidia-ml.so.1"));
+        assert_eq!(found("./lib/nvml.so"), here.join("lib/nvml.so"));
+        assert_eq!(found("/usr/lib/nvml.so"), std::path::Path::new("/usr/lib/nvml.so"));
+        assert_eq!(library(None), None);
+    }
+}

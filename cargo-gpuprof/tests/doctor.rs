@@ -1,0 +1,44 @@
+//! `cargo gpuprof doctor` on machines that lack something, through the real binary.
+
+use std::path::Path;
+use std::process::Command;
+
+/// The doctor where programs are found in `path` only, and no toolchain elsewhere.
+fn doctor(path: &Path) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"))
+        .args(["gpuprof", "doctor", "--backend", "emulator"])
+        .env_clear()
+        .env("PATH", path)
+        .env("__GPUPROF_RUSTUP", "/nonexistent/rustup")
+        .env("__GPUPROF_SYSTEM_RUSTC", "/nonexistent/rustc")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn a_machine_for_archives_needs_no_toolchain() {
+    let empty = tempfile::tempdir().unwrap();
+    let (code, out) = doctor(empty.path());
+    assert_eq!(code, Some(0), "{out}");
+    let line = out.lines().find(|line| line.contains("toolchain  ")).unwrap();
+    assert!(line.starts_with(
+        "warn  toolchain    neither cargo nor a kernel toolchain is here: not needed for archives"
+    ));
+    assert!(out.contains("ok    ptxas        not here, and not needed"), "{out}");
+}
+
+#[test]
+fn a_machine_that_builds_needs_one() {
+    let folder = tempfile::tempdir().unwrap();
+    // A cargo that answers, and no rustc.
+    std::os::unix::fs::symlink("/bin/true", folder.path().join("cargo")).unwrap();
+    let (code, out) = doctor(folder.path());
+    assert_eq!(code, Some(101), "{out}");
+    assert!(
+        out.contains("fail  toolchain    kernels need the source of Rust's core library"),
+        "{out}"
+    );
+    assert!(out.ends_with("kernels cannot be built here\n"), "{out}");
+}

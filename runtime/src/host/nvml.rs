@@ -1,0 +1,220 @@
+//! NVML, as much of it as tells whether the device was slowed down.
+//!
+//! Comes in: NVML's library and the UUID of the device. Goes out: why the device was slowed down since the
+//! last question, if it was. The library is opened as the driver's own programs open it and never closed.
+//!
+//! What counts is what no setting asked for and what halves clocks or worse: heat, a power brake, a hardware
+//! slowdown. It does not count that the clock is low because nothing runs, because an administrator or
+//! `--clock-control` said so, because a group of GPUs keeps step, or because of the power limit: under load
+//! that is the state in which a big GPU works, and the clock of every sample is recorded.
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::path::Path;
+
+use libloading::Library;
+
+/// Where the linker finds the driver's.
+const DEFAULT: &str = "libnvidia-ml.so.1";
+
+/// How MIG slices are called; their clocks are those of the GPU that they are a slice of.
+const MIG_PREFIX: &str = "MIG-";
+
+/// `NVML_PERF_POLICY_THERMAL`.
+const THERMAL: c_uint = 1;
+
+/// `nvmlClocksEventReason…` of `nvml.h`.
+const REASONS: [(c_ulonglong, &str); 4] = [
+    (0x08, "a hardware slowdown"),
+    (0x20, "its temperature (software slowdown)"),
+    (0x40, "its temperature (hardware slowdown)"),
+    (0x80, "an external power brake"),
+];
+
+type Handle = *mut c_void;
+type Result<T> = std::result::Result<T, String>;
+
+/// `nvmlViolationTime_t`, in nanoseconds.
+#[repr(C)]
+#[derive(Default)]
+struct Violation {
+    reference: c_ulonglong,
+    violation: c_ulonglong,
+}
+
+struct Functions {
+    init: unsafe extern "C" fn() -> c_int,
+    by_uuid: unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int,
+    parent: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
+    reasons: unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int,
+    violation: unsafe extern "C" fn(Handle, c_uint, *mut Violation) -> c_int,
+}
+
+impl Functions {
+    fn load(path: &Path) -> Result<Self> {
+        let failed = |e: libloading::Error| {
+            std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string)
+        };
+        // SAFETY: NVML's initialisers only set up its own state.
+        let library = unsafe { Library::new(path) }.map_err(failed)?;
+        // NVML keeps pointers into itself.
+        let library: &'static Library = Box::leak(Box::new(library));
+        // SAFETY: the types are those of nvml.h, with nvmlReturn_t and enumerations as the integers that they are.
+        unsafe {
+            Ok(Self {
+                init: *library.get(b"nvmlInit_v2").map_err(failed)?,
+                by_uuid: *library.get(b"nvmlDeviceGetHandleByUUID").map_err(failed)?,
+                parent: *library
+                    .get(b"nvmlDeviceGetDeviceHandleFromMigDeviceHandle")
+                    .map_err(failed)?,
+                reasons: *library
+                    .get(b"nvmlDeviceGetCurrentClocksThrottleReasons")
+                    .map_err(failed)?,
+                violation: *library.get(b"nvmlDeviceGetViolationStatus").map_err(failed)?,
+            })
+        }
+    }
+}
+
+/// Watches a device for slowdowns.
+pub(crate) struct Watch {
+    functions: Functions,
+    device: Handle,
+    /// Nanoseconds slowed by heat until now; `None` where the device does not count them.
+    hot_ns: Option<u64>,
+}
+
+impl Watch {
+    /// Begins to watch the device that CUDA calls `uuid`.
+    ///
+    /// # Errors
+    /// Why it cannot be watched.
+    pub(crate) fn begin(library: Option<&Path>, uuid: &str) -> Result<Self> {
+        let path = library.unwrap_or(Path::new(DEFAULT));
+        let functions = Functions::load(path)
+            .map_err(|e| format!("NVML ({}) cannot be loaded: {e}", path.display()))?;
+        let name = CString::new(uuid).map_err(|e| e.to_string())?;
+        let mut device = std::ptr::null_mut();
+        // SAFETY: nvmlInit_v2 has no preconditions; it counts its callers.
+        check("nvmlInit_v2", unsafe { (functions.init)() })?;
+        // SAFETY: NVML is initialised; the name ends with a zero, and a handle is a pointer.
+        let found = unsafe { (functions.by_uuid)(name.as_ptr(), &raw mut device) };
+        check("nvmlDeviceGetHandleByUUID", found)?;
+        if uuid.starts_with(MIG_PREFIX) {
+            let slice = device;
+            // SAFETY: as above; the handle came from NVML.
+            let found = unsafe { (functions.parent)(slice, &raw mut device) };
+            check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", found)?;
+        }
+        let mut watch = Self { functions, device, hot_ns: None };
+        watch.reasons()?;
+        watch.hot_ns = watch.hot();
+        Ok(watch)
+    }
+
+    /// Why the device is slowed down, or was since the last question; none where it was not.
+    ///
+    /// The reasons are those of this instant; heat is counted by the driver, so that a slowdown which came
+    /// and went is noticed too.
+    pub(crate) fn slowed(&mut self) -> Option<String> {
+        let now = self.hot();
+        let grown = matches!((self.hot_ns, now), (Some(before), Some(now)) if now > before);
+        self.hot_ns = now;
+        let reasons = self.reasons().unwrap_or(0);
+        let mut words: Vec<&str> =
+            REASONS.iter().filter(|(bit, _)| reasons & bit != 0).map(|(_, text)| *text).collect();
+        if words.is_empty() && grown {
+            words.push("its temperature");
+        }
+        (!words.is_empty()).then(|| words.join(" and "))
+    }
+
+    fn reasons(&self) -> Result<u64> {
+        let mut reasons = 0;
+        // SAFETY: the handle came from NVML, which writes one integer.
+        check("nvmlDeviceGetCurrentClocksThrottleReasons", unsafe {
+            (self.functions.reasons)(self.device, &raw mut reasons)
+        })?;
+        Ok(reasons)
+    }
+
+    fn hot(&self) -> Option<u64> {
+        let mut time = Violation::default();
+        // SAFETY: the handle came from NVML, which writes two integers.
+        let code = unsafe { (self.functions.violation)(self.device, THERMAL, &raw mut time) };
+        (code == 0).then_some(time.violation)
+    }
+}
+
+fn check(call: &str, code: c_int) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(format!("{call} returned {code}")) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use super::*;
+
+    /// The fake NVML in a folder of its own.
+    pub(crate) fn fake() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libnvidia-ml.so.1");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fakes/nvml.rs");
+        let status = Command::new("rustc")
+            .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "nvml", "-o"])
+            .args([library.as_path(), Path::new(source)])
+            // Compiled in: this process cannot set a variable while its other threads read.
+            .env("FAKE_NVML", folder.path())
+            .status();
+        assert!(status.unwrap().success());
+        (folder, library)
+    }
+
+    #[test]
+    fn reasons_that_no_setting_asked_for_count_and_others_do_not() {
+        let (folder, library) = fake();
+        // Idle, application clocks, power limit, sync boost, display clocks: nothing of ours.
+        // The first is asked when the watch begins.
+        fs::write(folder.path().join("reasons"), "0 279 8 32 64 128 40 0").unwrap();
+        let mut watch = Watch::begin(Some(&library), "GPU-1").unwrap();
+        let mut told = || watch.slowed();
+        assert_eq!(told(), None);
+        assert_eq!(told().unwrap(), "a hardware slowdown");
+        assert_eq!(told().unwrap(), "its temperature (software slowdown)");
+        assert_eq!(told().unwrap(), "its temperature (hardware slowdown)");
+        assert_eq!(told().unwrap(), "an external power brake");
+        assert_eq!(told().unwrap(), "a hardware slowdown and its temperature (software slowdown)");
+        assert_eq!(told(), None);
+    }
+
+    #[test]
+    fn heat_that_came_and_went_is_noticed() {
+        let (folder, library) = fake();
+        fs::write(folder.path().join("thermal"), "500 500 700 700").unwrap();
+        let mut watch = Watch::begin(Some(&library), "MIG-1").unwrap();
+        assert_eq!(watch.slowed(), None);
+        assert_eq!(watch.slowed().unwrap(), "its temperature");
+        assert_eq!(watch.slowed(), None);
+    }
+
+    #[test]
+    fn a_device_that_does_not_count_heat_is_watched_by_its_reasons() {
+        let (folder, library) = fake();
+        fs::write(folder.path().join("no-violations"), "").unwrap();
+        fs::write(folder.path().join("reasons"), "0 0 64").unwrap();
+        let mut watch = Watch::begin(Some(&library), "GPU-1").unwrap();
+        assert_eq!(watch.slowed(), None);
+        assert!(watch.slowed().is_some());
+    }
+
+    #[test]
+    fn what_cannot_be_watched_says_why() {
+        let missing = Watch::begin(Some(Path::new("/nonexistent/nvml.so")), "GPU-1").err().unwrap();
+        assert!(missing.starts_with("NVML (/nonexistent/nvml.so) cannot be loaded: "), "{missing}");
+        let (_folder, library) = fake();
+        let unknown = Watch::begin(Some(&library), "nobody").err().unwrap();
+        assert_eq!(unknown, "nvmlDeviceGetHandleByUUID returned 6");
+    }
+}

@@ -1,0 +1,191 @@
+//! A fake NVML for tests: a library of NVML's functions whose devices live in a folder.
+//!
+//! Comes in: the folder in `FAKE_NVML`, or in that variable when this was compiled. Goes out: what is done, a line each in its file `nvml-log`. What the folder
+//! holds decides what is answered: `deny` refuses locks for want of permission, `no-reset` refuses to put them
+//! back, `no-symbols` knows no symbolic clock limits; `reasons` and `thermal` are numbers, one for every call
+//! (the last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature. Devices are
+//! `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type cdylib`.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SUCCESS: c_int = 0;
+const INVALID_ARGUMENT: c_int = 2;
+const NOT_SUPPORTED: c_int = 3;
+const NO_PERMISSION: c_int = 4;
+const NOT_FOUND: c_int = 6;
+
+/// `NVML_CLOCK_LIMIT_ID_RANGE_START`: greater numbers are symbols.
+const SYMBOLS: c_uint = 0xffff_ff00;
+
+type Device = *mut c_void;
+
+static DEVICES: Mutex<Vec<CString>> = Mutex::new(Vec::new());
+
+fn folder() -> PathBuf {
+    let compiled = option_env!("FAKE_NVML").map(Into::into);
+    std::env::var_os("FAKE_NVML").or(compiled).expect("FAKE_NVML names a folder").into()
+}
+
+fn says(name: &str) -> bool {
+    folder().join(name).exists()
+}
+
+fn log(line: &str) {
+    let file = fs::OpenOptions::new().create(true).append(true).open(folder().join("nvml-log"));
+    writeln!(file.expect("the folder can be written"), "{line}").expect("the log can be written");
+}
+
+/// The number for the next call of the script `name`; 0 without one.
+fn next(name: &str, calls: &AtomicUsize) -> u64 {
+    let text = fs::read_to_string(folder().join(name)).unwrap_or_default();
+    let numbers: Vec<u64> = text.split_whitespace().map(|n| n.parse().expect("it is a number")).collect();
+    let call = calls.fetch_add(1, Ordering::Relaxed);
+    numbers.get(call).or(numbers.last()).copied().unwrap_or(0)
+}
+
+/// A handle is the position in the list, from 1.
+fn name_of(device: Device) -> String {
+    let devices = DEVICES.lock().expect("no test panics here");
+    devices[device as usize - 1].to_string_lossy().into_owned()
+}
+
+fn handle(uuid: CString) -> Device {
+    let mut devices = DEVICES.lock().expect("no test panics here");
+    let at = devices.iter().position(|known| *known == uuid).unwrap_or_else(|| {
+        devices.push(uuid);
+        devices.len() - 1
+    });
+    (at + 1) as Device
+}
+
+/// # Safety
+/// `out` is valid for a write.
+unsafe fn give<T>(out: *mut T, value: T) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { out.write(value) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlInit_v2() -> c_int {
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlShutdown() -> c_int {
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlSystemGetDriverVersion(out: *mut c_char, length: c_uint) -> c_int {
+    let version = c"580.95.05".to_bytes_with_nul();
+    assert!(length as usize >= version.len());
+    // SAFETY: the caller's buffer has `length` bytes, and the version fits.
+    unsafe { out.copy_from_nonoverlapping(version.as_ptr().cast(), version.len()) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, out: *mut Device) -> c_int {
+    // SAFETY: NVML is given a string that ends with a zero.
+    let uuid = unsafe { CStr::from_ptr(uuid) }.to_owned();
+    if !uuid.to_string_lossy().starts_with("GPU-") && !uuid.to_string_lossy().starts_with("MIG-") {
+        return NOT_FOUND;
+    }
+    // SAFETY: NVML is given a place for the handle.
+    unsafe { give(out, handle(uuid)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device: Device, out: *mut Device) -> c_int {
+    if !name_of(device).starts_with("MIG-") {
+        return INVALID_ARGUMENT;
+    }
+    // SAFETY: NVML is given a place for the handle.
+    unsafe { give(out, handle(c"GPU-parent".to_owned())) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceSetGpuLockedClocks(device: Device, least: c_uint, most: c_uint) -> c_int {
+    if says("deny") {
+        return NO_PERMISSION;
+    }
+    if least >= SYMBOLS && says("no-symbols") {
+        return INVALID_ARGUMENT;
+    }
+    let word = |clock: c_uint| if clock == SYMBOLS + 1 { "tdp".to_owned() } else { clock.to_string() };
+    log(&format!("{} locked to {}..{}", name_of(device), word(least), word(most)));
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceResetGpuLockedClocks(device: Device) -> c_int {
+    if says("no-reset") {
+        return NO_PERMISSION;
+    }
+    log(&format!("{} reset", name_of(device)));
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMaxClockInfo(_: Device, _clock: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 1980) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetClockInfo(_: Device, _clock: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 345) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetDefaultApplicationsClock(_: Device, _clock: c_uint, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, 1410) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(_: Device, out: *mut c_ulonglong) -> c_int {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, next("reasons", &CALLS)) }
+}
+
+/// `nvmlViolationTime_t`: reference and violation, in nanoseconds.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetViolationStatus(_: Device, policy: c_uint, out: *mut [c_ulonglong; 2]) -> c_int {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    const THERMAL: c_uint = 1;
+    if policy != THERMAL || says("no-violations") {
+        return NOT_SUPPORTED;
+    }
+    // SAFETY: NVML is given a place for both numbers.
+    unsafe { give(out, [0, next("thermal", &CALLS)]) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetPersistenceMode(_: Device, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, c_uint::from(!says("no-persistence"))) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMigMode(_: Device, current: *mut c_uint, pending: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for each number.
+    unsafe {
+        give(current, c_uint::from(says("mig")));
+        give(pending, c_uint::from(says("mig")))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(_: Device, out: *mut c_uint) -> c_int {
+    // SAFETY: NVML is given a place for the number.
+    unsafe { give(out, if says("vgpu") { 2 } else { 0 }) }
+}
