@@ -14,7 +14,7 @@ mod derive;
 pub mod fingerprint;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod foreign;
+pub(crate) mod foreign;
 pub mod judge;
 mod leaf;
 pub mod pair;

@@ -13,6 +13,7 @@ use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
 use crate::error::{Failure, Result};
+use crate::store::prune::KeepRuns;
 
 mod metrics;
 
@@ -39,6 +40,8 @@ pub struct Config {
     pub baseline: Option<String>,
     /// In which order passes run.
     pub interleave: Option<Interleave>,
+    /// How many runs are kept below the target folder.
+    pub keep_runs: Option<KeepRuns>,
     /// Settings of the series whose key holds the table's name.
     pub series: BTreeMap<String, SeriesConfig>,
     /// Settings by the name that `--preset` takes; they win over those outside. A preset holds none.
@@ -72,7 +75,7 @@ pub struct SeriesConfig {
     pub axes: Vec<String>,
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "thresholds",
     "metrics",
     "repeat",
@@ -80,6 +83,7 @@ const KEYS: [&str; 9] = [
     "strict",
     "baseline",
     "interleave",
+    "keep-runs",
     "series",
     "preset",
 ];

@@ -4,6 +4,7 @@ mod against;
 mod backend;
 mod counters;
 mod dry_run;
+mod ending;
 mod exports;
 mod made;
 mod progress;
@@ -42,6 +43,7 @@ use crate::store::journal::{self, Journal, Replayed};
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
 use counters::{CounterSetup, Known};
+use ending::Ending;
 use exports::Exports;
 use sweep::Sweep;
 
@@ -105,7 +107,7 @@ pub fn profile(
     let exports = Exports::open(&options.output)?;
     let unpack_folder =
         tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
-    let source = open_source(
+    let mut source = open_source(
         options,
         Utf8Path::from_path(unpack_folder.path()).expect("temporary paths are UTF-8"),
     )?;
@@ -116,6 +118,8 @@ pub fn profile(
             RunFolder::reopen(&path)?
         }
     };
+    folder.copy_harnesses(&mut source.harnesses)?;
+    let source = source;
     let passes = folder.passes();
     let process = |emulator_folder, timeout| HarnessProcess {
         folder: &passes,
@@ -170,6 +174,7 @@ pub fn profile(
         let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
         out.write_all(text.as_bytes())
             .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+        folder.discard();
         return Ok((ExitCode::Success, None));
     }
     let packages: BTreeSet<String> = checked
@@ -177,7 +182,8 @@ pub fn profile(
         .filter(|c| c.planned.series.device_function)
         .map(|c| c.planned.series.source_package.clone())
         .collect();
-    let kernels = source.kernels(&packages, &options.kernels)?;
+    let mut kernels = source.kernels(&packages, &options.kernels)?;
+    folder.copy_kernels(&mut kernels.modules)?;
     let emulator =
         if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
     let timeout = settings.timeout.value;
@@ -238,15 +244,19 @@ pub fn profile(
     }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
-    let code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
-    let shown = show(&run, code, json, screen, &view, out);
-    exports.write(&run, out)?;
-    folder.save(&run, code, gate.gated)?;
-    swept?;
+    let ending = Ending {
+        folder: &folder,
+        exports: &exports,
+        gate,
+        signal: interrupt.signal(),
+        quiet: options.output.quiet,
+    };
+    let code =
+        ending.write(&run, swept, out, |code, out| show(&run, code, json, screen, &view, out))?;
     if let Some((name, path)) = save_to {
         against::save(name, &path, &run, gate)?;
     }
-    shown.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    ending::prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
     Ok((code, Some(run)))
 }
 

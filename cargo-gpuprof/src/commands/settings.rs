@@ -12,6 +12,7 @@ use gpuprof_model::suggest::did_you_mean;
 use crate::cli::RunOptions;
 use crate::config::{Config, DEFAULT_PATH, Interleave};
 use crate::error::{Failure, Result};
+use crate::store::prune::KeepRuns;
 
 /// Processes that time each configuration on a GPU, where nothing says otherwise.
 const DEFAULT_REPEAT: u32 = 3;
@@ -89,6 +90,8 @@ pub struct Settings {
     pub baseline: Setting<Option<String>>,
     /// In which order passes run.
     pub interleave: Setting<Interleave>,
+    /// How many runs are kept.
+    pub keep_runs: Setting<KeepRuns>,
 }
 
 impl Settings {
@@ -125,6 +128,12 @@ impl Settings {
                 interleave.map(|order| (order, "--interleave")),
                 |c| c.interleave,
                 Interleave::default(),
+            ),
+            keep_runs: resolve(
+                layers,
+                options.output.keep_runs.map(|keep| (keep, "--keep-runs")),
+                |c| c.keep_runs,
+                KeepRuns::default(),
             ),
         }
     }

@@ -38,7 +38,7 @@ type Shown<'s> =
     (&'s gpuprof_model::protocol::SeriesDescription, Vec<thresholds::Placed>, Vec<String>);
 
 fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
-    let Settings { repeat, timeout, strict, baseline, interleave } = settings;
+    let Settings { repeat, timeout, strict, baseline, interleave, keep_runs } = settings;
     writeln!(out, "repeat      {repeat}")?;
     writeln!(out, "timeout     {timeout}")?;
     writeln!(out, "strict      {strict}")?;
@@ -46,6 +46,7 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
     writeln!(out, "baseline    {name}  [{}]", baseline.origin)?;
     let order = format!("{:?}", interleave.value).to_lowercase();
     writeln!(out, "interleave  {order}  [{}]", interleave.origin)?;
+    writeln!(out, "keep-runs   {keep_runs}")?;
     for (described, all, columns) in series {
         writeln!(out, "\n{}  {}:{}", described.id, described.file, described.line)?;
         if !columns.is_empty() {
@@ -65,7 +66,7 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
 
 fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
     let setting = |value: serde_json::Value, origin: &str| serde_json::json!({ "value": value, "origin": origin });
-    let Settings { repeat, timeout, strict, baseline, interleave } = settings;
+    let Settings { repeat, timeout, strict, baseline, interleave, keep_runs } = settings;
     let order = format!("{:?}", interleave.value).to_lowercase();
     let thresholds = |all: &[thresholds::Placed]| -> Vec<serde_json::Value> {
         let one = |p: &thresholds::Placed| {
@@ -93,6 +94,7 @@ fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::
         "strict": setting(strict.value.into(), &strict.origin),
         "baseline": setting(baseline.value.clone().into(), &baseline.origin),
         "interleave": setting(order.into(), &interleave.origin),
+        "keep-runs": setting(keep_runs.value.to_string().into(), &keep_runs.origin),
         "series": series,
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;

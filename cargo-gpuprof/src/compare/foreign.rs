@@ -4,7 +4,7 @@
 //! what could steer or colour a terminal, so that no report has to think of it again.
 
 /// `text`, often the tail of a process' stderr, without what could steer or colour a terminal.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim_end().chars();
     while let Some(c) = chars.next() {

@@ -82,7 +82,11 @@ impl Sweep<'_> {
         for (at, states) in states.iter_mut().enumerate() {
             for (index, state) in states.iter_mut().enumerate() {
                 if !state.told {
-                    state.ended = Some(Status::Skipped { reason: reason.clone() });
+                    // What still works for it is killed; what it has found may be all there is to find.
+                    state.processes = 0;
+                    if !state.is_over(self.execution) {
+                        state.ended = Some(Status::Skipped { reason: reason.clone() });
+                    }
                     let _ = self.tell(&checked[at], (at, index), state, &mut told, run, out);
                 }
             }
@@ -131,7 +135,11 @@ impl Sweep<'_> {
                     for &index in &job.configurations {
                         let state = &mut states[job.series][index];
                         if let (Some(reason), None, false) = (&trouble, &state.ended, state.told) {
-                            self.end((job.series, index), state, Status::Failed { reason: reason.clone() })?;
+                            self.end(
+                                (job.series, index),
+                                state,
+                                Status::Failed { reason: reason.clone() },
+                            )?;
                         }
                     }
                     job
@@ -253,7 +261,8 @@ impl Sweep<'_> {
         Ok((ended || !again.is_empty()).then_some(again))
     }
 
-    /// Keeps what a pass found, on disk first. The inner error is what makes the configuration fail.
+    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is full. The inner
+    /// error is what makes the configuration fail.
     fn keep(
         &mut self,
         pass: Pass,
@@ -263,8 +272,9 @@ impl Sweep<'_> {
     ) -> Result<Result<(), String>> {
         match pass {
             Pass::Timed { repeat } => {
-                self.journal.pass(Step { series, configuration, repeat }, &result)?;
+                let recorded = self.journal.pass(Step { series, configuration, repeat }, &result);
                 state.passes.push(result);
+                recorded?;
             }
             Pass::Counters { step } => {
                 let Some(counters) = &self.execution.counters else { return Ok(Ok(())) };
@@ -280,14 +290,10 @@ impl Sweep<'_> {
     }
 
     /// Takes that a job's process gave no reply; goes out: what must run again.
-    fn lose(
-        &mut self,
-        job: &Job,
-        ended: &Ended,
-        states: &mut [State],
-    ) -> Result<Option<Vec<Job>>> {
+    fn lose(&mut self, job: &Job, ended: &Ended, states: &mut [State]) -> Result<Option<Vec<Job>>> {
         let status = status_of(ended);
-        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) = &status
+        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
+            &status
         else {
             return Ok(None);
         };
@@ -303,17 +309,15 @@ impl Sweep<'_> {
     }
 
     fn end(&mut self, at: (usize, usize), state: &mut State, status: Status) -> Result<()> {
-        self.journal.ended(at, &status)?;
-        state.ended = Some(status);
-        Ok(())
+        state.ended = Some(status.clone());
+        self.journal.ended(at, &status)
     }
 
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
             let planned = &series.planned;
-            let state = |index| {
-                State::replayed(&self.replayed, self.execution, (at, index), planned)
-            };
+            let state =
+                |index| State::replayed(&self.replayed, self.execution, (at, index), planned);
             (0..planned.configurations.len()).map(state).collect()
         };
         checked.iter().enumerate().map(of_series).collect()

@@ -49,7 +49,8 @@ impl State {
                 // The counter data of the last step is in a file, without which the passes begin anew.
                 let kept = begun.filter(|collected| {
                     let step = collected.steps - 1;
-                    Job::image(execution, (series, configuration), &planned.series.id, step).exists()
+                    Job::image(execution, (series, configuration), &planned.series.id, step)
+                        .exists()
                 });
                 kept.cloned().unwrap_or_default()
             }
@@ -64,7 +65,9 @@ impl State {
 
     /// Whether `pass` has nothing left to find for it.
     pub(super) fn has(&self, pass: Pass) -> bool {
-        self.ended.is_some()
+        // One that is told has handed its passes over.
+        self.told
+            || self.ended.is_some()
             || match pass {
                 Pass::Timed { repeat } => self.passes.len() > repeat as usize,
                 Pass::Counters { step } => self.collected.steps > step,
@@ -85,15 +88,22 @@ impl State {
         terms: &Terms,
     ) -> ConfigurationResult {
         let mut passes = std::mem::take(&mut self.passes);
+        let hardware = std::mem::take(&mut self.collected.hardware);
+        for pass in &mut passes {
+            pass.hardware.extend(hardware.clone());
+        }
         match self.ended.take() {
-            Some(status) => collect::unfinished(configuration.clone(), status),
-            None => {
-                let hardware = std::mem::take(&mut self.collected.hardware);
-                for pass in &mut passes {
-                    pass.hardware.extend(hardware.clone());
+            Some(Status::Skipped { reason }) if !passes.is_empty() => {
+                let so_far = collect::finished_with(configuration.clone(), &passes, terms);
+                if so_far.status != Status::Finished {
+                    return so_far;
                 }
-                collect::finished_with(configuration.clone(), &passes, terms)
+                let reason =
+                    format!("{reason}; what {} of its processes found is kept", passes.len());
+                ConfigurationResult { status: Status::Skipped { reason }, ..so_far }
             }
+            Some(status) => collect::unfinished(configuration.clone(), status),
+            None => collect::finished_with(configuration.clone(), &passes, terms),
         }
     }
 }
