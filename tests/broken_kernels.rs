@@ -19,7 +19,7 @@ fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_addres
         64       0                          4
         64    1024                     failed
 
-     failed  block=64,offset=1024: kernel 'writes_beyond' at [WORKSPACE]/faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000
+     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000
 
      MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
 

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::cli::Set;
 use crate::error::{Failure, Result};
+use crate::store::prune::KeepRuns;
 
 mod metrics;
 mod written;
@@ -48,6 +49,8 @@ pub struct Config {
     pub sections: Option<Vec<String>>,
     /// The most counter passes that a configuration may need.
     pub max_passes: Option<u32>,
+    /// How many runs are kept below the target folder.
+    pub keep_runs: Option<KeepRuns>,
     /// Settings of the series whose key holds the table's name.
     pub series: BTreeMap<String, SeriesConfig>,
     /// Settings by the name that `--preset` takes; they win over those outside. A preset holds none.
@@ -81,7 +84,7 @@ pub struct SeriesConfig {
     pub axes: Vec<String>,
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "thresholds",
     "metrics",
     "repeat",
@@ -92,6 +95,7 @@ const KEYS: [&str; 12] = [
     "sets",
     "sections",
     "max-passes",
+    "keep-runs",
     "series",
     "preset",
 ];

@@ -3,7 +3,10 @@
 //! Data flows one way: annotation → registry → plan → pass request → measurement → run → comparison →
 //! report. [`build`] and [`discover`] find series, [`plan`] chooses configurations, [`execute`] alone
 //! starts profiled processes, [`store`] keeps what they found, [`compare`] judges it, [`report`] shows it.
+//!
+//! Elsewhere than on Linux this crate is empty and has no dependencies: the executable builds and refuses.
 
+#![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
 pub mod agenda;
@@ -23,3 +26,4 @@ pub mod report;
 pub mod schedule;
 pub mod sections;
 pub mod store;
+pub mod tool;

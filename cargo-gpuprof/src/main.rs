@@ -1,97 +1,20 @@
-//! `cargo gpuprof`: reads the command line, runs it, and maps the outcome to an exit code.
+//! `cargo gpuprof`, the executable. On Linux it is [`cargo_gpuprof::tool`]; elsewhere it builds, and refuses.
 
-use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use cargo_gpuprof::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
-use cargo_gpuprof::commands::{
-    archive, calibrate, doctor, list, metrics, run, show_config, stored,
-};
-use cargo_gpuprof::cupti;
-use cargo_gpuprof::device::guard;
-use cargo_gpuprof::error::{Failure, Result};
-use cargo_gpuprof::execute::Interrupt;
-use clap::Parser;
-use gpuprof_model::ExitCode as Code;
-
+#[cfg(target_os = "linux")]
 fn main() -> ExitCode {
-    let Cargo::Gpuprof(parsed) = Cargo::parse_from(with_subcommand_word(std::env::args_os()));
-    // The guard listens to no signal: main's second one would end it with clocks locked.
-    if let Some(Command::Guard(options)) = &parsed.command {
-        return end(&guard::guard(options));
-    }
-    let interrupt = match Interrupt::listen() {
-        Ok(interrupt) => interrupt,
-        Err(error) => {
-            return end(&Err(Failure::usage(format!("cannot listen for signals: {error}"))));
-        }
-    };
-    let outcome = dispatch(parsed, &interrupt);
-    match interrupt.signal() {
-        Some(signal) => ExitCode::from(128 + signal),
-        None => end(&outcome),
-    }
+    cargo_gpuprof::tool::main()
 }
 
-fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
-    let mut out = std::io::stdout().lock();
-    match parsed.command {
-        None => profile(&parsed.run, interrupt, &mut out),
-        Some(Command::Run(options)) => profile(&options, interrupt, &mut out),
-        Some(Command::List(options)) => {
-            list::list(&options, interrupt, &mut out).map(|()| Code::Success)
-        }
-        Some(Command::Metrics(options)) => {
-            metrics::metrics(&options, &mut out).map(|()| Code::Success)
-        }
-        Some(Command::Doctor(options)) => doctor::doctor(&options, &mut out),
-        Some(Command::Guard(options)) => guard::guard(&options),
-        Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
-            .map(|()| Code::Success)
-            .map_err(|e| Failure::output(&options.reply, &e)),
-        Some(Command::Compare(options)) => {
-            stored::compare(&options, screen(options.color), &mut out)
-        }
-        Some(Command::Report(options)) => {
-            stored::report(&options, screen(options.color), &mut out).map(|()| Code::Success)
-        }
-        Some(Command::Baseline(options)) => {
-            stored::baseline(&options, screen(Color::Auto), &mut out).map(|()| Code::Success)
-        }
-        Some(Command::Calibrate(options)) => {
-            calibrate::calibrate(&options, screen(Color::Auto), interrupt, &mut out)
-        }
-        Some(Command::ShowConfig(options)) => {
-            show_config::show_config(&options, interrupt, &mut out).map(|()| Code::Success)
-        }
-        Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
-            eprintln!("gpuprof: wrote {sentence}");
-            Code::Success
-        }),
-    }
-}
-
-fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<Code> {
-    run::run(options, screen(options.output.color), interrupt, out)
-}
-
-fn screen(color: Color) -> run::Screen {
-    let terminal = std::io::stdout().is_terminal();
-    let colour = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
-        }
-    };
-    let width =
-        terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
-    run::Screen { colour, width }
-}
-
-fn end(outcome: &Result<Code>) -> ExitCode {
-    if let Err(failure) = outcome {
-        eprintln!("error: {failure}");
-    }
-    ExitCode::from(outcome.as_ref().map_or_else(|failure| failure.code, |&code| code).code())
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    eprintln!(
+        "error: cargo gpuprof runs on Linux (x86-64 or aarch64), and this is {}. Kernels and harnesses compile here \
+         (cargo check, rust-analyzer); to profile them, use a Linux machine, a container or WSL 2. The emulated \
+         driver needs no GPU there.",
+        std::env::consts::OS
+    );
+    // `ExitCode::NotPossible` of gpuprof-model, which is not built here.
+    ExitCode::from(107)
 }

@@ -1,5 +1,7 @@
 //! `cargo gpuprof metrics` and `doctor`, through the real binary and the pinned CUPTI.
 
+#![cfg(target_os = "linux")]
+
 #[path = "../../cupti/tests/common/mod.rs"]
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod cupti;

@@ -1,5 +1,7 @@
 //! Sections against the chips' real catalogues, by the pinned CUPTI.
 
+#![cfg(target_os = "linux")]
+
 #[path = "../../cupti/tests/common/mod.rs"]
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod cupti;

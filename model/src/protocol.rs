@@ -20,6 +20,9 @@ pub const VERSION: u32 = 2;
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
 
+/// The environment variable that holds the process id of the runner, which a harness does not outlive.
+pub const RUNNER_ENV: &str = "__GPUPROF_RUNNER";
+
 /// Bytes in every harness executable that [`crate::protocol`] can talk to, so that the runner need
 /// not start foreign executables to find out.
 pub const MARKER: &str = "gpuprof harness protocol follows:";

@@ -115,7 +115,11 @@ impl FakeGpu {
         workspace
             .tool(&[arguments, warm].concat())
             .env("GPUPROF_BACKEND", "cuda")
-            .env("LD_LIBRARY_PATH", Self::libraries())
+            // The state's folder holds no library: it tells the plans of one machine from those of another.
+            .env(
+                "LD_LIBRARY_PATH",
+                format!("{}:{}", Self::libraries().display(), self.state.path().display()),
+            )
             .env("GPUPROF_CUPTI", Self::libraries())
             .env("FAKE_CUPTI_STATE", self.state.path())
             .env("FAKE_NVML", self.state.path())

@@ -7,6 +7,7 @@
 mod archive;
 mod fakes;
 mod outcome;
+mod packed;
 pub mod replay;
 mod tool;
 mod workspace;
@@ -14,5 +15,6 @@ mod workspace;
 pub use archive::{Archive, Entry};
 pub use fakes::FakeGpu;
 pub use outcome::Outcome;
+pub use packed::{Packed, wait_for};
 pub use tool::{Tool, repository_folder, target_folder};
 pub use workspace::Workspace;

@@ -86,6 +86,8 @@ impl Tool {
             .env("CARGO_TARGET_DIR", target)
             .env("CARGO_TERM_QUIET", "true")
             .env("GPUPROF_BACKEND", "emulator")
+            // All tests share a target folder: which of them prunes it is no test's business.
+            .env("GPUPROF_KEEP_RUNS", "all")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

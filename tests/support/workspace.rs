@@ -41,6 +41,16 @@ impl Workspace {
         Self { root, target: shared_target() }
     }
 
+    /// A copy of this workspace in `folder`, which shares its target folder.
+    ///
+    /// # Panics
+    /// The copy cannot be made.
+    #[must_use]
+    pub fn copied_to(&self, folder: &Path) -> Self {
+        copy(&self.root, folder);
+        Self { root: folder.to_owned(), target: self.target.clone() }
+    }
+
     /// A workspace of `files` in a folder of its own, which must outlive it.
     ///
     /// # Panics

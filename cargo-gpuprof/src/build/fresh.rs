@@ -16,6 +16,13 @@ pub(super) struct Stamp<'a> {
     pub text: &'a str,
 }
 
+impl Stamp<'_> {
+    /// Whether the last build was asked for the same.
+    pub(super) fn is_written(&self) -> bool {
+        fs::read_to_string(self.path).ok().as_deref() == Some(self.text)
+    }
+}
+
 /// Whether `ptx` is what the build would make again. Relative sources are below `root`.
 pub(super) fn is_fresh(
     ptx: &Path,
@@ -25,7 +32,7 @@ pub(super) fn is_fresh(
     manifests: &[PathBuf],
 ) -> bool {
     let Some(built) = modified(ptx) else { return false };
-    if fs::read_to_string(stamp.path).ok().as_deref() != Some(stamp.text) {
+    if !stamp.is_written() {
         return false;
     }
     let Ok(entries) = fs::read_dir(dep_info_folder) else { return false };

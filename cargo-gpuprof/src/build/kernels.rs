@@ -62,8 +62,14 @@ impl KernelBuild<'_> {
             .map(|&flag| flag.to_owned())
             .chain([format!("-Ctarget-cpu={}", self.arch)])
             .collect();
-        let asked =
-            format!("{}\n{}\n{}", self.toolchain.version, rustflags.join(" "), arguments.join(" "));
+        // The root, since two clones may share a target folder.
+        let asked = format!(
+            "{}\n{}\n{}\n{}",
+            self.toolchain.version,
+            rustflags.join(" "),
+            arguments.join(" "),
+            self.metadata.workspace_root
+        );
         let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)))[..12]
             .to_owned();
         let folder = self.target_directory.join("gpuprof/kernels").join(id);
@@ -95,8 +101,9 @@ impl KernelBuild<'_> {
             return Ok(ptx);
         }
         let made = folder.join(format!("{package}.unfinished"));
-        // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is replaced.
-        if !made.exists() {
+        // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is replaced; and it
+        // takes the sources of another clone for the same where they are older than its output.
+        if !made.exists() || !stamp.is_written() {
             forget(&folder, package);
         }
         let mut command = self.toolchain.command(&self.toolchain.cargo);
@@ -140,6 +147,11 @@ impl KernelBuild<'_> {
                     "profile.release.lto=\"fat\"",
                     "--config",
                     "profile.release.panic=\"abort\"",
+                    // Paths in the PTX begin at the workspace, the registry or Rust's library: two clones make
+                    // the same PTX, and nobody's home is in it. Diagnostics keep theirs.
+                    "-Ztrim-paths",
+                    "--config",
+                    "profile.release.trim-paths=\"object\"",
                 ])
                 .map(str::to_owned)
                 .collect();

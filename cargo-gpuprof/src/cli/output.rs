@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Color;
+use crate::store::prune::KeepRuns;
 
 /// What standard output carries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -30,6 +31,9 @@ pub struct OutputOptions {
     /// Write Markdown tables; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<Utf8PathBuf>,
+    /// Runs that stay below the target folder, the newest; or all [default: 50]
+    #[arg(long, value_name = "N|all", env = "GPUPROF_KEEP_RUNS", help_heading = "Output")]
+    pub keep_runs: Option<KeepRuns>,
     /// When to colour
     #[arg(
         long,

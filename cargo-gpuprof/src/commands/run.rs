@@ -4,6 +4,7 @@ mod against;
 mod backend;
 mod counters;
 mod dry_run;
+mod ending;
 mod exports;
 mod loaded;
 mod made;
@@ -45,6 +46,7 @@ use crate::store::journal::{self, Journal, Replayed};
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
 use counters::{CounterSetup, Known};
+use ending::Ending;
 use exports::Exports;
 use sweep::Sweep;
 
@@ -111,7 +113,7 @@ pub fn profile(
     let exports = Exports::open(&options.output)?;
     let unpack_folder =
         tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
-    let source = open_source(
+    let mut source = open_source(
         options,
         Utf8Path::from_path(unpack_folder.path()).expect("temporary paths are UTF-8"),
     )?;
@@ -122,6 +124,8 @@ pub fn profile(
             RunFolder::reopen(&path)?
         }
     };
+    folder.copy_harnesses(&mut source.harnesses)?;
+    let source = source;
     let passes = folder.passes();
     let process = |emulator_folder, timeout| HarnessProcess {
         folder: &passes,
@@ -192,6 +196,7 @@ pub fn profile(
         let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
         out.write_all(text.as_bytes())
             .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+        folder.discard();
         return Ok((ExitCode::Success, None));
     }
     if let CounterSetup::Unavailable(counters, reason) = &setup
@@ -206,7 +211,8 @@ pub fn profile(
         .filter(|c| c.planned.series.device_function)
         .map(|c| c.planned.series.source_package.clone())
         .collect();
-    let kernels = source.kernels(&packages, &options.kernels)?;
+    let mut kernels = source.kernels(&packages, &options.kernels)?;
+    folder.copy_kernels(&mut kernels.modules)?;
     let emulator =
         if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
     let timeout = settings.timeout.value;
@@ -272,21 +278,24 @@ pub fn profile(
     }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
-    let mut code = interrupt.signal().map_or_else(|| gate.exit_code(&run), ExitCode::Signal);
-    if let Some(reason) = sweep.denied.as_ref().filter(|_| gate.gated)
-        && let Some(text) = refusal::found_out(&checked, &counters, reason, name.as_deref())
-    {
-        eprintln!("gpuprof: {text}");
-        code = code.or_worse(ExitCode::NotPossible);
-    }
-    let shown = show(&run, code, json, screen, &view, out);
-    exports.write(&run, out)?;
-    folder.save(&run, code, gate.gated)?;
-    swept?;
+    let denied = match sweep.denied.as_ref().filter(|_| gate.gated) {
+        Some(reason) => refusal::found_out(&checked, &counters, reason, name.as_deref()),
+        None => None,
+    };
+    let ending = Ending {
+        folder: &folder,
+        exports: &exports,
+        gate,
+        signal: interrupt.signal(),
+        denied,
+        quiet: options.output.quiet,
+    };
+    let code =
+        ending.write(&run, swept, out, |code, out| show(&run, code, json, screen, &view, out))?;
     if let Some((name, path)) = save_to {
         against::save(name, &path, &run, gate)?;
     }
-    shown.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    ending::prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
     Ok((code, Some(run)))
 }
 

@@ -13,6 +13,7 @@ use crate::cli::{RunOptions, Set};
 use crate::config::{Config, DEFAULT_PATH, Interleave};
 use crate::error::{Failure, Result};
 use crate::schedule;
+use crate::store::prune::KeepRuns;
 
 /// Seconds a process may take, where nothing says otherwise.
 const DEFAULT_TIMEOUT: u32 = 120;
@@ -93,6 +94,8 @@ pub struct Settings {
     pub sections: Setting<Vec<String>>,
     /// The most counter passes that a configuration may need.
     pub max_passes: Setting<Option<u32>>,
+    /// How many runs are kept.
+    pub keep_runs: Setting<KeepRuns>,
 }
 
 impl Settings {
@@ -142,6 +145,12 @@ impl Settings {
                 options.max_passes.map(|most| (Some(most.into()), "--max-passes")),
                 |c| c.max_passes.map(Some),
                 None,
+            ),
+            keep_runs: resolve(
+                layers,
+                options.output.keep_runs.map(|keep| (keep, "--keep-runs")),
+                |c| c.keep_runs,
+                KeepRuns::default(),
             ),
         }
     }

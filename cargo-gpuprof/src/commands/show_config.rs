@@ -51,7 +51,7 @@ type Shown<'s> =
     (&'s gpuprof_model::protocol::SeriesDescription, Vec<thresholds::Placed>, Vec<String>);
 
 fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
-    let Settings { repeat, timeout, strict, baseline, interleave, .. } = settings;
+    let Settings { repeat, timeout, strict, baseline, interleave, keep_runs, .. } = settings;
     writeln!(out, "repeat      {repeat}")?;
     writeln!(out, "timeout     {timeout}")?;
     writeln!(out, "strict      {strict}")?;
@@ -64,6 +64,7 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
     writeln!(out, "sections    {}  [{}]", listed(&sections.value), sections.origin)?;
     let most = max_passes.value.map_or_else(|| "no limit".to_owned(), |most| most.to_string());
     writeln!(out, "max-passes  {most}  [{}]", max_passes.origin)?;
+    writeln!(out, "keep-runs   {keep_runs}")?;
     for (described, all, columns) in series {
         writeln!(out, "\n{}  {}:{}", described.id, described.file, described.line)?;
         if !columns.is_empty() {
@@ -84,8 +85,8 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
 
 fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
     let setting = |value: serde_json::Value, origin: &str| serde_json::json!({ "value": value, "origin": origin });
-    let Settings { repeat, timeout, strict, baseline, interleave, sets, sections, max_passes } =
-        settings;
+    let Settings { repeat, timeout, strict, baseline, interleave, .. } = settings;
+    let Settings { sets, sections, max_passes, keep_runs, .. } = settings;
     let order = format!("{:?}", interleave.value).to_lowercase();
     let thresholds = |all: &[thresholds::Placed]| -> Vec<serde_json::Value> {
         let one = |p: &thresholds::Placed| {
@@ -116,6 +117,7 @@ fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::
         "sets": setting(set_names(&sets.value).into(), &sets.origin),
         "sections": setting(sections.value.clone().into(), &sections.origin),
         "max-passes": setting(max_passes.value.into(), &max_passes.origin),
+        "keep-runs": setting(keep_runs.value.to_string().into(), &keep_runs.origin),
         "series": series,
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;

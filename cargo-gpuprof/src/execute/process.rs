@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::protocol::{Header, REQUEST_ENV, Request, RequestBody, VERSION};
+use gpuprof_model::protocol::{Header, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, VERSION};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Interrupt;
@@ -135,6 +135,9 @@ impl HarnessProcess<'_> {
 
     /// Starts asking a harness; the process runs while the caller does something else.
     ///
+    /// The system kills the process when the calling *thread* ends, so that none outlives a runner that is
+    /// killed: the thread that starts a harness waits for it.
+    ///
     /// # Errors
     /// The request cannot be written or the process not started.
     pub fn start(&self, asked: &Asked<'_>, body: RequestBody) -> Result<Running> {
@@ -164,6 +167,7 @@ impl HarnessProcess<'_> {
             .arg("--bench")
             .current_dir(&harness.folder)
             .env(REQUEST_ENV, &request_path)
+            .env(RUNNER_ENV, std::process::id().to_string())
             .env("GPUPROF", "1")
             .env("CARGO_MANIFEST_DIR", &harness.folder)
             .env("CARGO", build::cargo())

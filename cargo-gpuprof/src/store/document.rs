@@ -7,33 +7,19 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
 use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
 
+use super::suspect::{self, place, wrong};
 use crate::error::{Failure, Result};
-
-/// A stored file larger than this is no run of ours.
-const MAX_BYTES: u64 = 1 << 30;
-
-fn wrong(message: String) -> Failure {
-    Failure::new(ExitCode::Configuration, message)
-}
 
 /// Reads the run document at `path`.
 ///
 /// # Errors
 /// It cannot be read, or is no run document (exit code 96), with the byte where that shows.
 pub fn read(path: &Utf8Path) -> Result<Run> {
-    let size = fs::metadata(path).map_err(|e| wrong(format!("cannot read {path}: {e}")))?.len();
-    if size > MAX_BYTES {
-        return Err(wrong(format!(
-            "{path} has {size} bytes, more than any run (at most {MAX_BYTES})"
-        )));
-    }
-    let bytes = fs::read(path).map_err(|e| wrong(format!("cannot read {path}: {e}")))?;
-    parse(&bytes, path)
+    parse(&suspect::read(path)?, path)
 }
 
 /// Reads the run document in `bytes`, which came from `path`.
@@ -46,9 +32,7 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         schema_version: u32,
     }
     let at = |error: serde_json::Error| {
-        let byte = byte_of(bytes, &error);
-        let end = if byte >= bytes.len() { "; the file ends there" } else { "" };
-        wrong(format!("{path} is no run document: byte {byte}: {error}{end}"))
+        wrong(format!("{path} is no run document: {}", place(bytes, 0, &error)))
     };
     let Versioned { schema_version } = serde_json::from_slice(bytes).map_err(at)?;
     if schema_version > SCHEMA_VERSION {
@@ -67,19 +51,6 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         }
     }
     Ok(run)
-}
-
-/// The offset of the byte at which `error` was found in `bytes`.
-pub(super) fn byte_of(bytes: &[u8], error: &serde_json::Error) -> usize {
-    if error.is_eof() {
-        return bytes.len();
-    }
-    let before: usize = bytes
-        .split_inclusive(|&b| b == b'\n')
-        .take(error.line().saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum();
-    (before + error.column().saturating_sub(1)).min(bytes.len())
 }
 
 /// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one.
@@ -138,6 +109,7 @@ pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuprof_model::ExitCode;
     use gpuprof_model::run::Provenance;
     use proptest::prelude::*;
 

@@ -6,9 +6,13 @@ pub mod baseline;
 pub mod document;
 pub mod journal;
 pub mod plans;
+pub mod prune;
+mod run_folder;
+mod suspect;
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
@@ -19,17 +23,10 @@ use sha2::{Digest, Sha256};
 use crate::build::kernels::hex;
 use crate::error::{Failure, Result};
 
+pub use run_folder::RunFolder;
+
 /// The emulated driver, built with this tool.
 static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));
-
-/// The folder of one run.
-#[derive(Debug)]
-pub struct RunFolder {
-    /// Its name: the start of the run and the process.
-    pub id: String,
-    /// Its path.
-    pub path: Utf8PathBuf,
-}
 
 /// Writes `bytes` to `path` whole or not at all.
 ///
@@ -44,11 +41,9 @@ pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(without_temporary_name)?;
     file.write_all(bytes)?;
     // Temporary files are private; results are as readable as any other file.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    }
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    // A full disk or quota may show only now, and the old file must not be replaced by an empty one.
+    file.as_file().sync_data()?;
     file.persist(path).map(drop).map_err(|e| e.error)
 }
 
@@ -77,59 +72,6 @@ pub fn check_writable(path: &Utf8Path) -> Result<()> {
         fs::remove_file(path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
     }
     Ok(())
-}
-
-impl RunFolder {
-    /// Makes the folder of a new run below `target_directory`.
-    ///
-    /// # Errors
-    /// It cannot be made (exit code 110).
-    pub fn create(target_directory: &Utf8Path) -> Result<Self> {
-        let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
-        let id = format!("{stamp}-{}", std::process::id());
-        let path = target_directory.join("gpuprof/runs").join(&id);
-        fs::create_dir_all(path.join("passes"))
-            .map_err(|e| Failure::output(path.as_std_path(), &e))?;
-        // Harness processes run in other folders.
-        let path = path.canonicalize_utf8().map_err(|e| Failure::output(path.as_std_path(), &e))?;
-        Ok(Self { id, path })
-    }
-
-    /// The folder of a run that is resumed.
-    ///
-    /// # Errors
-    /// It cannot be written (exit code 110).
-    pub fn reopen(path: &Utf8Path) -> Result<Self> {
-        let failed = |e: io::Error| Failure::output(path.as_std_path(), &e);
-        fs::create_dir_all(path.join("passes")).map_err(failed)?;
-        let path = path.canonicalize_utf8().map_err(failed)?;
-        Ok(Self { id: path.file_name().unwrap_or_default().to_owned(), path })
-    }
-
-    /// Where the passes keep their requests, replies and outputs.
-    pub fn passes(&self) -> Utf8PathBuf {
-        self.path.join("passes")
-    }
-
-    /// Writes `run.json`, `verdict.json`, and a copy of the latter beside all runs.
-    ///
-    /// # Errors
-    /// They cannot be written (exit code 110).
-    pub fn save(&self, run: &Run, exit_code: ExitCode, gated: bool) -> Result<()> {
-        let verdict = verdict_document(run, exit_code, gated);
-        let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
-        let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
-        let run = serde_json::to_vec(run).expect("runs are plain data");
-        let files = [
-            Some((self.path.join("run.json"), &run)),
-            Some((self.path.join("verdict.json"), &verdict)),
-            latest.map(|p| (p, &verdict)),
-        ];
-        for (path, bytes) in files.into_iter().flatten() {
-            write_whole(&path, bytes).map_err(|e| Failure::output(path.as_std_path(), &e))?;
-        }
-        Ok(())
-    }
 }
 
 /// What `verdict.json` says of `run`.

@@ -77,11 +77,16 @@ fn check_target(target: &str) -> Result<(), PtxError> {
 
 fn source_tables(module: &Module<'_>) -> SourceTables {
     let mut tables = SourceTables {
-        files: module.files.iter().map(|(number, path)| (*number, (*path).to_owned())).collect(),
+        files: module.files.iter().map(|(number, path)| (*number, plain(path))).collect(),
         ..SourceTables::default()
     };
     for function in &module.functions {
         function::collect_inlining(function.body.as_deref().unwrap_or_default(), &mut tables);
     }
     tables
+}
+
+/// A path as people write it: compilers put `./` before one that begins at the folder they ran in.
+fn plain(path: &str) -> String {
+    path.strip_prefix("./").unwrap_or(path).to_owned()
 }

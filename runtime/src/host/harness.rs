@@ -14,6 +14,7 @@ use gpuprof_model::series::entry_point;
 use super::collect::cupti;
 use super::error::{Error, Result};
 use super::kernel_run::KernelRun;
+use super::lifeline;
 use super::listing::{self, Options};
 use super::registry::{self, Body};
 use super::reply;
@@ -41,7 +42,8 @@ thread_local! {
 /// What [`crate::main!`] runs.
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     let outcome = match std::env::var_os(REQUEST_ENV) {
-        Some(path) => reply::serve(Path::new(&path), |body, turn| answer(body, turn, target)),
+        Some(path) => lifeline::tie_to_runner()
+            .and_then(|()| reply::serve(Path::new(&path), |body, turn| answer(body, turn, target))),
         None => Options::parse(std::env::args().skip(1))
             .map_err(io::Error::other)
             .and_then(|options| listing::answer(&options, target, &mut io::stdout().lock())),

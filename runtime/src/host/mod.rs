@@ -8,6 +8,7 @@ mod error;
 mod extent;
 mod harness;
 mod kernel_run;
+mod lifeline;
 mod listing;
 mod number;
 mod nvml;

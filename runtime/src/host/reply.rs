@@ -22,16 +22,6 @@ struct Envelope {
     reply_path: PathBuf,
 }
 
-/// Has the system kill this process when the runner's thread that started it ends, as it does when the runner is
-/// killed: nobody else could end a pass that hangs, or that waits for the turn of one that never comes, and it would
-/// keep the profiler from the run that is resumed.
-fn end_with_the_runner() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: this option takes a signal's number, sets an attribute of this process, and touches no memory. A failure
-    // leaves things as they are.
-    let _ = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
-}
-
 /// Reads the request at `path`, lets `answer` answer it, and writes the reply.
 ///
 /// # Errors
@@ -41,7 +31,6 @@ pub(crate) fn serve(
     answer: impl FnOnce(RequestBody, Turn) -> ReplyBody,
 ) -> io::Result<()> {
     std::hint::black_box(MARKER);
-    end_with_the_runner();
     let text = fs::read(path)?;
     let envelope: Envelope = serde_json::from_slice(&text)?;
     let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };

@@ -3,11 +3,12 @@
 //! Comes in: the path of a file that the runner makes when the process before this one is done. What needs
 //! the device waits for it. A runner that is gone makes no file, so the wait ends with the runner.
 
-use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::process;
 use std::thread;
 use std::time::Duration;
+
+use super::lifeline::parent_id;
 
 /// How often a process looks whether its turn has come.
 const TICK: Duration = Duration::from_millis(1);

@@ -125,7 +125,9 @@ pub(super) fn plan(
     let key = known.device.map(|device| {
         Depends { device, cupti: options.cupti_path.as_deref(), metrics: &metrics }.key()
     });
-    let kept = key.as_ref().and_then(|key| known.plans.find(key, process.folder));
+    // A dry run is asked what would happen: it tries.
+    let kept = key.as_ref().filter(|_| !options.dry_run);
+    let kept = kept.and_then(|key| known.plans.find(key, process.folder));
     let answer = match kept {
         Some(plan) => Ok(plan),
         None => discover::plan_counters(process, harness, request)?.inspect(|plan| {

@@ -81,10 +81,12 @@ pub(super) fn run(
         MessageFormat::Json => Shape::JsonLines(Some(code)),
         MessageFormat::Human => Shape::Table(Table { colour: screen.colour, width: screen.width }),
     };
+    let written = exports.write_files(&run);
     Viewing { shape, view: &view }
         .write(&run, out)
+        .and_then(|()| exports.write_streams(&run, out))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
-    exports.write(&run, out)?;
+    written?;
     Ok((code, Some(run)))
 }
 

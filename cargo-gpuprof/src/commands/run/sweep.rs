@@ -84,7 +84,11 @@ impl Sweep<'_> {
         for (at, states) in states.iter_mut().enumerate() {
             for (index, state) in states.iter_mut().enumerate() {
                 if !state.told {
-                    state.ended = Some(Status::Skipped { reason: reason.clone() });
+                    // What still works for it is killed; what it has found may be all there is to find.
+                    state.processes = 0;
+                    if !state.is_over(self.execution) {
+                        state.ended = Some(Status::Skipped { reason: reason.clone() });
+                    }
                     let _ = self.tell(&checked[at], (at, index), state, &mut told, run, out);
                 }
             }
@@ -259,7 +263,8 @@ impl Sweep<'_> {
         Ok((ended || !again.is_empty()).then_some(again))
     }
 
-    /// Keeps what a pass found, on disk first. The inner error is what makes the configuration fail.
+    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is full. The inner
+    /// error is what makes the configuration fail.
     fn keep(
         &mut self,
         pass: Pass,
@@ -269,8 +274,9 @@ impl Sweep<'_> {
     ) -> Result<Result<(), String>> {
         match pass {
             Pass::Timed { repeat } => {
-                self.journal.pass(Step { series, configuration, repeat }, &result)?;
+                let recorded = self.journal.pass(Step { series, configuration, repeat }, &result);
                 state.passes.push(result);
+                recorded?;
             }
             Pass::Counters { step } => {
                 let Some(counters) = &self.execution.counters else { return Ok(Ok(())) };
@@ -305,9 +311,8 @@ impl Sweep<'_> {
     }
 
     fn end(&mut self, at: (usize, usize), state: &mut State, status: Status) -> Result<()> {
-        self.journal.ended(at, &status)?;
-        state.ended = Some(status);
-        Ok(())
+        state.ended = Some(status.clone());
+        self.journal.ended(at, &status)
     }
 
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {

@@ -73,7 +73,8 @@ pub(crate) fn time(
 ) -> Result<Timing> {
     let mut sampler = Sampler::new(session, sampling, launch)?;
     let mut timing = warm_up(&mut sampler, sampling)?;
-    timing.flush_bytes = if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
+    timing.flush_bytes =
+        if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
     let watch = session.watch(sampling.nvml.as_deref());
     timing.unwatched = watch.as_ref().err().cloned();
     let mut source = Source {

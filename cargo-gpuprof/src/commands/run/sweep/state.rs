@@ -65,7 +65,9 @@ impl State {
 
     /// Whether `pass` has nothing left to find for it.
     pub(super) fn has(&self, pass: Pass) -> bool {
-        self.ended.is_some()
+        // One that is told has handed its passes over.
+        self.told
+            || self.ended.is_some()
             || match pass {
                 Pass::Timed { repeat } => self.passes.len() > repeat as usize,
                 Pass::Counters { step } => self.collected.steps > step,
@@ -86,15 +88,22 @@ impl State {
         terms: &Terms,
     ) -> ConfigurationResult {
         let mut passes = std::mem::take(&mut self.passes);
+        let hardware = std::mem::take(&mut self.collected.hardware);
+        for pass in &mut passes {
+            pass.hardware.extend(hardware.clone());
+        }
         match self.ended.take() {
-            Some(status) => collect::unfinished(configuration.clone(), status),
-            None => {
-                let hardware = std::mem::take(&mut self.collected.hardware);
-                for pass in &mut passes {
-                    pass.hardware.extend(hardware.clone());
+            Some(Status::Skipped { reason }) if !passes.is_empty() => {
+                let so_far = collect::finished_with(configuration.clone(), &passes, terms);
+                if so_far.status != Status::Finished {
+                    return so_far;
                 }
-                collect::finished_with(configuration.clone(), &passes, terms)
+                let reason =
+                    format!("{reason}; what {} of its processes found is kept", passes.len());
+                ConfigurationResult { status: Status::Skipped { reason }, ..so_far }
             }
+            Some(status) => collect::unfinished(configuration.clone(), status),
+            None => collect::finished_with(configuration.clone(), &passes, terms),
         }
     }
 }

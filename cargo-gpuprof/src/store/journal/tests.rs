@@ -1,0 +1,160 @@
+use super::*;
+use crate::compare::fixture::gpu_pass;
+use gpuprof_model::ExitCode;
+use proptest::prelude::*;
+use std::fs;
+
+fn made() -> Made {
+    Made {
+        tool_version: "0.1.0".into(),
+        kernels: [("saxpy".to_owned(), "abc".to_owned())].into(),
+        harnesses: BTreeMap::new(),
+        series: vec![("s".into(), vec![Axis::parse("block=64..128").unwrap()], "h".into())],
+        device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
+        backend: "cuda".into(),
+        cache_control: "all".into(),
+        clock_control: "none".into(),
+        order: Some("rounds, seed 1".into()),
+        repeat: 3,
+        counters: Vec::new(),
+    }
+}
+
+fn step(configuration: usize, repeat: u32) -> Step {
+    Step { series: 0, configuration, repeat }
+}
+
+fn folder() -> (tempfile::TempDir, Utf8PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+    (folder, path)
+}
+
+/// A journal of three passes and a failure, and the offsets at which its lines end.
+fn written() -> (Vec<u8>, Vec<usize>) {
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &made()).unwrap();
+    let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
+    journal.pass(step(0, 0), &result).unwrap();
+    journal.pass(step(1, 0), &result).unwrap();
+    journal.ended((0, 2), &Status::Failed { reason: "boom".into() }).unwrap();
+    journal.ended((0, 3), &Status::Skipped { reason: "interrupt".into() }).unwrap();
+    journal.pass(step(0, 1), &result).unwrap();
+    drop(journal);
+    let bytes = fs::read(path.join(FILE)).unwrap();
+    let ends = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1);
+    (bytes.clone(), ends.collect())
+}
+
+#[test]
+fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
+    let (bytes, ends) = written();
+    assert_eq!(ends.len(), 5, "a skipped configuration has not ended");
+    // Every byte around the line ends, and some between them.
+    let near =
+        |cut: &usize| cut.is_multiple_of(97) || ends.iter().any(|end| cut.abs_diff(*end) < 3);
+    for cut in (0..=bytes.len()).filter(near) {
+        let whole = ends.iter().filter(|end| **end <= cut).count();
+        let (_keep, path) = folder();
+        fs::write(path.join(FILE), &bytes[..cut]).unwrap();
+        match Journal::resume(&path, &made()) {
+            Err(failure) => {
+                assert_eq!((whole, failure.code), (0, ExitCode::Configuration), "{cut}");
+            }
+            Ok((mut journal, replayed)) => {
+                assert_eq!(replayed.len() + replayed.ended.len() + 1, whole, "{cut}");
+                // What was torn is gone, and what follows is whole again.
+                journal.pass(step(9, 9), &gpu_pass(64, 1 << 20, &[1.0])).unwrap();
+                drop(journal);
+                let (_, again) = Journal::resume(&path, &made()).unwrap();
+                assert_eq!(again.len(), replayed.len() + 1, "{cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_recorded_is_what_is_replayed() {
+    let (bytes, _) = written();
+    let (before, replayed, whole) = parse(&bytes, Utf8Path::new("j")).unwrap();
+    assert_eq!((before, whole), (made(), bytes.len()));
+    assert_eq!(replayed.pass(step(0, 1)), Some(&gpu_pass(64, 1 << 20, &[1.0, 2.0])));
+    assert_eq!(replayed.pass(step(1, 1)), None);
+    assert_eq!(replayed.ended(0, 2), Some(&Status::Failed { reason: "boom".into() }));
+    assert_eq!(replayed.ended(0, 3), None);
+}
+
+#[test]
+fn counters_are_taken_up_where_they_were_left() {
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &made()).unwrap();
+    let value = [("a".to_owned(), HardwareValue::Value(1.0))];
+    let mut collected = Collected { steps: 2, hardware: value.into(), left_out: None };
+    journal.collected((0, 1), 3, &collected).unwrap();
+    drop(journal);
+    let (mut journal, replayed) = Journal::resume(&path, &made()).unwrap();
+    assert_eq!(replayed.collected(0, 1, 3), Some(&collected));
+    assert_eq!(replayed.collected(0, 1, 4), None, "the plan is another one");
+    assert_eq!(replayed.counters(0, 1), None);
+    collected.steps = 3;
+    journal.collected((0, 1), 3, &collected).unwrap();
+    drop(journal);
+    let (_, replayed) = Journal::resume(&path, &made()).unwrap();
+    assert_eq!(replayed.counters(0, 1), Some(&collected.hardware));
+}
+
+#[test]
+fn a_run_made_of_something_else_is_not_resumed() {
+    type Change = (&'static str, fn(&mut Made));
+    let changes: [Change; 4] = [
+        ("the kernels (their PTX)", |m| m.kernels.clear()),
+        ("the axes or the selection of configurations", |m| m.series.clear()),
+        ("the device or its driver", |m| m.device = None),
+        ("--repeat", |m| m.repeat = 5),
+    ];
+    for (what, change) in changes {
+        let (_keep, path) = folder();
+        drop(Journal::begin(&path, &made()).unwrap());
+        let mut now = made();
+        change(&mut now);
+        let failure = Journal::resume(&path, &now).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Usage);
+        assert_eq!(
+            failure.message,
+            format!(
+                "{path} cannot be resumed: {what} changed since; start a new run without --resume"
+            )
+        );
+    }
+}
+
+#[test]
+fn two_runs_never_write_one_journal() {
+    let (_keep, path) = folder();
+    let first = Journal::begin(&path, &made()).unwrap();
+    let second = Journal::resume(&path, &made()).unwrap_err();
+    assert!(second.message.ends_with("is locked: its run is still going on in another process"));
+    drop(first);
+    assert!(Journal::resume(&path, &made()).is_ok());
+    assert_eq!(Journal::begin(&path, &made()).unwrap_err().code, ExitCode::OutputFailed);
+}
+
+#[test]
+fn a_hostile_journal_is_refused_with_its_path_and_byte() {
+    let (bytes, ends) = written();
+    let mut broken = bytes.clone();
+    broken[ends[1] + 5] = b'\0';
+    let failure = parse(&broken, Utf8Path::new("run/journal.jsonl")).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    let start = format!("run/journal.jsonl is no journal: byte {}:", ends[1] + 5);
+    assert!(failure.message.starts_with(&start), "{}", failure.message);
+    let headless = parse(&bytes[ends[0]..], Utf8Path::new("j")).unwrap_err();
+    assert!(headless.message.starts_with("j is no journal: byte 0: its first line"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = parse(&bytes, Utf8Path::new("j"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Types: what an expression comes to, before any value is known.
+
+use std::ops::Range;
+
+use super::Type;
+use super::tree::{COMPARISONS, LEVELS, Node, Operator, Term};
+use crate::suggest::did_you_mean;
+use crate::text::ParseError;
+
+/// The type of `node` over `axes`.
+///
+/// # Errors
+/// A name that no axis has, or types that an operator does not take.
+pub(super) fn check(node: &Node, axes: &[(&str, Type)]) -> Result<Type, ParseError> {
+    let known = |name: &str| axes.iter().find(|(axis, _)| *axis == name).map(|&(_, ty)| ty);
+    match &node.term {
+        Term::Int(_) => Ok(Type::Int),
+        Term::Dims(_) => Ok(Type::Dims),
+        Term::Word(_) => Ok(Type::Word),
+        Term::Name(name) => known(name).ok_or_else(|| unknown(name, &node.span, axes)),
+        Term::Component(name, _) => match known(name) {
+            None => Err(unknown(name, &node.span, axes)),
+            Some(Type::Int | Type::Dims) => Ok(Type::Int),
+            Some(other) => Err(ParseError::new(
+                format!("`{name}` is {other}: it has no extents"),
+                node.span.clone(),
+            )),
+        },
+        Term::Negate(inner) => expect(inner, Type::Int, axes),
+        Term::Not(inner) => expect(inner, Type::Bool, axes),
+        Term::Binary(Operator::Or | Operator::And, a, b) => {
+            expect(a, Type::Bool, axes)?;
+            expect(b, Type::Bool, axes)
+        }
+        Term::Binary(Operator::Equal | Operator::Unequal, a, b) => equality(node, a, b, axes),
+        Term::Binary(operator, a, b) => {
+            expect(a, Type::Int, axes)?;
+            expect(b, Type::Int, axes)?;
+            let compares = LEVELS[COMPARISONS].iter().any(|(_, other)| other == operator);
+            Ok(if compares { Type::Bool } else { Type::Int })
+        }
+    }
+}
+
+/// `==` and `!=` take two values of one type; beside a word, an unknown name is a word.
+fn equality(node: &Node, a: &Node, b: &Node, axes: &[(&str, Type)]) -> Result<Type, ParseError> {
+    let bare =
+        |node: &Node| matches!(&node.term, Term::Name(n) if axes.iter().all(|(a, _)| a != n));
+    let types = match (bare(a), bare(b)) {
+        (false, true) => (check(a, axes)?, Type::Word),
+        (true, false) => (Type::Word, check(b, axes)?),
+        _ => (check(a, axes)?, check(b, axes)?),
+    };
+    match types {
+        (left, right) if left == right && left != Type::Bool => Ok(Type::Bool),
+        // A misspelt axis more likely than a word in the wrong place.
+        (_, Type::Word) if bare(b) => check(b, axes),
+        (Type::Word, _) if bare(a) => check(a, axes),
+        (Type::Bool, Type::Bool) => {
+            Err(ParseError::new("conditions are joined by && and ||", node.span.clone()))
+        }
+        (left, right) => {
+            Err(ParseError::new(format!("{left} is never equal to {right}"), node.span.clone()))
+        }
+    }
+}
+
+fn expect(node: &Node, wanted: Type, axes: &[(&str, Type)]) -> Result<Type, ParseError> {
+    let found = check(node, axes)?;
+    if found == wanted {
+        return Ok(found);
+    }
+    let error =
+        ParseError::new(format!("expected {wanted}, and this is {found}"), node.span.clone());
+    Err(match (found, wanted) {
+        (Type::Dims, Type::Int) => error.with_help("an extent has the parts .x, .y and .z"),
+        (Type::Int, Type::Bool) => error.with_help("compare it: block <= 256"),
+        _ => error,
+    })
+}
+
+fn unknown(name: &str, span: &Range<usize>, axes: &[(&str, Type)]) -> ParseError {
+    let error = ParseError::new(format!("no axis is called `{name}`"), span.clone());
+    let names = || axes.iter().map(|(name, _)| *name);
+    match did_you_mean(name, names()) {
+        Some(near) => error.with_help(near),
+        None if axes.is_empty() => error.with_help("there are no axes"),
+        None => error.with_help(format!("the axes are {}", names().collect::<Vec<_>>().join(", "))),
+    }
+}

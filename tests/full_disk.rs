@@ -1,0 +1,172 @@
+//! Disks that fill up and folders that vanish while a sweep goes on: exit code 110, and everything that was
+//! measured is on standard output all the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output};
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::Value;
+use support::{Packed, wait_for};
+
+/// More configurations than a machine under load gets through before the disk is full.
+const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..150 step 1"];
+const CONFIGURATIONS: usize = 150;
+
+fn journal_lines(run: &Path) -> usize {
+    let bytes = fs::read(run.join("journal.jsonl")).unwrap_or_default();
+    bytes.iter().filter(|&&b| b == b'\n').count()
+}
+
+/// Starts the sweep with `arguments`, and returns it with its folder once three passes have ended.
+fn under_way(packed: &Packed, arguments: &[&str]) -> (Child, PathBuf) {
+    let mut command = packed.tool(&[&SWEEP[..], arguments].concat()).into_command();
+    let child = command.spawn().expect("the subcommand can be started");
+    let run =
+        wait_for("three passes", || packed.runs().into_iter().find(|run| journal_lines(run) > 3));
+    (child, run)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("it is UTF-8")
+}
+
+fn ended(child: Child) -> Output {
+    let output = child.wait_with_output().expect("it can be waited for");
+    assert_eq!(output.status.code(), Some(110), "{output:?}");
+    output
+}
+
+/// The events of one reason.
+fn events(output: &Output, reason: &str) -> Vec<Value> {
+    let event = |line: &str| serde_json::from_str::<Value>(line).expect("every line is JSON");
+    text(&output.stdout).lines().map(event).filter(|event| event["reason"] == reason).collect()
+}
+
+/// Asserts that what was measured is told, and the rest with `reason` for why it was not.
+fn assert_told(output: &Output, reason: &str) {
+    let rows = events(output, "configuration-finished");
+    assert_eq!(rows.len(), CONFIGURATIONS);
+    let (finished, skipped): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| row["status"] == "finished");
+    assert!(finished.len() >= 3, "{} finished", finished.len());
+    assert!(finished.iter().all(|row| row["metrics"]["ptx_instructions"]["value"].is_number()));
+    assert!(!skipped.is_empty());
+    for row in skipped {
+        assert_eq!(row["status"], "skipped");
+        let told = row["status_reason"].as_str().unwrap_or_default();
+        assert!(told.starts_with("cannot write ") && told.contains(reason), "{told}");
+    }
+    let end = events(output, "run-finished");
+    assert_eq!(end.iter().map(|end| &end["exit_code"]).collect::<Vec<_>>(), [110]);
+    let stderr = text(&output.stderr);
+    let last = stderr.trim_end().lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: cannot write ") && last.contains(reason), "{stderr}");
+    assert!(stderr.contains("to go on where it stopped, add --resume "), "{stderr}");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_told_and_the_run_goes_on_once_it_is_lifted() {
+    let packed = Packed::new();
+    let (child, run) = under_way(&packed, &["--message-format", "json"]);
+    // No file may grow beyond what the journal has now and a little.
+    let size = fs::metadata(run.join("journal.jsonl")).expect("it is there").len() + 100;
+    let limit = Rlimit { current: Some(size), maximum: Some(size) };
+    prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("it still runs");
+    let output = ended(child);
+    assert_told(&output, "journal.jsonl: File too large");
+    let whole = journal_lines(&run) - 1;
+    let again = [&SWEEP[..], &["--resume", "--message-format", "json"]].concat();
+    let outcome = packed.tool(&again).run().exits_with(0);
+    let id = run.file_name().and_then(|name| name.to_str()).expect("runs have names");
+    assert!(
+        outcome.stderr.contains(&format!("gpuprof: resuming {id}: {whole} passes are done")),
+        "{}",
+        outcome.stderr
+    );
+    let rows = outcome.events_of("configuration-finished");
+    assert!(rows.len() == CONFIGURATIONS && rows.iter().all(|row| row["status"] == "finished"));
+}
+
+#[test]
+fn a_folder_that_vanishes_takes_neither_table_nor_exports_with_it() {
+    let packed = Packed::new();
+    let (child, run) = under_way(&packed, &["--export-csv", "out.csv", "--export-json", "-"]);
+    // As a clean-up that does not look would; a file stays in its place, so that root cannot write there.
+    fs::rename(&run, packed.path().join("moved")).expect("it can be renamed");
+    fs::write(&run, "").expect("it can be written");
+    let output = ended(child);
+    let stdout = text(&output.stdout);
+    let (table, document) = stdout.split_once("\n{").expect("the document follows the table");
+    assert!(table.starts_with("vector::kernels::gather  vector/src/lib.rs:"), "{table}");
+    let summary = table.trim_end().lines().last().unwrap_or_default();
+    assert!(summary.starts_with("150 configurations of 1 series: "), "{summary}");
+    let document: Value = serde_json::from_str(&format!("{{{document}")).expect("it is JSON");
+    let rows = document["series"][0]["configurations"].as_array().expect("it has rows");
+    let finished = rows.iter().filter(|row| row["status"]["status"] == "finished").count();
+    assert!((3..CONFIGURATIONS).contains(&finished), "{finished}");
+    let mut csv = csv::Reader::from_path(packed.path().join("out.csv")).expect("it was written");
+    let statuses: Vec<String> = csv
+        .deserialize::<std::collections::BTreeMap<String, String>>()
+        .map(|row| row.expect("every row is whole")["status"].clone())
+        .collect();
+    assert!(statuses.contains(&"finished".to_owned()), "{statuses:?}");
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("error: cannot write ") && stderr.contains("/passes/"), "{stderr}");
+}
+
+#[test]
+fn an_export_that_finds_the_disk_full_keeps_nothing_else_from_being_written() {
+    let packed = Packed::new();
+    let few = ["gather", "--series", "stride=1..4", "--quiet", "--save-baseline", "kept"];
+    let exports = ["--export-csv", "/dev/full", "--export-markdown", "out.md"];
+    let outcome = packed.tool(&[few.as_slice(), &exports].concat()).run().exits_with(110);
+    assert!(outcome.stdout.contains("3 configurations of 1 series: 3 finished"));
+    assert_eq!(
+        outcome.stderr,
+        "error: cannot write /dev/full: No space left on device (os error 28)\n"
+    );
+    let markdown = fs::read_to_string(packed.path().join("out.md")).expect("it was written");
+    assert!(markdown.contains("stride"), "{markdown}");
+    let run = &packed.runs()[0];
+    assert!(run.join("run.json").exists());
+    let verdict = fs::read(run.join("verdict.json")).expect("it was written");
+    let verdict: Value = serde_json::from_slice(&verdict).expect("it is JSON");
+    assert_eq!(
+        (&verdict["exit_code"], &verdict["meaning"]),
+        (&110.into(), &"output could not be written".into())
+    );
+    assert!(!packed.path().join("target/gpuprof/baselines/kept.json").exists());
+}
+
+/// A file system of its own, which fills up once the first pass has ended.
+const FILLED: &str = r#"
+mkdir -p target && mount -t tmpfs -o size=300m none target || exit 77
+"$0" "$@" &
+tool=$!
+while ! grep -q '"line":"pass"' target/gpuprof/runs/*/journal.jsonl 2>/dev/null; do sleep 0.01; done
+dd if=/dev/zero of=target/fill bs=4k 2>/dev/null
+wait $tool
+"#;
+
+#[test]
+fn a_disk_that_is_really_full() {
+    let packed = Packed::new();
+    let tool = packed.tool(&[&SWEEP[..], &["--message-format", "json"]].concat()).into_command();
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", FILLED]);
+    command.arg(tool.get_program()).args(tool.get_args()).current_dir(packed.path());
+    command.env_clear().envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let Ok(output) = command.output() else { return };
+    if text(&output.stderr).contains("unshare: ") || output.status.code() == Some(77) {
+        // Containers often may not mount anything; the limit on file sizes stands in for the disk there.
+        eprintln!("no file system can be mounted here: {}", text(&output.stderr));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(110), "{output:?}");
+    let rows = events(&output, "configuration-finished");
+    assert_eq!(rows.len(), CONFIGURATIONS);
+    assert!(rows.iter().any(|row| row["status"] == "finished"));
+    assert_eq!(events(&output, "run-finished")[0]["exit_code"], 110);
+    assert!(text(&output.stderr).contains("No space left on device"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,188 @@
+//! Runs that are killed, at many instants and in every way: at most the pass in flight is lost, what is on
+//! disk is not measured again, and nothing is left running.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use support::{Packed, wait_for};
+
+/// A sweep of 30 configurations, one pass each.
+const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..30 step 1"];
+
+/// What a blow hits.
+#[derive(Debug, Clone, Copy)]
+enum Whom {
+    /// The subcommand alone.
+    Tool,
+    /// Everything in its process group, as a terminal does.
+    Group,
+}
+
+/// Ways to end a run.
+const BLOWS: [(Whom, Signal); 6] = [
+    (Whom::Tool, Signal::KILL),
+    (Whom::Group, Signal::KILL),
+    (Whom::Tool, Signal::INT),
+    (Whom::Tool, Signal::KILL),
+    (Whom::Group, Signal::TERM),
+    (Whom::Group, Signal::INT),
+];
+
+/// Starts `run` with `arguments` at the head of a process group of its own.
+fn start(packed: &Packed, arguments: &[&str]) -> Child {
+    let mut command = packed.tool(arguments).into_command();
+    command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().expect("the subcommand can be started")
+}
+
+fn strike(child: &Child, (whom, signal): (Whom, Signal)) {
+    let hit = match whom {
+        Whom::Tool => kill_process(Pid::from_child(child), signal),
+        Whom::Group => kill_process_group(Pid::from_child(child), signal),
+    };
+    hit.expect("it has not been waited for");
+}
+
+/// The whole lines of a run's journal.
+fn journal(run: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(run.join("journal.jsonl")).unwrap_or_default();
+    bytes.truncate(bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1));
+    bytes
+}
+
+/// The passes in a journal: series, configuration and repetition.
+fn passes(journal: &[u8]) -> Vec<(u64, u64, u64)> {
+    let lines = journal.split(|&b| b == b'\n').filter(|line| !line.is_empty());
+    let lines = lines.map(|line| serde_json::from_slice::<Value>(line).expect("a whole line"));
+    let number = |line: &Value, key: &str| line[key].as_u64().expect("it is a number");
+    lines
+        .filter(|line| line["line"] == "pass")
+        .map(|l| (number(&l, "series"), number(&l, "configuration"), number(&l, "repeat")))
+        .collect()
+}
+
+/// Which file the reply of each configuration is: another one where its pass ran again.
+fn replies(run: &Path) -> BTreeMap<u64, (u64, i64, i64)> {
+    let mut replies = BTreeMap::new();
+    for configuration in 0..30 {
+        let name = format!("passes/000-gather-{configuration:05}-pass-0-0.reply.json");
+        if let Ok(known) = fs::metadata(run.join(name)) {
+            replies.insert(configuration, (known.ino(), known.mtime(), known.mtime_nsec()));
+        }
+    }
+    replies
+}
+
+fn nothing_is_left(packed: &Packed) {
+    wait_for("the end of every harness", || packed.harnesses().is_empty().then_some(()));
+}
+
+#[test]
+fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
+    let undisturbed = Packed::new();
+    assert!(undisturbed.start(&SWEEP).wait().expect("it can be waited for").success());
+
+    let packed = Packed::new();
+    let resumed = [&SWEEP[..], &["--resume"]].concat();
+    let mut child = start(&packed, &SWEEP);
+    let run = wait_for("the run's folder", || {
+        packed.runs().into_iter().find(|p| p.join("journal.jsonl").exists())
+    });
+    let mut known = journal(&run);
+    let mut measured = BTreeMap::new();
+    let mut blows = 0;
+    loop {
+        let before = passes(&known).len();
+        let ended =
+            wait_for("another pass", || match child.try_wait().expect("it can be waited for") {
+                Some(status) => Some(Some(status)),
+                None => (passes(&journal(&run)).len() > before).then_some(None),
+            });
+        if let Some(status) = ended {
+            assert!(status.success(), "{status}");
+            break;
+        }
+        // Not only just after a line is on disk, but anywhere between two: a pass takes some 30 ms.
+        sleep(Duration::from_millis(blows * 7 % 40));
+        let blow = BLOWS[usize::try_from(blows).expect("it is small") % BLOWS.len()];
+        strike(&child, blow);
+        let status = child.wait().expect("it can be waited for");
+        blows += 1;
+        nothing_is_left(&packed);
+        match blow.1 {
+            Signal::KILL => assert!(status.signal() == Some(9) || status.success(), "{status}"),
+            signal => {
+                let expected = 128 + signal.as_raw();
+                assert!(status.code() == Some(expected) || status.success(), "{status}");
+                let verdict = fs::read(run.join("verdict.json")).expect("it is kept");
+                let verdict: Value = serde_json::from_slice(&verdict).expect("it is JSON");
+                assert_eq!(verdict["exit_code"], status.code().expect("it ended by itself"));
+            }
+        }
+        let now = journal(&run);
+        assert!(now.starts_with(&known), "what was on disk is lost after {blow:?}");
+        known = now;
+        let replies = replies(&run);
+        for (_, configuration, _) in passes(&known) {
+            let first = *measured.entry(configuration).or_insert(replies[&configuration]);
+            assert_eq!(first, replies[&configuration], "pass {configuration} ran again");
+        }
+        child = start(&packed, &resumed);
+    }
+    assert!(blows >= 12, "only {blows} blows");
+    let all = journal(&run);
+    assert!(all.starts_with(&known));
+    let expected: Vec<_> = (0..30).map(|configuration| (0, configuration, 0)).collect();
+    assert_eq!(passes(&all), expected, "every pass is in the journal once");
+    let last = replies(&run);
+    assert!(measured.iter().all(|(configuration, file)| last[configuration] == *file));
+    assert_eq!(packed.runs(), std::slice::from_ref(&run), "it is one run");
+    assert!(!run.join("copies").exists(), "the copies are gone");
+    assert_eq!(Packed::document(&run), Packed::document(&undisturbed.runs()[0]));
+}
+
+#[test]
+fn a_run_killed_before_its_first_pass_is_no_obstacle() {
+    let packed = Packed::new();
+    for milliseconds in [0, 4, 10, 20, 40, 80] {
+        let mut child = start(&packed, &SWEEP);
+        sleep(Duration::from_millis(milliseconds));
+        strike(&child, (Whom::Tool, Signal::KILL));
+        child.wait().expect("it can be waited for");
+    }
+    nothing_is_left(&packed);
+    let few = ["gather", "--series", "stride=1..2", "--quiet"];
+    let outcome = packed.tool(&few).run().exits_with(0);
+    assert_eq!(outcome.stderr, "");
+    let latest = packed.other(&["report", "latest", "--format", "json"]).run().exits_with(0);
+    let latest: Value = serde_json::from_str(&latest.stdout).expect("it is JSON");
+    assert_eq!(latest["series"][0]["configurations"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_harness_does_not_outlive_a_runner_that_is_killed() {
+    let packed = Packed::new();
+    let mut child = start(&packed, &["sleeps"]);
+    // Its second configuration sleeps for a minute.
+    let harness = wait_for("the sleeping harness", || {
+        let run = packed.runs().pop()?;
+        let asked = fs::read_dir(run.join("passes")).ok()?.flatten();
+        let asked =
+            asked.filter(|e| e.file_name().to_string_lossy().ends_with("00001-pass-0-0.stderr"));
+        let begun = asked.count() == 1 && passes(&journal(&run)).len() == 1;
+        begun.then(|| packed.harnesses()).filter(|harnesses| harnesses.len() == 1)
+    });
+    strike(&child, (Whom::Tool, Signal::KILL));
+    child.wait().expect("it can be waited for");
+    nothing_is_left(&packed);
+    let environment = fs::read(format!("/proc/{}/environ", harness[0])).unwrap_or_default();
+    assert!(environment.is_empty(), "the harness is still there");
+}
