@@ -43,7 +43,8 @@ pub struct Made {
     pub backend: String,
     /// What is done to the cache.
     pub cache_control: String,
-    /// What is done to the clocks.
+    /// What is done to the clocks; journals before that could be chosen say nothing of them.
+    #[serde(default = "untouched")]
     pub clock_control: String,
     /// In which order passes run.
     pub order: Option<String>,
@@ -51,6 +52,10 @@ pub struct Made {
     pub repeat: u32,
     /// The counters collected.
     pub counters: Vec<String>,
+}
+
+fn untouched() -> String {
+    "none".to_owned()
 }
 
 impl Made {

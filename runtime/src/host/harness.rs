@@ -125,6 +125,7 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
         Body::Series(function) => {
             session.take_turn();
             function(&mut run).map_err(|error| session.explain(error))?;
+            run.record_configured()?;
         }
     }
     run.finish(entry.kernel)

@@ -217,6 +217,25 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Records the launch of a series function as far as it is known: by the configuration that the function was given.
+    /// The emulated driver has told what was launched.
+    pub(crate) fn record_configured(&mut self) -> Result<()> {
+        let launch = self.launch_config()?;
+        if let (Some((grid, block, shared_bytes)), false) =
+            (launch.config, self.session.device.emulated)
+        {
+            self.record_launch(LaunchRecord {
+                kernel: self.request.kernel.clone(),
+                grid,
+                block,
+                shared_bytes,
+                cluster: launch.cluster,
+                ..LaunchRecord::default()
+            });
+        }
+        Ok(())
+    }
+
     pub(crate) fn mark_verified(&mut self) {
         self.result.verified = true;
     }

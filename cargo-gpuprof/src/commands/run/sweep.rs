@@ -8,15 +8,13 @@
 //! configuration answers for itself only.
 
 mod state;
+mod take;
+mod tell;
 
-use std::collections::HashSet;
 use std::io::Write;
 use std::time::Duration;
 
-use gpuprof_model::measurement::{HardwareValue, PassOutcome, PassResult};
-use gpuprof_model::metric;
-use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
-use gpuprof_model::{Axis, Space};
+use gpuprof_model::run::{Run, Status};
 
 use super::Checked;
 use super::counters::CounterSetup;
@@ -24,19 +22,17 @@ use super::progress::Progress;
 use crate::agenda::Agenda;
 use crate::build::host::Harness;
 use crate::cli::Isolate;
-use crate::commands::gate;
 use crate::compare::against::Against;
-use crate::compare::collect::Terms;
-use crate::compare::columns;
 use crate::compare::replay::Discipline;
 use crate::compare::view::View;
 use crate::config::Interleave;
-use crate::error::{Failure, Result};
-use crate::execute::{Ended, Event as Happened, Execution, Job, Pass, Pipeline, outcomes};
+use crate::error::Result;
+use crate::execute::{Event as Happened, Execution, Job, Pass, Pipeline, outcomes};
 use crate::report::json_lines::Event;
-use crate::schedule::{Step, batches};
+use crate::schedule::batches;
 use crate::store::journal::{Journal, Replayed};
 use state::State;
+use tell::Told;
 
 /// Why a configuration was skipped, where nothing went wrong.
 const INTERRUPTED: &str = "the run was interrupted";
@@ -214,107 +210,6 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Takes what a job's process found; goes out: what must run again, if anything ended.
-    fn accept(
-        &mut self,
-        job: &Job,
-        outcomes: Vec<PassOutcome>,
-        states: &mut [State],
-    ) -> Result<Option<Vec<Job>>> {
-        let mut again = Vec::new();
-        let mut ended = false;
-        let mut unreached = Vec::new();
-        let mut outcomes = outcomes.into_iter();
-        for &index in &job.configurations {
-            let (at, state) = ((job.series, index), &mut states[index]);
-            let status = match outcomes.next() {
-                None => {
-                    unreached.push(index);
-                    continue;
-                }
-                _ if state.has(job.pass) => continue,
-                Some(PassOutcome::Finished(result)) => {
-                    match self.keep(job.pass, at, *result, state)? {
-                        Ok(()) => continue,
-                        Err(reason) => Status::Failed { reason },
-                    }
-                }
-                Some(PassOutcome::Invalid { reason }) => Status::Invalid { reason },
-                Some(PassOutcome::Denied { reason }) => {
-                    self.denied = Some(reason);
-                    // Nothing is wrong with the configuration: it goes on without its counters.
-                    again.push(job.alone(index));
-                    continue;
-                }
-                Some(PassOutcome::Failed { reason }) => {
-                    if job.may_be_innocent(&reason) {
-                        again.push(job.alone(index));
-                        continue;
-                    }
-                    Status::Failed { reason }
-                }
-            };
-            ended = true;
-            self.end(at, state, status)?;
-        }
-        if !unreached.is_empty() {
-            again.push(Job { configurations: unreached, ..job.clone() });
-        }
-        Ok((ended || !again.is_empty()).then_some(again))
-    }
-
-    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is full. The inner
-    /// error is what makes the configuration fail.
-    fn keep(
-        &mut self,
-        pass: Pass,
-        (series, configuration): (usize, usize),
-        result: PassResult,
-        state: &mut State,
-    ) -> Result<Result<(), String>> {
-        match pass {
-            Pass::Timed { repeat } => {
-                let recorded = self.journal.pass(Step { series, configuration, repeat }, &result);
-                state.passes.push(result);
-                recorded?;
-            }
-            Pass::Counters { step } => {
-                let Some(counters) = &self.execution.counters else { return Ok(Ok(())) };
-                let added = counters.add(step, state.passes.first(), result, &mut state.collected);
-                if let Err(reason) = added {
-                    return Ok(Err(reason));
-                }
-                let of = counters.steps();
-                self.journal.collected((series, configuration), of, &state.collected)?;
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// Takes that a job's process gave no reply; goes out: what must run again.
-    fn lose(&mut self, job: &Job, ended: &Ended, states: &mut [State]) -> Result<Option<Vec<Job>>> {
-        let status = status_of(ended);
-        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
-            &status
-        else {
-            return Ok(None);
-        };
-        if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
-            return Ok(Some(job.configurations.iter().map(|&index| job.alone(index)).collect()));
-        }
-        for &index in &job.configurations {
-            if !states[index].has(job.pass) {
-                self.end((job.series, index), &mut states[index], status.clone())?;
-            }
-        }
-        Ok(Some(Vec::new()))
-    }
-
-    fn end(&mut self, at: (usize, usize), state: &mut State, status: Status) -> Result<()> {
-        state.ended = Some(status.clone());
-        self.journal.ended(at, &status)
-    }
-
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
             let planned = &series.planned;
@@ -323,129 +218,6 @@ impl Sweep<'_> {
             (0..planned.configurations.len()).map(state).collect()
         };
         checked.iter().enumerate().map(of_series).collect()
-    }
-
-    fn tell_if_over(
-        &self,
-        series: &Checked,
-        at: (usize, usize),
-        state: &mut State,
-        told: &mut Told,
-        run: &mut Run,
-        out: &mut impl Write,
-    ) -> Result<()> {
-        if state.told || !state.is_over(self.execution) {
-            return Ok(());
-        }
-        self.tell(series, at, state, told, run, out)
-    }
-
-    /// Tells the result of a configuration, and of its series when it was the last one.
-    fn tell(
-        &self,
-        series: &Checked,
-        (at, index): (usize, usize),
-        state: &mut State,
-        told: &mut Told,
-        run: &mut Run,
-        out: &mut impl Write,
-    ) -> Result<()> {
-        state.told = true;
-        if run.provenance.device.is_none() {
-            run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
-        }
-        self.explain_missing_counters(&mut state.passes);
-        let terms = Terms {
-            asked: series.asked().chain(metric::defined()).collect(),
-            discipline: self.discipline,
-        };
-        let configuration = &series.planned.configurations[index];
-        let result = state.result(configuration, &terms);
-        let id = &series.planned.series.id;
-        if !matches!(result.status, Status::Skipped { .. }) {
-            told.progress.end(&format!("{id}/{configuration}"), &result, state.held);
-        }
-        let trouble = self.event(&Event::configuration_finished(id, &result), out);
-        told.results[at][index] = Some(result);
-        told.left[at] -= 1;
-        if told.left[at] > 0 {
-            return trouble;
-        }
-        let results = std::mem::take(&mut told.results[at]).into_iter().flatten().collect();
-        let finished = self.finish(series, results, run);
-        let trouble = trouble.and(self.told(&finished, out));
-        told.finished[at] = Some(finished);
-        trouble
-    }
-
-    fn told(&self, series: &SeriesResult, out: &mut impl Write) -> Result<()> {
-        for judgement in &series.judgements {
-            self.event(&Event::threshold_judged(&series.id, judgement), out)?;
-        }
-        self.event(&Event::series_finished(series, self.view), out)
-    }
-
-    /// Gives every counter that cannot be had on this machine its reason.
-    fn explain_missing_counters(&self, passes: &mut [PassResult]) {
-        for pass in passes {
-            for (metric, reason) in self.setup.without_value() {
-                pass.hardware
-                    .insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
-            }
-        }
-    }
-
-    fn finish(
-        &self,
-        series: &Checked,
-        configurations: Vec<ConfigurationResult>,
-        run: &Run,
-    ) -> SeriesResult {
-        let described = &series.planned.series;
-        let mut finished = SeriesResult {
-            id: described.id.clone(),
-            file: described.file.clone(),
-            line: described.line,
-            axes: swept_axes(&described.space, &configurations),
-            dependent_axes: described.space.dependent().map(str::to_owned).collect(),
-            columns: columns::choose(&series.columns, &configurations),
-            sections: series.sections.clone(),
-            configurations,
-            judgements: Vec::new(),
-            not_applicable: Vec::new(),
-            changes: Vec::new(),
-        };
-        let placed = |p: &super::Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
-        let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
-        gate::judge(&mut finished, &thresholds, run, self.against);
-        finished
-    }
-
-    fn event(&self, event: &Event<'_>, out: &mut impl Write) -> Result<()> {
-        if !self.json {
-            return Ok(());
-        }
-        event.write(out).map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
-    }
-}
-
-/// What has been told.
-struct Told {
-    progress: Progress,
-    results: Vec<Vec<Option<ConfigurationResult>>>,
-    left: Vec<usize>,
-    finished: Vec<Option<SeriesResult>>,
-}
-
-impl Told {
-    fn new(checked: &[Checked], progress: Progress) -> Self {
-        let counts = checked.iter().map(|series| series.planned.configurations.len());
-        Self {
-            progress,
-            results: counts.clone().map(|count| (0..count).map(|_| None).collect()).collect(),
-            left: counts.collect(),
-            finished: checked.iter().map(|_| None).collect(),
-        }
     }
 }
 
@@ -472,32 +244,4 @@ fn call_back(
     recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
     agenda.again(recalled);
     agenda.again(again);
-}
-
-/// The status that a process without a reply gives its configuration.
-fn status_of(ended: &Ended) -> Status {
-    match ended {
-        Ended::Replied(_) => Status::Finished,
-        Ended::Without { how, stderr } => {
-            Status::Failed { reason: format!("the process {how}{}", stderr.tail()) }
-        }
-        Ended::TimedOut { seconds, stderr } => Status::Timeout {
-            reason: format!(
-                "the process ran for {seconds} s and was killed (--timeout raises the limit){}",
-                stderr.tail()
-            ),
-        },
-        Ended::Interrupted => Status::Skipped { reason: INTERRUPTED.to_owned() },
-    }
-}
-
-/// The axes with the values that occur in `configurations`, each once.
-fn swept_axes(space: &Space, configurations: &[ConfigurationResult]) -> Vec<Axis> {
-    let axis = |name: &str| {
-        let mut seen = HashSet::new();
-        let values = configurations.iter().filter_map(|c| c.configuration.get(name));
-        let values = values.filter(|value| seen.insert(*value)).cloned().collect();
-        Axis { name: name.to_owned(), values }
-    };
-    space.names().map(axis).collect()
 }

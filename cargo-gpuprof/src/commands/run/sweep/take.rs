@@ -1,0 +1,143 @@
+//! What jobs come to: kept, ended, or to be run again.
+//!
+//! Comes in: a job with the outcomes of its configurations, or with how its process ended without any. Goes out: the
+//! states of its configurations, every pass on disk first, and the jobs that have to run again.
+
+use gpuprof_model::measurement::{PassOutcome, PassResult};
+use gpuprof_model::run::Status;
+
+use super::state::State;
+use super::{INTERRUPTED, Sweep};
+use crate::error::Result;
+use crate::execute::{Ended, Job, Pass};
+use crate::schedule::Step;
+
+impl Sweep<'_> {
+    /// Takes what a job's process found; goes out: what must run again, if anything ended.
+    pub(super) fn accept(
+        &mut self,
+        job: &Job,
+        outcomes: Vec<PassOutcome>,
+        states: &mut [State],
+    ) -> Result<Option<Vec<Job>>> {
+        let mut again = Vec::new();
+        let mut ended = false;
+        let mut unreached = Vec::new();
+        let mut outcomes = outcomes.into_iter();
+        for &index in &job.configurations {
+            let (at, state) = ((job.series, index), &mut states[index]);
+            let status = match outcomes.next() {
+                None => {
+                    unreached.push(index);
+                    continue;
+                }
+                _ if state.has(job.pass) => continue,
+                Some(PassOutcome::Finished(result)) => {
+                    match self.keep(job.pass, at, *result, state)? {
+                        Ok(()) => continue,
+                        Err(reason) => Status::Failed { reason },
+                    }
+                }
+                Some(PassOutcome::Invalid { reason }) => Status::Invalid { reason },
+                Some(PassOutcome::Denied { reason }) => {
+                    self.denied = Some(reason);
+                    // Nothing is wrong with the configuration: it goes on without its counters.
+                    again.push(job.alone(index));
+                    continue;
+                }
+                Some(PassOutcome::Failed { reason }) => {
+                    if job.may_be_innocent(&reason) {
+                        again.push(job.alone(index));
+                        continue;
+                    }
+                    Status::Failed { reason }
+                }
+            };
+            ended = true;
+            self.end(at, state, status)?;
+        }
+        if !unreached.is_empty() {
+            again.push(Job { configurations: unreached, ..job.clone() });
+        }
+        Ok((ended || !again.is_empty()).then_some(again))
+    }
+
+    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is full. The inner
+    /// error is what makes the configuration fail.
+    fn keep(
+        &mut self,
+        pass: Pass,
+        (series, configuration): (usize, usize),
+        result: PassResult,
+        state: &mut State,
+    ) -> Result<Result<(), String>> {
+        match pass {
+            Pass::Timed { repeat } => {
+                let recorded = self.journal.pass(Step { series, configuration, repeat }, &result);
+                state.passes.push(result);
+                recorded?;
+            }
+            Pass::Counters { step } => {
+                let Some(counters) = &self.execution.counters else { return Ok(Ok(())) };
+                let added = counters.add(step, state.passes.first(), result, &mut state.collected);
+                if let Err(reason) = added {
+                    return Ok(Err(reason));
+                }
+                let of = counters.steps();
+                self.journal.collected((series, configuration), of, &state.collected)?;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Takes that a job's process gave no reply; goes out: what must run again.
+    pub(super) fn lose(
+        &mut self,
+        job: &Job,
+        ended: &Ended,
+        states: &mut [State],
+    ) -> Result<Option<Vec<Job>>> {
+        let status = status_of(ended);
+        let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
+            &status
+        else {
+            return Ok(None);
+        };
+        if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
+            return Ok(Some(job.configurations.iter().map(|&index| job.alone(index)).collect()));
+        }
+        for &index in &job.configurations {
+            if !states[index].has(job.pass) {
+                self.end((job.series, index), &mut states[index], status.clone())?;
+            }
+        }
+        Ok(Some(Vec::new()))
+    }
+
+    pub(super) fn end(
+        &mut self,
+        at: (usize, usize),
+        state: &mut State,
+        status: Status,
+    ) -> Result<()> {
+        state.ended = Some(status.clone());
+        self.journal.ended(at, &status)
+    }
+}
+
+/// The status that a process without a reply gives its configuration.
+fn status_of(ended: &Ended) -> Status {
+    match ended {
+        Ended::Replied(_) => Status::Finished,
+        Ended::Without { how, stderr } => {
+            Status::Failed { reason: format!("the process {how}{}", stderr.tail()) }
+        }
+        Ended::TimedOut { seconds, stderr } => Status::Timeout {
+            reason: format!(
+                "the process ran for {seconds} s and was killed (--timeout raises the limit){}",
+                stderr.tail()
+            ),
+        },
+        Ended::Interrupted => Status::Skipped { reason: INTERRUPTED.to_owned() },
+    }
+}

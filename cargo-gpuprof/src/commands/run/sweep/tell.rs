@@ -1,0 +1,159 @@
+//! Telling: a configuration when its last process has gone, a series when its last configuration has been told.
+//!
+//! Comes in: the state of a configuration. Goes out: its result with an event, and the judged series.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::metric;
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
+use gpuprof_model::{Axis, Space};
+
+use super::Sweep;
+use super::state::State;
+use crate::commands::gate;
+use crate::commands::run::Checked;
+use crate::commands::run::progress::Progress;
+use crate::compare::collect::Terms;
+use crate::compare::columns;
+use crate::error::{Failure, Result};
+use crate::report::json_lines::Event;
+
+impl Sweep<'_> {
+    pub(super) fn tell_if_over(
+        &self,
+        series: &Checked,
+        at: (usize, usize),
+        state: &mut State,
+        told: &mut Told,
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        if state.told || !state.is_over(self.execution) {
+            return Ok(());
+        }
+        self.tell(series, at, state, told, run, out)
+    }
+
+    /// Tells the result of a configuration, and of its series when it was the last one.
+    pub(super) fn tell(
+        &self,
+        series: &Checked,
+        (at, index): (usize, usize),
+        state: &mut State,
+        told: &mut Told,
+        run: &mut Run,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        state.told = true;
+        if run.provenance.device.is_none() {
+            run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
+        }
+        self.explain_missing_counters(&mut state.passes);
+        let terms = Terms {
+            asked: series.asked().chain(metric::defined()).collect(),
+            discipline: self.discipline,
+        };
+        let configuration = &series.planned.configurations[index];
+        let result = state.result(configuration, &terms);
+        let id = &series.planned.series.id;
+        if !matches!(result.status, Status::Skipped { .. }) {
+            told.progress.end(&format!("{id}/{configuration}"), &result, state.held);
+        }
+        let trouble = self.event(&Event::configuration_finished(id, &result), out);
+        told.results[at][index] = Some(result);
+        told.left[at] -= 1;
+        if told.left[at] > 0 {
+            return trouble;
+        }
+        let results = std::mem::take(&mut told.results[at]).into_iter().flatten().collect();
+        let finished = self.finish(series, results, run);
+        let trouble = trouble.and(self.told(&finished, out));
+        told.finished[at] = Some(finished);
+        trouble
+    }
+
+    fn told(&self, series: &SeriesResult, out: &mut impl Write) -> Result<()> {
+        for judgement in &series.judgements {
+            self.event(&Event::threshold_judged(&series.id, judgement), out)?;
+        }
+        self.event(&Event::series_finished(series, self.view), out)
+    }
+
+    /// Gives every counter that cannot be had on this machine its reason.
+    fn explain_missing_counters(&self, passes: &mut [PassResult]) {
+        for pass in passes {
+            for (metric, reason) in self.setup.without_value() {
+                pass.hardware
+                    .insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
+            }
+        }
+    }
+
+    fn finish(
+        &self,
+        series: &Checked,
+        configurations: Vec<ConfigurationResult>,
+        run: &Run,
+    ) -> SeriesResult {
+        let described = &series.planned.series;
+        let mut finished = SeriesResult {
+            id: described.id.clone(),
+            file: described.file.clone(),
+            line: described.line,
+            axes: swept_axes(&described.space, &configurations),
+            dependent_axes: described.space.dependent().map(str::to_owned).collect(),
+            columns: columns::choose(&series.columns, &configurations),
+            sections: series.sections.clone(),
+            configurations,
+            judgements: Vec::new(),
+            not_applicable: Vec::new(),
+            changes: Vec::new(),
+        };
+        let placed = |p: &crate::commands::thresholds::Placed| {
+            (p.threshold.clone(), p.origin.clone(), p.place.clone())
+        };
+        let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
+        gate::judge(&mut finished, &thresholds, run, self.against);
+        finished
+    }
+
+    pub(super) fn event(&self, event: &Event<'_>, out: &mut impl Write) -> Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        event.write(out).map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
+    }
+}
+
+/// What has been told.
+pub(super) struct Told {
+    pub(super) progress: Progress,
+    results: Vec<Vec<Option<ConfigurationResult>>>,
+    left: Vec<usize>,
+    pub(super) finished: Vec<Option<SeriesResult>>,
+}
+
+impl Told {
+    pub(super) fn new(checked: &[Checked], progress: Progress) -> Self {
+        let counts = checked.iter().map(|series| series.planned.configurations.len());
+        Self {
+            progress,
+            results: counts.clone().map(|count| (0..count).map(|_| None).collect()).collect(),
+            left: counts.collect(),
+            finished: checked.iter().map(|_| None).collect(),
+        }
+    }
+}
+
+/// The axes with the values that occur in `configurations`, each once.
+fn swept_axes(space: &Space, configurations: &[ConfigurationResult]) -> Vec<Axis> {
+    let axis = |name: &str| {
+        let mut seen = HashSet::new();
+        let values = configurations.iter().filter_map(|c| c.configuration.get(name));
+        let values = values.filter(|value| seen.insert(*value)).cloned().collect();
+        Axis { name: name.to_owned(), values }
+    };
+    space.names().map(axis).collect()
+}
