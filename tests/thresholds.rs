@@ -255,6 +255,7 @@ fn show_config_tells_the_layer_of_every_setting() {
     sets        memory, roofline  [--set]
     sections    Occupancy  [[FOLDER]/gpuprof.toml]
     max-passes  4  [preset ci]
+    keep-runs   all  [--keep-runs]
 
     vector::kernels::scale  vector/src/lib.rs:40
         metrics: load_sectors_per_request

@@ -8,7 +8,7 @@ for i in 1 2; do $G --set $S --replay-mode ${2:-range} --export-json ours-$i.jso
 echo "ours twice: $(python3 -c "print(round($(date +%s.%N)-$s,1))") s"
 $G --replay-mode none --metrics duration > /dev/null
 python3 - "$(ls -d target/gpuprof/runs/* | tail -1)" > asked <<'P'
-import json, glob, sys, re
+import json, glob, os, re, sys
 run, names = json.load(open('ours-1.json')), set()
 for s in run['series']:
     for c in s['configurations']:
@@ -18,6 +18,8 @@ for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
     r = json.load(open(f)); r['turn'] = None
     for m in r['body']['measure']:
         m['verify'] = False
+        # The run's own copies of the PTX are gone with it; the archive's are not.
+        m['modules'] = {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
         m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1, copy_bandwidth=False)
     kernel = r['body']['measure'][0]['kernel']
     json.dump(r, open('ask-%s.json' % kernel, 'w'))
