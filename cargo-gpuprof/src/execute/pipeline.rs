@@ -81,7 +81,7 @@ impl<'a> Pipeline<'a> {
 
     /// Whether `job` can start now.
     pub fn has_room(&self, job: &Job) -> bool {
-        let lonely = self.ahead == 0 || job.alone || self.line.iter().any(|s| s.job.alone);
+        let lonely = job.alone || self.line.iter().any(|s| s.job.alone);
         if lonely {
             self.line.is_empty() && self.leaving.is_empty()
         } else {
