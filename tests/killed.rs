@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use support::{Packed, wait_for};
 
-/// A sweep of 30 configurations, one pass each.
-const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..30 step 1"];
+/// A sweep of 60 configurations, one pass each.
+const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..60 step 1"];
 
 /// What a blow hits.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +72,7 @@ fn passes(journal: &[u8]) -> Vec<(u64, u64, u64)> {
 /// Which file the reply of each configuration is: another one where its pass ran again.
 fn replies(run: &Path) -> BTreeMap<u64, (u64, i64, i64)> {
     let mut replies = BTreeMap::new();
-    for configuration in 0..30 {
+    for configuration in 0..60 {
         let name = format!("passes/000-gather-{configuration:05}-pass-0-0.reply.json");
         if let Ok(known) = fs::metadata(run.join(name)) {
             replies.insert(configuration, (known.ino(), known.mtime(), known.mtime_nsec()));
@@ -140,7 +140,7 @@ fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
     assert!(blows >= 12, "only {blows} blows");
     let all = journal(&run);
     assert!(all.starts_with(&known));
-    let expected: Vec<_> = (0..30).map(|configuration| (0, configuration, 0)).collect();
+    let expected: Vec<_> = (0..60).map(|configuration| (0, configuration, 0)).collect();
     assert_eq!(passes(&all), expected, "every pass is in the journal once");
     let last = replies(&run);
     assert!(measured.iter().all(|(configuration, file)| last[configuration] == *file));
