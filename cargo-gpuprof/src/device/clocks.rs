@@ -1,7 +1,7 @@
 //! Clock control: the runner's side.
 //!
 //! Comes in: a device and the policy. Goes out: clocks that are locked until this is dropped. Locking and
-//! putting back are done by one process, the [`guard`](super::guard), so there is no moment at which clocks
+//! putting back are done by one process, the [`guard`], so there is no moment at which clocks
 //! are locked and nobody is there to put them back.
 
 use std::io::{BufRead, BufReader, Read};
