@@ -61,6 +61,14 @@ fn the_emulated_driver_is_the_way_on_beside_a_broken_one() {
     assert!(transcript.starts_with("exit code: 0\n"), "{transcript}");
 }
 
+#[test]
+fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
+    let run = ["run", "--package", "vector", "scale", "--clock-control", "base"];
+    let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
+    let sentence = "gpuprof: --clock-control does nothing here: the emulated driver has no clocks";
+    assert!(outcome.stderr.contains(sentence), "{outcome:#?}");
+}
+
 /// A rustc whose sysroot holds no library source.
 fn rustc_without_source(folder: &Path) -> std::path::PathBuf {
     let (rustc, sysroot) = (folder.join("rustc"), folder.join("sysroot"));

@@ -148,8 +148,8 @@ fn a_launch_that_differs_between_passes_is_named_with_both_sides() {
         assert_eq!(status, "failed");
         assert_eq!(
             reason,
-            "counter pass 2: replay diverged: launch 1 is `drifts` grid 2x1x1 block 64x1x1 shared 0 context 4096 in process 1 and \
-             `drifts` grid 4x1x1 block 64x1x1 shared 0 context 4096 in process 2; a kernel that is profiled must do the same in \
+            "counter pass 2: replay diverged: launch 1 is `drifts` grid 2x1x1 block 64x1x1 shared 0 context 4096 in pass 0 and \
+             `drifts` grid 4x1x1 block 64x1x1 shared 0 context 4096 there; a kernel that is profiled must do the same in \
              every process"
         );
         assert_eq!(other, finished());
@@ -158,7 +158,7 @@ fn a_launch_that_differs_between_passes_is_named_with_both_sides() {
         let [(status, reason), other] = of_both(&drifting(&balanced).exits_with(105));
         assert_eq!(status, "failed");
         let beginning = "counter pass 2: replay diverged: launch 1, in any place, is `drifts` grid 2x1x1 block 64x1x1 \
-                         shared 0 context 4096 in process 1 and absent in process 2";
+                         shared 0 context 4096 in pass 0 and absent there";
         assert!(reason.starts_with(beginning), "{reason}");
         assert_eq!(other, finished());
     }

@@ -171,6 +171,9 @@ pub fn profile(
     // Counts are exact: no drift can pick a winner among them.
     let order = if emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if emulated { 1 } else { settings.repeat.value };
+    if emulated && options.clock_control != ClockControl::None && !options.output.quiet {
+        eprintln!("gpuprof: --clock-control does nothing here: the emulated driver has no clocks");
+    }
     let nvml = device::library(options.nvml_path.as_deref());
     let terms = Terms {
         clocks: if options.dry_run { ClockControl::None } else { options.clock_control },

@@ -98,8 +98,12 @@ impl Counters {
         let dropped = match timed.map(|t| replay::same_program(t, &found, self.discipline)) {
             None => None,
             Some(Ok(dropped)) => dropped,
-            Some(Err(divergence)) => {
-                return Err(format!("counter pass {}: {divergence}", step + 1));
+            Some(Err(Divergence { what, first, other, .. })) => {
+                return Err(format!(
+                    "counter pass {}: replay diverged: {what} is {first} in pass 0 and {other} there; a kernel that is \
+                     profiled must do the same in every process",
+                    step + 1
+                ));
             }
         };
         if let Some(Divergence { what, first, other, .. }) = dropped {

@@ -4,11 +4,12 @@ use super::Checked;
 use super::counters::CounterSetup;
 use crate::cli::Isolate;
 
-/// Seconds that a counter process takes on a GPU, about: a context, the profiler, one launch.
-const COUNTER_SECONDS: f64 = 0.5;
+/// Seconds of a counter process on a GPU (H200, `docs/measurements.md`), about: a context and the profiler; and of each
+/// configuration in it: the start of its session.
+const COUNTER_SECONDS: (f64, f64) = (0.5, 0.25);
 
-/// Seconds that a process which takes time takes on a GPU, about: a context, warm-up, samples.
-const TIMED_SECONDS: f64 = 0.6;
+/// Seconds of a process that takes time, about: a context; and of each configuration in it: warm-up and samples.
+const TIMED_SECONDS: (f64, f64) = (0.15, 0.2);
 
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
@@ -26,9 +27,10 @@ pub(super) fn text(
         CounterSetup::Planned(planned) => (planned.counters.passes(), planned.counters.steps()),
         CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => (0, 0),
     };
-    let mut units = 0;
+    let (mut units, mut configurations) = (0, 0);
     for Checked { planned, .. } in checked {
         let count = planned.configurations.len();
+        configurations += count;
         units += match isolate {
             Isolate::Configuration => count,
             Isolate::Kernel => count.min(1),
@@ -50,7 +52,7 @@ pub(super) fn text(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
     if !emulated {
-        text.push_str(&format!("{}\n", estimate(units, repeat, steps)));
+        text.push_str(&format!("{}\n", estimate(units, configurations, repeat, steps)));
     }
     text
 }
@@ -78,18 +80,19 @@ fn counters(setup: &CounterSetup) -> String {
     text
 }
 
-fn estimate(units: usize, repeat: u32, steps: usize) -> String {
+fn estimate(units: usize, configurations: usize, repeat: u32, steps: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let seconds =
-        units as f64 * (f64::from(repeat) * TIMED_SECONDS + steps as f64 * COUNTER_SECONDS);
+    let seconds = {
+        let each =
+            |(process, one): (f64, f64)| units as f64 * process + configurations as f64 * one;
+        f64::from(repeat) * each(TIMED_SECONDS) + steps as f64 * each(COUNTER_SECONDS)
+    };
     let time = if seconds < 120.0 {
         format!("{} s", seconds.ceil())
     } else {
         format!("{} min", (seconds / 60.0).ceil())
     };
-    format!(
-        "about {time}: an estimate, by {TIMED_SECONDS} s a timed process and {COUNTER_SECONDS} s a counter process"
-    )
+    format!("about {time}: an estimate, by what small kernels take on an H200")
 }
 
 #[cfg(test)]
@@ -99,9 +102,10 @@ mod tests {
     #[test]
     fn the_estimate_says_that_it_is_one() {
         assert_eq!(
-            estimate(5, 3, 9),
-            "about 32 s: an estimate, by 0.6 s a timed process and 0.5 s a counter process"
+            estimate(5, 5, 3, 9),
+            "about 39 s: an estimate, by what small kernels take on an H200"
         );
-        assert!(estimate(100, 3, 9).starts_with("about 11 min: "));
+        assert!(estimate(100, 100, 3, 9).starts_with("about 13 min: "));
+        assert!(estimate(1, 5, 1, 9).starts_with("about 17 s: "));
     }
 }
