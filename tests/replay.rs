@@ -204,4 +204,13 @@ fn a_second_run_asks_cupti_for_no_plan() {
     // Nor does it matter whether the next process opens its context while this one measures.
     assert_eq!(values(&run(&["--ahead", "1"])), first);
     assert_eq!(enabled() - planned, 2 * 4);
+    // Nor is counter data left behind, which is megabytes a pass.
+    let outcome = run(&[]);
+    let id =
+        outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned();
+    let passes = std::fs::read_dir(workspace.run_folder(&id).join("passes")).expect("it is kept");
+    let names: Vec<String> =
+        passes.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.iter().any(|name| name.ends_with("-pass-4.reply.json")), "{names:?}");
+    assert!(!names.iter().any(|name| name.ends_with(".image")), "{names:?}");
 }

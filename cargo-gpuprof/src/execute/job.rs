@@ -64,20 +64,15 @@ impl Job {
         };
         format!("{:03}-{}-{first:05}{others}-{pass}", self.series, id.kernel)
     }
-
-    /// The file of a configuration's counter data after `step`.
-    pub fn image(
-        execution: &Execution<'_>,
-        at: (usize, usize),
-        id: &SeriesId,
-        step: usize,
-    ) -> Utf8PathBuf {
-        let name = format!("{:03}-{}-{:05}-pass-{}.image", at.0, id.kernel, at.1, step + 1);
-        execution.process.folder.join(name)
-    }
 }
 
 impl Execution<'_> {
+    /// The file of a configuration's counter data after `step`.
+    pub fn image(&self, (series, configuration): (usize, usize), step: usize) -> Utf8PathBuf {
+        let name = format!("{series:03}-{configuration:05}-pass-{}.image", step + 1);
+        self.process.folder.join(name)
+    }
+
     /// What to ask a harness for `job`.
     pub fn request(&self, job: &Job, planned: &PlannedSeries) -> RequestBody {
         let id = &planned.series.id;
@@ -95,16 +90,16 @@ impl Execution<'_> {
             sampling: self.sampling.clone(),
             counters: match job.pass {
                 Pass::Timed { .. } => None,
-                Pass::Counters { step } => self.counted((job.series, configuration), id, step),
+                Pass::Counters { step } => self.counted((job.series, configuration), step),
             },
         };
         RequestBody::Measure(job.configurations.iter().map(one).collect())
     }
 
-    fn counted(&self, at: (usize, usize), id: &SeriesId, step: usize) -> Option<CounterRequest> {
+    fn counted(&self, at: (usize, usize), step: usize) -> Option<CounterRequest> {
         let counters = self.counters.as_ref()?;
         let (group, pass) = counters.step(step)?;
-        let image = |step| Job::image(self, at, id, step).into_std_path_buf();
+        let image = |step| self.image(at, step).into_std_path_buf();
         Some(CounterRequest {
             cupti: counters.cupti.clone().into(),
             chip: counters.chip.clone(),

@@ -9,15 +9,6 @@ use std::io;
 #[cfg(target_os = "linux")]
 use gpuprof_model::protocol::RUNNER_ENV;
 
-#[cfg(unix)]
-pub(crate) use std::os::unix::process::parent_id;
-
-/// As on Unix: the process that started this one.
-#[cfg(not(unix))]
-pub(crate) fn parent_id() -> u32 {
-    0
-}
-
 /// Ties this process to the runner named by the environment.
 ///
 /// The system watches the *thread* that started the process: the runner starts harnesses from threads
@@ -31,7 +22,7 @@ pub(crate) fn tie_to_runner() -> io::Result<()> {
     let Some(runner) = runner else { return Ok(()) };
     die_with_parent();
     // It may have ended before the system was told.
-    if parent_id() == runner {
+    if std::os::unix::process::parent_id() == runner {
         return Ok(());
     }
     Err(io::Error::other(format!("the runner, process {runner} ({RUNNER_ENV}), is gone")))

@@ -1,41 +1,30 @@
 //! The device's turn: processes prepare while another one measures, and only one measures.
 //!
 //! Comes in: the path of a file that the runner makes when the process before this one is done. What needs
-//! the device waits for it. A runner that is gone makes no file, so the wait ends with the runner.
+//! the device waits for it. A runner that is gone makes no file; then this process is gone as well (`lifeline.rs`).
 
 use std::path::PathBuf;
-use std::process;
 use std::thread;
 use std::time::Duration;
 
-use super::lifeline::parent_id;
-
 /// How often a process looks whether its turn has come.
 const TICK: Duration = Duration::from_millis(1);
-
-/// The exit code of a process whose runner is gone.
-const ORPHANED: i32 = 101;
 
 /// What a process waits for before it uses the device.
 #[derive(Debug)]
 pub(crate) struct Turn {
     file: Option<PathBuf>,
-    runner: u32,
 }
 
 impl Turn {
     /// The turn that `file` announces; none where the device is free.
     pub(crate) fn of(file: Option<PathBuf>) -> Self {
-        Self { file, runner: parent_id() }
+        Self { file }
     }
 
-    /// Returns when the turn has come. Ends the process where it never will.
+    /// Returns when the turn has come.
     pub(crate) fn take(&self) {
         while self.file.as_ref().is_some_and(|file| !file.exists()) {
-            if parent_id() != self.runner {
-                eprintln!("gpuprof: the runner is gone before this process' turn came");
-                process::exit(ORPHANED);
-            }
             thread::sleep(TICK);
         }
     }
@@ -50,7 +39,7 @@ mod tests {
     #[test]
     fn a_turn_comes_with_its_file() {
         Turn::of(None).take();
-        let file = std::env::temp_dir().join(format!("gpuprof-turn-{}", process::id()));
+        let file = std::env::temp_dir().join(format!("gpuprof-turn-{}", std::process::id()));
         let turn = Turn::of(Some(file.clone()));
         let written = thread::spawn({
             let file = file.clone();

@@ -212,10 +212,8 @@ impl Sweep<'_> {
 
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
-            let planned = &series.planned;
-            let state =
-                |index| State::replayed(&self.replayed, self.execution, (at, index), planned);
-            (0..planned.configurations.len()).map(state).collect()
+            let state = |index| State::replayed(&self.replayed, self.execution, (at, index));
+            (0..series.planned.configurations.len()).map(state).collect()
         };
         checked.iter().enumerate().map(of_series).collect()
     }

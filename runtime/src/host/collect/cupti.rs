@@ -143,7 +143,7 @@ pub(crate) fn collect(
         range: RangeMode::Auto,
         pass: PassStart { index: request.pass as usize, ..PassStart::default() },
     };
-    // One session a configuration: CUPTI does not take the next one's counter data in an open session (H200, 13.0).
+    // One session a configuration: giving the next one's counter data to an open session failed on an H200 (13.0).
     let mut profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
     steps.end("open");
     let complete = loop {

@@ -9,8 +9,7 @@ use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::{ConfigurationResult, Status};
 
 use crate::compare::collect::{self, Terms};
-use crate::execute::{Collected, Execution, Job, Pass};
-use crate::plan::PlannedSeries;
+use crate::execute::{Collected, Execution, Pass};
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
 
@@ -37,7 +36,6 @@ impl State {
         replayed: &Replayed,
         execution: &Execution<'_>,
         (series, configuration): (usize, usize),
-        planned: &PlannedSeries,
     ) -> Self {
         let passes = (0..execution.repeat)
             .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).cloned());
@@ -48,9 +46,7 @@ impl State {
                 let begun = replayed.collected(series, configuration, steps);
                 // The counter data of the last step is in a file, without which the passes begin anew.
                 let kept = begun.filter(|collected| {
-                    let step = collected.steps - 1;
-                    Job::image(execution, (series, configuration), &planned.series.id, step)
-                        .exists()
+                    execution.image((series, configuration), collected.steps - 1).exists()
                 });
                 kept.cloned().unwrap_or_default()
             }

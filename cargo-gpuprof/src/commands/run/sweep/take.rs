@@ -3,6 +3,8 @@
 //! Comes in: a job with the outcomes of its configurations, or with how its process ended without any. Goes out: the
 //! states of its configurations, every pass on disk first, and the jobs that have to run again.
 
+use std::fs;
+
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::run::Status;
 
@@ -85,6 +87,11 @@ impl Sweep<'_> {
                 }
                 let of = counters.steps();
                 self.journal.collected((series, configuration), of, &state.collected)?;
+                // A resumed run goes on from this step's counter data, or has all values: that of the step before, some
+                // 12 MB, has served its purpose.
+                if let Some(before) = step.checked_sub(1) {
+                    let _ = fs::remove_file(self.execution.image((series, configuration), before));
+                }
             }
         }
         Ok(Ok(()))
@@ -120,6 +127,9 @@ impl Sweep<'_> {
         state: &mut State,
         status: Status,
     ) -> Result<()> {
+        if let Some(last) = state.collected.steps.checked_sub(1) {
+            let _ = fs::remove_file(self.execution.image(at, last));
+        }
         state.ended = Some(status.clone());
         self.journal.ended(at, &status)
     }
