@@ -76,7 +76,7 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
      is_killed            failed
 
      failed  how=fails: the matrix is singular
-     failed  how=panics: the harness panicked at endings/src/lib.rs:37:21: the table is not sorted
+     failed  how=panics: the harness panicked at endings/src/lib.rs:39:13: the table is not sorted
      failed  how=exits: the process exited with code 3; the end of its stderr:
               out of widgets
      failed  how=is_killed: the process was killed by SIGKILL (signal 9)
@@ -93,7 +93,7 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
     assert_snapshot!(run(&arguments).transcript(), @"
     exit code: 105
     ----- stdout -----
-    endings::kernels::sleeps  endings/src/lib.rs:55  on the emulated H200 (sm_90), counters only
+    endings::kernels::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
 
      milliseconds  ptx_instructions
     ────────────────────────────────
@@ -124,7 +124,7 @@ fn programs_learn_how_each_configuration_ended() {
     assert_snapshot!(ends.join("\n"), @r#"
     "how=returns" "finished" verified true null
     "how=fails" "failed" verified false "the matrix is singular"
-    "how=panics" "failed" verified false "the harness panicked at endings/src/lib.rs:37:21: the table is not sorted"
+    "how=panics" "failed" verified false "the harness panicked at endings/src/lib.rs:39:13: the table is not sorted"
     "how=exits" "failed" verified false "the process exited with code 3; the end of its stderr:\nout of widgets"
     "how=is_killed" "failed" verified false "the process was killed by SIGKILL (signal 9)"
     "#);

@@ -27,7 +27,7 @@ pub struct Pipeline<'a> {
     process: &'a HarnessProcess<'a>,
     ahead: usize,
     line: VecDeque<Started>,
-    leaving: Vec<Started>,
+    leaving: VecDeque<Started>,
 }
 
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub enum Event {
 impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: usize) -> Self {
-        Self { process, ahead, line: VecDeque::new(), leaving: Vec::new() }
+        Self { process, ahead, line: VecDeque::new(), leaving: VecDeque::new() }
     }
 
     /// Whether `job` can start now.
@@ -155,11 +155,15 @@ impl<'a> Pipeline<'a> {
         if how.is_none() && reply.is_none() && held < patience {
             return None;
         }
+        // One that ended without a reply is told after those that had the device before it and are still leaving.
+        if reply.is_none() && !self.leaving.is_empty() {
+            return None;
+        }
         let mut started = self.line.pop_front()?;
         let job = started.job.clone();
         if let Some(bytes) = reply {
             started.since = Instant::now();
-            self.leaving.push(started);
+            self.leaving.push_back(started);
             return Some(Event::Replied { job, bytes, held });
         }
         let ended = match how {
@@ -170,14 +174,17 @@ impl<'a> Pipeline<'a> {
         Some(Event::Ended { job, ended, held })
     }
 
-    /// A process that had replied and is gone.
+    /// The process that replied longest ago, if it is gone: what is told of a run keeps one order, whichever of two
+    /// processes the system takes longer to take down.
     fn left(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
         let over = |started: &mut Started| {
             started.running.how().is_some() || started.since.elapsed() >= limit
         };
-        let position = self.leaving.iter_mut().position(over)?;
-        let mut started = self.leaving.remove(position);
+        if !self.leaving.front_mut().is_some_and(over) {
+            return None;
+        }
+        let mut started = self.leaving.pop_front()?;
         let trouble = match started.running.how() {
             Some(How::Well) => None,
             Some(How::Badly(how)) => Some(format!(
