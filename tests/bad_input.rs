@@ -130,7 +130,7 @@ fn a_repetition_of_zero() {
     ----- stdout -----
 
     ----- stderr -----
-    error: invalid value '0' for '--repeat <N>': number would be zero for non-zero type
+    error: invalid value '0' for '--repeat <N[..M]>': it must be at least 1
 
     For more information, try '--help'.
     ");

@@ -1,9 +1,10 @@
 //! The jobs of a run, in order. Pure.
 //!
 //! Comes in: the batches of timed passes, and how many steps the counters take. Goes out: every job once, the
-//! counters of a configuration right behind its last timed pass; and before all others those that were given back.
+//! counters of a configuration right behind the last timed pass that all configurations have; before all others
+//! those that were given back, and after them, in rounds, the timed passes that only some turned out to want.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
 
 use crate::execute::{Job, Pass};
@@ -16,13 +17,20 @@ pub struct Agenda {
     repeats: u32,
     steps: usize,
     first: VecDeque<Job>,
+    later: BTreeMap<u32, VecDeque<Job>>,
 }
 
 impl Agenda {
     /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps` for the counters
     /// of each configuration.
     pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize) -> Self {
-        Self { batches: batches.into_iter(), repeats, steps, first: VecDeque::new() }
+        Self {
+            batches: batches.into_iter(),
+            repeats,
+            steps,
+            first: VecDeque::new(),
+            later: BTreeMap::new(),
+        }
     }
 
     /// Puts `jobs` before all others.
@@ -30,6 +38,12 @@ impl Agenda {
         for job in jobs.into_iter().rev() {
             self.first.push_front(job);
         }
+    }
+
+    /// Puts the timed pass `repeat` of `configurations`, in one process, behind everything planned before.
+    pub fn later(&mut self, series: usize, repeat: u32, configurations: Vec<usize>) {
+        let job = Job { series, pass: Pass::Timed { repeat }, configurations, alone: false };
+        self.later.entry(repeat).or_default().push_back(job);
     }
 }
 
@@ -40,7 +54,14 @@ impl Iterator for Agenda {
         if let Some(job) = self.first.pop_front() {
             return Some(job);
         }
-        let Batch { series, repeat, configurations } = self.batches.next()?;
+        let Some(Batch { series, repeat, configurations }) = self.batches.next() else {
+            let mut round = self.later.first_entry()?;
+            let job = round.get_mut().pop_front();
+            if round.get().is_empty() {
+                round.remove();
+            }
+            return job;
+        };
         if repeat + 1 == self.repeats {
             let counters = |step| Job {
                 series,
@@ -78,6 +99,21 @@ mod tests {
         let all = batches(&[2], 2, Interleave::None, Isolate::Kernel);
         let order = ["time [0, 1] 0", "time [0, 1] 1", "count [0, 1] 0"];
         assert_eq!(told(Agenda::new(all, 2, 1)), order);
+    }
+
+    #[test]
+    fn what_only_some_want_comes_last_and_in_rounds() {
+        let one = batches(&[2], 1, Interleave::None, Isolate::Configuration);
+        let mut agenda = Agenda::new(one, 1, 1);
+        assert_eq!(told(agenda.by_ref().take(1)), ["time [0] 0"]);
+        [(1, vec![0]), (2, vec![0]), (1, vec![1])]
+            .into_iter()
+            .for_each(|(repeat, configurations)| agenda.later(0, repeat, configurations));
+        let order =
+            ["count [0] 0", "time [1] 0", "count [1] 0", "time [0] 1", "time [1] 1", "time [0] 2"];
+        assert_eq!(told(agenda.by_ref()), order);
+        agenda.later(0, 3, vec![1]);
+        assert_eq!(told(agenda), ["time [1] 3"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::cli::Set;
 use crate::error::{Failure, Result};
+use crate::repeats::Repeats;
 use crate::store::prune::KeepRuns;
 
 mod metrics;
@@ -34,7 +35,7 @@ pub struct Config {
     /// Metrics to show, instead of the annotated ones, and metrics defined by formulas.
     pub metrics: Metrics,
     /// Processes that time each configuration on a GPU.
-    pub repeat: Option<u32>,
+    pub repeat: Option<Repeats>,
     /// Seconds a process may take.
     pub timeout: Option<u32>,
     /// Whether what cannot be judged ends with exit code 106.
@@ -164,8 +165,7 @@ impl Config {
             let place = format!("{path}:{line}");
             Threshold::parse(text).map_err(|e| wrong(e.render(&place, text)))?;
         }
-        let counts =
-            [("repeat", self.repeat), ("timeout", self.timeout), ("max-passes", self.max_passes)];
+        let counts = [("timeout", self.timeout), ("max-passes", self.max_passes)];
         for (key, value) in counts {
             if value == Some(0) {
                 return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));
@@ -197,7 +197,7 @@ mod tests {
             DEFAULT_PATH.into(),
         )
         .unwrap();
-        assert_eq!(config.repeat, Some(5));
+        assert_eq!(config.repeat, Some(Repeats::exactly(5)));
         assert_eq!(config.for_series("saxpy::kernels::saxpy").count(), 1);
         assert_eq!(config.for_series("reduce::kernels::reduce").count(), 0);
     }
@@ -253,8 +253,8 @@ mod tests {
         assert_eq!(config.preset["ci"].baseline.as_deref(), Some("main"));
         assert_eq!(config.preset["ci"].interleave, Some(Interleave::None));
         assert_eq!(
-            error("[preset.ci]\nrepeat = 0"),
-            ".config/gpuprof.toml: `preset.ci.repeat` must be at least 1"
+            error("[preset.ci]\ntimeout = 0"),
+            ".config/gpuprof.toml: `preset.ci.timeout` must be at least 1"
         );
         assert_eq!(
             error("[preset.ci.preset.x]"),
@@ -267,6 +267,20 @@ mod tests {
 
     #[test]
     fn zero_is_refused() {
-        assert_eq!(error("repeat = 0"), ".config/gpuprof.toml: `repeat` must be at least 1");
+        assert_eq!(error("timeout = 0"), ".config/gpuprof.toml: `timeout` must be at least 1");
+        assert!(error("strict = true\nrepeat = 0").contains("repeat = 0"));
+        assert!(error("repeat = \"0..3\"").contains("it must be at least 1"));
+    }
+
+    #[test]
+    fn repeats_are_a_number_or_a_range() {
+        let of = |text: &str| Config::parse(text, DEFAULT_PATH.into()).unwrap().repeat;
+        assert_eq!(of("repeat = 5"), Some(Repeats::exactly(5)));
+        assert_eq!(of("repeat = \"5..8\""), Some(Repeats { least: 5, most: 8 }));
+        let text = error("repeat = [5]");
+        assert!(
+            text.contains("expected a number of processes, or a text such as \"7..10\""),
+            "{text}"
+        );
     }
 }

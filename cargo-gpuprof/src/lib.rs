@@ -22,6 +22,7 @@ pub mod discover;
 pub mod error;
 pub mod execute;
 pub mod plan;
+pub mod repeats;
 pub mod report;
 pub mod schedule;
 pub mod sections;

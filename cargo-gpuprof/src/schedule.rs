@@ -8,10 +8,6 @@
 use crate::cli::Isolate;
 use crate::config::Interleave;
 
-/// Processes that time each configuration on a GPU, where nothing says otherwise. `docs/measurements.md`
-/// has the rates at which the default gate errs with them.
-pub const REPEAT: u32 = 7;
-
 /// The seed of the order, kept in the run's provenance.
 pub const SEED: u64 = 1;
 

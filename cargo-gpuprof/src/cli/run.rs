@@ -9,6 +9,7 @@ use gpuprof_model::ExitCode;
 use super::{CargoOptions, GateOptions, OutputOptions, ViewOptions};
 use crate::config::Config;
 use crate::plan::{MAX_CONFIGURATIONS, Override, Selection};
+use crate::repeats::Repeats;
 
 /// Which driver runs the kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -203,9 +204,10 @@ pub struct RunOptions {
         help_heading = "Run"
     )]
     pub backend: Backend,
-    /// Processes that time each configuration on a GPU [default: 7]
-    #[arg(long, value_name = "N", env = "GPUPROF_REPEAT", help_heading = "Run")]
-    pub repeat: Option<NonZeroU32>,
+    /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by more than 1%
+    /// [default: 7..10]
+    #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
+    pub repeat: Option<Repeats>,
     /// Seconds a process may take before it is killed [default: 120]
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<NonZeroU32>,

@@ -16,10 +16,11 @@ use crate::compare::calibrate::{
 use crate::compare::rates::Rates;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::repeats::Repeats;
 use crate::store::document;
 
-/// Processes a configuration, where nothing says otherwise: seven a side.
-const DEFAULT_REPEAT: u32 = 14;
+/// Processes a configuration, where nothing says otherwise: ten a side.
+const DEFAULT_REPEAT: u32 = 20;
 
 /// Measures, or takes a stored run, and tells what it says of the machine.
 ///
@@ -41,7 +42,7 @@ pub fn calibrate(
         }
         None => {
             let mut run = options.run.clone();
-            run.repeat = run.repeat.or(std::num::NonZeroU32::new(DEFAULT_REPEAT));
+            run.repeat = run.repeat.or(Some(Repeats::exactly(DEFAULT_REPEAT)));
             run.gate.no_gate = true;
             let profiled = profile(&run, screen, interrupt, &mut io::sink())?;
             let Some(run) = profiled.1 else { return Ok(profiled.0) };
@@ -92,7 +93,7 @@ fn human_rates(rated: &[Rates], out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
             "{:>8}  {:>12.1}  {:>9.1}  {:>17.1}  {:>6.1}",
-            rates.processes,
+            rates.processes.to_string(),
             rates.false_alarms_percent,
             rates.undecided_percent,
             rates.caught_percent,

@@ -37,6 +37,7 @@ use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
 use crate::plan::{self, PlannedSeries};
+use crate::repeats::Repeats;
 use crate::report::json_lines::Event;
 use crate::report::{Report, Shape, Table, Viewing};
 use crate::schedule;
@@ -170,7 +171,7 @@ pub fn profile(
     let plans = Plans::new(&source.target_directory);
     // Counts are exact: no drift can pick a winner among them.
     let order = if emulated { Interleave::None } else { settings.interleave.value };
-    let repeat = if emulated { 1 } else { settings.repeat.value };
+    let repeat = if emulated { Repeats::exactly(1) } else { settings.repeat.value };
     if emulated && options.clock_control != ClockControl::None && !options.output.quiet {
         eprintln!("gpuprof: --clock-control does nothing here: the emulated driver has no clocks");
     }

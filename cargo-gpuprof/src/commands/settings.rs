@@ -12,7 +12,7 @@ use gpuprof_model::suggest::did_you_mean;
 use crate::cli::{RunOptions, Set};
 use crate::config::{Config, DEFAULT_PATH, Interleave};
 use crate::error::{Failure, Result};
-use crate::schedule;
+use crate::repeats::Repeats;
 use crate::store::prune::KeepRuns;
 
 /// Seconds a process may take, where nothing says otherwise.
@@ -79,7 +79,7 @@ impl<T: fmt::Display> fmt::Display for Setting<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Processes that time each configuration.
-    pub repeat: Setting<u32>,
+    pub repeat: Setting<Repeats>,
     /// Seconds a process may take.
     pub timeout: Setting<u32>,
     /// Whether what cannot be judged ends with exit code 106.
@@ -110,9 +110,9 @@ impl Settings {
         Self {
             repeat: resolve(
                 layers,
-                options.repeat.map(|n| (n.into(), "--repeat")),
+                options.repeat.map(|repeat| (repeat, "--repeat")),
                 |c| c.repeat,
-                schedule::REPEAT,
+                Repeats::DEFAULT,
             ),
             timeout: resolve(
                 layers,

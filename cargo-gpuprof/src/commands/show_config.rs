@@ -109,7 +109,7 @@ fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::
         })
         .collect();
     let document = serde_json::json!({
-        "repeat": setting(repeat.value.into(), &repeat.origin),
+        "repeat": setting(serde_json::json!(repeat.value), &repeat.origin),
         "timeout": setting(timeout.value.into(), &timeout.origin),
         "strict": setting(strict.value.into(), &strict.origin),
         "baseline": setting(baseline.value.clone().into(), &baseline.origin),

@@ -16,6 +16,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::against::DEFAULT_PERCENT;
 use super::rates::{Draw, Rates, Trial, rates};
 use super::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
+use crate::repeats::{Repeats, noise_percent};
 
 /// How often processes are drawn of each configuration.
 pub const DRAWS: usize = 200;
@@ -24,7 +25,14 @@ pub const DRAWS: usize = 200;
 pub const MIN_SPLIT: usize = 2 * MIN_PROCESSES;
 
 /// The numbers of processes a side that the default gate is rated with.
-const RATED: [usize; 5] = [3, 5, 7, 10, 15];
+const RATED: [Repeats; 6] = [
+    Repeats::exactly(3),
+    Repeats::exactly(5),
+    Repeats::exactly(7),
+    Repeats::DEFAULT,
+    Repeats::exactly(10),
+    Repeats::exactly(15),
+];
 
 /// The slowdown, in percent, that the default gate is rated by.
 pub const SLOWDOWN_PERCENT: f64 = 3.0;
@@ -112,7 +120,7 @@ fn metric(run: &Run, name: &str) -> Option<Calibrated> {
     let (draws, draw) = (DRAWS, Draw::Random);
     let trial = Trial {
         threshold: &threshold,
-        processes: processes / 2,
+        processes: Repeats::exactly(u32::try_from(processes / 2).unwrap_or(u32::MAX)),
         slowdown_percent: 0.0,
         draws,
         draw,
@@ -127,14 +135,6 @@ fn metric(run: &Run, name: &str) -> Option<Calibrated> {
         false_alarms_percent,
         proposed,
     })
-}
-
-fn noise_percent(values: &[f64]) -> f64 {
-    let mean = statistical::mean(values);
-    if mean == 0.0 {
-        return 0.0;
-    }
-    100.0 * statistical::standard_deviation(values, Some(mean)) / mean.abs()
 }
 
 /// The change, in percent, that a gate with half of `processes` on either side sees with 95 %.

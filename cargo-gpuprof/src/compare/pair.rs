@@ -11,7 +11,7 @@ use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Statistic;
 
-use crate::schedule::REPEAT;
+use crate::repeats::Repeats;
 
 use super::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
 
@@ -119,7 +119,8 @@ impl Evidence {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
             let too_few = format!(
                 "a difference needs {MIN_PROCESSES} processes a side; the baseline has {theirs}, this run {ours} \
-                 (--repeat {REPEAT} for both)"
+                 (--repeat {} for both)",
+                Repeats::DEFAULT.least
             );
             let too_few = Some(too_few);
             return Self { percent, confidence: None, cycles: None, too_few, difference: None };

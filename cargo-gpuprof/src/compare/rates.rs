@@ -14,13 +14,14 @@ use serde::Serialize;
 
 use super::judge::verdicts;
 use super::statistics::median;
+use crate::repeats::Repeats;
 use crate::schedule::{SEED, SplitMix, shuffle};
 
 /// How often a gate is right with a number of processes a side, in percent of the configurations judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rates {
     /// Processes a side.
-    pub processes: usize,
+    pub processes: Repeats,
     /// Configurations.
     pub configurations: usize,
     /// Failures where nothing changed.
@@ -69,7 +70,7 @@ pub struct Trial<'t> {
     /// A threshold relative to the baseline.
     pub threshold: &'t Threshold,
     /// Processes a side.
-    pub processes: usize,
+    pub processes: Repeats,
     /// By how many percent the slower configuration takes longer; 0 to ask for false alarms only.
     pub slowdown_percent: f64,
     /// How often processes are drawn.
@@ -78,16 +79,23 @@ pub struct Trial<'t> {
     pub draw: Draw,
 }
 
+impl Trial<'_> {
+    /// Processes that are drawn for a side; how many of them it takes follows from the first ones.
+    fn most(&self) -> usize {
+        self.processes.most as usize
+    }
+}
+
 /// The rates of `trial` on the configurations of one series; `None` where none has enough processes.
 pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option<Rates> {
     let metric = trial.threshold.metric.as_str();
     let enough = |row: &&ConfigurationResult| {
         let noisy = row.metrics.get(metric).filter(|found| found.class == Class::Noisy);
         row.status == Status::Finished
-            && noisy.is_some_and(|found| found.processes.len() >= 2 * trial.processes)
+            && noisy.is_some_and(|found| found.processes.len() >= 2 * trial.most())
     };
     let recorded: Vec<&ConfigurationResult> = configurations.iter().filter(enough).collect();
-    if recorded.is_empty() || trial.processes == 0 {
+    if recorded.is_empty() || trial.most() == 0 {
         return None;
     }
     let factor = 1.0 + trial.slowdown_percent / 100.0;
@@ -96,7 +104,12 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
     for _ in 0..trial.draws {
         let (mut before, mut after, mut slower) = (Vec::new(), Vec::new(), Vec::new());
         for row in &recorded {
-            let (first, second) = sides(row.metrics[metric].processes.len(), trial, &mut random);
+            let found = &row.metrics[metric].processes;
+            let (mut first, mut second) = sides(found.len(), trial, &mut random);
+            for side in [&mut first, &mut second] {
+                let medians: Vec<f64> = side.iter().map(|&at| found[at].median).collect();
+                side.truncate(trial.processes.wanted(&medians) as usize);
+            }
             before.push(part(row, metric, &first, 1.0));
             after.push(part(row, metric, &second, 1.0));
             slower.push(part(row, metric, &second, factor));
@@ -131,7 +144,7 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
 
 /// The positions, among `count` processes, of those of the baseline and of the run.
 fn sides(count: usize, trial: Trial<'_>, random: &mut SplitMix) -> (Vec<usize>, Vec<usize>) {
-    let n = trial.processes;
+    let n = trial.most();
     match trial.draw {
         Draw::Random => {
             let mut all: Vec<usize> = (0..count).collect();

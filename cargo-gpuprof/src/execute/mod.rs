@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use camino::Utf8PathBuf;
 use gpuprof_model::protocol::Sampling;
 
+use crate::repeats::Repeats;
+
 pub use counters::{Collected, Counters};
 pub use interrupt::Interrupt;
 pub use job::{Job, Pass, outcomes};
@@ -30,7 +32,7 @@ pub struct Execution<'a> {
     /// Whether the emulated driver must answer.
     pub emulated: bool,
     /// Processes that time each configuration.
-    pub repeat: u32,
+    pub repeat: Repeats,
     /// Processes that prepare while another one measures.
     pub ahead: usize,
     /// Whether outputs are compared with the host's reference.

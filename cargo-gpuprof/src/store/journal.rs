@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::suspect::{place, read_open, wrong};
 use crate::error::{Failure, Result};
 use crate::execute::Collected;
+use crate::repeats::Repeats;
 use crate::schedule::Step;
 
 /// The file's name in a run's folder.
@@ -49,7 +50,7 @@ pub struct Made {
     /// In which order passes run.
     pub order: Option<String>,
     /// Processes that time each configuration.
-    pub repeat: u32,
+    pub repeat: Repeats,
     /// The counters collected.
     pub counters: Vec<String>,
 }

@@ -3,6 +3,7 @@
 use super::Checked;
 use super::counters::CounterSetup;
 use crate::cli::Isolate;
+use crate::repeats::{NOISE_PERCENT, Repeats};
 
 /// Seconds of a counter process on a GPU (H200, `docs/measurements.md`), about: a context and the profiler; and of each
 /// configuration in it: the start of its session.
@@ -17,7 +18,7 @@ const NAMED: usize = 5;
 /// Configurations, passes, processes, and the time they take.
 pub(super) fn text(
     checked: &[Checked],
-    repeat: u32,
+    repeat: Repeats,
     emulated: bool,
     isolate: Isolate,
     setup: &CounterSetup,
@@ -36,7 +37,7 @@ pub(super) fn text(
             Isolate::Kernel => count.min(1),
         };
         let passes = if counted == 0 {
-            format!("{repeat} {}", if repeat == 1 { "pass" } else { "passes" })
+            format!("{repeat} {}", if repeat.most == 1 { "pass" } else { "passes" })
         } else {
             format!("({repeat} timed + {counted} counter passes)")
         };
@@ -46,13 +47,21 @@ pub(super) fn text(
         }
     }
     text.push_str(&counters(setup));
-    let processes = units * (repeat as usize + steps);
+    let processes = |repeat: u32| units * (repeat as usize + steps);
+    let (least, most) = (processes(repeat.least), processes(repeat.most));
+    let processes = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let backend = if emulated { "the emulated driver" } else { "a GPU" };
     text.push_str(&format!(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
+    if repeat.least < repeat.most {
+        text.push_str(&format!(
+            "a configuration is timed {} times, and {} times where those differ by more than {NOISE_PERCENT}% (standard deviation)\n",
+            repeat.least, repeat.most
+        ));
+    }
     if !emulated {
-        text.push_str(&format!("{}\n", estimate(units, configurations, repeat, steps)));
+        text.push_str(&format!("{}\n", estimate(units, configurations, repeat.least, steps)));
     }
     text
 }

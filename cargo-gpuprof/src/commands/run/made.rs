@@ -6,6 +6,7 @@ use super::Checked;
 use crate::build::host::Harness;
 use crate::commands::Source;
 use crate::plan::PlannedSeries;
+use crate::repeats::Repeats;
 use crate::store::{self, journal::Made};
 
 /// What the run is made of, for its journal.
@@ -13,7 +14,7 @@ pub(super) fn of(
     run: &Run,
     checked: &[Checked],
     source: &Source,
-    (device, repeat, counters): (Option<(String, String, u32)>, u32, Vec<String>),
+    (device, repeat, counters): (Option<(String, String, u32)>, Repeats, Vec<String>),
 ) -> Made {
     let series = |checked: &Checked| {
         let PlannedSeries { series, configurations, .. } = &checked.planned;

@@ -11,6 +11,7 @@ mod state;
 mod take;
 mod tell;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
@@ -105,8 +106,12 @@ impl Sweep<'_> {
     ) -> Result<()> {
         self.tell_all_over(checked, states, told, run, out)?;
         let execution = self.execution;
-        let batches = batches(counts, execution.repeat, self.order, self.isolate);
-        let mut agenda = Agenda::new(batches, execution.repeat, state::steps(execution));
+        let least = execution.repeat.least;
+        let batches = batches(counts, least, self.order, self.isolate);
+        let mut agenda = Agenda::new(batches, least, state::steps(execution));
+        for (series, states) in states.iter_mut().enumerate() {
+            self.add(series, (0..states.len()).collect(), states, &mut agenda);
+        }
         let mut pipeline = Pipeline::new(&execution.process, execution.ahead);
         loop {
             self.start(checked, states, &mut agenda, &mut pipeline, told)?;
@@ -118,6 +123,7 @@ impl Sweep<'_> {
                     let outcomes = outcomes(&bytes, harness);
                     share(held, &job, &mut states[job.series]);
                     let again = self.accept(&job, outcomes, &mut states[job.series])?;
+                    self.add(job.series, job.configurations, &mut states[job.series], &mut agenda);
                     call_back(again, &mut pipeline, &mut agenda, states);
                     continue;
                 }
@@ -150,6 +156,30 @@ impl Sweep<'_> {
         }
         // Those whose counters turned out to be denied when nothing of theirs ran any more.
         self.tell_all_over(checked, states, told, run, out)
+    }
+
+    /// Adds the timed passes that some of the `configurations` want beyond those that all have.
+    fn add(
+        &self,
+        series: usize,
+        configurations: Vec<usize>,
+        states: &mut [State],
+        agenda: &mut Agenda,
+    ) {
+        let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for index in configurations {
+            for repeat in states[index].wants_more(self.execution.repeat) {
+                rounds.entry(repeat).or_default().push(index);
+            }
+        }
+        for (repeat, configurations) in rounds {
+            match self.isolate {
+                Isolate::Configuration => configurations
+                    .into_iter()
+                    .for_each(|index| agenda.later(series, repeat, vec![index])),
+                Isolate::Kernel => agenda.later(series, repeat, configurations),
+            }
+        }
     }
 
     fn tell_all_over(

@@ -15,7 +15,7 @@ fn made() -> Made {
         cache_control: "all".into(),
         clock_control: "none".into(),
         order: Some("rounds, seed 1".into()),
-        repeat: 3,
+        repeat: Repeats::exactly(3),
         counters: Vec::new(),
     }
 }
@@ -110,7 +110,7 @@ fn a_run_made_of_something_else_is_not_resumed() {
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
-        ("--repeat", |m| m.repeat = 5),
+        ("--repeat", |m| m.repeat = Repeats::exactly(5)),
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();

@@ -2,6 +2,7 @@
 //!
 //! Comes in: what each of its passes found, and what ended it early. Goes out: whether it is over, and its result.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use gpuprof_model::Configuration;
@@ -9,7 +10,9 @@ use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::{ConfigurationResult, Status};
 
 use crate::compare::collect::{self, Terms};
+use crate::compare::statistics::median;
 use crate::execute::{Collected, Execution, Pass};
+use crate::repeats::Repeats;
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
 
@@ -18,6 +21,8 @@ use crate::store::journal::Replayed;
 pub(super) struct State {
     /// What its timed passes found, in order.
     pub(super) passes: Vec<PassResult>,
+    /// How many there should be, once that is known.
+    wanted: Option<u32>,
     /// What it has of its counters.
     pub(super) collected: Collected,
     /// What ended it early.
@@ -37,7 +42,7 @@ impl State {
         execution: &Execution<'_>,
         (series, configuration): (usize, usize),
     ) -> Self {
-        let passes = (0..execution.repeat)
+        let passes = (0..execution.repeat.most)
             .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).cloned());
         let steps = steps(execution);
         let collected = match replayed.counters(series, configuration) {
@@ -70,10 +75,27 @@ impl State {
             }
     }
 
+    /// The timed passes that it wants beyond those that every configuration has: told once, when those have run.
+    pub(super) fn wants_more(&mut self, repeat: Repeats) -> Range<u32> {
+        let none = repeat.least..repeat.least;
+        if self.wanted.is_some() || self.ended.is_some() || self.told {
+            return none;
+        }
+        let of_pass = |pass: &PassResult| median(&pass.timing.as_ref()?.samples_ns);
+        let medians: Vec<f64> = self.passes.iter().filter_map(of_pass).collect();
+        if medians.len() < repeat.least as usize {
+            return none;
+        }
+        let wanted = repeat.wanted(&medians);
+        self.wanted = Some(wanted);
+        repeat.least..wanted
+    }
+
     /// Whether nothing is left to do.
     pub(super) fn is_over(&self, execution: &Execution<'_>) -> bool {
-        let complete = self.passes.len() >= execution.repeat as usize
-            && self.collected.steps >= steps(execution);
+        let wanted = self.wanted.unwrap_or(execution.repeat.least);
+        let complete =
+            self.passes.len() >= wanted as usize && self.collected.steps >= steps(execution);
         self.processes == 0 && (complete || self.ended.is_some())
     }
 
@@ -107,4 +129,29 @@ impl State {
 /// Steps that the counters of a configuration take.
 pub(super) fn steps(execution: &Execution<'_>) -> usize {
     execution.counters.as_ref().map_or(0, crate::execute::Counters::steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::fixture::gpu_pass;
+
+    #[test]
+    fn more_is_wanted_once_and_follows_from_the_first_passes_also_of_a_resumed_run() {
+        let repeat = Repeats { least: 3, most: 5 };
+        let of = |medians: &[f64]| State {
+            passes: medians.iter().map(|&m| gpu_pass(64, 1 << 20, &[m])).collect(),
+            ..State::default()
+        };
+        assert_eq!(of(&[100.0, 90.0]).wants_more(repeat), 3..3);
+        let mut noisy = of(&[100.0, 90.0, 110.0]);
+        assert_eq!(noisy.wants_more(repeat), 3..5);
+        assert_eq!(noisy.wants_more(repeat), 3..3);
+        // The run was killed before the last of them.
+        assert_eq!(of(&[100.0, 90.0, 110.0, 100.0]).wants_more(repeat), 3..5);
+        assert_eq!(of(&[100.0, 100.0, 100.0, 110.0]).wants_more(repeat), 3..3);
+        let ended = Some(Status::Failed { reason: "x".into() });
+        let mut failed = State { ended, ..of(&[100.0, 90.0, 110.0]) };
+        assert_eq!(failed.wants_more(repeat), 3..3);
+    }
 }
