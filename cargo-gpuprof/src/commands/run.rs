@@ -273,6 +273,7 @@ pub fn profile(
         replayed,
         discipline: counters::discipline(options),
         denied: None,
+        retried: Vec::new(),
     };
     let swept = sweep.run(&checked, &mut run, out);
     drop(hold);

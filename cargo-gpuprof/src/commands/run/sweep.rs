@@ -11,7 +11,7 @@ mod state;
 mod take;
 mod tell;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ pub(super) struct Sweep<'a> {
     pub(super) discipline: Discipline,
     /// Why counters can no longer be had, where a pass found that out.
     pub(super) denied: Option<String>,
+    /// What went wrong beside others and was tried again alone: series and configuration, and why.
+    pub(super) retried: Vec<((usize, usize), String)>,
 }
 
 impl Sweep<'_> {
@@ -91,7 +93,27 @@ impl Sweep<'_> {
             }
         }
         run.series.extend(told.finished.into_iter().flatten());
+        drop(told.progress);
+        self.tell_retried(checked);
         swept
+    }
+
+    /// Says what was tried again alone: what goes wrong only beside others is a fault that somebody may want to know of.
+    fn tell_retried(&self, checked: &[Checked]) {
+        let Some((&(series, index), why)) = self.retried.first().map(|(at, why)| (at, why)) else {
+            return;
+        };
+        if self.quiet {
+            return;
+        }
+        let planned = &checked[series].planned;
+        let key = format!("{}/{}", planned.series.id, planned.configurations[index]);
+        let count: BTreeSet<_> = self.retried.iter().map(|(at, _)| at).collect();
+        let (what, first) = match count.len() {
+            1 => (format!("{key} was"), String::new()),
+            more => (format!("{more} configurations were"), format!(" (of {key})")),
+        };
+        eprintln!("gpuprof: {what} tried again alone, after this beside others{first}: {why}");
     }
 
     /// Runs every job until nothing is left, or the run is interrupted.

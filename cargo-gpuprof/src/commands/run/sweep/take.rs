@@ -49,6 +49,7 @@ impl Sweep<'_> {
                 }
                 Some(PassOutcome::Failed { reason }) => {
                     if job.may_be_innocent(&reason) {
+                        self.retried.push((at, reason));
                         again.push(job.alone(index));
                         continue;
                     }
@@ -111,6 +112,8 @@ impl Sweep<'_> {
             return Ok(None);
         };
         if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
+            let retried = |&index: &usize| ((job.series, index), reason.clone());
+            self.retried.extend(job.configurations.iter().map(retried));
             return Ok(Some(job.configurations.iter().map(|&index| job.alone(index)).collect()));
         }
         for &index in &job.configurations {
