@@ -28,8 +28,9 @@ timed ncu-kernel-one-invocation all kernel
 ours() { local name=$1; shift; timed "gpuprof-$name" $G --repeat 1 --metrics $M --export-json "$name.json" "$@"; }
 ours first-run-plans-the-counters
 ours configuration
-ours configuration-ahead-0 --ahead 0
+ours configuration-ahead-1 --ahead 1
 ours kernel --isolate kernel
+ours kernel-ahead-1 --isolate kernel --ahead 1
 ours configuration-range --replay-mode range
 ours kernel-range --replay-mode range --isolate kernel
 ours configuration-kernel --replay-mode kernel

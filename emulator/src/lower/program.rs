@@ -1,8 +1,10 @@
 //! A lowered kernel: code, constants, storage sizes and source positions.
 
+use std::fmt;
+use std::sync::Arc;
+
 use super::inst::{Inst, Slot};
 use crate::ptx::ast::{Bounds, Loc};
-use std::sync::Arc;
 
 /// What fills a 32-bit constant slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,7 +140,25 @@ pub struct Frame {
     pub column: u32,
 }
 
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
 impl Program {
+    /// The nearest place in the kernel's own file at or before an instruction. Compilers write no `inlined_at` into PTX
+    /// before 7.2, so that the position of an inlined function says nothing of who called it.
+    pub fn near(&self, pc: u32) -> Option<Frame> {
+        let own = self.frames_from(0)?.file;
+        (0..=pc).rev().find_map(|pc| self.frames(pc).into_iter().find(|frame| frame.file == own))
+    }
+
+    /// The outermost frame of the first instruction from `pc` on that has one.
+    fn frames_from(&self, pc: u32) -> Option<Frame> {
+        (pc..self.positions.len() as u32).find_map(|pc| self.frames(pc).pop())
+    }
+
     /// The source frames of an instruction, innermost first.
     pub fn frames(&self, pc: u32) -> Vec<Frame> {
         let mut frames = Vec::new();

@@ -103,6 +103,12 @@ fn is_library(file: &str) -> bool {
     file.contains("/lib/rustlib/src/rust/library/") || file.starts_with("/rustc/")
 }
 
+/// A frame of Rust's library without the folder that the library was built in.
+fn within_library(frame: &Frame) -> Frame {
+    let file = frame.file.rsplit_once("/library/").map_or(&*frame.file, |(_, file)| file);
+    Frame { file: file.to_owned(), ..*frame }
+}
+
 fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
@@ -126,8 +132,16 @@ impl FaultReport {
         let mut message = format!("kernel '{}'", program.name);
         // A panic happens inside Rust's library; what its reader wrote is further out.
         let own = frames.iter().find(|frame| !is_library(&frame.file));
+        let outermost = fault.callers.last().copied().or(fault.pc);
+        let near = outermost.and_then(|pc| program.near(pc));
         if let Some(frame) = own.or(frames.first()) {
-            message += &format!(" at {}:{}:{}", frame.file, frame.line, frame.column);
+            match near.filter(|near| near.file != frame.file) {
+                Some(near) if own.is_none() => {
+                    message += &format!(" near {near} (in {})", within_library(frame))
+                }
+                Some(near) => message += &format!(" at {frame}, near {near}"),
+                None => message += &format!(" at {frame}"),
+            }
         } else if let Some(line) = ptx_line {
             message += &format!(" at PTX line {line}");
         }
