@@ -1,7 +1,7 @@
 //! Kernels and harnesses that go wrong while they run: each harms its own configuration only.
 
 use insta::assert_snapshot;
-use support::{Outcome, Workspace};
+use support::{Outcome, Workspace, with_limit};
 
 fn run(arguments: &[&str]) -> Outcome {
     Workspace::fixture("workshop").gpuprof(&[&["run", "--quiet"], arguments].concat())
@@ -89,8 +89,11 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
 
 #[test]
 fn a_harness_that_hangs_is_killed_after_the_timeout() {
-    let arguments = ["--package", "endings", "sleeps", "--timeout", "1"];
-    assert_snapshot!(run(&arguments).transcript(), @"
+    let within = |limit: &str| run(&["--package", "endings", "sleeps", "--timeout", limit]);
+    let fits = |outcome: &Outcome| outcome.stdout.contains(": 2 finished, 1 timed out;");
+    let (seconds, outcome) = with_limit(within, fits);
+    let transcript = outcome.transcript().replace(&format!("for {seconds} s"), "for [LIMIT]");
+    assert_snapshot!(transcript, @"
     exit code: 105
     ----- stdout -----
     endings::kernels::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
@@ -101,7 +104,7 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
             60000           timeout
                 2                 1
 
-     timeout  milliseconds=60000: the process ran for 1 s and was killed (--timeout raises the limit)
+     timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (--timeout raises the limit)
 
     3 configurations of 1 series: 2 finished, 1 timed out; no thresholds
 

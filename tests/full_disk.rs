@@ -7,24 +7,38 @@ use std::process::{Child, Command, Output};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
-use support::{Packed, wait_for};
+use support::{Packed, Tool, wait_beside};
 
-/// More configurations than a machine under load gets through before the disk is full.
-const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..150 step 1"];
-const CONFIGURATIONS: usize = 150;
+/// A sweep that is held up in its fourth configuration until the test lets it go on.
+const SWEEP: [&str; 1] = ["waits"];
+const CONFIGURATIONS: usize = 8;
+
+/// The file that lets it go on, in the folder of the archive.
+const GO: &str = "go";
 
 fn journal_lines(run: &Path) -> usize {
     let bytes = fs::read(run.join("journal.jsonl")).unwrap_or_default();
     bytes.iter().filter(|&&b| b == b'\n').count()
 }
 
+/// The sweep with `arguments`.
+fn sweep(packed: &Packed, arguments: &[&str]) -> Tool {
+    packed.tool(&[&SWEEP[..], arguments].concat()).env("WAITS_FOR", packed.path().join(GO))
+}
+
 /// Starts the sweep with `arguments`, and returns it with its folder once three passes have ended.
 fn under_way(packed: &Packed, arguments: &[&str]) -> (Child, PathBuf) {
-    let mut command = packed.tool(&[&SWEEP[..], arguments].concat()).into_command();
-    let child = command.spawn().expect("the subcommand can be started");
-    let run =
-        wait_for("three passes", || packed.runs().into_iter().find(|run| journal_lines(run) > 3));
+    let mut child =
+        sweep(packed, arguments).into_command().spawn().expect("the subcommand can be started");
+    let run = wait_beside(&mut child, "three passes", || {
+        packed.runs().into_iter().find(|run| journal_lines(run) > 3)
+    });
     (child, run)
+}
+
+/// Lets the sweep go on.
+fn go_on(packed: &Packed) {
+    fs::write(packed.path().join(GO), "").expect("it can be written");
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -73,11 +87,11 @@ fn a_limit_on_the_size_of_files_is_told_and_the_run_goes_on_once_it_is_lifted() 
     let size = fs::metadata(run.join("journal.jsonl")).expect("it is there").len() + 100;
     let limit = Rlimit { current: Some(size), maximum: Some(size) };
     prlimit(Some(Pid::from_child(&child)), Resource::Fsize, limit).expect("it still runs");
+    go_on(&packed);
     let output = ended(child);
     assert_told(&output, "journal.jsonl: File too large");
     let whole = journal_lines(&run) - 1;
-    let again = [&SWEEP[..], &["--resume", "--message-format", "json"]].concat();
-    let outcome = packed.tool(&again).run().exits_with(0);
+    let outcome = sweep(&packed, &["--resume", "--message-format", "json"]).run().exits_with(0);
     let id = run.file_name().and_then(|name| name.to_str()).expect("runs have names");
     assert!(
         outcome.stderr.contains(&format!("gpuprof: resuming {id}: {whole} passes are done")),
@@ -95,12 +109,13 @@ fn a_folder_that_vanishes_takes_neither_table_nor_exports_with_it() {
     // As a clean-up that does not look would; a file stays in its place, so that root cannot write there.
     fs::rename(&run, packed.path().join("moved")).expect("it can be renamed");
     fs::write(&run, "").expect("it can be written");
+    go_on(&packed);
     let output = ended(child);
     let stdout = text(&output.stdout);
     let (table, document) = stdout.split_once("\n{").expect("the document follows the table");
-    assert!(table.starts_with("vector::kernels::gather  vector/src/lib.rs:"), "{table}");
+    assert!(table.starts_with("endings::kernels::waits  endings/src/lib.rs:"), "{table}");
     let summary = table.trim_end().lines().last().unwrap_or_default();
-    assert!(summary.starts_with("150 configurations of 1 series: "), "{summary}");
+    assert!(summary.starts_with("8 configurations of 1 series: "), "{summary}");
     let document: Value = serde_json::from_str(&format!("{{{document}")).expect("it is JSON");
     let rows = document["series"][0]["configurations"].as_array().expect("it has rows");
     let finished = rows.iter().filter(|row| row["status"]["status"] == "finished").count();
@@ -146,13 +161,14 @@ mkdir -p target && mount -t tmpfs -o size=300m none target || exit 77
 tool=$!
 while ! grep -q '"line":"pass"' target/gpuprof/runs/*/journal.jsonl 2>/dev/null; do sleep 0.01; done
 dd if=/dev/zero of=target/fill bs=4k 2>/dev/null
+: > "$WAITS_FOR"
 wait $tool
 "#;
 
 #[test]
 fn a_disk_that_is_really_full() {
     let packed = Packed::new();
-    let tool = packed.tool(&[&SWEEP[..], &["--message-format", "json"]].concat()).into_command();
+    let tool = sweep(&packed, &["--message-format", "json"]).into_command();
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", FILLED]);
     command.arg(tool.get_program()).args(tool.get_args()).current_dir(packed.path());

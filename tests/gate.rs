@@ -8,7 +8,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::{Outcome, Workspace};
+use support::{Outcome, Packed, Workspace, with_limit};
 use tempfile::TempDir;
 
 /// What `main` holds: one load a thread, neighbours next to each other.
@@ -78,8 +78,11 @@ impl Repository {
         let mut workspace = Workspace::of(folder.path(), &files);
         let lock = support::repository_folder().join("Cargo.lock");
         fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
-        // What all workspaces have in common is built once.
+        // What all workspaces have in common is built once; what an earlier test left there is nobody's `latest`.
         workspace.target = Workspace::repository().target.join("gate");
+        for left in ["runs", "baselines"] {
+            let _ = fs::remove_dir_all(workspace.target.join("gpuprof").join(left));
+        }
         Self { folder, workspace }
     }
 
@@ -234,33 +237,33 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
     assert!(lost.stdout.contains("did you mean `before`?"), "{}", lost.stdout);
 }
 
-/// Starts the sweep of the workshop that sleeps for a minute in its second configuration, and kills it
-/// with SIGKILL when the first one has ended.
-#[test]
-fn a_killed_run_is_resumed_and_runs_no_finished_pass_again() {
-    let workspace = Workspace::fixture("workshop");
-    let arguments = ["run", "--package", "endings", "sleeps", "--series", "milliseconds=1,60000,2"];
-    let mut child = workspace.tool(&arguments).into_command().spawn().expect("it can be started");
+/// Starts the sweep of the workshop that sleeps for a minute in its second configuration, kills it with SIGKILL when the
+/// first one has ended, and goes on with it under a limit for the second.
+fn killed_and_resumed(limit: &str) -> Outcome {
+    let packed = Packed::new();
+    let sweep = ["sleeps", "--series", "milliseconds=1,60000,2"];
+    let mut child = packed.tool(&sweep).into_command().spawn().expect("it can be started");
     let mut lines = BufReader::new(child.stderr.take().expect("standard error is piped")).lines();
     let first = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("[1/3]")));
     assert!(first.is_some(), "it ended before its first row");
     kill_process(Pid::from_child(&child), Signal::KILL).expect("it still runs");
     child.wait().expect("it can be waited for");
 
-    let other =
-        ["run", "--package", "endings", "sleeps", "--series", "milliseconds=1,3", "--resume"];
-    let refused = workspace.gpuprof(&other).exits_with(2);
+    let other = ["sleeps", "--series", "milliseconds=1,3", "--resume"];
+    let refused = packed.tool(&other).run().exits_with(2);
     assert!(refused.stderr.contains("the axes or the selection of configurations changed since"));
 
+    packed.tool(&[&sweep[..], &["--resume", "--timeout", limit]].concat()).run()
+}
+
+#[test]
+fn a_killed_run_is_resumed_and_runs_no_finished_pass_again() {
     // The configuration in flight runs into the limit this time; the finished one is not run again.
-    let arguments = [&arguments[..], &["--resume", "--timeout", "1"]].concat();
-    let resumed = workspace.gpuprof(&arguments).exits_with(105);
+    let summary = "3 configurations of 1 series: 2 finished, 1 timed out";
+    let (_, resumed) = with_limit(killed_and_resumed, |outcome| outcome.stdout.contains(summary));
+    let resumed = resumed.exits_with(105);
     assert!(resumed.stderr.contains("1 passes are done"), "{}", resumed.stderr);
-    assert!(
-        resumed.stdout.contains("3 configurations of 1 series: 2 finished, 1 timed out"),
-        "{}",
-        resumed.stdout
-    );
+    assert!(resumed.stdout.contains(summary), "{}", resumed.stdout);
 }
 
 fn a_full_disk_ends_with_110_and_shows_what_was_measured(repository: &Repository) {

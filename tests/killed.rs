@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
-use support::{Packed, wait_for};
+use support::{Packed, wait_beside, wait_for};
 
 /// A sweep of 60 configurations, one pass each.
 const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..60 step 1"];
@@ -85,20 +85,34 @@ fn nothing_is_left(packed: &Packed) {
     wait_for("the end of every harness", || packed.harnesses().is_empty().then_some(()));
 }
 
+/// Blows that a test deals at least.
+const BLOWS_AT_LEAST: usize = 12;
+
 #[test]
 fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
     let undisturbed = Packed::new();
     assert!(undisturbed.start(&SWEEP).wait().expect("it can be waited for").success());
+    let expected = Packed::document(&undisturbed.runs()[0]);
+    let mut blows = 0;
+    // A busy machine may be through with a sweep before it was hit often.
+    while blows < BLOWS_AT_LEAST {
+        let before = blows;
+        let document = struck_until_it_ends(&mut blows);
+        assert_eq!(document, expected);
+        assert!(blows > before, "it ended before the first blow");
+    }
+}
 
+/// Kills a run and resumes it again and again until it comes to its end; the document of the run.
+fn struck_until_it_ends(blows: &mut usize) -> Value {
     let packed = Packed::new();
     let resumed = [&SWEEP[..], &["--resume"]].concat();
     let mut child = start(&packed, &SWEEP);
-    let run = wait_for("the run's folder", || {
+    let run = wait_beside(&mut child, "the run's folder", || {
         packed.runs().into_iter().find(|p| p.join("journal.jsonl").exists())
     });
     let mut known = journal(&run);
     let mut measured = BTreeMap::new();
-    let mut blows = 0;
     loop {
         let before = passes(&known).len();
         let ended =
@@ -111,11 +125,11 @@ fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
             break;
         }
         // Not only just after a line is on disk, but anywhere between two: a pass takes some 30 ms.
-        sleep(Duration::from_millis(blows * 7 % 40));
-        let blow = BLOWS[usize::try_from(blows).expect("it is small") % BLOWS.len()];
+        sleep(Duration::from_millis(*blows as u64 * 7 % 40));
+        let blow = BLOWS[*blows % BLOWS.len()];
         strike(&child, blow);
         let status = child.wait().expect("it can be waited for");
-        blows += 1;
+        *blows += 1;
         nothing_is_left(&packed);
         match blow.1 {
             Signal::KILL => assert!(status.signal() == Some(9) || status.success(), "{status}"),
@@ -135,9 +149,12 @@ fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
             let first = *measured.entry(configuration).or_insert(replies[&configuration]);
             assert_eq!(first, replies[&configuration], "pass {configuration} ran again");
         }
+        if status.success() {
+            // It ended before the blow fell.
+            break;
+        }
         child = start(&packed, &resumed);
     }
-    assert!(blows >= 12, "only {blows} blows");
     let all = journal(&run);
     assert!(all.starts_with(&known));
     let expected: Vec<_> = (0..60).map(|configuration| (0, configuration, 0)).collect();
@@ -146,7 +163,7 @@ fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
     assert!(measured.iter().all(|(configuration, file)| last[configuration] == *file));
     assert_eq!(packed.runs(), std::slice::from_ref(&run), "it is one run");
     assert!(!run.join("copies").exists(), "the copies are gone");
-    assert_eq!(Packed::document(&run), Packed::document(&undisturbed.runs()[0]));
+    Packed::document(&run)
 }
 
 #[test]
@@ -172,7 +189,7 @@ fn a_harness_does_not_outlive_a_runner_that_is_killed() {
     let packed = Packed::new();
     let mut child = start(&packed, &["sleeps"]);
     // Its second configuration sleeps for a minute.
-    let harness = wait_for("the sleeping harness", || {
+    let harness = wait_beside(&mut child, "the sleeping harness", || {
         let run = packed.runs().pop()?;
         let asked = fs::read_dir(run.join("passes")).ok()?.flatten();
         let asked =
@@ -183,6 +200,5 @@ fn a_harness_does_not_outlive_a_runner_that_is_killed() {
     strike(&child, (Whom::Tool, Signal::KILL));
     child.wait().expect("it can be waited for");
     nothing_is_left(&packed);
-    let environment = fs::read(format!("/proc/{}/environ", harness[0])).unwrap_or_default();
-    assert!(environment.is_empty(), "the harness is still there");
+    assert!(!packed.harnesses().contains(&harness[0]), "the harness is still there");
 }

@@ -1,12 +1,11 @@
 //! What the machine lacks: a driver that does not work, a device, the source of Rust's core library.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
-use support::{Tool, Workspace};
+use support::{Tool, Workspace, script};
 
 /// A driver whose initialisation returns `code`, in a folder for `LD_LIBRARY_PATH`.
 fn driver_that_returns(code: u32) -> tempfile::TempDir {
@@ -73,12 +72,11 @@ fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
 fn rustc_without_source(folder: &Path) -> std::path::PathBuf {
     let (rustc, sysroot) = (folder.join("rustc"), folder.join("sysroot"));
     fs::create_dir(&sysroot).expect("the folder is new");
-    let script = format!(
+    let text = format!(
         "#!/bin/sh\nif [ \"$1\" = --print=sysroot ]; then echo '{}'; else exec rustc \"$@\"; fi\n",
         sysroot.display()
     );
-    fs::write(&rustc, script).expect("it can be written");
-    fs::set_permissions(&rustc, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    script(&rustc, &text);
     rustc
 }
 
@@ -123,9 +121,8 @@ fn rustup_is_asked_for_the_source_and_says_so() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let rustup = folder.path().join("rustup");
     let log = folder.path().join("log");
-    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n[ \"$1\" = --version ]\n", log.display());
-    fs::write(&rustup, script).expect("it can be written");
-    fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let text = format!("#!/bin/sh\necho \"$@\" >> '{}'\n[ \"$1\" = --version ]\n", log.display());
+    script(&rustup, &text);
     let tool =
         Workspace::fixture("workshop").tool(&["run", "--package", "vector", "scale", "--quiet"]);
     let outcome =

@@ -4,13 +4,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::replay::{ISOLATIONS, SCALE, arguments, finished, of_both, values, workshop};
-use support::{FakeGpu, Workspace};
+use support::{FakeGpu, Workspace, wait_for};
 
 /// The hang, in the configuration that runs second.
 const TROUBLE: &str = "hang pass=1 block=128";
@@ -30,7 +28,7 @@ fn ended_by(
     let tool = gpu.tool(workspace, &arguments(&["vector", "scale"], &more));
     let mut command = tool.env("FAKE_CUPTI_TROUBLE", TROUBLE).into_command();
     let mut child: Child = command.spawn().expect("it can be started");
-    gpu.wait_for("hangs in pass 1");
+    gpu.wait_for(&mut child, "hangs in pass 1");
     kill_process(Pid::from_child(&child), signal).expect("it still runs");
     let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
     let (mut first, mut rest) = (String::new(), String::new());
@@ -43,11 +41,7 @@ fn ended_by(
 
 /// Waits until no process of the machine is left: a kill takes a moment to arrive.
 fn all_gone(gpu: &FakeGpu) {
-    let start = Instant::now();
-    while !gpu.survivors().is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(10), "{:?} still run", gpu.survivors());
-        sleep(Duration::from_millis(5));
-    }
+    wait_for("the end of every process", || gpu.survivors().is_empty().then_some(()));
 }
 
 /// Goes on with the run `id` on a GPU that works again; what it came to is what a whole run comes to, and what was

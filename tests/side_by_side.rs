@@ -6,7 +6,7 @@ use std::process::Child;
 
 use insta::assert_snapshot;
 use serde_json::Value;
-use support::{Packed, Workspace, wait_for};
+use support::{Packed, Workspace, wait_beside};
 
 fn succeeded(mut child: Child) {
     let status = child.wait().expect("it can be waited for");
@@ -65,8 +65,8 @@ fn runs_that_build_at_the_same_time_do_not_mix() {
 fn a_run_keeps_the_kernels_it_began_with_whatever_is_built_meanwhile() {
     let packed = Packed::new();
     let sweep = ["gather", "--series", "stride=1..40 step 1", "--extract-to", "built"];
-    let child = packed.start(&sweep);
-    wait_for("the first pass", || {
+    let mut child = packed.start(&sweep);
+    wait_beside(&mut child, "the first pass", || {
         let run = packed.runs().pop()?;
         fs::read_to_string(run.join("journal.jsonl"))
             .ok()?

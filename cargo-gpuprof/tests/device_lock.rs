@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -65,13 +65,17 @@ fn one_measures_while_the_other_waits_and_says_for_whom() {
     let mut first = Talking::start(process(folder.path()));
     first.says("holds");
     let mut second = Talking::start(process(folder.path()));
-    second.says("asks");
-    thread::sleep(Duration::from_millis(300));
+    let mut told = BufReader::new(second.child.stderr.take().unwrap());
+    let mut text = String::new();
+    told.read_line(&mut text).unwrap();
+    // It waits.
     writeln!(first.child.stdin.as_ref().unwrap()).unwrap();
     first.says("gives");
     second.says("holds");
     writeln!(second.child.stdin.as_ref().unwrap()).unwrap();
-    let (pid, text) = (first.child.id(), stderr(second));
+    told.read_to_string(&mut text).unwrap();
+    second.child.wait().unwrap();
+    let pid = first.child.id();
     let start = format!(
         "gpuprof: waiting for {UUID}: another gpuprof measures on it (process {pid} of alice on "
     );

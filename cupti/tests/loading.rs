@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -89,8 +89,12 @@ fn the_site_packages_of_the_active_python_are_searched() {
     let folder = tempfile::tempdir().unwrap();
     let packages = pinned().ancestors().nth(3).unwrap();
     let python = folder.path().join("python3");
-    fs::write(&python, format!("#!/bin/sh\necho {}\n", packages.display())).unwrap();
-    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!("#!/bin/sh\necho {}\n", packages.display());
+    // By a process of its own: one that another thread is starting would share the open file, and the system starts no
+    // file that is open for writing.
+    let write = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+    let written = Command::new("/bin/sh").args(["-c", write, "sh", &text]).arg(&python).status();
+    assert!(written.unwrap().success());
     let prepare = |child: &mut Command| {
         child.env("PATH", folder.path());
     };

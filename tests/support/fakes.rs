@@ -6,18 +6,13 @@ use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::workspace::write;
-use crate::{Tool, Workspace, repository_folder, target_folder};
-
-/// How long [`FakeGpu::wait_for`] waits.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::{Tool, Workspace, repository_folder, target_folder, wait_beside};
 
 /// The folder with the libraries, under the names that the linker and the search for CUPTI know.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -189,15 +184,12 @@ impl FakeGpu {
         }
     }
 
-    /// Waits until a line of the log begins with `beginning`.
+    /// Waits until a line of the log begins with `beginning`, which a run of `child` writes.
     ///
     /// # Panics
-    /// It does not happen within a minute.
-    pub fn wait_for(&self, beginning: &str) {
-        let start = Instant::now();
-        while self.logged(beginning).is_empty() {
-            assert!(start.elapsed() < PATIENCE, "no `{beginning}` in {:#?}", self.log());
-            sleep(Duration::from_millis(5));
-        }
+    /// It ends without.
+    pub fn wait_for(&self, child: &mut Child, beginning: &str) {
+        let logged = || (!self.logged(beginning).is_empty()).then_some(());
+        wait_beside(child, &format!("`{beginning}` in the log"), logged);
     }
 }

@@ -4,15 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{Tool, Workspace};
-
-/// How long anything here may take at most.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An archive of the packages `vector` and `endings`, made once a process.
 static ARCHIVE: LazyLock<Vec<u8>> = LazyLock::new(|| {
@@ -100,20 +96,5 @@ impl Packed {
         };
         let entries = fs::read_dir("/proc").expect("this is Linux").flatten();
         entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(ours).collect()
-    }
-}
-
-/// Waits until `found` finds something.
-///
-/// # Panics
-/// It finds nothing for a minute.
-pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(started.elapsed() < PATIENCE, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -54,6 +54,19 @@ pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf
     messages.lines().find_map(executable).expect("cargo says where the executable is")
 }
 
+/// Makes `path` a script that can be started.
+///
+/// A process of its own writes it: another thread of this one may be starting a program meanwhile, which shares the open
+/// file for a moment, and the system starts no file that somebody has open for writing.
+///
+/// # Panics
+/// It cannot be written.
+pub fn script(path: &Path, text: &str) {
+    let write = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+    let status = Command::new("sh").args(["-c", write, "sh", text]).arg(path).status();
+    assert!(status.expect("there is a shell").success(), "{} can be written", path.display());
+}
+
 /// The repository's root.
 pub fn repository_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")

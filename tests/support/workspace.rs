@@ -1,7 +1,7 @@
 //! Workspaces to run in: the repository itself, and fixtures that lie outside it as a user's would.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,9 @@ use crate::{Outcome, Tool, repository_folder, target_folder};
 
 /// How fixtures name the repository's runtime.
 const RUNTIME_IN_FIXTURES: &str = "../../../runtime";
+
+/// The repository's lock file as it was when it was put into a fixture.
+const LOCK_ORIGIN: &str = ".lock-origin";
 
 /// A workspace with a target folder.
 #[derive(Debug, Clone)]
@@ -36,7 +39,14 @@ impl Workspace {
         target_folder().hash(&mut hasher);
         let root =
             env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name);
-        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name), &root);
+        // One test at a time: what is no longer in the fixture is removed, and what is being written is not in it.
+        let busy = root.with_extension("lock");
+        fs::create_dir_all(&root).expect("the folder can be made");
+        let busy = File::create(busy).expect("the folder can be written");
+        busy.lock().expect("files can be locked");
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+        copy(&fixture, &root);
+        forget_all_but(&fixture, &root);
         lock(&root);
         Self { root, target: shared_target() }
     }
@@ -108,11 +118,27 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Removes from `copy` what an earlier version of `original` had; the files of [`lock`] stay.
+fn forget_all_but(original: &Path, copy: &Path) {
+    for entry in fs::read_dir(copy).expect("the copy can be read") {
+        let path = entry.expect("the copy can be read").path();
+        let name = path.file_name().expect("entries have names");
+        let there = original.join(name);
+        if path.is_dir() && there.is_dir() {
+            forget_all_but(&there, &path);
+        } else if path.is_dir() {
+            fs::remove_dir_all(&path).expect("it can be removed");
+        } else if !there.exists() && name != "Cargo.lock" && name != LOCK_ORIGIN {
+            fs::remove_file(&path).expect("it can be removed");
+        }
+    }
+}
+
 /// Puts the repository's lock file into `root`, again only where the repository's has changed: cargo
 /// leaves out of the copy what the fixture does not need.
 fn lock(root: &Path) {
     let ours = fs::read(repository_folder().join("Cargo.lock")).expect("the repository is locked");
-    let origin = root.join(".lock-origin");
+    let origin = root.join(LOCK_ORIGIN);
     if fs::read(&origin).ok().as_ref() != Some(&ours) {
         write(&root.join("Cargo.lock"), &ours);
         write(&origin, &ours);

@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
@@ -118,6 +119,7 @@ impl KernelBuild<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
+        let begun = SystemTime::now();
         let status = command.status().map_err(|e| {
             failed(format!("cannot start {}: {e}", self.toolchain.cargo.to_string_lossy()))
         })?;
@@ -133,6 +135,9 @@ impl KernelBuild<'_> {
             failed(format!("rustc wrote no PTX for package `{package}` ({made}: {e})"))
         })?;
         write(&ptx, crate::store::write_whole(&ptx, &text))?;
+        // A source that was edited while rustc ran is newer than what it made of it.
+        let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
+        write(&ptx, dated)?;
         write(&stamp_path, crate::store::write_whole(&stamp_path, asked.as_bytes()))?;
         Ok(ptx)
     }

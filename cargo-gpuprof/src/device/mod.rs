@@ -127,11 +127,20 @@ impl<'a> Waiting<'a> {
             line.set_message(format!("{} s {text}", self.began.elapsed().as_secs()));
             return;
         }
-        // An owner is written a moment after the lock is taken.
-        let same = self.told.as_ref().is_some_and(|told| told.as_ref() == owner);
-        if !same && (owner.is_some() || self.began.elapsed() > Duration::from_secs(1)) {
+        if self.is_news(owner) {
             eprintln!("gpuprof: {text}");
             self.told = Some(owner.cloned());
+        }
+    }
+
+    /// Whether `owner` is to be told. An owner is written a moment after the lock is taken, and removed a moment before
+    /// it is given back: one without a name is told only where none has been told and none shows for a second.
+    fn is_news(&self, owner: Option<&Owner>) -> bool {
+        match (&self.told, owner) {
+            (Some(told), Some(_)) => told.as_ref() != owner,
+            (Some(_), None) => false,
+            (None, Some(_)) => true,
+            (None, None) => self.began.elapsed() > Duration::from_secs(1),
         }
     }
 }
@@ -147,6 +156,17 @@ impl Drop for Waiting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_owner_who_is_leaving_is_no_news() {
+        let owner = |pid| Owner { pid, ..Owner::this_process() };
+        let mut waiting = Waiting::new("GPU-1");
+        waiting.began -= Duration::from_secs(2);
+        assert!(waiting.is_news(None), "nobody in particular has it, for two seconds");
+        waiting.told = Some(Some(owner(1)));
+        assert!(!waiting.is_news(Some(&owner(1))) && !waiting.is_news(None));
+        assert!(waiting.is_news(Some(&owner(2))));
+    }
 
     #[test]
     fn a_library_is_found_from_every_folder() {

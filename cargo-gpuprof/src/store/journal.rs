@@ -252,6 +252,13 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    /// Closing the file would give the lock back only once no process that is being started shares it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 fn lock(file: &File, path: &Utf8Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),

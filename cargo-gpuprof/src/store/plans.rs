@@ -77,7 +77,8 @@ impl Plans {
             fs::copy(place.as_std_path().join(&name), &copy).ok()?;
             group.config_image = copy;
         }
-        // The folder's time says when the plan was last used.
+        // The folder's time says when the plan was last used; it changes with an entry of its own.
+        let _ = fs::remove_file(place.join("used"));
         let _ = fs::write(place.join("used"), "");
         Some(plan)
     }

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
@@ -22,6 +24,12 @@ pub(super) const LOCK: &str = "lock";
 /// The copies of harnesses and kernels, there while the run goes on.
 const COPIES: &str = "copies";
 
+/// How long the lock of a runner that was killed may outlive it: a process that it was just starting shares its open
+/// files until it runs a program of its own, and the kernel keeps the lock as long as one of both has the file.
+const LINGERING: Duration = Duration::from_secs(3);
+
+const TICK: Duration = Duration::from_millis(10);
+
 /// The folder of one run.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -30,7 +38,7 @@ pub struct RunFolder {
     /// Its path.
     pub path: Utf8PathBuf,
     /// Held until the run ends, however it ends.
-    _lock: File,
+    lock: File,
 }
 
 impl RunFolder {
@@ -52,7 +60,7 @@ impl RunFolder {
             let id = place(new.path(), &runs)?;
             // It has another name by now.
             let _ = new.keep();
-            Ok(Self { path: runs.join(&id), id, _lock: lock })
+            Ok(Self { path: runs.join(&id), id, lock })
         };
         make().map_err(|e| Failure::output(runs.as_std_path(), &e))
     }
@@ -64,18 +72,22 @@ impl RunFolder {
     pub fn reopen(path: &Utf8Path) -> Result<Self> {
         let failed = |e: io::Error| Failure::output(path.as_std_path(), &e);
         let lock = File::create(path.join(LOCK)).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Failure::usage(format!(
-                    "{path} is locked: its run is still going on in another process"
-                )));
+        let asked = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if asked.elapsed() < LINGERING => thread::sleep(TICK),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Failure::usage(format!(
+                        "{path} is locked: its run is still going on in another process"
+                    )));
+                }
+                Err(TryLockError::Error(e)) => return Err(failed(e)),
             }
-            Err(TryLockError::Error(e)) => return Err(failed(e)),
         }
         fs::create_dir_all(path.join("passes")).map_err(failed)?;
         let path = path.canonicalize_utf8().map_err(failed)?;
-        Ok(Self { id: path.file_name().unwrap_or_default().to_owned(), path, _lock: lock })
+        Ok(Self { id: path.file_name().unwrap_or_default().to_owned(), path, lock })
     }
 
     /// Where the passes keep their requests, replies and outputs.
@@ -149,6 +161,8 @@ impl Drop for RunFolder {
     /// What is left is what the run found; the copies are large and can be built again.
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(self.path.join(COPIES));
+        // Closing the file would do so only once no process that is being started shares it.
+        let _ = self.lock.unlock();
     }
 }
 
@@ -217,8 +231,26 @@ mod tests {
             refused.message,
             format!("{path} is locked: its run is still going on in another process")
         );
+        // As a process that is being started does.
+        let shared = folder.lock.try_clone().unwrap();
         drop(folder);
         assert_eq!(RunFolder::reopen(&path).unwrap().path, path);
+        drop(shared);
+    }
+
+    #[test]
+    fn a_lock_that_outlives_its_runner_for_a_moment_is_waited_for() {
+        let (_keep, target) = target();
+        let folder = RunFolder::create(&target).unwrap();
+        let path = folder.path.clone();
+        let reopened = thread::scope(|scope| {
+            let reopened =
+                scope.spawn(|| RunFolder::reopen(&path).map(|folder| folder.path.clone()));
+            thread::sleep(TICK);
+            drop(folder);
+            reopened.join().unwrap()
+        });
+        assert_eq!(reopened.unwrap(), path);
     }
 
     #[test]

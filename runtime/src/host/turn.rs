@@ -39,7 +39,8 @@ mod tests {
     #[test]
     fn a_turn_comes_with_its_file() {
         Turn::of(None).take();
-        let file = std::env::temp_dir().join(format!("gpuprof-turn-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("turn");
         let turn = Turn::of(Some(file.clone()));
         let written = thread::spawn({
             let file = file.clone();
@@ -51,8 +52,8 @@ mod tests {
             }
         });
         turn.take();
-        assert!(Instant::now() >= written.join().unwrap());
+        let taken = Instant::now();
+        assert!(taken >= written.join().unwrap());
         turn.take();
-        fs::remove_file(file).unwrap();
     }
 }

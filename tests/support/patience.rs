@@ -1,0 +1,57 @@
+//! Waiting for what must happen, however slow the machine is: no test may hang for ever, and none may fail because
+//! something took long.
+
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// How long anything may take before a test gives it up: longer than any machine needs.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits until `found` finds something.
+///
+/// # Panics
+/// It finds nothing for ten minutes.
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(started.elapsed() < PATIENCE, "waited in vain for {what}");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until `found` finds something that `child` does.
+///
+/// # Panics
+/// The child ends without it, or finds nothing for ten minutes.
+pub fn wait_beside<T>(child: &mut Child, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    wait_for(what, || {
+        // Looked at first: what it did before its end is found after it.
+        let ended = child.try_wait().expect("it can be waited for");
+        let found = found();
+        assert!(found.is_some() || ended.is_none(), "it ended without {what}: {ended:?}");
+        found
+    })
+}
+
+/// What `run` comes to with a limit of that many seconds on what hangs. A process that does not hang may be slower than
+/// a second on a busy machine: where `fits` says that the limit hit such a one, it is run again with a longer limit.
+pub fn with_limit(
+    run: impl Fn(&str) -> Outcome,
+    fits: impl Fn(&Outcome) -> bool,
+) -> (u32, Outcome) {
+    let mut seconds = 1;
+    loop {
+        let outcome = run(&seconds.to_string());
+        // What hangs does so for a minute at least.
+        if fits(&outcome) || seconds > 16 {
+            return (seconds, outcome);
+        }
+        seconds *= 3;
+    }
+}
