@@ -93,8 +93,9 @@ fn the_site_packages_of_the_active_python_are_searched() {
     // By a process of its own: one that another thread is starting would share the open file, and the system starts no
     // file that is open for writing.
     let write = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
-    let written = Command::new("/bin/sh").args(["-c", write, "sh", &text]).arg(&python).status();
-    assert!(written.unwrap().success());
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", write, "sh", &text]).arg(&python).env("PATH", "/usr/bin:/bin");
+    assert!(shell.status().unwrap().success());
     let prepare = |child: &mut Command| {
         child.env("PATH", folder.path());
     };
