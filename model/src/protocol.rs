@@ -15,7 +15,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
@@ -26,6 +26,9 @@ pub const RUNNER_ENV: &str = "__GPUPROF_RUNNER";
 /// Bytes in every harness executable that [`crate::protocol`] can talk to, so that the runner need
 /// not start foreign executables to find out.
 pub const MARKER: &str = "gpuprof harness protocol follows:";
+
+/// How the reason begins for which a process could not measure, where the fault is another process' beside it.
+pub const DISTURBED: &str = "the device did not become quiet";
 
 /// What both sides can read of each other's files, whatever their versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,9 +47,13 @@ pub struct Request {
     /// Where to write the reply.
     pub reply_path: PathBuf,
     /// The file whose existence says that the device is this process's. Until then it may open its
-    /// context and load its modules, and nothing may run on the device. None: it is free.
+    /// context, load its modules and fill its buffers, and launches nothing. None: it is free.
     #[serde(default)]
     pub turn: Option<PathBuf>,
+    /// The lock of the device's quiet window, one for all processes of a run on one device: held shared while a process
+    /// prepares or leaves, exclusively while one measures. None: no other process of the run is near the device.
+    #[serde(default)]
+    pub quiet: Option<PathBuf>,
     /// What to do.
     pub body: RequestBody,
 }

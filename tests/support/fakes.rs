@@ -73,6 +73,34 @@ fn nvml() -> Vec<u8> {
     fs::read(library).expect("rustc has written it")
 }
 
+/// Something that a process did on the fake GPU, as `tests/fakes/timeline.rs` tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happening {
+    /// The process.
+    pub process: u32,
+    /// `prepares`, `samples` or `counts`.
+    pub what: String,
+    /// When it began, in nanoseconds.
+    pub begin: u128,
+    /// When it ended.
+    pub end: u128,
+}
+
+impl Happening {
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let process = words.next()?.parse().ok()?;
+        let what = words.next()?.to_owned();
+        let mut time = || words.next()?.parse().ok();
+        Some(Self { process, what, begin: time()?, end: time()? })
+    }
+
+    /// Whether there was a time at which both went on.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.begin < other.end && other.begin < self.end
+    }
+}
+
 /// A machine with a fake GPU, of which only the test that made it knows.
 #[derive(Debug)]
 pub struct FakeGpu {
@@ -135,6 +163,15 @@ impl FakeGpu {
         };
         let line = |line: &str| line.split_once(' ').map_or("", |(_, what)| what).to_owned();
         text.lines().map(line).collect()
+    }
+
+    /// What was done on the GPU, in the order in which it ended; only with `FAKE_TIMELINE`.
+    ///
+    /// # Panics
+    /// The file cannot be read.
+    pub fn timeline(&self) -> Vec<Happening> {
+        let text = fs::read_to_string(self.state.path().join("timeline")).expect("it was kept");
+        text.lines().map(|line| Happening::read(line).expect(line)).collect()
     }
 
     /// Puts a file into the folder that the fake NVML looks at.

@@ -229,8 +229,8 @@ pub struct RunOptions {
     /// What has processes of its own
     #[arg(long, value_enum, default_value_t, value_name = "UNIT", help_heading = "Run")]
     pub isolate: Isolate,
-    /// Processes that open their contexts while another one measures: counters take two thirds of the time, and what
-    /// those processes do on the device is in the rates of its memory
+    /// Processes that prepare (context, module, inputs) while another one works: counters take two thirds of the time. They
+    /// stop for what is measured, but what they hold of the device's memory stays
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
     pub ahead: u8,
     /// CUPTI's library or its folder, instead of looking for it

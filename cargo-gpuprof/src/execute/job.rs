@@ -3,7 +3,7 @@
 use camino::Utf8PathBuf;
 use gpuprof_model::SeriesId;
 use gpuprof_model::measurement::PassOutcome;
-use gpuprof_model::protocol::{CounterRequest, MeasureRequest, ReplyBody, RequestBody};
+use gpuprof_model::protocol::{CounterRequest, DISTURBED, MeasureRequest, ReplyBody, RequestBody};
 
 use super::Execution;
 use crate::build::host::Harness;
@@ -39,11 +39,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// Whether what went wrong for `reason` may be the fault of something else in its process or in the
-    /// device's memory, so that it gets a second try alone.
+    /// Whether what went wrong for `reason` may be the fault of something else in its process or on the
+    /// device, so that it gets a second try alone.
     pub fn may_be_innocent(&self, reason: &str) -> bool {
         let shared = self.configurations.len() > 1;
-        !self.alone && (shared || reason.contains("CUDA_ERROR_OUT_OF_MEMORY"))
+        let beside = [DISTURBED, "CUDA_ERROR_OUT_OF_MEMORY"];
+        !self.alone && (shared || beside.iter().any(|other| reason.contains(other)))
     }
 
     /// The same pass of one of its configurations, alone.
@@ -137,6 +138,7 @@ mod tests {
         assert!(job(&[3, 4], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
         assert!(!job(&[3], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
         assert!(job(&[3], false).may_be_innocent("x: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
+        assert!(job(&[3], false).may_be_innocent(&format!("{DISTURBED} within 20 s: another")));
         assert!(!job(&[3], false).alone(3).may_be_innocent("CUDA_ERROR_OUT_OF_MEMORY (2)"));
     }
 

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -150,6 +151,7 @@ impl HarnessProcess<'_> {
             header,
             reply_path: reply_path.clone().into_std_path_buf(),
             turn: asked.turn.map(Into::into),
+            quiet: self.quiet(),
             body,
         };
         let bytes = serde_json::to_vec(&request).expect("requests are plain data");
@@ -192,6 +194,11 @@ impl HarnessProcess<'_> {
             let _ = sender.send(child.wait());
         });
         Ok(Running { group, status, exited: None, reply_path, stderr_path })
+    }
+
+    /// The lock of the device's quiet window; none where the device is emulated, each process having one of its own.
+    fn quiet(&self) -> Option<PathBuf> {
+        self.emulator_folder.is_none().then(|| self.folder.join("quiet").into())
     }
 
     fn library_path(&self, harness: &Harness) -> OsString {

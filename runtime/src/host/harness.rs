@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, RequestBody};
+use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody};
 use gpuprof_model::series::entry_point;
 
 use super::collect::cupti;
@@ -16,6 +16,7 @@ use super::error::{Error, Result};
 use super::kernel_run::KernelRun;
 use super::lifeline;
 use super::listing::{self, Options};
+use super::quiet::Quiet;
 use super::registry::{self, Body};
 use super::reply;
 use super::run::Run;
@@ -43,7 +44,7 @@ thread_local! {
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     let outcome = match std::env::var_os(REQUEST_ENV) {
         Some(path) => lifeline::tie_to_runner()
-            .and_then(|()| reply::serve(Path::new(&path), |body, turn| answer(body, turn, target))),
+            .and_then(|()| reply::serve(Path::new(&path), |request| answer(request, target))),
         None => Options::parse(std::env::args().skip(1))
             .map_err(io::Error::other)
             .and_then(|options| listing::answer(&options, target, &mut io::stdout().lock())),
@@ -57,25 +58,29 @@ pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     }
 }
 
-fn answer(body: RequestBody, turn: Turn, target: &HarnessTarget) -> ReplyBody {
+fn answer(request: Request, target: &HarnessTarget) -> ReplyBody {
+    let Request { turn, quiet, body, .. } = request;
     match body {
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
         RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(cupti::plan(&request)),
-        RequestBody::Measure(requests) => ReplyBody::Measured(measure_each(&requests, turn)),
+        RequestBody::Measure(requests) => {
+            ReplyBody::Measured(measure_each(&requests, Turn::of(turn), quiet.as_deref()))
+        }
     }
 }
 
 /// One outcome a request, up to the first that failed. The device is opened once: contexts and profilers
-/// cost more than passes do.
-fn measure_each(requests: &[MeasureRequest], turn: Turn) -> Vec<PassOutcome> {
+/// cost more than passes do. It is closed before the reply is written, so the runner hands on a device that this process
+/// has left.
+fn measure_each(requests: &[MeasureRequest], turn: Turn, quiet: Option<&Path>) -> Vec<PassOutcome> {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
         default(panic);
     }));
     let emulated = requests.first().is_some_and(|request| request.emulated);
-    let session = match caught(|| Session::open(emulated, turn)) {
+    let session = match caught(|| Session::open(emulated, turn, Quiet::of(quiet)?)) {
         Ok(session) => session,
         Err(error) => return vec![PassOutcome::Failed { reason: error.to_string() }],
     };
@@ -92,6 +97,7 @@ fn measure_each(requests: &[MeasureRequest], turn: Turn) -> Vec<PassOutcome> {
             break;
         }
     }
+    session.close();
     outcomes
 }
 
@@ -118,7 +124,6 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
             let module = session.load_module(request, entry.source_package)?;
             let function = session.function(&module, &symbol, entry.source_package)?;
             let mut kernel = KernelRun::new(run, function, symbol);
-            session.take_turn();
             set_up(&mut kernel)?;
             run = kernel.into_run();
         }

@@ -22,6 +22,7 @@ use super::extent::{Extent, IntoExtent};
 use super::number::{IntoNumber, Number, Scalar, convert};
 use super::reference::HostArguments;
 use super::run::Run;
+use super::session::Session;
 
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
@@ -212,9 +213,16 @@ impl<'r> KernelRun<'r> {
         })?;
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
-        let stream = &self.run.session.stream;
-        let buffer = TypedBuffer::upload(name, initial, written, stream).map_err(|e| {
-            Error::driver(&format!("allocating `{name}` ({length} elements of {})", T::NAME), e)
+        let Session { quiet, stream, .. } = self.run.session;
+        let buffer = quiet.stage(|| {
+            let uploaded = TypedBuffer::upload(name, initial, written, stream).and_then(|buffer| {
+                // The copy goes on after the call.
+                stream.synchronize()?;
+                Ok(buffer)
+            });
+            uploaded.map_err(|e| {
+                Error::driver(&format!("allocating `{name}` ({length} elements of {})", T::NAME), e)
+            })
         })?;
         self.arguments.push(Argument::Buffer(Box::new(buffer)));
         Ok(())
@@ -225,11 +233,12 @@ impl<'r> KernelRun<'r> {
         self.reference = Some(reference);
     }
 
-    /// Launches, verifies where asked, and measures.
+    /// Launches, verifies where asked, and measures, once the device is this process's.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self) -> Result<()> {
+        self.run.session.take_turn();
         let config = self.run.launch_config()?;
         let Some((grid, block, shared)) = config.parts() else {
             return Err(Error::failed("the annotation gives no block and grid"));

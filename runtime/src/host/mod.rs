@@ -12,6 +12,7 @@ mod lifeline;
 mod listing;
 mod number;
 mod nvml;
+mod quiet;
 mod reference;
 mod registry;
 mod reply;

@@ -7,10 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, RequestBody, VERSION};
+use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, VERSION};
 use serde::Deserialize;
-
-use super::turn::Turn;
 
 /// Bytes that tell the runner, without starting the executable, that it is a harness.
 #[used]
@@ -26,17 +24,13 @@ struct Envelope {
 ///
 /// # Errors
 /// Files that cannot be read or written, and requests that are no requests.
-pub(crate) fn serve(
-    path: &Path,
-    answer: impl FnOnce(RequestBody, Turn) -> ReplyBody,
-) -> io::Result<()> {
+pub(crate) fn serve(path: &Path, answer: impl FnOnce(Request) -> ReplyBody) -> io::Result<()> {
     std::hint::black_box(MARKER);
     let text = fs::read(path)?;
     let envelope: Envelope = serde_json::from_slice(&text)?;
     let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
     let body = if envelope.header.protocol == VERSION {
-        let request: Request = serde_json::from_slice(&text)?;
-        Some(answer(request.body, Turn::of(request.turn)))
+        Some(answer(serde_json::from_slice(&text)?))
     } else {
         None
     };

@@ -178,6 +178,7 @@ impl<'a> Run<'a> {
             let sampling = &self.request.sampling;
             self.result.timing = Some(events::time(self.session, sampling, &mut once)?);
             if sampling.copy_bandwidth {
+                let _quiet = self.session.quiet.window()?;
                 self.result.copy_bandwidth =
                     bandwidth::copy(&self.session.stream, self.session.device.l2_bytes)?;
             }

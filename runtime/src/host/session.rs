@@ -21,6 +21,7 @@ use super::collect::flush::Flush;
 use super::collect::{attributes, emulator};
 use super::error::{Error, Result};
 use super::nvml::Watch;
+use super::quiet::Quiet;
 use super::turn::Turn;
 use super::uuid;
 
@@ -35,6 +36,8 @@ pub(crate) struct Session {
     /// NVML's eye on the device, once it is open, or why there is none.
     watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
     turn: Turn,
+    /// What keeps other processes from this one's measuring, and this one from theirs.
+    pub(crate) quiet: Quiet,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
 }
@@ -44,7 +47,7 @@ impl Session {
     ///
     /// # Errors
     /// No driver, a driver that is not the emulated one although it must be, or any driver error.
-    pub(crate) fn open(emulated: bool, turn: Turn) -> Result<Self> {
+    pub(crate) fn open(emulated: bool, turn: Turn, quiet: Quiet) -> Result<Self> {
         if !driver_present() {
             return Err(Error::failed("no CUDA driver library (libcuda.so) can be loaded"));
         }
@@ -55,7 +58,8 @@ impl Session {
                 "a GPU was asked for, and the emulated driver was loaded in its place"
             }));
         }
-        let context = CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e))?;
+        let context = quiet
+            .stage(|| CudaContext::new(0).map_err(|e| Error::driver("opening device 0", e)))?;
         let device = record(context.cu_device(), emulated)
             .map_err(|e| Error::driver("reading device 0", e))?;
         Ok(Self {
@@ -66,6 +70,7 @@ impl Session {
             flush: OnceCell::new(),
             watch: OnceCell::new(),
             turn,
+            quiet,
             warm: Cell::new(false),
         })
     }
@@ -73,6 +78,16 @@ impl Session {
     /// Waits until the device is this process's.
     pub(crate) fn take_turn(&self) {
         self.turn.take();
+    }
+
+    /// Frees everything on the device and destroys the context, while nobody measures; what the user's code has kept goes
+    /// with the process.
+    pub(crate) fn close(self) {
+        let Self { context, stream, profiler, flush, watch, quiet, .. } = self;
+        quiet.leave(|| {
+            drop((profiler, watch, flush, stream));
+            drop(context);
+        });
     }
 
     /// Queues what empties the L2 cache; its buffer stays until the process ends.
@@ -98,7 +113,7 @@ impl Session {
         if let Some(profiler) = self.profiler.get() {
             return Ok(profiler);
         }
-        let profiler = Profiler::initialize(library)?;
+        let profiler = self.quiet.stage(|| Profiler::initialize(library))?;
         Ok(self.profiler.get_or_init(|| profiler))
     }
 
@@ -111,7 +126,10 @@ impl Session {
         &self,
         library: Option<&Path>,
     ) -> &std::result::Result<RefCell<Watch>, String> {
-        self.watch.get_or_init(|| Watch::begin(library, &self.device.uuid).map(RefCell::new))
+        self.watch.get_or_init(|| {
+            let begun = self.quiet.stage(|| Ok(Watch::begin(library, &self.device.uuid)));
+            begun.map_err(|e| e.to_string()).flatten().map(RefCell::new)
+        })
     }
 
     /// Loads the PTX of `package`.
@@ -128,8 +146,10 @@ impl Session {
         })?;
         let text = fs::read_to_string(path)
             .map_err(|e| Error::failed(format!("reading the PTX {}: {e}", path.display())))?;
-        self.context.load_module(Ptx::from_src(text)).map_err(|e| {
-            self.explain(Error::driver(&format!("loading the PTX of package `{package}`"), e))
+        self.quiet.stage(|| {
+            self.context.load_module(Ptx::from_src(text)).map_err(|e| {
+                self.explain(Error::driver(&format!("loading the PTX of package `{package}`"), e))
+            })
         })
     }
 
@@ -143,7 +163,9 @@ impl Session {
         symbol: &str,
         package: &str,
     ) -> Result<CudaFunction> {
-        module.load_function(symbol).map_err(|e| match e.0 {
+        // Its code may go to the device only now.
+        let loaded = self.quiet.stage(|| Ok(module.load_function(symbol)))?;
+        loaded.map_err(|e| match e.0 {
             CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
                 "the PTX of package `{package}` has no kernel `{symbol}`: kernels must be in the library \
                  target of the package"

@@ -12,6 +12,7 @@ use gpuprof_model::protocol::Sampling;
 
 use super::events::{WINDOW, relative_standard_error};
 use crate::host::error::Result;
+use crate::host::quiet::Quiet;
 
 /// Batches discarded in a row before the device counts as unstable.
 const MOST_IN_A_ROW: u32 = 8;
@@ -25,8 +26,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// A pause after which a device that did nothing meanwhile is warmed up again: its clock may have fallen.
+const IDLE: Duration = Duration::from_millis(5);
+
 /// What samples are taken with.
 pub(crate) struct Source<'a> {
+    /// What keeps other processes off the device during a batch. Between batches they go on.
+    pub(crate) quiet: &'a Quiet,
     /// Takes one: nanoseconds and the SM clock around it.
     pub(crate) take: &'a mut dyn FnMut() -> Result<(f64, Option<f64>)>,
     /// Why the device was slowed down since the last call, if it was.
@@ -50,6 +56,13 @@ pub(crate) fn sample(
     // What happened before the first sample is not theirs.
     (source.slowed)();
     loop {
+        let window = source.quiet.window()?;
+        if window.waited >= IDLE {
+            for _ in 0..WINDOW {
+                (source.take)()?;
+            }
+            (source.slowed)();
+        }
         let begin = Instant::now();
         let room = (sampling.max_samples as usize).saturating_sub(timing.samples_ns.len());
         let mut batch = Vec::with_capacity(WINDOW);
@@ -59,6 +72,8 @@ pub(crate) fn sample(
                 break;
             }
         }
+        let took = begin.elapsed();
+        drop(window);
         if let Some(reason) = (source.slowed)() {
             timing.discarded += batch.len() as u32;
             (in_a_row, discarded) = (in_a_row + 1, discarded + 1);
@@ -75,7 +90,7 @@ pub(crate) fn sample(
             continue;
         }
         in_a_row = 0;
-        spent += begin.elapsed();
+        spent += took;
         timing.samples_ns.extend(batch.iter().map(|(duration, _)| duration));
         timing.sm_clock_hz.extend(batch.iter().map(|(_, clock)| clock));
         let count = timing.samples_ns.len();
@@ -121,6 +136,7 @@ mod tests {
         sample(
             sampling,
             &mut Source {
+                quiet: &Quiet::of(None).unwrap(),
                 take: &mut || {
                     samples.set(samples.get() + 1);
                     Ok((100.0, Some(1e9)))
@@ -204,6 +220,7 @@ mod tests {
         sample(
             &sampling(),
             &mut Source {
+                quiet: &Quiet::of(None).unwrap(),
                 take: &mut || {
                     taken += 1;
                     Ok((100.0, None))

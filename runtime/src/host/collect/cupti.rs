@@ -177,13 +177,19 @@ fn one_pass(
     steps: &mut Steps,
 ) -> Result<bool> {
     (measured.restore)()?;
+    session.stream.synchronize()?;
+    steps.end("inputs");
+    // Whatever another process did from here on would be in the cache, and in the counters.
+    let quiet = session.quiet.window()?;
+    steps.end("quiet");
     events::flush_once(session, sampling)?;
-    steps.end("inputs and cache");
+    steps.end("cache");
     profiler.start().map_err(denied)?;
     steps.end("start");
     (measured.launch)()?;
     session.stream.synchronize()?;
     let stopped = profiler.stop()?;
+    drop(quiet);
     steps.end("measure");
     Ok(stopped.all_passes_submitted)
 }

@@ -78,6 +78,7 @@ pub(crate) fn time(
     let watch = session.watch(sampling.nvml.as_deref());
     timing.unwatched = watch.as_ref().err().cloned();
     let mut source = Source {
+        quiet: &session.quiet,
         take: &mut || sampler.sample(),
         slowed: &mut || watch.as_ref().ok()?.borrow_mut().slowed(),
         pause: &mut thread::sleep,

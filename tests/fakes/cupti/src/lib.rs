@@ -21,6 +21,8 @@ mod trouble;
 
 #[path = "../../table.rs"]
 mod table;
+#[path = "../../timeline.rs"]
+mod timeline;
 
 use call::export;
 

@@ -12,6 +12,7 @@ use crate::counter_data::CounterData;
 use crate::driver::{self, Launch};
 use crate::plan::{Plan, raws_of};
 use crate::target;
+use crate::timeline;
 use crate::trouble::{self, Fate};
 
 /// The object that the client is given: there is one at a time.
@@ -40,6 +41,8 @@ struct Open {
 struct Running {
     stack: Vec<String>,
     ranges: Vec<Open>,
+    /// When the pass began.
+    began: u128,
     /// Launches outside of any range, with user ranges.
     outside: Vec<Launch>,
 }
@@ -182,7 +185,8 @@ pub fn start(p: &mut sys::CUpti_RangeProfiler_Start_Params) -> Result<(), Code> 
         }
         trouble::log(&format!("started pass {}", configured.pass));
         driver::observe(true);
-        session.running = Some(Running::default());
+        session.running = Some(Running { began: timeline::now(), ..Running::default() });
+        timeline::linger(timeline::MEASURED);
         Ok(())
     })
 }
@@ -266,9 +270,10 @@ pub fn stop(p: &mut sys::CUpti_RangeProfiler_Stop_Params) -> Result<(), Code> {
         }
         running.settle(configured.user_ranges);
         driver::observe(false);
-        let Some(Running { ranges, outside, .. }) = session.running.take() else {
+        let Some(Running { ranges, outside, began, .. }) = session.running.take() else {
             return Err(INVALID_OPERATION);
         };
+        timeline::record("counts", began);
         let launches: Vec<Launch> =
             ranges.iter().flat_map(|range| &range.launches).chain(&outside).cloned().collect();
         let count = configured.plan.passes.len();

@@ -20,3 +20,5 @@ pub mod ptx;
 
 #[path = "../../table.rs"]
 pub mod table;
+#[path = "../../timeline.rs"]
+mod timeline;

@@ -8,11 +8,15 @@ use super::code::Code;
 use super::ledger;
 use super::pointers::{Handle, Out};
 use super::state::{with_context, with_healthy};
+use crate::timeline;
 
-/// Nanoseconds of device time by event; none before it is recorded.
-static EVENTS: Mutex<BTreeMap<Handle, Option<u64>>> = Mutex::new(BTreeMap::new());
+/// When an event was recorded, in nanoseconds: of device time, and of the system's clock.
+type Recorded = Option<(u64, u128)>;
 
-fn events<T>(f: impl FnOnce(&mut BTreeMap<Handle, Option<u64>>) -> T) -> T {
+/// By event; none before it is recorded.
+static EVENTS: Mutex<BTreeMap<Handle, Recorded>> = Mutex::new(BTreeMap::new());
+
+fn events<T>(f: impl FnOnce(&mut BTreeMap<Handle, Recorded>) -> T) -> T {
     f(&mut EVENTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
@@ -38,7 +42,8 @@ extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: Handle, _stream: Handle) -> Code {
     with_healthy(|driver| {
-        let now = ledger::now(driver);
+        let now = (ledger::now(driver), timeline::now());
+        timeline::linger(timeline::MEASURED);
         events(|all| all.get_mut(&event).map(|time| *time = Some(now))).ok_or(Code::INVALID_HANDLE)
     })
 }
@@ -64,7 +69,10 @@ extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Han
         let at = |event| events(|all| all.get(&event).copied()).ok_or(Code::INVALID_HANDLE);
         match (at(start)?, at(end)?) {
             #[expect(clippy::cast_precision_loss, reason = "as CUDA has it")]
-            (Some(start), Some(end)) => milliseconds.set((end as f64 - start as f64) as f32 / 1e6),
+            (Some((start, begin)), Some((end, _))) => {
+                timeline::record("samples", begin);
+                milliseconds.set((end as f64 - start as f64) as f32 / 1e6)
+            }
             // Never recorded.
             _ => Err(Code::INVALID_HANDLE),
         }

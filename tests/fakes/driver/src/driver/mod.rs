@@ -25,4 +25,5 @@ mod stream;
 #[path = "../../../../../emulator/src/driver/unsupported.rs"]
 mod unsupported;
 #[path = "../../../../../emulator/src/driver/state.rs"]
+#[allow(dead_code, reason = "`state` has some of it in its own way")]
 mod untimed;

@@ -8,6 +8,7 @@ pub use super::untimed::*;
 use super::code::Code;
 use super::untimed;
 use crate::device::{Chip, Device, GH100};
+use crate::timeline;
 
 /// An H200 by what launches depend on.
 static CHIP: Chip = Chip {
@@ -28,4 +29,44 @@ pub fn initialise() -> Code {
         Some(())
     });
     code
+}
+
+/// So many times as long as anything else that disturbs takes opening a context, so that a process is still at it when
+/// another one has done all that comes before its measuring.
+const OPENED: f32 = 20.0;
+
+/// What other processes' measuring would feel, if it changed: contexts, modules, and memory.
+fn felt(driver: &Driver) -> (u32, usize, usize, u64) {
+    let Driver { primary_uses, contexts, modules, device, .. } = driver;
+    (*primary_uses, contexts.len(), modules.len(), device.memory.available().0)
+}
+
+/// A call that needs the driver to be initialised.
+pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    untimed::with(|driver| {
+        let (begin, before) = (timeline::now(), felt(driver));
+        let outcome = f(driver);
+        let after = felt(driver);
+        if after != before {
+            timeline::linger(if after.0 > before.0 { OPENED } else { 1.0 });
+            timeline::record("prepares", begin);
+        }
+        outcome
+    })
+}
+
+/// A call that needs a current context.
+pub fn with_context(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    with(|driver| {
+        current().ok_or(Code::INVALID_CONTEXT)?;
+        f(driver)
+    })
+}
+
+/// A call that needs a current context in which no kernel has failed.
+pub fn with_healthy(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
+    with_context(|driver| match driver.sticky {
+        Some(code) => Err(code),
+        None => f(driver),
+    })
 }

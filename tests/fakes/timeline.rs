@@ -1,0 +1,44 @@
+//! When things happened on the fake GPU, for tests of processes that must not disturb each other.
+//!
+//! Compiled into both fakes. `FAKE_TIMELINE=MILLISECONDS` makes everything slow that another process' measuring could feel, a
+//! quarter as slow what is measured, and writes a line for each into the file `timeline` of `FAKE_CUPTI_STATE`: the process,
+//! what it did, and when it began and ended, in nanoseconds of the system's clock. The driver tells of contexts and modules made
+//! and destroyed and memory given out and freed (`prepares`) and of times taken (`samples`), CUPTI of passes (`counts`).
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+/// What is measured takes this part of the time that what disturbs takes.
+pub const MEASURED: f32 = 0.25;
+
+/// How long what disturbs is to take; none where no test looks.
+fn slowness() -> Option<Duration> {
+    let milliseconds = env::var("FAKE_TIMELINE").ok()?.parse().ok()?;
+    Some(Duration::from_millis(milliseconds))
+}
+
+/// The system's clock.
+pub fn now() -> u128 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos())
+}
+
+/// Takes `part` of the time that what disturbs takes.
+pub fn linger(part: f32) {
+    if let Some(time) = slowness() {
+        sleep(time.mul_f32(part));
+    }
+}
+
+/// Writes a line: `what` happened from `begin` until now.
+pub fn record(what: &str, begin: u128) {
+    let (Some(_), Some(folder)) = (slowness(), env::var_os("FAKE_CUPTI_STATE")) else { return };
+    let line = format!("{} {what} {begin} {}\n", std::process::id(), now());
+    let path = PathBuf::from(folder).join("timeline");
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    // One write a line: several processes write.
+    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+}
