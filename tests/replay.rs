@@ -36,6 +36,42 @@ fn every_replay_mode_counts_what_the_emulator_counts() {
     }
 }
 
+#[test]
+fn every_pass_of_a_series_function_finds_what_it_set_up() {
+    let workspace = workshop();
+    let selection = ["settles", "spends"];
+    let emulated = values(&workspace.gpuprof(&arguments(&selection, &[])).exits_with(0));
+    // Two loads of every thread, as in a first launch.
+    let first = vec![64.0, 256.0, 32.0, 8192.0];
+    assert_eq!(emulated.values().collect::<Vec<_>>(), [&first, &first]);
+    for isolation in ISOLATIONS {
+        for mode in ["application", "range", "kernel"] {
+            let gpu = FakeGpu::new();
+            let more = [&["--replay-mode", mode], isolation].concat();
+            let outcome = gpu.tool(&workspace, &arguments(&selection, &more)).run().exits_with(0);
+            assert_eq!(values(&outcome), emulated, "{mode} {isolation:?}");
+            assert_eq!(gpu.logged("collected").len(), 8, "{mode} {isolation:?}");
+        }
+    }
+}
+
+#[test]
+fn a_series_function_that_does_something_else_in_a_later_call_is_told() {
+    for mode in ["application", "range", "kernel"] {
+        let arguments = arguments(&["settles", "wavers"], &["--replay-mode", mode]);
+        let outcome = FakeGpu::new().tool(&workshop(), &arguments).run().exits_with(105);
+        let event = &outcome.events_of("configuration-finished")[0];
+        assert_eq!(event["status"], "failed", "{mode}");
+        assert_eq!(
+            event["status_reason"],
+            "`wavers` launched grid 1x1x1 block 64x1x1 shared 0 in its first call and launched grid 2x1x1 block 64x1x1 \
+             shared 0 in a later one: a series function is called again for every counter pass, and must do the same \
+             every time",
+            "{mode}"
+        );
+    }
+}
+
 /// Runs `scale` with two configurations, the one with blocks of 64 threads in trouble.
 fn troubled(gpu: &FakeGpu, trouble: &str, more: &[&str]) -> Outcome {
     let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], more));

@@ -123,7 +123,7 @@ pub enum CounterProblem {
 pub enum Replay {
     /// Every pass is a process of its own.
     Application,
-    /// The passes are looped in one process; buffers are restored between them.
+    /// The passes are looped in one process; the inputs are put back, or set up again, before each of them.
     Range,
     /// CUPTI replays each launch.
     Kernel,

@@ -18,8 +18,9 @@ use super::lifeline;
 use super::listing::{self, Options};
 use super::quiet::Quiet;
 use super::registry::{self, Body};
+use super::replay;
 use super::reply;
-use super::run::Run;
+use super::run::{Call, Run};
 use super::session::{self, Session};
 use super::turn::Turn;
 
@@ -117,22 +118,32 @@ fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
         // What it cannot watch, the timing says.
         let _ = session.watch(request.sampling.nvml.as_deref());
     }
-    let mut run = Run::new(session, request);
-    match entry.body {
+    let run = match entry.body {
         Body::Kernel { symbol, constants, run: set_up } => {
             let symbol = entry_point(symbol, constants, &request.configuration);
             let module = session.load_module(request, entry.source_package)?;
             let function = session.function(&module, &symbol, entry.source_package)?;
+            let run = Run::new(session, request, Call::Whole);
             let mut kernel = KernelRun::new(run, function, symbol);
             set_up(&mut kernel)?;
-            run = kernel.into_run();
+            kernel.into_run()
         }
         Body::Series(function) => {
             session.take_turn();
-            function(&mut run).map_err(|error| session.explain(error))?;
+            let mut run = match &request.counters {
+                Some(counters) if !request.emulated => {
+                    replay::count(session, request, counters, function)?
+                }
+                _ => {
+                    let mut run = Run::new(session, request, Call::Whole);
+                    function(&mut run).map_err(|error| session.explain(error))?;
+                    run
+                }
+            };
             run.record_configured()?;
+            run
         }
-    }
+    };
     run.finish(entry.kernel)
 }
 

@@ -15,6 +15,7 @@ mod nvml;
 mod quiet;
 mod reference;
 mod registry;
+mod replay;
 mod reply;
 mod run;
 mod session;

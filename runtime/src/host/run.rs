@@ -8,7 +8,7 @@ use gpuprof_model::measurement::{LaunchRecord, PassResult};
 use gpuprof_model::protocol::MeasureRequest;
 
 use super::cluster;
-use super::collect::cupti::{self, Measured};
+use super::collect::cupti::{Collection, Measured};
 use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -25,7 +25,18 @@ pub struct Run<'a> {
     result: PassResult,
     function: Option<CudaFunction>,
     config: PartialConfig,
+    pub(crate) call: Call<'a>,
     measured: bool,
+}
+
+/// What the function is called for that this is given to.
+pub(crate) enum Call<'a> {
+    /// All that there is to do.
+    Whole,
+    /// To warm the device up; counters are collected in calls of their own.
+    WarmUp,
+    /// For one counter pass.
+    Pass(Collection<'a>),
 }
 
 #[derive(Default, Clone, Copy)]
@@ -37,13 +48,14 @@ struct PartialConfig {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(session: &'a Session, request: &'a MeasureRequest) -> Self {
+    pub(crate) fn new(session: &'a Session, request: &'a MeasureRequest, call: Call<'a>) -> Self {
         Self {
             session,
             request,
             result: PassResult { device: session.device.clone(), ..PassResult::default() },
             function: None,
             config: PartialConfig::default(),
+            call,
             measured: false,
         }
     }
@@ -135,6 +147,9 @@ impl<'a> Run<'a> {
     /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. What
     /// it launches must be the same every time.
     ///
+    /// Where counters are collected on a GPU, the whole function is called once to warm up and once more for every
+    /// pass, so that the launches of each pass find the inputs that it sets up, and not what earlier launches left.
+    ///
     /// # Errors
     /// The first error of `launch` or of the driver.
     pub fn measure<R, E: Into<Error>>(
@@ -162,16 +177,21 @@ impl<'a> Run<'a> {
             self.synchronize()?;
             (self.result.launches, self.result.counters) = emulator::take_report()?;
         } else if let Some(counters) = &self.request.counters {
-            once()?;
-            self.synchronize()?;
-            let measured = &mut Measured { launch: &mut once, restore };
-            cupti::collect(
-                self.session,
-                counters,
-                &self.request.sampling,
-                measured,
-                &mut self.result,
-            )?;
+            let (session, sampling) = (self.session, &self.request.sampling);
+            if let Call::Pass(collection) = &mut self.call {
+                collection.pass(&mut Measured { launch: &mut once, restore })?;
+            } else {
+                once()?;
+                self.synchronize()?;
+                events::warm_up_only(session, sampling, &mut once)?;
+            }
+            if let Call::Whole = self.call {
+                let mut collection = Collection::open(session, counters, sampling)?;
+                while collection.goes_on() {
+                    collection.pass(&mut Measured { launch: &mut once, restore })?;
+                }
+                self.counted(collection)?;
+            }
         } else {
             once()?;
             self.synchronize()?;
@@ -189,6 +209,11 @@ impl<'a> Run<'a> {
             self.result.facts = Some(facts);
         }
         Ok(())
+    }
+
+    /// Takes the counters of all passes of this process.
+    pub(crate) fn counted(&mut self, collection: Collection<'_>) -> Result<()> {
+        collection.finish(&mut self.result)
     }
 
     /// Compares the results of the measured launches with a reference, unless `--no-verify` was given.
@@ -274,7 +299,7 @@ impl<'a> Run<'a> {
 }
 
 /// What the closure of [`Run::measure`] launches with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     config: Option<([u32; 3], [u32; 3], u32)>,
     cluster: Option<[u32; 3]>,

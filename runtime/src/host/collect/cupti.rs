@@ -1,10 +1,11 @@
 //! Hardware counters by CUPTI's Range Profiler, one pass a process or all of them in one.
 //!
-//! Comes in: a closure that queues the launches of the measured range, another that puts the inputs
+//! Comes in: for each pass, a closure that queues the launches of the measured range and another that puts the inputs
 //! back, and the counter request. Goes out: the counter data image with one more pass in it, and after
 //! the last pass a value, or a reason, for every metric. A counter pass takes no times: CUPTI's own
-//! work would be in them. The inputs are put back before the measured launch, since warm-up goes by
-//! time and would leave them different in every process.
+//! work would be in them. The inputs are as they were at first before the measured launch, since warm-up goes by
+//! time and would leave them different in every pass: a kernel's are put back, and a series function, whose buffers nobody
+//! else knows, is called again (`replay.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -110,88 +111,110 @@ pub(crate) struct Measured<'a> {
     pub(crate) restore: &'a mut dyn FnMut() -> Result<()>,
 }
 
-/// Collects a pass, or all of them, into `result`.
-///
-/// # Errors
-/// CUPTI, the launches, or files.
-pub(crate) fn collect(
-    session: &Session,
-    request: &CounterRequest,
-    sampling: &Sampling,
-    measured: &mut Measured<'_>,
-    result: &mut PassResult,
-) -> Result<()> {
-    let profiler = session.profiler(&request.cupti)?;
-    let (api, target) = (profiler.api, &profiler.target);
-    let config = fs::read(&request.config_image)?;
-    let before = request.image_before.as_ref().map(fs::read).transpose()?;
-    let mut steps = Steps::begin();
-    events::warm_up_only(session, sampling, measured.launch)?;
-    steps.end("warm up");
-    let options = SessionOptions {
-        config,
-        metrics: request.metrics.clone(),
-        counter_data: before,
-        max_ranges: MAX_LAUNCHES,
-        // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
-        replay: match request.replay {
-            Replay::Application | Replay::Range => CuptiReplay::Application,
-            Replay::Kernel => CuptiReplay::Kernel,
-        },
-        // Each launch is a range: a range of our own would hold the gaps around the launch too, and every
-        // rate over elapsed time would be diluted by them.
-        range: RangeMode::Auto,
-        pass: PassStart { index: request.pass as usize, ..PassStart::default() },
-    };
-    // One session a configuration: giving the next one's counter data to an open session failed on an H200 (13.0).
-    let mut profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
-    steps.end("open");
-    let complete = loop {
-        let all = one_pass(session, &mut profiler, sampling, measured, &mut steps)?;
-        if all || request.replay == Replay::Application {
-            break all;
-        }
-    };
-    profiler.decode()?;
-    let image = profiler.into_counter_data()?;
-    steps.end("decode");
-    if complete {
-        result.hardware = evaluate(api, request, &image)?;
-        steps.end("evaluate");
-    } else {
-        // Written under another name first: a process that is killed leaves a whole image or none.
-        let unfinished = request.image.with_extension("unfinished");
-        fs::write(&unfinished, &image)?;
-        fs::rename(unfinished, &request.image)?;
-        steps.end("hand over");
-    }
-    result.counter_pass = Some(CounterPass { complete, steps_ms: steps.taken });
-    Ok(())
+/// The counter passes of one configuration in this process: one by application replay, all of them otherwise.
+pub(crate) struct Collection<'a> {
+    session: &'a Session,
+    request: &'a CounterRequest,
+    sampling: &'a Sampling,
+    api: HostApi,
+    profiler: CuptiSession,
+    steps: Steps,
+    passes: usize,
+    complete: bool,
 }
 
-fn one_pass(
-    session: &Session,
-    profiler: &mut CuptiSession,
-    sampling: &Sampling,
-    measured: &mut Measured<'_>,
-    steps: &mut Steps,
-) -> Result<bool> {
-    (measured.restore)()?;
-    session.stream.synchronize()?;
-    steps.end("inputs");
-    // Whatever another process did from here on would be in the cache, and in the counters.
-    let quiet = session.quiet.window()?;
-    steps.end("quiet");
-    events::flush_once(session, sampling)?;
-    steps.end("cache");
-    profiler.start().map_err(denied)?;
-    steps.end("start");
-    (measured.launch)()?;
-    session.stream.synchronize()?;
-    let stopped = profiler.stop()?;
-    drop(quiet);
-    steps.end("measure");
-    Ok(stopped.all_passes_submitted)
+impl<'a> Collection<'a> {
+    /// Opens a session of CUPTI's, on a device that is warm.
+    ///
+    /// # Errors
+    /// CUPTI, or files.
+    pub(crate) fn open(
+        session: &'a Session,
+        request: &'a CounterRequest,
+        sampling: &'a Sampling,
+    ) -> Result<Self> {
+        let mut steps = Steps::begin();
+        let profiler = session.profiler(&request.cupti)?;
+        let (api, target) = (profiler.api, &profiler.target);
+        let options = SessionOptions {
+            config: fs::read(&request.config_image)?,
+            metrics: request.metrics.clone(),
+            counter_data: request.image_before.as_ref().map(fs::read).transpose()?,
+            max_ranges: MAX_LAUNCHES,
+            // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
+            replay: match request.replay {
+                Replay::Application | Replay::Range => CuptiReplay::Application,
+                Replay::Kernel => CuptiReplay::Kernel,
+            },
+            // Each launch is a range: a range of our own would hold the gaps around the launch too, and every
+            // rate over elapsed time would be diluted by them.
+            range: RangeMode::Auto,
+            pass: PassStart { index: request.pass as usize, ..PassStart::default() },
+        };
+        // One session a configuration: giving the next one's counter data to an open session failed on an H200 (13.0).
+        let profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
+        steps.end("open");
+        Ok(Self { session, request, sampling, api, profiler, steps, passes: 0, complete: false })
+    }
+
+    /// How many passes it has collected.
+    pub(crate) fn passes(&self) -> usize {
+        self.passes
+    }
+
+    /// Whether this process has another pass to collect.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.complete && (self.passes == 0 || self.request.replay != Replay::Application)
+    }
+
+    /// Collects a pass.
+    ///
+    /// # Errors
+    /// CUPTI, or the launches.
+    pub(crate) fn pass(&mut self, measured: &mut Measured<'_>) -> Result<()> {
+        let Self { session, steps, .. } = self;
+        (measured.restore)()?;
+        session.stream.synchronize()?;
+        steps.end("inputs");
+        // Whatever another process did from here on would be in the cache, and in the counters.
+        let quiet = session.quiet.window()?;
+        steps.end("quiet");
+        events::flush_once(session, self.sampling)?;
+        steps.end("cache");
+        self.profiler.start().map_err(denied)?;
+        steps.end("start");
+        (measured.launch)()?;
+        session.stream.synchronize()?;
+        let stopped = self.profiler.stop()?;
+        drop(quiet);
+        steps.end("measure");
+        self.passes += 1;
+        self.complete = stopped.all_passes_submitted;
+        Ok(())
+    }
+
+    /// Puts what was collected into `result`, or into a file for the process that collects the next pass.
+    ///
+    /// # Errors
+    /// CUPTI, or files.
+    pub(crate) fn finish(self, result: &mut PassResult) -> Result<()> {
+        let Self { request, api, mut profiler, mut steps, complete, .. } = self;
+        profiler.decode()?;
+        let image = profiler.into_counter_data()?;
+        steps.end("decode");
+        if complete {
+            result.hardware = evaluate(api, request, &image)?;
+            steps.end("evaluate");
+        } else {
+            // Written under another name first: a process that is killed leaves a whole image or none.
+            let unfinished = request.image.with_extension("unfinished");
+            fs::write(&unfinished, &image)?;
+            fs::rename(unfinished, &request.image)?;
+            steps.end("hand over");
+        }
+        result.counter_pass = Some(CounterPass { complete, steps_ms: steps.taken });
+        Ok(())
+    }
 }
 
 /// The values of every metric over the launches of the range: sums add up over several launches, and

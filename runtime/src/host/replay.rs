@@ -1,0 +1,70 @@
+//! Counter passes of a series function: it is called again for each of them.
+//!
+//! Comes in: a function that sets up and launches, and the request for counters. Goes out: what its last call declared, with the
+//! counters of all passes of this process. The launches of a warm-up go by time and write to buffers that only the function
+//! knows, so no launch after them finds there what the function put into them. The first launch of a call does, in every
+//! replay mode, as it does in the one call on the emulated driver. All that this takes is a function that does the same every
+//! time; where it can be seen that it does not, that is an error.
+
+use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
+
+use super::collect::cupti::Collection;
+use super::error::{Error, Result};
+use super::run::{Call, Launch, Run};
+use super::session::Session;
+
+/// Calls `function` to warm up, and then once for every counter pass of this process.
+///
+/// # Errors
+/// Those of the function or of CUPTI, or calls that differ from each other.
+pub(crate) fn count<'a>(
+    session: &'a Session,
+    request: &'a MeasureRequest,
+    counters: &'a CounterRequest,
+    function: fn(&mut Run<'_>) -> Result<()>,
+) -> Result<Run<'a>> {
+    let kernel = &request.kernel;
+    let called = |call| {
+        let mut run = Run::new(session, request, call);
+        function(&mut run).map_err(|error| session.explain(error))?;
+        let launch = run.launch_config()?;
+        Ok::<_, Error>((run, launch))
+    };
+    let (warm_up, first) = called(Call::WarmUp)?;
+    warm_up.finish(kernel)?;
+    let mut collection = Collection::open(session, counters, &request.sampling)?;
+    loop {
+        let passes = collection.passes();
+        let (mut run, launch) = called(Call::Pass(collection))?;
+        collection = match run.call {
+            Call::Pass(collection) if collection.passes() > passes => collection,
+            _ => return Err(differs(kernel, "measured", "did not")),
+        };
+        run.call = Call::Whole;
+        if launch != first {
+            return Err(differs(kernel, &text(&first), &text(&launch)));
+        }
+        if !collection.goes_on() {
+            run.counted(collection)?;
+            return Ok(run);
+        }
+    }
+}
+
+fn differs(kernel: &str, first: &str, later: &str) -> Error {
+    Error::failed(format!(
+        "`{kernel}` {first} in its first call and {later} in a later one: a series function is called again for every \
+         counter pass, and must do the same every time"
+    ))
+}
+
+/// `launched grid 2x1x1 block 64x1x1 shared 0`.
+fn text(launch: &Launch) -> String {
+    let extent = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
+    let Some((grid, block, shared)) = launch.parts() else {
+        return "set no grid and block".to_owned();
+    };
+    let cluster = launch.cluster().map(|(x, y, z)| format!(" cluster {}", extent([x, y, z])));
+    let (grid, block) = (extent(grid), extent(block));
+    format!("launched grid {grid} block {block} shared {shared}{}", cluster.unwrap_or_default())
+}
