@@ -247,7 +247,7 @@ fn show_config_tells_the_layer_of_every_setting() {
     };
     let human = shown(&["--set", "memory,roofline"]);
     assert_snapshot!(human, @"
-    repeat      7  [default]
+    repeat      7..10  [default]
     timeout     120  [default]
     strict      true  [preset ci]
     baseline    none  [default]
