@@ -265,7 +265,7 @@ fn a_filter_that_matches_nothing() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no series matches `scales`; there are: vector::kernels::gather, vector::kernels::scale
+    error: no series matches `scales`: did you mean `scale`? There are: vector::kernels::gather, vector::kernels::scale
     ");
 }
 

@@ -7,9 +7,13 @@
 mod overrides;
 mod sample;
 
+use std::collections::BTreeSet;
+
 use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::suggest::{did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode, ParseError};
 
+use crate::cli::subcommands;
 use crate::error::{Failure, Result};
 
 pub use overrides::Override;
@@ -107,8 +111,7 @@ pub fn plan(
         return Ok(planned);
     }
     let message = if planned.is_empty() {
-        let filters = selection.filters.join("`, `");
-        format!("no series matches `{filters}`; there are: {}", known.join(", "))
+        no_match(&selection.filters, &known)
     } else {
         let conditions = |p: &PlannedSeries| {
             let all: Vec<String> =
@@ -119,6 +122,26 @@ pub fn plan(
         format!("no configuration meets the conditions of {}", series.join(", "))
     };
     Err(Failure::new(ExitCode::NoSeries, message))
+}
+
+/// That `filters` find nothing among the series `known`, with what may have been meant.
+fn no_match(filters: &[String], known: &[String]) -> String {
+    let kernels = known.iter().filter_map(|id| id.rsplit("::").next());
+    let near = filters.iter().find_map(|filter| {
+        let kernel = filter.split('/').next().unwrap_or(filter).rsplit("::").next()?;
+        did_you_mean(kernel, kernels.clone().collect::<BTreeSet<_>>())
+    });
+    // A subcommand that is misspelt is taken for a filter.
+    let near = near.or_else(|| {
+        let (names, first) = (subcommands(), filters.first()?);
+        let name = *nearest(first, names.iter().map(String::as_str)).first()?;
+        Some(format!("did you mean the subcommand `{name}`?"))
+    });
+    let (filters, known) = (filters.join("`, `"), known.join(", "));
+    match near {
+        Some(near) => format!("no series matches `{filters}`: {near} There are: {known}"),
+        None => format!("no series matches `{filters}`; there are: {known}"),
+    }
 }
 
 /// Every configuration of `series` that is selected.

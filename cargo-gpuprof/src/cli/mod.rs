@@ -7,7 +7,7 @@ mod run;
 mod view;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use gpuprof_model::ExitCode;
 
 pub use cargo::CargoOptions;
@@ -80,6 +80,13 @@ pub enum Command {
     Guard(GuardOptions),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),
+}
+
+/// The names of the subcommands that users know.
+pub fn subcommands() -> Vec<String> {
+    let cargo = Cargo::command();
+    let all = cargo.get_subcommands().flat_map(clap::Command::get_subcommands);
+    all.filter(|command| !command.is_hide_set()).map(|it| it.get_name().to_owned()).collect()
 }
 
 /// Options of `list`.

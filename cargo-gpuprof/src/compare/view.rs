@@ -162,7 +162,10 @@ impl View {
             if !missing.is_empty() {
                 remarks.push(format!("--reference: the series has no axis {}", missing.join(", ")));
             } else if series.configurations.iter().all(|row| reference.of(row, &series).is_none()) {
-                remarks.push(format!("--reference: no row is {}", reference.0));
+                let axes = reference.0.0.iter().map(|(axis, _)| axis);
+                let values: Vec<String> = axes.map(|axis| values_of(axis, &series)).collect();
+                let values = values.join("; ");
+                remarks.push(format!("--reference: no row is {}; {values}", reference.0));
             }
         }
         Viewed { series, shown, remarks }
@@ -344,6 +347,22 @@ fn directed<T>(
         (Some(a), Some(b)) => compare(&a, &b),
         (a, b) => b.is_some().cmp(&a.is_some()),
     }
+}
+
+/// `block is 64, 128`: the values that the rows of `series` have, of many the first.
+fn values_of(axis: &str, series: &SeriesResult) -> String {
+    const MOST: usize = 12;
+    let mut values: Vec<&AxisValue> = Vec::new();
+    for value in series.configurations.iter().filter_map(|row| row.configuration.get(axis)) {
+        if !values.contains(&value) && values.len() <= MOST {
+            values.push(value);
+        }
+    }
+    let mut texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    if texts.len() > MOST {
+        texts[MOST] = "…".to_owned();
+    }
+    format!("{axis} is {}", texts.join(", "))
 }
 
 #[cfg(test)]

@@ -104,7 +104,10 @@ fn each_row_has_the_reference_that_shares_its_other_axes() {
         View { reference: Some(Reference::parse("block = 256, n=1").unwrap()), ..View::default() };
     assert_eq!(view.reference_ratios(&series, "duration").unwrap()[1], Some(3.2));
     let gone = View { reference: Some(Reference::parse("block=7").unwrap()), ..View::default() };
-    assert_eq!(gone.of(&series).remarks, ["--reference: no row is block=7"]);
+    assert_eq!(
+        gone.of(&series).remarks,
+        ["--reference: no row is block=7; block is 64, 128, 256, 512"]
+    );
 }
 
 #[test]

@@ -125,25 +125,29 @@ impl<'de> Deserialize<'de> for Metrics {
 /// Defines metrics that are written in the file `path`.
 ///
 /// # Errors
-/// One that is refused, with its place (exit code 96).
+/// All that are refused, each with its place (exit code 96).
 pub fn define(definitions: &[Definition], path: &str) -> Result<()> {
-    metric::define(definitions).map_err(|(name, problem)| {
-        let formula = definitions.iter().find(|d| d.name == name).map_or("", |d| &d.formula);
-        let message = match problem {
-            DefinitionProblem::Formula(error) => {
-                return Failure::new(ExitCode::Configuration, error.render(path, formula));
-            }
-            DefinitionProblem::Name => {
-                "a metric's name has letters, digits and single underscores".to_owned()
-            }
-            DefinitionProblem::Taken => "there is a metric of this name already".to_owned(),
-            DefinitionProblem::Operand(message) => message,
-            DefinitionProblem::Cycle(way) => {
-                format!("it depends on itself: {}", way.join(" → "))
-            }
+    metric::define(definitions).map_err(|problems| {
+        let message = |(name, problem): (String, DefinitionProblem)| {
+            let formula = definitions.iter().find(|d| d.name == name).map_or("", |d| &d.formula);
+            refusal(path, &name, formula, problem)
         };
-        Failure::new(ExitCode::Configuration, format!("{path}: metric `{name}`: {message}"))
+        let messages: Vec<String> = problems.into_iter().map(message).collect();
+        Failure::new(ExitCode::Configuration, messages.join("\n"))
     })
+}
+
+fn refusal(path: &str, name: &str, formula: &str, problem: DefinitionProblem) -> String {
+    let message = match problem {
+        DefinitionProblem::Formula(error) => return error.render(path, formula),
+        DefinitionProblem::Name => {
+            "a metric's name has letters, digits and single underscores".to_owned()
+        }
+        DefinitionProblem::Taken => "there is a metric of this name already".to_owned(),
+        DefinitionProblem::Operand(message) => message,
+        DefinitionProblem::Cycle(way) => format!("it depends on itself: {}", way.join(" → ")),
+    };
+    format!("{path}: metric `{name}`: {message}")
 }
 
 #[cfg(test)]
@@ -186,6 +190,16 @@ mod tests {
         assert_eq!(
             error("[metrics.m_c]\nformula = \"1 +\""),
             "expected a number or a metric\n  --> gpuprof.toml\n   |\n   | 1 +\n   |    ^"
+        );
+        assert_eq!(
+            error(
+                "[metrics.m_e]\nformula = \"duraton / byts\"\n[metrics.m_f]\nformula = \"m_e + flosp\"\n\
+                 [metrics.duration]\nformula = \"1\""
+            ),
+            "gpuprof.toml: metric `duration`: there is a metric of this name already\n\
+             gpuprof.toml: metric `m_e`: no metric is called `duraton`: did you mean `duration`?\n\
+             gpuprof.toml: metric `m_e`: no metric is called `byts`: did you mean `bytes`?\n\
+             gpuprof.toml: metric `m_f`: no metric is called `flosp`: did you mean `flops`?"
         );
         let text = error("[metrics.m_d]\nformule = \"1\"");
         assert!(text.contains("line 2") && text.contains("unknown field `formule`"), "{text}");

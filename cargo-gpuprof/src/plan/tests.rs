@@ -72,6 +72,15 @@ fn filters_take_series_or_single_configurations() {
     let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
     assert_eq!(failure.message, "no series matches `zzz`; there are: p::t::a, p::t::b");
+    let refused = |filter: &str| {
+        plan([described("transpose", &["block=64"])], &select(&[], &[filter])).unwrap_err().message
+    };
+    for near in ["transpsoe", "t::transpos_e", "transpose2/block=64"] {
+        let message = refused(near);
+        assert!(message.contains("`: did you mean `transpose`? There are: "), "{message}");
+    }
+    let message = refused("comapre");
+    assert!(message.contains("`comapre`: did you mean the subcommand `compare`?"), "{message}");
 }
 
 #[test]

@@ -10,8 +10,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
 use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::suspect::{self, place, wrong};
+use crate::compare::foreign::printable;
 use crate::error::{Failure, Result};
 
 /// Reads the run document at `path`.
@@ -40,7 +42,14 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
             "{path} has schema {schema_version}, and this cargo-gpuprof reads up to {SCHEMA_VERSION}; a newer one reads it"
         )));
     }
-    let run: Run = serde_json::from_slice(bytes).map_err(at)?;
+    let mut run: Run = serde_json::from_slice(bytes).map_err(at)?;
+    if may_steer(bytes) {
+        let mut value: Value = serde_json::from_slice(bytes).map_err(at)?;
+        neutralise(&mut value);
+        run = serde_json::from_value(value).map_err(|e| {
+            wrong(format!("{path} is no run document: without its control characters, {e}"))
+        })?;
+    }
     for series in &run.series {
         let mut keys = std::collections::BTreeSet::new();
         for row in &series.configurations {
@@ -51,6 +60,33 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         }
     }
     Ok(run)
+}
+
+/// Whether a string of the document may hold a control character: JSON writes those as escapes, but for DEL and the
+/// second set, which is U+0080 to U+009F.
+fn may_steer(json: &[u8]) -> bool {
+    json.windows(2).any(|pair| match *pair {
+        [b'\\', next] => matches!(next, b'u' | b'b' | b'f' | b'r'),
+        [0xc2, next] => next < 0xa0,
+        [first, _] => first == 0x7f,
+        _ => false,
+    })
+}
+
+/// Takes out of every text what could steer a terminal: whoever wrote the document may be anybody.
+fn neutralise(value: &mut Value) {
+    let steers = |text: &str| text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
+    match value {
+        Value::String(text) if steers(text) => *text = printable(text),
+        Value::Array(all) => all.iter_mut().for_each(neutralise),
+        Value::Object(all) => {
+            for (key, mut value) in std::mem::take(all) {
+                neutralise(&mut value);
+                all.insert(if steers(&key) { printable(&key) } else { key }, value);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one.
@@ -174,6 +210,21 @@ mod tests {
         }
         let failure = parse(&bytes[..30], path).unwrap_err();
         assert!(failure.message.contains("; the file ends there"), "{}", failure.message);
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_taken_out() {
+        let mut hostile = run("\u{1b}[2J\u{1b}]0;title\u{7}id\u{9b}31m\u{7f}");
+        let provenance = &mut hostile.provenance;
+        provenance.started = "one\ntwo\tthree".into();
+        provenance.ptx_sha256 = [("ker\u{1b}[31mnel\r".to_owned(), "\u{8}ab".to_owned())].into();
+        let bytes = serde_json::to_vec(&hostile).unwrap();
+        let read = parse(&bytes, Utf8Path::new("b.json")).unwrap();
+        assert_eq!(read.id, "]0;titleid31m");
+        assert_eq!(read.provenance.started, "one\ntwo\tthree");
+        let kernels: Vec<(&str, &str)> =
+            read.provenance.ptx_sha256.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(kernels, [("kernel", "ab")]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Comes in: all definitions of a configuration file at once, so that they may use each other. Goes out:
 //! metrics that [`super::find`] finds from then on, for the life of the process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Class, Direction, Formula, Metric, Origin};
@@ -63,28 +63,34 @@ pub fn defined() -> Vec<&'static Metric> {
 /// Defines metrics. Either all of them are defined, or none.
 ///
 /// # Errors
-/// The name of the first definition that is refused, and why.
-pub fn define(definitions: &[Definition]) -> Result<(), (String, DefinitionProblem)> {
+/// The name of every definition that is refused, and why, in their order; those of a cycle once.
+pub fn define(definitions: &[Definition]) -> Result<(), Vec<(String, DefinitionProblem)>> {
+    let mut problems = Vec::new();
     let mut formulas = BTreeMap::new();
+    let names: Vec<&str> = definitions.iter().map(|d| d.name.as_str()).collect();
     for definition in definitions {
-        let refuse = |problem| (definition.name.clone(), problem);
-        formulas.insert(definition.name.as_str(), parse(definition).map_err(refuse)?);
+        match parse(definition) {
+            Ok(formula) => drop(formulas.insert(definition.name.as_str(), formula)),
+            Err(problem) => problems.push((definition.name.clone(), problem)),
+        }
     }
-    for definition in definitions {
-        let refuse = |problem| (definition.name.clone(), problem);
-        for operand in formulas[definition.name.as_str()].names() {
-            if !formulas.contains_key(operand) && super::find(operand).is_none() {
-                let near = crate::suggest::did_you_mean(operand, formulas.keys().copied());
-                let message = match near {
-                    Some(near) => format!("no metric is called `{operand}`: {near}"),
-                    None => super::unknown(operand),
-                };
-                return Err(refuse(DefinitionProblem::Operand(message)));
+    let mut in_cycles = BTreeSet::new();
+    for (name, formula) in names.iter().filter_map(|name| Some((*name, formulas.get(name)?))) {
+        for operand in formula.names() {
+            if let Some(message) = unknown_operand(operand, &names) {
+                problems.push((name.to_owned(), DefinitionProblem::Operand(message)));
             }
         }
-        if let Some(cycle) = cycle(&definition.name, &formulas) {
-            return Err(refuse(DefinitionProblem::Cycle(cycle)));
+        if !in_cycles.contains(name)
+            && let Some(cycle) = cycle(name, &formulas)
+        {
+            in_cycles.extend(cycle.iter().cloned());
+            problems.push((name.to_owned(), DefinitionProblem::Cycle(cycle)));
         }
+    }
+    if !problems.is_empty() {
+        problems.sort_by_key(|(name, _)| names.iter().position(|known| known == name));
+        return Err(problems);
     }
     let classes: Vec<Class> = definitions.iter().map(|d| class(&d.name, &formulas)).collect();
     let mut defined = DEFINED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,6 +113,17 @@ pub fn define(definitions: &[Definition]) -> Result<(), (String, DefinitionProbl
         defined.insert(metric.name, Defined { metric, written: formula });
     }
     Ok(())
+}
+
+/// That no metric is called `operand`, and neither is one of those that are being defined, `names`.
+fn unknown_operand(operand: &str, names: &[&str]) -> Option<String> {
+    if names.contains(&operand) || super::find(operand).is_some() {
+        return None;
+    }
+    Some(match crate::suggest::did_you_mean(operand, names.iter().copied()) {
+        Some(near) => format!("no metric is called `{operand}`: {near}"),
+        None => super::unknown(operand),
+    })
 }
 
 /// Gives the metrics `formulas` names another formula each: what a family of chips calls their counters.
@@ -201,7 +218,9 @@ mod tests {
     }
 
     fn problem(definitions: &[Definition]) -> DefinitionProblem {
-        define(definitions).unwrap_err().1
+        let mut problems = define(definitions).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        problems.remove(0).1
     }
 
     #[test]
