@@ -182,6 +182,10 @@ impl HarnessProcess<'_> {
             command.env(CONNECTIONS_ENV, "1");
         }
         let child = command.spawn().map_err(|e| {
+            // The harness is a copy in the run's folder; where that is gone, nothing is wrong with the harness.
+            if !self.folder.is_dir() {
+                return Failure::output(request_path.as_std_path(), &e);
+            }
             Failure::new(
                 gpuprof_model::ExitCode::DiscoveryFailed,
                 format!("cannot start {}: {e}", harness.executable),
