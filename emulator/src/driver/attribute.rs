@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::pointers::{Handle, Out, Target, Text};
-use super::state::{initialise, with};
+use super::state::{chip_of, device_count, initialise, with};
 use crate::device::Chip;
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -37,7 +37,7 @@ extern "C" fn cuGetErrorString(code: Code, text: Out<*const c_char>) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetCount(count: Out<c_int>) -> Code {
-    with(|_| count.set(1))
+    with(|_| count.set(device_count()))
 }
 
 fn only(device: c_int) -> Result<(), Code> {
@@ -46,9 +46,9 @@ fn only(device: c_int) -> Result<(), Code> {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) -> Code {
-    with(|_| {
-        only(ordinal)?;
-        device.set(0)
+    with(|driver| {
+        chip_of(driver, ordinal)?;
+        device.set(ordinal)
     })
 }
 
@@ -65,18 +65,12 @@ fn put_text(buffer: Target, length: c_int, text: &str) -> Result<(), Code> {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetName(name: Target, length: c_int, device: c_int) -> Code {
-    with(|driver| {
-        only(device)?;
-        put_text(name, length, driver.device.chip.name)
-    })
+    with(|driver| put_text(name, length, chip_of(driver, device)?.name))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: c_int) -> Code {
-    with(|driver| {
-        only(device)?;
-        uuid.set(driver.device.chip.uuid)
-    })
+    with(|driver| uuid.set(chip_of(driver, device)?.uuid))
 }
 
 #[unsafe(no_mangle)]
@@ -86,10 +80,7 @@ extern "C" fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: c_int) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) -> Code {
-    with(|driver| {
-        only(device)?;
-        bytes.set(driver.device.chip.memory_bytes as usize)
-    })
+    with(|driver| bytes.set(chip_of(driver, device)?.memory_bytes as usize))
 }
 
 #[unsafe(no_mangle)]
@@ -99,8 +90,7 @@ extern "C" fn cuDeviceComputeCapability(
     device: c_int,
 ) -> Code {
     with(|driver| {
-        only(device)?;
-        let (high, low) = driver.device.chip.compute_capability;
+        let (high, low) = chip_of(driver, device)?.compute_capability;
         major.set(high as c_int)?;
         minor.set(low as c_int)
     })
@@ -133,8 +123,7 @@ extern "C" fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int)
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) -> Code {
     with(|driver| {
-        only(device)?;
-        value.set(attribute_of(driver.device.chip, attribute).ok_or(Code::INVALID_VALUE)?)
+        value.set(attribute_of(chip_of(driver, device)?, attribute).ok_or(Code::INVALID_VALUE)?)
     })
 }
 

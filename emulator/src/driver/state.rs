@@ -2,10 +2,11 @@
 
 use super::code::Code;
 use super::pointers::Handle;
-use crate::device::{Device, Kernel, LaunchError, Module, fault_json};
+use crate::device::{Chip, Device, Kernel, LaunchError, Module, fault_json};
 use crate::machine::fault::FaultKind;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
@@ -141,6 +142,16 @@ pub fn initialise() -> Code {
         driver.get_or_insert_with(Driver::new);
         Ok(())
     })
+}
+
+/// How many devices there are.
+pub fn device_count() -> c_int {
+    1
+}
+
+/// The chip of a device.
+pub fn chip_of(driver: &Driver, device: c_int) -> Result<&'static Chip, Code> {
+    if device == 0 { Ok(driver.device.chip) } else { Err(Code::INVALID_DEVICE) }
 }
 
 /// A call that needs the driver to be initialised.

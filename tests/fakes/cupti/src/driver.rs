@@ -24,6 +24,7 @@ pub struct Launch {
 struct Driver {
     current: unsafe extern "C" fn(*mut *mut c_void) -> u32,
     device_count: unsafe extern "C" fn(*mut c_int) -> u32,
+    uuid: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
     table: &'static Table,
 }
 
@@ -47,7 +48,7 @@ fn open() -> Option<Driver> {
     };
     type GetTable = unsafe extern "C" fn(*mut *const Table, *const c_void) -> u32;
     // SAFETY: the types are those of cuda.h, and cuGetExportTable's as NVIDIA's clients call it.
-    let (current, device_count, get) = unsafe {
+    let (current, device_count, uuid, get) = unsafe {
         (
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut *mut c_void) -> u32>(
                 symbol(c"cuCtxGetCurrent")?,
@@ -55,6 +56,9 @@ fn open() -> Option<Driver> {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int) -> u32>(symbol(
                 c"cuDeviceGetCount",
             )?),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32>(
+                symbol(c"cuDeviceGetUuid_v2")?,
+            ),
             std::mem::transmute::<*mut c_void, GetTable>(symbol(c"cuGetExportTable")?),
         )
     };
@@ -65,7 +69,7 @@ fn open() -> Option<Driver> {
         return None;
     }
     // SAFETY: a table of the fake driver's, which is never unloaded.
-    Some(Driver { current, device_count, table: unsafe { &*table } })
+    Some(Driver { current, device_count, uuid, table: unsafe { &*table } })
 }
 
 /// Whether the fake driver is there and initialised, with a device.
@@ -74,6 +78,15 @@ pub fn answers() -> bool {
     // SAFETY: it writes one int.
     driver()
         .is_some_and(|driver| unsafe { (driver.device_count)(&raw mut count) } == 0 && count > 0)
+}
+
+/// The UUID of the first device, in hexadecimal digits; empty without one.
+pub fn uuid() -> String {
+    let mut uuid = [0; 16];
+    // SAFETY: it writes 16 bytes.
+    let code = driver().map(|driver| unsafe { (driver.uuid)(&raw mut uuid, 0) });
+    let text = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    if code == Some(0) { text } else { String::new() }
 }
 
 /// The context that is current on this thread.

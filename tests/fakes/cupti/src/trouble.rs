@@ -1,15 +1,15 @@
 //! What tests ask of the fake by environment variables, and what it tells them by files.
 //!
 //! * `FAKE_CUPTI_STATE`: a folder. Its `log` gets a line for everything that happened to the profiler, with the process
-//!   in front; a process holds a lock in it while its profiler is enabled, so that a second one is told that the
-//!   hardware is busy. Without it there is neither.
+//!   in front; a process holds a lock in it while its profiler is enabled, one for each device, so that a second one is
+//!   told that the hardware is busy. Without it there is neither.
 //! * `FAKE_CUPTI_PER_PASS`: counters a pass takes, 1 by default; `_sass_` ones share a pass of their own.
 //! * `FAKE_CUPTI_VERSION`: what `cuptiGetVersion` says, 130001 by default.
 //! * `FAKE_CUPTI_TROUBLE`: what goes wrong, several separated by `;`. Passes count from 0.
 //!   `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` · `abort at=FUNCTION` ·
 //!   `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its counters), or `continue` (never say that it
-//!   was the last), each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass) and
-//!   `kernel=NAME`.
+//!   was the last), each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass),
+//!   `kernel=NAME` and `device=DIGITS`, the last ones of the device's UUID. `fail` and `support` know `device=` too.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -19,15 +19,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::call::Code;
-use crate::driver::Launch;
+use crate::driver::{self, Launch};
 
 const STATE: &str = "FAKE_CUPTI_STATE";
 
-/// Items of `FAKE_CUPTI_TROUBLE`, in words.
+/// Items of `FAKE_CUPTI_TROUBLE`, in words, without those of other devices.
 fn items() -> Vec<Vec<String>> {
     let text = env::var("FAKE_CUPTI_TROUBLE").unwrap_or_default();
-    let words = |item: &str| item.split_whitespace().map(str::to_owned).collect();
-    text.split(';').map(words).filter(|words: &Vec<String>| !words.is_empty()).collect()
+    let ours =
+        |word: &str| word.strip_prefix("device=").is_none_or(|d| driver::uuid().ends_with(d));
+    let items = text.split(';').filter(|item| item.split_whitespace().all(ours));
+    let words = |item: &str| -> Vec<String> {
+        let words = item.split_whitespace().filter(|word| !word.starts_with("device="));
+        words.map(str::to_owned).collect()
+    };
+    items.map(words).filter(|words| !words.is_empty()).collect()
 }
 
 fn number(name: &str, default: u32) -> u32 {
@@ -137,7 +143,7 @@ pub fn log(line: &str) {
 /// The hold on the device that one process has at a time; none where another has it. It ends with the process.
 pub fn hold_device() -> Option<Option<File>> {
     let Some(folder) = state_folder() else { return Some(None) };
-    let path = folder.join("profiler.lock");
+    let path = folder.join(format!("profiler-{}.lock", driver::uuid()));
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.unwrap_or_else(|e| crate::call::crash(&format!("{}: {e}", path.display())));
     // SAFETY: an open file.

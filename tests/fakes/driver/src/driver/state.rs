@@ -1,9 +1,17 @@
-//! The emulated driver's state, with the fake device in the emulated one's place.
+//! The emulated driver's state, with fake devices in the emulated one's place.
 //!
-//! Its caches and its memory are small: every timed launch empties the L2 first, and a device with less memory than a
+//! Their caches and memories are small: every timed launch empties the L2 first, and a device with less memory than a
 //! copy that is large against its caches would need has no copy bandwidth, which would take seconds here.
+//!
+//! `FAKE_GPUS` names the devices, separated by commas: one, `Fake H200`, without it. One with ` MIG ` in its name is a MIG
+//! instance, of which a process sees one at most. `CUDA_VISIBLE_DEVICES` chooses among them as NVIDIA's driver has it. Work
+//! is done on the first of those that are visible.
 
 pub use super::untimed::*;
+
+use std::env;
+use std::ffi::c_int;
+use std::sync::LazyLock;
 
 use super::code::Code;
 use super::untimed;
@@ -19,12 +27,78 @@ static CHIP: Chip = Chip {
     ..GH100
 };
 
+/// The devices that this process sees.
+static VISIBLE: LazyLock<Vec<&'static Chip>> = LazyLock::new(|| {
+    let names = env::var("FAKE_GPUS").unwrap_or_else(|_| CHIP.name.to_owned());
+    let all: Vec<&'static Chip> = names.split(',').enumerate().map(fake).collect();
+    let mut visible = match env::var("CUDA_VISIBLE_DEVICES") {
+        Ok(list) => chosen(&list, &all),
+        Err(_) => all,
+    };
+    if let Some(&instance) = visible.iter().find(|chip| is_instance(chip)) {
+        visible = vec![instance];
+    }
+    visible
+});
+
+fn is_instance(chip: &Chip) -> bool {
+    chip.name.contains(" MIG ")
+}
+
+/// The UUID of the first ends in `u`, those of the others in their number.
+fn fake((at, name): (usize, &str)) -> &'static Chip {
+    let mut uuid = CHIP.uuid;
+    if let Some(digit) = u8::try_from(at).ok().filter(|at| *at > 0) {
+        uuid[15] = b'0' + digit;
+    }
+    Box::leak(Box::new(Chip { name: String::from(name).leak(), uuid, ..CHIP }))
+}
+
+/// The devices of a list of ordinals and beginnings of UUIDs, up to the first that names none; nothing where one is named
+/// twice.
+fn chosen(list: &str, all: &[&'static Chip]) -> Vec<&'static Chip> {
+    let mut visible: Vec<&'static Chip> = Vec::new();
+    for word in list.split(',') {
+        let named = |(at, chip): &(usize, &&'static Chip)| {
+            word.trim() == at.to_string()
+                || word.trim().len() > 4 && uuid_text(chip).starts_with(word.trim())
+        };
+        let found: Vec<&'static Chip> =
+            all.iter().enumerate().filter(named).map(|(_, &chip)| chip).collect();
+        let [chip] = found[..] else { break };
+        if visible.iter().any(|other| other.uuid == chip.uuid) {
+            return Vec::new();
+        }
+        visible.push(chip);
+    }
+    visible
+}
+
+fn uuid_text(chip: &Chip) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let uuid = &chip.uuid;
+    let groups = [&uuid[..4], &uuid[4..6], &uuid[6..8], &uuid[8..10], &uuid[10..]].map(hex);
+    format!("{}-{}", if is_instance(chip) { "MIG" } else { "GPU" }, groups.join("-"))
+}
+
+/// How many devices are visible.
+pub fn device_count() -> c_int {
+    c_int::try_from(VISIBLE.len()).unwrap_or(0)
+}
+
+/// The chip of a device.
+pub fn chip_of(_: &Driver, device: c_int) -> Result<&'static Chip, Code> {
+    let at = usize::try_from(device).map_err(|_| Code::INVALID_DEVICE)?;
+    VISIBLE.get(at).copied().ok_or(Code::INVALID_DEVICE)
+}
+
 /// `cuInit`.
 pub fn initialise() -> Code {
+    let Some(&first) = VISIBLE.first() else { return Code::NO_DEVICE };
     let code = untimed::initialise();
     peek(|driver| {
-        if driver.device.chip.uuid != CHIP.uuid {
-            driver.device = Device::new(&CHIP);
+        if driver.device.chip.uuid != first.uuid {
+            driver.device = Device::new(first);
         }
         Some(())
     });
