@@ -26,5 +26,6 @@ pub mod repeats;
 pub mod report;
 pub mod schedule;
 pub mod sections;
+pub mod spread;
 pub mod store;
 pub mod tool;

@@ -195,6 +195,19 @@ pub struct DeviceRecord {
     pub attributes: BTreeMap<String, i64>,
 }
 
+/// What a device of a run is called.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceName {
+    /// The UUID, as `GPU-…` or a MIG instance's `MIG-…`.
+    pub uuid: String,
+    /// The name the driver gives.
+    pub name: String,
+}
+
+/// How the UUIDs of MIG instances begin.
+pub const MIG_PREFIX: &str = "MIG-";
+
 /// Everything a pass that ran to its end found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PassResult {

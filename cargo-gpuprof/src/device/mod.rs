@@ -3,6 +3,7 @@
 //! Comes in: the UUID that CUDA gives and what was asked for. Goes out: a [`Hold`], while which no other
 //! gpuprof measures on it and its clocks are as asked; both end with it, and with its process.
 
+pub mod choice;
 pub mod clocks;
 pub mod guard;
 pub mod lock;

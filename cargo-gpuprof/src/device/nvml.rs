@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::ClockControl;
 
-/// How MIG slices are called.
-pub const MIG_PREFIX: &str = "MIG-";
+pub use gpuprof_model::measurement::MIG_PREFIX;
 
 /// NVML, loaded and initialised.
 #[derive(Debug)]

@@ -11,13 +11,11 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::path::Path;
 
+use gpuprof_model::measurement::MIG_PREFIX;
 use libloading::Library;
 
 /// Where the linker finds the driver's.
 const DEFAULT: &str = "libnvidia-ml.so.1";
-
-/// How MIG slices are called; their clocks are those of the GPU that they are a slice of.
-const MIG_PREFIX: &str = "MIG-";
 
 /// `NVML_PERF_POLICY_THERMAL`.
 const THERMAL: c_uint = 1;
@@ -99,6 +97,7 @@ impl Watch {
         // SAFETY: NVML is initialised; the name ends with a zero, and a handle is a pointer.
         let found = unsafe { (functions.by_uuid)(name.as_ptr(), &raw mut device) };
         check("nvmlDeviceGetHandleByUUID", found)?;
+        // Clocks are those of the GPU that it is a slice of.
         if uuid.starts_with(MIG_PREFIX) {
             let slice = device;
             // SAFETY: as above; the handle came from NVML.

@@ -1,0 +1,158 @@
+//! Which device measures which configuration. Pure.
+//!
+//! Comes in: how many configurations each series has, and how many devices there are, all of one model. Goes out: one
+//! device for every configuration, from its first pass to its last. It follows from the numbers alone, so that a run that
+//! is resumed goes on in the same way.
+//!
+//! Two devices of one model differ, by 8 % in the mean on large machines (Sinha et al., SC22), and no number of processes on
+//! one of them tells by how much: what is measured on two of them is compared by nobody. So a series stays whole as long as there are as many series as devices.
+//! Where there are fewer, a series is dealt out to several devices, at random: in turns, an axis of two values would meet
+//! two devices, one value each, and nothing could be said of it.
+
+use std::cmp::Reverse;
+
+use crate::schedule::{SEED, SplitMix, shuffle};
+
+/// The device of every configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spread {
+    devices: usize,
+    of: Vec<Vec<usize>>,
+}
+
+impl Spread {
+    /// Spreads series with these `counts` of configurations over `devices`.
+    pub fn new(counts: &[usize], devices: usize) -> Self {
+        let devices = devices.max(1);
+        let mut order: Vec<usize> =
+            (0..counts.len()).filter(|&series| counts[series] > 0).collect();
+        // The long ones first: the short ones fill up what is left.
+        order.sort_by_key(|&series| Reverse(counts[series]));
+        let groups = if order.len() >= devices {
+            whole(&order, counts, devices)
+        } else {
+            parted(&order, counts, devices)
+        };
+        let mut of: Vec<Vec<usize>> = counts.iter().map(|_| Vec::new()).collect();
+        for (series, group) in groups {
+            let mut dealt: Vec<usize> =
+                (0..counts[series]).map(|nth| group[nth % group.len()]).collect();
+            if group.len() > 1 {
+                shuffle(&mut dealt, &mut SplitMix(SEED));
+            }
+            of[series] = dealt;
+        }
+        Self { devices, of }
+    }
+
+    /// How many devices there are.
+    pub fn devices(&self) -> usize {
+        self.devices
+    }
+
+    /// The position of the device of a configuration.
+    pub fn device(&self, (series, configuration): (usize, usize)) -> usize {
+        self.of[series][configuration]
+    }
+
+    /// Of each device: how many series it has a part of, and how many configurations.
+    pub fn loads(&self) -> Vec<(usize, usize)> {
+        let load = |device| {
+            let here = self.of.iter().map(|of| of.iter().filter(|&&d| d == device).count());
+            let here: Vec<usize> = here.filter(|&count| count > 0).collect();
+            (here.len(), here.iter().sum())
+        };
+        (0..self.devices).map(load).collect()
+    }
+
+    /// The positions of the series that several devices measure.
+    pub fn parted(&self) -> Vec<usize> {
+        let several = |of: &Vec<usize>| of.iter().any(|device| *device != of[0]);
+        self.of.iter().enumerate().filter(|(_, of)| several(of)).map(|(series, _)| series).collect()
+    }
+}
+
+/// Every series to the device that has least to do so far.
+fn whole(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<usize>)> {
+    let mut loads = vec![0; devices];
+    let place = |&series: &usize| {
+        let least = (0..devices).min_by_key(|&device| loads[device]).unwrap_or(0);
+        loads[least] += counts[series];
+        (series, vec![least])
+    };
+    order.iter().map(place).collect()
+}
+
+/// Devices of its own to every series, the more the longer it is, and none that would have nothing to do.
+fn parted(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<usize>)> {
+    let mut shares: Vec<(usize, usize)> = order.iter().map(|&series| (series, 1)).collect();
+    for _ in order.len()..devices {
+        let room = shares.iter_mut().filter(|(series, share)| *share < counts[*series]);
+        if let Some((_, share)) = room.max_by_key(|(series, share)| counts[*series] / *share) {
+            *share += 1;
+        }
+    }
+    let mut next = 0;
+    let group = |(series, share): (usize, usize)| {
+        next += share;
+        (series, (next - share..next).collect())
+    };
+    shares.into_iter().map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn as_many_series_as_devices_stay_whole_and_fill_them_evenly() {
+        let spread = Spread::new(&[2, 5, 0, 3], 2);
+        assert_eq!(spread.parted(), [0_usize; 0]);
+        assert_eq!(spread.loads(), [(1, 5), (2, 5)]);
+        assert_eq!(spread.device((1, 4)), 0);
+    }
+
+    #[test]
+    fn a_single_series_is_dealt_out_and_no_axis_falls_together_with_the_devices() {
+        let spread = Spread::new(&[20], 2);
+        assert_eq!(spread.parted(), [0]);
+        assert_eq!(spread.loads(), [(1, 10), (1, 10)]);
+        // An axis of two values that varies fastest has both of them on either device.
+        for device in [0, 1] {
+            let here: Vec<usize> = (0..20).filter(|&c| spread.device((0, c)) == device).collect();
+            assert!(here.iter().any(|c| c % 2 == 0) && here.iter().any(|c| c % 2 == 1), "{here:?}");
+        }
+        assert_eq!(spread, Spread::new(&[20], 2));
+    }
+
+    #[test]
+    fn a_long_series_gets_more_of_the_devices_than_a_short_one() {
+        let spread = Spread::new(&[2, 30], 4);
+        assert_eq!(spread.parted(), [1]);
+        assert_eq!(spread.loads(), [(1, 10), (1, 10), (1, 10), (1, 2)]);
+        assert_eq!(Spread::new(&[1], 4).loads(), [(1, 1), (0, 0), (0, 0), (0, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_configuration_has_a_device_and_series_are_parted_only_where_they_must(
+            counts in prop::collection::vec(0..40_usize, 0..6), devices in 1..9_usize,
+        ) {
+            let spread = Spread::new(&counts, devices);
+            let loads = spread.loads();
+            prop_assert_eq!(loads.iter().map(|(_, c)| c).sum::<usize>(), counts.iter().sum::<usize>());
+            let series = counts.iter().filter(|&&count| count > 0).count();
+            prop_assert!(series < devices || spread.parted().is_empty());
+            // Idle only where even a device a configuration leaves some.
+            let idle = loads.iter().any(|(_, configurations)| *configurations == 0);
+            prop_assert!(!idle || counts.iter().sum::<usize>() < devices);
+            for parted in spread.parted() {
+                let of = |d| (0..counts[parted]).filter(|&c| spread.device((parted, c)) == d).count();
+                let sizes: Vec<usize> = (0..devices).map(of).filter(|&n| n > 0).collect();
+                prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
+            }
+        }
+    }
+}
