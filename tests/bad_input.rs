@@ -347,7 +347,7 @@ fn an_unknown_key_in_the_configuration_file() {
       |
     2 | tresholds = ["duration <= 5 us"]
       | ^^^^^^^^^
-    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `repeat`, `timeout`, `strict`, `baseline`, `interleave`, `sets`, `sections`, `max-passes`, `keep-runs`, `series`, `preset`
+    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `repeat`, `timeout`, `strict`, `baseline`, `interleave`, `devices`, `sets`, `sections`, `max-passes`, `keep-runs`, `series`, `preset`
     help: did you mean `thresholds`?
     "#);
 }

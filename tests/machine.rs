@@ -50,7 +50,7 @@ fn a_driver_without_a_device_is_an_error_and_no_silent_fallback() {
     ----- stdout -----
 
     ----- stderr -----
-    error: the NVIDIA driver is installed and reports no device (CUDA_ERROR_NO_DEVICE, 100). Check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or go on without a GPU: --backend emulator
+    error: the NVIDIA driver is installed and reports no device (CUDA_ERROR_NO_DEVICE, 100). Check `nvidia-smi` and CUDA_VISIBLE_DEVICES; a GPU in MIG mode is none until it has an instance (`nvidia-smi mig -lgi`). Or go on without a GPU: --backend emulator
     ");
 }
 

@@ -252,6 +252,7 @@ fn show_config_tells_the_layer_of_every_setting() {
     strict      true  [preset ci]
     baseline    none  [default]
     interleave  rounds  [default]
+    devices     the first  [default]
     sets        memory, roofline  [--set]
     sections    Occupancy  [[FOLDER]/gpuprof.toml]
     max-passes  4  [preset ci]

@@ -19,6 +19,7 @@ pub mod judge;
 mod leaf;
 pub mod pair;
 pub mod pareto;
+pub mod parts;
 pub mod rank;
 pub mod rates;
 pub mod replay;

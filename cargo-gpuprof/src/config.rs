@@ -13,6 +13,7 @@ use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
 use crate::cli::Set;
+use crate::device::choice::Asked;
 use crate::error::{Failure, Result};
 use crate::repeats::Repeats;
 use crate::store::prune::KeepRuns;
@@ -44,6 +45,8 @@ pub struct Config {
     pub baseline: Option<String>,
     /// In which order passes run.
     pub interleave: Option<Interleave>,
+    /// The GPUs that the configurations are spread over.
+    pub devices: Option<Asked>,
     /// Sections to show, by the names of sets.
     pub sets: Option<Vec<Set>>,
     /// Sections to show, by name.
@@ -85,7 +88,7 @@ pub struct SeriesConfig {
     pub axes: Vec<String>,
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "thresholds",
     "metrics",
     "repeat",
@@ -93,6 +96,7 @@ const KEYS: [&str; 13] = [
     "strict",
     "baseline",
     "interleave",
+    "devices",
     "sets",
     "sections",
     "max-passes",

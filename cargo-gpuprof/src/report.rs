@@ -26,8 +26,8 @@ mod viewing;
 
 use std::io::{self, Write};
 
-use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::run::Run;
+use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
+use gpuprof_model::run::{Provenance, Run};
 
 pub use self::csv::Csv;
 pub use self::json::Json;
@@ -39,6 +39,8 @@ pub use markdown::Markdown;
 pub use summary::Summary;
 pub use table::Table;
 pub use viewing::{Shape, Viewing};
+
+use crate::compare::parts::Part;
 
 /// A format that a run can be written in.
 pub trait Report {
@@ -54,11 +56,30 @@ pub fn summary_line(run: &Run) -> String {
     Summary::of(run).to_string()
 }
 
+/// What `part` of a series of a run ran on; with a line on how much of the series that is, where others ran on other
+/// devices.
+fn place_of(part: &Part<'_>, provenance: &Provenance) -> String {
+    let Some(uuid) = part.device else { return device_phrase(provenance.device.as_ref()) };
+    let named = provenance.devices.iter().find(|device| device.uuid == uuid);
+    let name = named.map(|device| device.name.as_str());
+    let name = name.or(provenance.device.as_ref().map(|device| device.name.as_str()));
+    let mut text = format!("on {}{uuid}", name.map(|n| format!("{n} ")).unwrap_or_default());
+    if part.is_one_of_several() {
+        let here = part.series.configurations.len();
+        text.push_str(&format!(
+            "\n {here} of {} configurations, compared with each other and not with those of other GPUs",
+            part.of
+        ));
+    }
+    text
+}
+
 /// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only".
 fn device_phrase(device: Option<&DeviceRecord>) -> String {
     let Some(device) = device else { return "on no device: no pass ran to its end".to_owned() };
     if !device.emulated {
-        return format!("on {}", device.name);
+        let instance = if device.uuid.starts_with(MIG_PREFIX) { ", a MIG instance" } else { "" };
+        return format!("on {}{instance}", device.name);
     }
     let name = ["gpuprof emulated ", "Emulated ", "emulated "]
         .iter()
@@ -75,6 +96,9 @@ mod tests;
 #[cfg(test)]
 #[path = "report/gate_tests.rs"]
 mod gate_tests;
+
+#[cfg(test)]
+mod several_tests;
 
 #[cfg(test)]
 mod view_tests;

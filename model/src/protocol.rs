@@ -270,7 +270,7 @@ pub enum DriverProbe {
     Absent,
     /// A driver is installed and says that there is no device.
     NoDevice,
-    /// A driver answers for these devices.
+    /// A driver answers for these devices, in its order: the position of each is its ordinal.
     Devices(Vec<DeviceRecord>),
     /// A driver is there and does not work.
     Broken {

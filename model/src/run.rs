@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::axis::Axis;
 use crate::comparison::{Change, Comparison, Interval};
 use crate::configuration::Configuration;
-use crate::measurement::{DeviceRecord, LaunchRecord, OccupancyLimiter, Source, Timing};
+use crate::measurement::{
+    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Source, Timing,
+};
 use crate::metric::{Class, Direction};
 use crate::quantity::Unit;
 use crate::series::SeriesId;
@@ -49,6 +51,9 @@ pub struct Provenance {
     pub backend: String,
     /// The device of the first finished pass.
     pub device: Option<DeviceRecord>,
+    /// Where the configurations were spread over several devices: all of them, of one model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceName>,
     /// `all` or `none`, as `--cache-control` has it.
     pub cache_control: String,
     /// `none`: clocks are measured and never changed.
@@ -199,6 +204,9 @@ impl Status {
 pub struct ConfigurationResult {
     /// The point of the series.
     pub configuration: Configuration,
+    /// The UUID of the device that all of its passes ran on, where the run had several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// How it ended.
     pub status: Status,
     /// Its metrics by name.

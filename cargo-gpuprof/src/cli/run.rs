@@ -8,6 +8,7 @@ use gpuprof_model::ExitCode;
 
 use super::{CargoOptions, GateOptions, OutputOptions, ViewOptions};
 use crate::config::Config;
+use crate::device::choice::Asked;
 use crate::plan::{MAX_CONFIGURATIONS, Override, Selection};
 use crate::repeats::Repeats;
 
@@ -204,6 +205,10 @@ pub struct RunOptions {
         help_heading = "Run"
     )]
     pub backend: Backend,
+    /// GPUs to spread the configurations over: ordinals, UUIDs or their beginnings, separated by commas, or `all`;
+    /// a configuration stays on one of them [default: the first]
+    #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
+    pub devices: Option<Asked>,
     /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by more than 1%
     /// [default: 7..10]
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]

@@ -24,8 +24,13 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let source = Source::workspace(&options.cargo, |root| crate::config::Config::load(root, None))?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
-    let process =
-        HarnessProcess { folder, emulator_folder: None, timeout: DISCOVERY_TIMEOUT, interrupt };
+    let process = HarnessProcess {
+        folder,
+        emulator_folder: None,
+        device: None,
+        timeout: DISCOVERY_TIMEOUT,
+        interrupt,
+    };
     let described = discover::series(&process, &source.harnesses)?;
     let selection = options.selection.selection(&source.config);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));

@@ -3,16 +3,18 @@
 mod against;
 mod backend;
 mod counters;
+mod devices;
 mod dry_run;
 mod ending;
 mod exports;
 mod loaded;
 mod made;
 mod progress;
+mod provenance;
 mod refusal;
 mod sweep;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -20,19 +22,18 @@ use std::time::Duration;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{self, Metric};
-use gpuprof_model::protocol::{DriverProbe, Sampling};
-use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION, SectionColumns};
+use gpuprof_model::protocol::Sampling;
+use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 
 use super::Source;
 use super::gate::Gate;
 use super::list::DISCOVERY_TIMEOUT;
 use super::settings::{Layers, Settings};
-use super::source::Kernels;
 use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions};
 use crate::compare::view::View;
 use crate::config::{Config, Interleave};
-use crate::device::{self, Hold, Terms};
+use crate::device::{self, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
@@ -40,13 +41,13 @@ use crate::plan::{self, PlannedSeries};
 use crate::repeats::Repeats;
 use crate::report::json_lines::Event;
 use crate::report::{Report, Shape, Table, Viewing};
-use crate::schedule;
 use crate::sections::{Sections, chip_of};
 use crate::store::baseline::Baselines;
 use crate::store::journal::{self, Journal, Replayed};
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
 use counters::{CounterSetup, Known};
+use devices::Devices;
 use ending::Ending;
 use exports::Exports;
 use sweep::Sweep;
@@ -128,12 +129,14 @@ pub fn profile(
     folder.copy_harnesses(&mut source.harnesses)?;
     let source = source;
     let passes = folder.passes();
-    let process = |emulator_folder, timeout| HarnessProcess {
+    let process = |timeout| HarnessProcess {
         folder: &passes,
-        emulator_folder,
+        emulator_folder: None,
+        device: None,
         timeout,
         interrupt,
     };
+    let probe = process(DISCOVERY_TIMEOUT);
     let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let baselines = Baselines::new(&source.root(), &source.target_directory);
@@ -148,21 +151,17 @@ pub fn profile(
         chosen.map_err(|failure| settings.sections.blamed(failure))
     };
     choose(None)?;
-    let mut checked = plan(options, &process(None, DISCOVERY_TIMEOUT), &source)?
+    let mut checked = plan(options, &probe, &source)?
         .into_iter()
         .map(|planned| check(planned, &layers, options))
         .collect::<Result<Vec<_>>>()?;
     check_view(&view, &checked)?;
-    let probe = process(None, DISCOVERY_TIMEOUT);
-    let (mut device, mut chip) = (None, None);
-    let emulated = backend::is_emulated(options.backend, || {
-        let found = discover::probe(&probe, &source.harnesses[0])?;
-        if let DriverProbe::Devices(devices) = &found {
-            device = devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version));
-            chip = devices.first().and_then(|d| chip_of(d.compute_capability));
-        }
-        Ok(found)
-    })?;
+    let mut devices = Devices::find(options, &settings.devices, &probe, &source.harnesses[0])?;
+    let emulated = devices.emulated;
+    let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
+    let spread = devices.spread(&counts, options.output.quiet);
+    let devices = devices;
+    let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
     let chosen = choose(chip)?;
     for series in &mut checked {
         series.sections.clone_from(&chosen);
@@ -181,34 +180,32 @@ pub fn profile(
         nvml: nvml.as_deref(),
         wait: !options.no_wait,
     };
-    // From here on the device is this run's alone: planning counters opens a trial session.
-    let hold = match &device {
-        Some((_, uuid, _)) if !emulated => Some(Hold::take(uuid, &terms, interrupt)?),
-        _ => None,
-    };
-    let setup = if emulated {
-        CounterSetup::NotNeeded
-    } else {
-        let device = device.as_ref().map(|(name, uuid, driver): &(String, String, u32)| {
-            (name.as_str(), uuid.as_str(), *driver)
-        });
+    // From here on the devices are this run's alone: planning counters opens a trial session.
+    let holds = devices.hold(&terms, interrupt)?;
+    let wanted = (options, settings.max_passes.value);
+    let setup = |at: usize| {
+        let Some(device) = devices.records.get(at) else { return Ok(CounterSetup::NotNeeded) };
+        let folder = devices.folder(at, &passes)?;
+        let process = HarnessProcess { folder: &folder, device: devices.visible(at), ..probe };
         let known = Known { device, chip, plans: &plans };
-        let wanted = (options, settings.max_passes.value);
-        counters::plan(&checked, &view, wanted, known, &probe, &source.harnesses[0])?
+        counters::plan(&checked, &view, wanted, known, &process, &source.harnesses[0])
     };
+    let setups = (0..devices.count()).map(setup).collect::<Result<Vec<_>>>()?;
     if options.dry_run {
-        let text = dry_run::text(&checked, repeat, emulated, options.isolate, &setup);
+        let text = dry_run::text(&checked, repeat, &devices, (&spread, options.isolate), &setups);
         out.write_all(text.as_bytes())
             .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
         folder.discard();
         return Ok((ExitCode::Success, None));
     }
-    if let CounterSetup::Unavailable(counters, reason) = &setup
-        && options.replay_mode != ReplayMode::None
-        && !options.gate.no_gate
-    {
-        let device = device.as_ref().map(|(name, ..)| name.as_str());
-        refusal::check(&checked, counters, reason, device)?;
+    let name = devices.records.first().map(|device| device.name.as_str());
+    for (at, setup) in setups.iter().enumerate() {
+        if let CounterSetup::Unavailable(counters, reason) = setup
+            && options.replay_mode != ReplayMode::None
+            && !options.gate.no_gate
+        {
+            refusal::check(&checked, counters, &devices.blamed(at, reason), name)?;
+        }
     }
     let packages: BTreeSet<String> = checked
         .iter()
@@ -220,8 +217,12 @@ pub fn profile(
     let emulator =
         if emulated { Some(store::emulator_folder(&source.target_directory)?) } else { None };
     let timeout = settings.timeout.value;
-    let execution = Execution {
-        process: process(emulator.as_deref(), Duration::from_secs(timeout.into())),
+    let execution = |(at, setup): (usize, &CounterSetup)| Execution {
+        process: HarnessProcess {
+            emulator_folder: emulator.as_deref(),
+            device: devices.visible(at),
+            ..process(Duration::from_secs(timeout.into()))
+        },
         modules: &kernels.modules,
         emulated,
         repeat,
@@ -233,23 +234,24 @@ pub fn profile(
             nvml: nvml.clone().map(Into::into),
             ..Sampling::default()
         },
-        counters: match &setup {
-            CounterSetup::Planned(planned) => Some(planned.counters.clone()),
-            CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => None,
-        },
+        counters: setup.counters().cloned(),
     };
+    let executions: Vec<Execution<'_>> = setups.iter().enumerate().map(execution).collect();
+    let names = devices.names();
     let mut run = Run {
         schema_version: SCHEMA_VERSION,
         id: folder.id.clone(),
-        provenance: provenance(&source, &kernels, emulated, options),
+        provenance: provenance::of(&source, &kernels, &devices, options, order),
         series: Vec::new(),
         comparison: None,
     };
-    run.provenance.order = schedule::described(order, options.isolate);
-    let counters: Vec<String> =
-        execution.counters.iter().flat_map(|c| c.metrics()).cloned().collect();
-    let name = device.as_ref().map(|(name, ..)| name.clone());
-    let made = made::of(&run, &checked, &source, (device, repeat, counters.clone()));
+    let mut counters: Vec<String> = Vec::new();
+    for name in setups.iter().filter_map(CounterSetup::counters).flat_map(|c| c.metrics()) {
+        if !counters.contains(name) {
+            counters.push(name.clone());
+        }
+    }
+    let made = made::of(&run, &checked, &source, &devices.records, (repeat, counters.clone()));
     let (journal, replayed) = match &options.gate.resume {
         None => (Journal::begin(&folder.path, &made)?, Replayed::default()),
         Some(_) => {
@@ -260,11 +262,13 @@ pub fn profile(
     };
     let json = options.output.message_format == MessageFormat::Json;
     let mut sweep = Sweep {
-        execution: &execution,
+        spread: &spread,
+        executions: &executions,
+        setups: &setups,
+        names: &names,
         harnesses: &source.harnesses,
         json,
         quiet: options.output.quiet,
-        setup: &setup,
         against: against.as_ref(),
         order,
         isolate: options.isolate,
@@ -272,21 +276,22 @@ pub fn profile(
         journal,
         replayed,
         discipline: counters::discipline(options),
-        denied: None,
+        denied: vec![None; executions.len()],
         retried: Vec::new(),
     };
     let swept = sweep.run(&checked, &mut run, out);
-    drop(hold);
-    if let (Some(_), CounterSetup::Planned(planned)) = (&sweep.denied, &setup) {
-        // The next run asks CUPTI again, and is told before it starts anything.
-        planned.key.iter().for_each(|key| plans.forget(key));
+    drop(holds);
+    for (denied, setup) in sweep.denied.iter().zip(&setups) {
+        if let (Some(_), CounterSetup::Planned(planned)) = (denied, setup) {
+            // The next run asks CUPTI again, and is told before it starts anything.
+            plans.forget(&planned.key);
+        }
     }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
-    let denied = match sweep.denied.as_ref().filter(|_| gate.gated) {
-        Some(reason) => refusal::found_out(&checked, &counters, reason, name.as_deref()),
-        None => None,
-    };
+    let mut denied = sweep.denied.iter().enumerate().filter(|_| gate.gated);
+    let denied = denied.find_map(|(at, reason)| Some(devices.blamed(at, reason.as_ref()?)));
+    let denied = denied.and_then(|reason| refusal::found_out(&checked, &counters, &reason, name));
     let ending = Ending {
         folder: &folder,
         exports: &exports,
@@ -335,8 +340,13 @@ pub(super) fn planned_for(
     let temporary = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
     let source = open_source(options, folder)?;
-    let process =
-        HarnessProcess { folder, emulator_folder: None, timeout: DISCOVERY_TIMEOUT, interrupt };
+    let process = HarnessProcess {
+        folder,
+        emulator_folder: None,
+        device: None,
+        timeout: DISCOVERY_TIMEOUT,
+        interrupt,
+    };
     let planned = plan(options, &process, &source)?;
     Ok((source, planned))
 }
@@ -370,39 +380,6 @@ fn check_view(view: &View, checked: &[Checked]) -> Result<()> {
             Err(Failure::usage(error.render("--filter", filter.text())))
         }
         _ => Ok(()),
-    }
-}
-
-fn provenance(
-    source: &Source,
-    kernels: &Kernels,
-    emulated: bool,
-    options: &RunOptions,
-) -> Provenance {
-    let hashes: BTreeMap<String, String> = kernels
-        .modules
-        .iter()
-        .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
-        .collect();
-    Provenance {
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started: jiff::Timestamp::now().to_string(),
-        backend: if emulated { "emulator" } else { "cuda" }.to_owned(),
-        device: None,
-        cache_control: match options.cache_control.unwrap_or_default() {
-            CacheControl::All => "all",
-            CacheControl::None => "none",
-        }
-        .to_owned(),
-        clock_control: if emulated { ClockControl::None } else { options.clock_control }
-            .word()
-            .to_owned(),
-        ptx_sha256: hashes,
-        kernel_toolchain: kernels.toolchain.clone(),
-        git_revision: source.git_revision(),
-        profile: Some(options.cargo.profile.clone()),
-        kernel_arch: Some(options.kernels.kernel_arch.clone()),
-        order: None,
     }
 }
 

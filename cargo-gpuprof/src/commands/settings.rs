@@ -11,6 +11,7 @@ use gpuprof_model::suggest::did_you_mean;
 
 use crate::cli::{RunOptions, Set};
 use crate::config::{Config, DEFAULT_PATH, Interleave};
+use crate::device::choice::Asked;
 use crate::error::{Failure, Result};
 use crate::repeats::Repeats;
 use crate::store::prune::KeepRuns;
@@ -88,6 +89,8 @@ pub struct Settings {
     pub baseline: Setting<Option<String>>,
     /// In which order passes run.
     pub interleave: Setting<Interleave>,
+    /// The GPUs that the configurations are spread over; none for the first one.
+    pub devices: Setting<Option<Asked>>,
     /// Sections to show, by the names of sets.
     pub sets: Setting<Vec<Set>>,
     /// Sections to show, by name.
@@ -133,6 +136,12 @@ impl Settings {
                 |c| c.interleave,
                 Interleave::default(),
             ),
+            devices: resolve(
+                layers,
+                options.devices.clone().map(|asked| (Some(asked), "--devices")),
+                |c| c.devices.clone().map(Some),
+                None,
+            ),
             sets: resolve(layers, given(&options.set, "--set"), |c| c.sets.clone(), Vec::new()),
             sections: resolve(
                 layers,
@@ -162,9 +171,14 @@ fn given<'o, T: Clone>(values: &[T], option: &'o str) -> Option<(Vec<T>, &'o str
 }
 
 impl<T> Setting<T> {
+    /// Whether the command line says it.
+    pub fn on_command_line(&self) -> bool {
+        self.origin.starts_with("--")
+    }
+
     /// `failure` as one of the configuration file's, where the value was written there.
     pub fn blamed(&self, failure: Failure) -> Failure {
-        if self.origin.starts_with("--") {
+        if self.on_command_line() {
             return failure;
         }
         Failure::new(ExitCode::Configuration, format!("{}: {}", self.origin, failure.message))
@@ -231,6 +245,20 @@ mod tests {
         assert_eq!(blamed.code, ExitCode::Configuration);
         assert_eq!(blamed.message, "preset ci: no section is called `x`");
         assert_eq!(all.sets.blamed(Failure::usage("no")).code, ExitCode::Usage);
+    }
+
+    #[test]
+    fn devices_have_layers_as_well() {
+        let file = "devices = \"all\"\n[preset.ci]\ndevices = [0, 1]\n";
+        let told = |line: &str| {
+            let devices = settings(file, line).devices;
+            (devices.value.map(|asked| asked.to_string()).unwrap_or_default(), devices.origin)
+        };
+        let is = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
+        assert_eq!(told("cargo-gpuprof"), is("all", ".config/gpuprof.toml"));
+        assert_eq!(told("cargo-gpuprof -P ci"), is("0,1", "preset ci"));
+        assert_eq!(told("cargo-gpuprof -P ci --devices 1"), is("1", "--devices"));
+        assert_eq!(settings("", "cargo-gpuprof").devices.value, None);
     }
 
     #[test]

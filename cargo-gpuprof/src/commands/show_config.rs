@@ -59,6 +59,9 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
     writeln!(out, "baseline    {name}  [{}]", baseline.origin)?;
     let order = format!("{:?}", interleave.value).to_lowercase();
     writeln!(out, "interleave  {order}  [{}]", interleave.origin)?;
+    let devices = settings.devices.value.as_ref();
+    let devices = devices.map_or_else(|| "the first".to_owned(), ToString::to_string);
+    writeln!(out, "devices     {devices}  [{}]", settings.devices.origin)?;
     let Settings { sets, sections, max_passes, .. } = settings;
     writeln!(out, "sets        {}  [{}]", listed(&set_names(&sets.value)), sets.origin)?;
     writeln!(out, "sections    {}  [{}]", listed(&sections.value), sections.origin)?;
@@ -114,6 +117,10 @@ fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::
         "strict": setting(strict.value.into(), &strict.origin),
         "baseline": setting(baseline.value.clone().into(), &baseline.origin),
         "interleave": setting(order.into(), &interleave.origin),
+        "devices": setting(
+            settings.devices.value.as_ref().map(ToString::to_string).into(),
+            &settings.devices.origin,
+        ),
         "sets": setting(set_names(&sets.value).into(), &sets.origin),
         "sections": setting(sections.value.clone().into(), &sections.origin),
         "max-passes": setting(max_passes.value.into(), &max_passes.origin),

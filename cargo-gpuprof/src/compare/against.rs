@@ -115,6 +115,7 @@ impl Against {
         comparison.git_revision.clone_from(&baseline.provenance.git_revision);
         comparison.mismatches =
             fingerprint::mismatches(&baseline.provenance, &run.provenance, self.across_devices);
+        comparison.mismatches.extend(fingerprint::moved(baseline, run));
         if comparison.obstacle().is_some() {
             return comparison;
         }

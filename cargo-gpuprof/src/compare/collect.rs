@@ -47,6 +47,7 @@ pub fn finished_with(
     match metrics(passes, terms) {
         Err(divergence) => ConfigurationResult { timings, ..failed(divergence.to_string()) },
         Ok(metrics) => ConfigurationResult {
+            device: None,
             status: Status::Finished,
             metrics,
             timings,
@@ -71,6 +72,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
     }
     ConfigurationResult {
         configuration,
+        device: None,
         status,
         metrics: BTreeMap::new(),
         timings: Vec::new(),

@@ -6,7 +6,7 @@
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::run::Provenance;
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 
 /// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
@@ -30,7 +30,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
                 &after.driver_version.to_string(),
                 matters,
             );
-            check("GPU", &before.uuid, &after.uuid, false);
+            check("GPU", &uuids(baseline, before), &uuids(run, after), false);
         }
     }
     check("cache control", &baseline.cache_control, &run.cache_control, true);
@@ -46,6 +46,38 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
     out
+}
+
+/// The pieces of silicon: all of them, where the configurations were spread over several.
+fn uuids(provenance: &Provenance, device: &DeviceRecord) -> String {
+    match provenance.devices.as_slice() {
+        [] => device.uuid.clone(),
+        all => all.iter().map(|device| device.uuid.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// That some of the configurations that both sides have were measured on another piece of silicon, where that does not
+/// follow from the provenance: both had the same several, and dealt them out in another way.
+pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
+    if baseline.provenance.devices != run.provenance.devices {
+        return None;
+    }
+    let moved = run.series.iter().flat_map(|ours| {
+        let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
+        let rows = theirs.flat_map(|theirs| &theirs.configurations);
+        rows.filter(|row| {
+            let same = |other: &&ConfigurationResult| other.configuration == row.configuration;
+            ours.configurations.iter().find(same).is_some_and(|other| other.device != row.device)
+        })
+    });
+    let count = moved.count();
+    let plural = if count == 1 { "" } else { "s" };
+    (count > 0).then(|| Mismatch {
+        what: format!("GPU of {count} configuration{plural}"),
+        baseline: "one of those".to_owned(),
+        run: "another of the same".to_owned(),
+        matters: false,
+    })
 }
 
 /// The model, not the piece of silicon: name, architecture and size.
@@ -112,6 +144,43 @@ mod tests {
         let mut twin = h200();
         twin.uuid = "GPU-2".into();
         assert_eq!(told(&on(h200()), &on(twin), false), [("GPU".to_owned(), false)]);
+    }
+
+    #[test]
+    fn several_pieces_are_told_together_and_a_configuration_that_changed_between_them_is_told() {
+        use crate::compare::fixture::{rows, series};
+        use gpuprof_model::measurement::DeviceName;
+        use gpuprof_model::run::SCHEMA_VERSION;
+
+        let name = |uuid: &str| DeviceName { uuid: uuid.into(), name: "NVIDIA H200".into() };
+        let both = Provenance { devices: vec![name("GPU-1"), name("GPU-2")], ..on(h200()) };
+        let found = mismatches(&both, &on(h200()), false);
+        assert_eq!(
+            (found.len(), &*found[0].baseline, found[0].matters),
+            (1, "GPU-1, GPU-2", false)
+        );
+
+        let run = |devices: [&str; 2]| {
+            let mut series = series(rows("registers", &[8.0, 9.0]));
+            for (row, device) in series.configurations.iter_mut().zip(devices) {
+                row.device = Some(device.to_owned());
+            }
+            let (provenance, series) = (both.clone(), vec![series]);
+            Run {
+                schema_version: SCHEMA_VERSION,
+                id: "r".into(),
+                provenance,
+                series,
+                comparison: None,
+            }
+        };
+        let before = run(["GPU-1", "GPU-2"]);
+        assert_eq!(moved(&before, &before), None);
+        let told = moved(&before, &run(["GPU-2", "GPU-2"])).unwrap().to_string();
+        assert_eq!(
+            told,
+            "GPU of 1 configuration: one of those in the baseline, another of the same here"
+        );
     }
 
     #[test]

@@ -197,6 +197,7 @@ fn part(
     let names = [metric, "sm_cycles"];
     ConfigurationResult {
         configuration: row.configuration.clone(),
+        device: row.device.clone(),
         status: Status::Finished,
         metrics: names.into_iter().filter_map(narrowed).collect(),
         timings: Vec::new(),

@@ -200,14 +200,7 @@ impl View {
         if kept < all {
             remarks.push(format!("--filter keeps {kept} of {all} rows"));
         }
-        let mut narrowed = SeriesResult { configurations: rows, ..without_rows(series) };
-        for axis in &mut narrowed.axes {
-            let rows = &narrowed.configurations;
-            axis.values.retain(|value| {
-                rows.iter().any(|row| row.configuration.get(&axis.name) == Some(value))
-            });
-        }
-        Cow::Owned(narrowed)
+        Cow::Owned(narrowed(series, rows))
     }
 
     /// What rows are sorted by, and whether the largest comes first.
@@ -309,6 +302,18 @@ pub fn types(series: &SeriesResult) -> Vec<(&str, Type)> {
 }
 
 /// Everything of `series` but its rows.
+/// `series` with these of its `rows` only, and the values of its axes that occur in them.
+pub(super) fn narrowed(series: &SeriesResult, rows: Vec<ConfigurationResult>) -> SeriesResult {
+    let mut narrowed = SeriesResult { configurations: rows, ..without_rows(series) };
+    for axis in &mut narrowed.axes {
+        let rows = &narrowed.configurations;
+        axis.values.retain(|value| {
+            rows.iter().any(|row| row.configuration.get(&axis.name) == Some(value))
+        });
+    }
+    narrowed
+}
+
 fn without_rows(series: &SeriesResult) -> SeriesResult {
     SeriesResult {
         id: series.id.clone(),

@@ -1,6 +1,6 @@
 //! Execution: the only code that starts profiled processes.
 //!
-//! A [`Job`] is what one process does; the [`Pipeline`] runs jobs one after the other on the device, and
+//! A [`Job`] is what one process does; a [`Pipeline`] runs jobs one after the other on a device, and
 //! prepares the next while the present one measures.
 
 mod counters;
@@ -19,10 +19,10 @@ use crate::repeats::Repeats;
 pub use counters::{Collected, Counters};
 pub use interrupt::Interrupt;
 pub use job::{Job, Pass, outcomes};
-pub use pipeline::{Event, Pipeline};
+pub use pipeline::{Event, Pipeline, wait};
 pub use process::{Asked, Ended, HarnessProcess, Running, Stderr};
 
-/// What the passes of a run have in common.
+/// What the passes of a run on one device have in common.
 #[derive(Debug)]
 pub struct Execution<'a> {
     /// How processes run.

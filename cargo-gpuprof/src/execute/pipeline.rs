@@ -1,8 +1,8 @@
-//! Jobs, one after the other on the device; the next ones prepare while the present one measures.
+//! Jobs, one after the other on a device; the next ones prepare while the present one measures.
 //!
 //! Comes in: jobs. Goes out: for each, in the order started, its reply or how it ended without one, and then that
 //! its process is gone. The first process of the line has the device; the others wait for a file that is made
-//! when [`Pipeline::wait`] is called again, so that what the caller does with a reply (write the journal) is done
+//! when [`wait`] is called again, so that what the caller does with a reply (write the journal) is done
 //! before anything else is measured.
 
 use std::collections::VecDeque;
@@ -73,6 +73,28 @@ pub enum Event {
     Idle,
 }
 
+/// Waits for what happens next in any of `pipelines`, one for each device; with the position of that one. They are idle
+/// when all of them are.
+///
+/// # Errors
+/// The file that hands a device on cannot be written.
+pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
+    loop {
+        let mut idle = 0;
+        for (at, pipeline) in pipelines.iter_mut().enumerate() {
+            match pipeline.poll()? {
+                Some(Event::Idle) => idle += 1,
+                Some(event) => return Ok((at, event)),
+                None => {}
+            }
+        }
+        if idle == pipelines.len() {
+            return Ok((0, Event::Idle));
+        }
+        thread::sleep(TICK);
+    }
+}
+
 impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: usize) -> Self {
@@ -118,29 +140,25 @@ impl<'a> Pipeline<'a> {
         self.line.split_off(waiting).into_iter().map(|started| started.job).collect()
     }
 
-    /// Waits for what happens next.
+    /// What happened, if anything did; hands the device on before.
     ///
     /// # Errors
     /// The file that hands the device on cannot be written.
-    pub fn wait(&mut self) -> Result<Event> {
+    fn poll(&mut self) -> Result<Option<Event>> {
         if let Some(first) = self.line.front_mut()
             && let Some(turn) = first.turn.take()
         {
             fs::write(&turn, "").map_err(|e| Failure::output(turn.as_std_path(), &e))?;
             first.since = Instant::now();
         }
-        loop {
-            if self.process.interrupt.signal().is_some() {
-                return Ok(Event::Interrupted);
-            }
-            if let Some(event) = self.first().or_else(|| self.left()) {
-                return Ok(event);
-            }
-            if self.line.is_empty() && self.leaving.is_empty() {
-                return Ok(Event::Idle);
-            }
-            thread::sleep(TICK);
+        if self.process.interrupt.signal().is_some() {
+            return Ok(Some(Event::Interrupted));
         }
+        if let Some(event) = self.first().or_else(|| self.left()) {
+            return Ok(Some(event));
+        }
+        let idle = self.line.is_empty() && self.leaving.is_empty();
+        Ok(idle.then_some(Event::Idle))
     }
 
     /// What the process that has the device came to.

@@ -29,17 +29,22 @@ const TICK: Duration = Duration::from_millis(20);
 /// Only what launches on several streams at once would see it.
 const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
+/// Which devices CUDA shows a process.
+const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
+
 /// How much of a process' stderr is told.
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 12;
 
 /// What harness processes have in common.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct HarnessProcess<'a> {
     /// Where requests, replies and outputs are kept.
     pub folder: &'a Utf8Path,
     /// The folder of the emulated driver, where it is to be found first.
     pub emulator_folder: Option<&'a Utf8Path>,
+    /// The UUID of the only device that is shown to it; none where it sees what this process does.
+    pub device: Option<&'a str>,
     /// How long a process may take.
     pub timeout: Duration,
     /// What may end it early.
@@ -181,6 +186,9 @@ impl HarnessProcess<'_> {
         if asked.single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
             command.env(CONNECTIONS_ENV, "1");
         }
+        if let Some(uuid) = self.device {
+            command.env(VISIBLE_ENV, uuid);
+        }
         let child = command.spawn().map_err(|e| {
             // The harness is a copy in the run's folder; where that is gone, nothing is wrong with the harness.
             if !self.folder.is_dir() {
@@ -202,7 +210,9 @@ impl HarnessProcess<'_> {
 
     /// The lock of the device's quiet window; none where the device is emulated, each process having one of its own.
     fn quiet(&self) -> Option<PathBuf> {
-        self.emulator_folder.is_none().then(|| self.folder.join("quiet").into())
+        // What happens on another device disturbs nobody on this one.
+        let name = self.device.map_or_else(|| "quiet".to_owned(), |uuid| format!("quiet-{uuid}"));
+        self.emulator_folder.is_none().then(|| self.folder.join(name).into())
     }
 
     fn library_path(&self, harness: &Harness) -> OsString {

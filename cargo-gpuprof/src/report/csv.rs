@@ -4,8 +4,10 @@
 //! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason,rank`,
 //! followed by `axis:NAME` for every axis that any series of the run has, in order of appearance.
 //!
+//! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in no other one.
 //! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from it; empty
-//!   where rows may not be compared by the column or all its values are the same.
+//!   where rows may not be compared by the column or all its values are the same. Rows of two devices are never
+//!   compared: each device has its best.
 //! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
 //!   ratios), in full precision with `.`; the statistics are in the same unit and empty without samples.
 //! * A metric has a row where it has a value, or where it is a column of its series: then `value` is
@@ -20,6 +22,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
 use super::sheet::metric_names;
+use crate::compare::parts::parts;
 use crate::compare::rank::{Rank, ranking};
 use crate::compare::view::View;
 use crate::compare::{best, columns};
@@ -63,11 +66,17 @@ impl Csv {
     /// `out` could not be written.
     pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let axes = all_axes(run);
+        let labelled =
+            run.series.iter().flat_map(|s| &s.configurations).any(|r| r.device.is_some());
+        let label: &[&str] = if labelled { &["device"] } else { &[] };
         let mut writer = csv::Writer::from_writer(out);
         let titles = axes.iter().map(|axis| format!("axis:{axis}"));
-        let fixed = COLUMNS.iter().chain(&["rank"]).map(|&title| title.to_owned());
+        let fixed = COLUMNS.iter().chain(&["rank"]).chain(label).map(|&title| title.to_owned());
         writer.write_record(fixed.chain(titles))?;
-        for series in &run.series {
+        for part in run.series.iter().flat_map(parts) {
+            let series = &*part.series;
+            let device = label.iter().map(|_| part.device.unwrap_or_default().to_owned());
+            let device: Vec<String> = device.collect();
             let viewed = view.of(series);
             let rows = &viewed.series.configurations;
             let names = metric_names(series, view);
@@ -85,7 +94,8 @@ impl Csv {
                     let rank = ranks.iter().find(|(other, _)| *other == name);
                     let rank = rank.map_or("", |(_, ranks)| ranks[at].word()).to_owned();
                     let cells = cells(series, row, name, metric);
-                    writer.write_record(cells.iter().chain([&rank]).chain(&point))?;
+                    writer
+                        .write_record(cells.iter().chain([&rank]).chain(&device).chain(&point))?;
                 }
             }
         }

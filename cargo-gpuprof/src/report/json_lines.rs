@@ -20,6 +20,7 @@ use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
+use crate::compare::parts::{Part, parts};
 use crate::compare::rank::{Ranking, ranking};
 use crate::compare::view::View;
 use crate::compare::{best, columns};
@@ -65,6 +66,9 @@ pub struct ConfigurationFinished<'r> {
     /// Its axis values by axis name, as text.
     #[serde(serialize_with = "axes")]
     pub axes: &'r Configuration,
+    /// The UUID of the device that measured it, in a run that had several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<&'r str>,
     /// `finished`, `invalid`, `failed`, `timeout` or `skipped`.
     pub status: &'static str,
     /// Why it did not finish.
@@ -99,9 +103,23 @@ pub struct SeriesFinished<'r> {
     pub configurations: usize,
     /// The metric on which its configurations are compared with the best one, where there is one.
     pub headline: Option<&'r str>,
-    /// The best configuration by that metric.
+    /// The best configuration by that metric; none where several devices measured the series.
     pub best: Option<String>,
     /// The configurations that the noise cannot tell from the best, or that have the same exact value.
+    pub indistinguishable: Vec<String>,
+    /// The same for each device, where several measured the series: their rows are not compared with each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_device: Vec<BestOfDevice<'r>>,
+}
+
+/// What is best among the configurations that one device measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BestOfDevice<'r> {
+    /// The UUID of the device.
+    pub device: Option<&'r str>,
+    /// The best configuration.
+    pub best: Option<String>,
+    /// Those that cannot be told from it.
     pub indistinguishable: Vec<String>,
 }
 
@@ -136,6 +154,7 @@ impl<'r> Event<'r> {
             series,
             configuration: result.configuration.to_string(),
             axes: &result.configuration,
+            device: result.device.as_deref(),
             status: result.status.word(),
             status_reason: result.status.reason(),
             metrics: &result.metrics,
@@ -151,16 +170,20 @@ impl<'r> Event<'r> {
 
     /// A series ended; `view` says by which metric a configuration is best, and among which rows.
     pub fn series_finished(series: &'r SeriesResult, view: &'r View) -> Self {
-        let viewed = view.of(series);
-        let rows = &viewed.series.configurations;
-        let key = |row: usize| rows[row].configuration.to_string();
-        let best_by = view.headline(&viewed.series);
-        let best = best_by.and_then(|metric| best::best(rows, metric)).map(key);
-        let ranking = best_by.and_then(|metric| ranking(rows, metric));
-        let indistinguishable = ranking.iter().flat_map(Ranking::tied).map(key).collect();
+        let mut by_device: Vec<BestOfDevice<'_>> =
+            parts(series).iter().map(|part| best_of(part, view)).collect();
         let headline = match &view.best_by {
-            Some(metric) => best.is_some().then_some(metric.as_str()),
+            Some(metric) => {
+                by_device.iter().any(|part| part.best.is_some()).then_some(metric.as_str())
+            }
             None => columns::headline(series),
+        };
+        let (best, indistinguishable) = match by_device.pop() {
+            Some(whole) if by_device.is_empty() => (whole.best, whole.indistinguishable),
+            last => {
+                by_device.extend(last);
+                (None, Vec::new())
+            }
         };
         Self::SeriesFinished(SeriesFinished {
             series: &series.id,
@@ -170,6 +193,7 @@ impl<'r> Event<'r> {
             headline,
             best,
             indistinguishable,
+            by_device,
         })
     }
 
@@ -193,6 +217,18 @@ impl<'r> Event<'r> {
         out.write_all(&line)?;
         out.flush()
     }
+}
+
+/// What is best in `part`.
+fn best_of<'r>(part: &Part<'r>, view: &View) -> BestOfDevice<'r> {
+    let viewed = view.of(&part.series);
+    let rows = &viewed.series.configurations;
+    let key = |row: usize| rows[row].configuration.to_string();
+    let best_by = view.headline(&viewed.series);
+    let best = best_by.and_then(|metric| best::best(rows, metric)).map(key);
+    let ranking = best_by.and_then(|metric| ranking(rows, metric));
+    let indistinguishable = ranking.iter().flat_map(Ranking::tied).map(key).collect();
+    BestOfDevice { device: part.device, best, indistinguishable }
 }
 
 fn axes<S: Serializer>(configuration: &Configuration, serializer: S) -> Result<S::Ok, S::Error> {
@@ -222,10 +258,12 @@ impl JsonLines {
         Event::run_started(&run.id, &run.provenance, run.series.len(), configurations)
             .write(out)?;
         for series in &run.series {
-            let viewed = view.of(series);
-            for &row in &viewed.shown {
-                let result = &viewed.series.configurations[row];
-                Event::configuration_finished(&series.id, result).write(out)?;
+            for part in parts(series) {
+                let viewed = view.of(&part.series);
+                for &row in &viewed.shown {
+                    let result = &viewed.series.configurations[row];
+                    Event::configuration_finished(&series.id, result).write(out)?;
+                }
             }
             for judgement in &series.judgements {
                 Event::threshold_judged(&series.id, judgement).write(out)?;

@@ -11,7 +11,8 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::table::evidence;
-use super::{Report, Summary, changes, device_phrase, notes, remarks};
+use super::{Report, Summary, changes, notes, place_of, remarks};
+use crate::compare::parts::parts;
 use crate::compare::view::{View, Viewed};
 
 /// GitHub-flavoured Markdown.
@@ -30,10 +31,11 @@ impl Markdown {
     /// # Errors
     /// `out` could not be written.
     pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for series in &run.series {
+        for part in run.series.iter().flat_map(parts) {
+            let series = &*part.series;
             writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;
             let place = escaped(&format!("{}:{}", series.file, series.line));
-            writeln!(out, "{place} {}\n", escaped(&device_phrase(run.provenance.device.as_ref())))?;
+            writeln!(out, "{place} {}\n", escaped(&place_of(&part, &run.provenance)))?;
             let viewed = view.of(series);
             write_table(&viewed, view, out)?;
             write_remarks(&remarks::of(&viewed, view), out)?;

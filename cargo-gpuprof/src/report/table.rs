@@ -10,7 +10,6 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use gpuprof_model::Quantity;
 use gpuprof_model::comparison::Outcome;
-use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
@@ -20,7 +19,8 @@ use crate::compare::pair::confidence_text;
 use super::notes::{self, Note};
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
-use super::{Report, Summary, axes, changes, device_phrase, grid, remarks};
+use super::{Report, Summary, axes, changes, grid, place_of, remarks};
+use crate::compare::parts::parts;
 use crate::compare::view::{View, Viewed};
 
 /// Nothing but a rule under the header.
@@ -46,11 +46,7 @@ pub struct Table {
 
 impl Report for Table {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for series in &run.series {
-            self.series(series, run.provenance.device.as_ref(), out)?;
-            writeln!(out)?;
-        }
-        self.end(run, out)
+        self.write_as(&View::default(), run, out)
     }
 }
 
@@ -75,35 +71,37 @@ impl Table {
         self.summary(&Summary::of(run), out)
     }
 
-    /// Writes one series: heading, table, notes, thresholds. `device` is what it ran on.
+    /// As [`Report::write`], with the rows, columns and comparisons of `view`.
     ///
     /// # Errors
     /// `out` could not be written.
-    pub fn series(
-        &self,
-        series: &SeriesResult,
-        device: Option<&DeviceRecord>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        self.series_as(&View::default(), series, device, out)
+    pub fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for series in &run.series {
+            for part in parts(series) {
+                let place = place_of(&part, &run.provenance);
+                self.series(view, &part.series, &place, out)?;
+                writeln!(out)?;
+            }
+        }
+        self.end(run, out)
     }
 
-    /// As [`Table::series`], with the rows, columns and comparisons of `view`.
+    /// Writes what one device measured of a series: heading, table, notes, thresholds. `on` says which device.
     ///
     /// # Errors
     /// `out` could not be written.
-    pub fn series_as(
+    pub(super) fn series(
         &self,
         view: &View,
         series: &SeriesResult,
-        device: Option<&DeviceRecord>,
+        on: &str,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let paint = Paint(self.colour);
         let viewed = view.of(series);
         let columns = sheet::metric_names(series, view);
         let place = paint.faint(format_args!("{}:{}", series.file, series.line));
-        writeln!(out, "{}  {place}  {}", paint.bold(&series.id), device_phrase(device))?;
+        writeln!(out, "{}  {place}  {on}", paint.bold(&series.id))?;
         if series.configurations.is_empty() {
             writeln!(out, "no configuration")?;
         } else {

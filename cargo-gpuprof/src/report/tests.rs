@@ -26,6 +26,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             started: "2025-11-21T02:40:00Z".into(),
             backend: if device.emulated { "emulator" } else { "cuda" }.into(),
             device: Some(device),
+            devices: Vec::new(),
             cache_control: "all".into(),
             clock_control: "none".into(),
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),

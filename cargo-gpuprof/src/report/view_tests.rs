@@ -7,7 +7,7 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use super::paint::Paint;
 use super::{Table, axes, grid};
-use crate::compare::fixture::{failed, h200, row, series};
+use crate::compare::fixture::{failed, row, series};
 use crate::compare::view::{Reference, Sort, View};
 
 /// A matrix product over tile, block and type; `registers` is a trade for `duration`.
@@ -36,7 +36,7 @@ fn product(types: &[&str]) -> SeriesResult {
 
 fn written(series: &SeriesResult, view: &View, table: Table) -> String {
     let mut out = Vec::new();
-    table.series_as(view, series, Some(&h200()), &mut out).unwrap();
+    table.series(view, series, "on NVIDIA H200", &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -32,18 +32,11 @@ pub struct Viewing<'v> {
 
 impl Report for Viewing<'_> {
     fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let table = match self.shape {
-            Shape::Table(table) => table,
-            Shape::Markdown => return Markdown.write_as(self.view, run, out),
-            Shape::Csv => return Csv.write_as(self.view, run, out),
-            Shape::JsonLines(exit_code) => {
-                return JsonLines { exit_code }.write_as(self.view, run, out);
-            }
-        };
-        for series in &run.series {
-            table.series_as(self.view, series, run.provenance.device.as_ref(), out)?;
-            writeln!(out)?;
+        match self.shape {
+            Shape::Table(table) => table.write_as(self.view, run, out),
+            Shape::Markdown => Markdown.write_as(self.view, run, out),
+            Shape::Csv => Csv.write_as(self.view, run, out),
+            Shape::JsonLines(exit_code) => JsonLines { exit_code }.write_as(self.view, run, out),
         }
-        table.end(run, out)
     }
 }

@@ -40,6 +40,9 @@ pub struct Made {
     pub series: Vec<(String, Vec<Axis>, String)>,
     /// Name, UUID and driver of the device; none on the emulated driver.
     pub device: Option<(String, String, u32)>,
+    /// The UUIDs of all devices, where the configurations are spread over several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
     /// The backend.
     pub backend: String,
     /// What is done to the cache.
@@ -65,6 +68,7 @@ impl Made {
         let checks = [
             (self.kernels == now.kernels, "the kernels (their PTX)"),
             (self.series == now.series, "the axes or the selection of configurations"),
+            (self.devices == now.devices, "the choice of devices (--devices)"),
             (self.device == now.device, "the device or its driver"),
             (self.backend == now.backend, "the backend"),
             (self.harnesses == now.harnesses, "the harness executables"),

@@ -257,8 +257,9 @@ pub(crate) fn probe() -> DriverProbe {
         CUresult::CUDA_SUCCESS => {}
         error => return broken("cuDeviceGetCount", error),
     }
-    match device::get(0).and_then(|device| record(device, emulator::is_loaded())) {
-        Ok(device) => DriverProbe::Devices(vec![device]),
+    let shown = |ordinal| device::get(ordinal).and_then(|d| record(d, emulator::is_loaded()));
+    match (0..count).map(shown).collect() {
+        Ok(devices) => DriverProbe::Devices(devices),
         Err(error) => broken("cuDeviceGet", error.0),
     }
 }

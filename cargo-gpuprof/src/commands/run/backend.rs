@@ -28,7 +28,8 @@ pub(super) fn is_emulated(
         )),
         (DriverProbe::NoDevice, _) => Err(not_possible(
             "the NVIDIA driver is installed and reports no device (CUDA_ERROR_NO_DEVICE, 100). Check \
-             `nvidia-smi` and CUDA_VISIBLE_DEVICES, or go on without a GPU: --backend emulator"
+             `nvidia-smi` and CUDA_VISIBLE_DEVICES; a GPU in MIG mode is none until it has an instance \
+             (`nvidia-smi mig -lgi`). Or go on without a GPU: --backend emulator"
                 .to_owned(),
         )),
         (DriverProbe::Broken { call, code, name }, _) => Err(not_possible(format!(

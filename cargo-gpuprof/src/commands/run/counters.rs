@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{self, Metric};
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay};
 
@@ -43,10 +44,18 @@ pub(super) struct Planned {
     /// What each costs, where it was asked and could be told.
     pub(super) cost: Option<Cost>,
     /// What the plan is called among the kept ones.
-    pub(super) key: Option<String>,
+    pub(super) key: String,
 }
 
 impl CounterSetup {
+    /// How counters are collected, where they are.
+    pub(super) fn counters(&self) -> Option<&Counters> {
+        match self {
+            Self::Planned(planned) => Some(&planned.counters),
+            Self::NotNeeded | Self::Unavailable(..) => None,
+        }
+    }
+
     /// The counters that will have no value, each with the reason.
     pub(super) fn without_value(&self) -> Vec<(&str, &str)> {
         match self {
@@ -66,11 +75,11 @@ pub(super) fn discipline(options: &RunOptions) -> Discipline {
     Discipline { matching: options.app_replay_match, mode: options.app_replay_mode }
 }
 
-/// What is known of the device before the run.
+/// What is known of a device before the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known<'a> {
-    /// Name, UUID and driver.
-    pub(super) device: Option<(&'a str, &'a str, u32)>,
+    /// The device.
+    pub(super) device: &'a DeviceRecord,
     /// The chip, as CUPTI calls it.
     pub(super) chip: Option<&'a str>,
     /// What earlier runs were told by CUPTI.
@@ -122,19 +131,14 @@ pub(super) fn plan(
         metrics: metrics.clone(),
         config_folder: process.folder.into(),
     };
-    let key = known.device.map(|device| {
-        Depends { device, cupti: options.cupti_path.as_deref(), metrics: &metrics }.key()
-    });
+    let device = (&*known.device.name, &*known.device.uuid, known.device.driver_version);
+    let key = Depends { device, cupti: options.cupti_path.as_deref(), metrics: &metrics }.key();
     // A dry run is asked what would happen: it tries.
-    let kept = key.as_ref().filter(|_| !options.dry_run);
-    let kept = kept.and_then(|key| known.plans.find(key, process.folder));
+    let kept = if options.dry_run { None } else { known.plans.find(&key, process.folder) };
     let answer = match kept {
         Some(plan) => Ok(plan),
-        None => discover::plan_counters(process, harness, request)?.inspect(|plan| {
-            if let Some(key) = &key {
-                known.plans.keep(key, plan);
-            }
-        }),
+        None => discover::plan_counters(process, harness, request)?
+            .inspect(|plan| known.plans.keep(&key, plan)),
     };
     let plan = match answer {
         Ok(plan) => plan,

@@ -2,8 +2,10 @@
 
 use super::Checked;
 use super::counters::CounterSetup;
+use super::devices::Devices;
 use crate::cli::Isolate;
 use crate::repeats::{NOISE_PERCENT, Repeats};
+use crate::spread::Spread;
 
 /// Seconds of a counter process on a GPU (H200, `docs/measurements.md`), about: a context and the profiler; and of each
 /// configuration in it: the start of its session.
@@ -15,27 +17,22 @@ const TIMED_SECONDS: (f64, f64) = (0.15, 0.2);
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
 
-/// Configurations, passes, processes, and the time they take.
+/// Configurations, passes, processes, and the time they take; `setups` and `spread` know of `devices`.
 pub(super) fn text(
     checked: &[Checked],
     repeat: Repeats,
-    emulated: bool,
-    isolate: Isolate,
-    setup: &CounterSetup,
+    devices: &Devices,
+    (spread, isolate): (&Spread, Isolate),
+    setups: &[CounterSetup],
 ) -> String {
     let mut text = String::new();
-    let (counted, steps) = match setup {
-        CounterSetup::Planned(planned) => (planned.counters.passes(), planned.counters.steps()),
-        CounterSetup::NotNeeded | CounterSetup::Unavailable(..) => (0, 0),
-    };
-    let (mut units, mut configurations) = (0, 0);
+    // The devices are of one model: what differs is what they allow, and the run takes what it gets.
+    let setup = setups.iter().find(|setup| setup.counters().is_some()).or(setups.first());
+    let counters = setup.and_then(CounterSetup::counters);
+    let (counted, steps) =
+        counters.map_or((0, 0), |counters| (counters.passes(), counters.steps()));
     for Checked { planned, .. } in checked {
         let count = planned.configurations.len();
-        configurations += count;
-        units += match isolate {
-            Isolate::Configuration => count,
-            Isolate::Kernel => count.min(1),
-        };
         let passes = if counted == 0 {
             format!("{repeat} {}", if repeat.most == 1 { "pass" } else { "passes" })
         } else {
@@ -46,28 +43,75 @@ pub(super) fn text(
             text.push_str(&format!("    {point}\n"));
         }
     }
-    text.push_str(&counters(setup));
+    text.push_str(&setup.map_or_else(String::new, known));
+    for (at, other) in setups.iter().enumerate() {
+        if let (Some(_), CounterSetup::Unavailable(metrics, reason)) = (counters, other) {
+            let reason = devices.blamed(at, reason);
+            text.push_str(&format!("{} counters are unavailable: {reason}\n", metrics.len()));
+        }
+    }
+    let work = spread.loads().into_iter().map(|(series, configurations)| Work {
+        units: match isolate {
+            Isolate::Configuration => configurations,
+            Isolate::Kernel => series,
+        },
+        configurations,
+    });
+    let work: Vec<Work> = work.collect();
+    let units: usize = work.iter().map(|w| w.units).sum();
     let processes = |repeat: u32| units * (repeat as usize + steps);
     let (least, most) = (processes(repeat.least), processes(repeat.most));
     let processes = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    let backend = if emulated { "the emulated driver" } else { "a GPU" };
+    let backend = match devices.names().len() {
+        _ if devices.emulated => "the emulated driver".to_owned(),
+        0 => "a GPU".to_owned(),
+        count => format!("{count} GPUs at the same time"),
+    };
     text.push_str(&format!(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
+    text.push_str(&who(checked, devices, spread));
     if repeat.least < repeat.most {
         text.push_str(&format!(
             "a configuration is timed {} times, and {} times where those differ by more than {NOISE_PERCENT}% (standard deviation)\n",
             repeat.least, repeat.most
         ));
     }
-    if !emulated {
-        text.push_str(&format!("{}\n", estimate(units, configurations, repeat.least, steps)));
+    if !devices.emulated {
+        text.push_str(&format!("{}\n", estimate(&work, repeat.least, steps)));
     }
     text
 }
 
+/// Which of several devices measures how much, and the series that are not measured on one of them alone.
+fn who(checked: &[Checked], devices: &Devices, spread: &Spread) -> String {
+    let mut text = String::new();
+    for (name, (_, configurations)) in devices.names().iter().zip(spread.loads()) {
+        text.push_str(&format!(
+            "    {} {}: {configurations} configurations\n",
+            name.name, name.uuid
+        ));
+    }
+    for series in spread.parted() {
+        let id = &checked[series].planned.series.id;
+        text.push_str(&format!(
+            "{id} is measured on several GPUs: its configurations are compared on each of them only\n"
+        ));
+    }
+    text
+}
+
+/// What a device has to do in each pass.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    /// Processes.
+    units: usize,
+    /// Configurations in them.
+    configurations: usize,
+}
+
 /// What is known of the counters: those that cannot be had, and those that cost passes.
-fn counters(setup: &CounterSetup) -> String {
+fn known(setup: &CounterSetup) -> String {
     let planned = match setup {
         CounterSetup::NotNeeded => return String::new(),
         CounterSetup::Unavailable(metrics, reason) => {
@@ -89,13 +133,16 @@ fn counters(setup: &CounterSetup) -> String {
     text
 }
 
-fn estimate(units: usize, configurations: usize, repeat: u32, steps: usize) -> String {
+/// The devices work at the same time: the one with most to do decides.
+fn estimate(devices: &[Work], repeat: u32, steps: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let seconds = {
-        let each =
-            |(process, one): (f64, f64)| units as f64 * process + configurations as f64 * one;
+    let of_device = |work: &Work| {
+        let each = |(process, one): (f64, f64)| {
+            work.units as f64 * process + work.configurations as f64 * one
+        };
         f64::from(repeat) * each(TIMED_SECONDS) + steps as f64 * each(COUNTER_SECONDS)
     };
+    let seconds = devices.iter().map(of_device).fold(0.0, f64::max);
     let time = if seconds < 120.0 {
         format!("{} s", seconds.ceil())
     } else {
@@ -110,11 +157,14 @@ mod tests {
 
     #[test]
     fn the_estimate_says_that_it_is_one() {
+        let work = |units, configurations| Work { units, configurations };
         assert_eq!(
-            estimate(5, 5, 3, 9),
+            estimate(&[work(5, 5)], 3, 9),
             "about 39 s: an estimate, by what small kernels take on an H200"
         );
-        assert!(estimate(100, 100, 3, 9).starts_with("about 13 min: "));
-        assert!(estimate(1, 5, 1, 9).starts_with("about 17 s: "));
+        assert!(estimate(&[work(100, 100)], 3, 9).starts_with("about 13 min: "));
+        assert!(estimate(&[work(1, 5)], 1, 9).starts_with("about 17 s: "));
+        // Two devices with half of it each.
+        assert!(estimate(&[work(50, 50), work(49, 49)], 3, 9).starts_with("about 7 min: "));
     }
 }

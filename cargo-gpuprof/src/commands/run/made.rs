@@ -1,5 +1,6 @@
 //! What a run is made of, so that its journal is only resumed by a run made of the same.
 
+use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::run::Run;
 
 use super::Checked;
@@ -14,8 +15,10 @@ pub(super) fn of(
     run: &Run,
     checked: &[Checked],
     source: &Source,
-    (device, repeat, counters): (Option<(String, String, u32)>, Repeats, Vec<String>),
+    devices: &[DeviceRecord],
+    (repeat, counters): (Repeats, Vec<String>),
 ) -> Made {
+    let uuids = devices.iter().map(|device| device.uuid.clone());
     let series = |checked: &Checked| {
         let PlannedSeries { series, configurations, .. } = &checked.planned;
         let keys: Vec<String> = configurations.iter().map(ToString::to_string).collect();
@@ -34,7 +37,8 @@ pub(super) fn of(
         kernels: run.provenance.ptx_sha256.clone(),
         harnesses: source.harnesses.iter().map(harness).collect(),
         series: checked.iter().map(series).collect(),
-        device,
+        device: devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version)),
+        devices: if devices.len() > 1 { uuids.collect() } else { Vec::new() },
         backend: run.provenance.backend.clone(),
         cache_control: run.provenance.cache_control.clone(),
         clock_control: run.provenance.clock_control.clone(),

@@ -42,7 +42,8 @@ impl Progress {
         }
         if self.plain {
             let (word, seconds) = (result.status.word(), held.as_secs_f64());
-            eprintln!("[{}/{}] {key}  {word} in {seconds:.2} s", self.done, self.total);
+            let on = result.device.as_ref().map(|uuid| format!("  on {uuid}")).unwrap_or_default();
+            eprintln!("[{}/{}] {key}{on}  {word} in {seconds:.2} s", self.done, self.total);
         }
     }
 }

@@ -1,26 +1,26 @@
-//! The sweep: every pass of every configuration, in the order of the schedule.
+//! The sweep: every pass of every configuration, in the order of the schedule, on every device at the same time.
 //!
 //! Comes in: checked series, and what a resumed run's journal holds. Goes out: a run that holds a result
 //! for every planned configuration, also for those that an interrupt kept from running. Every pass that
-//! ended is in the journal before the next one has the device. Events are written as things happen: a
+//! ended is in the journal before the next one has its device. Events are written as things happen: a
 //! configuration is told when its last process has gone, and a series when its last configuration has.
 //! What goes wrong in a process that several configurations share is tried again alone, so that a
 //! configuration answers for itself only.
 
+mod lane;
 mod state;
 mod take;
 mod tell;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::time::Duration;
 
+use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{Run, Status};
 
 use super::Checked;
 use super::counters::CounterSetup;
 use super::progress::Progress;
-use crate::agenda::Agenda;
 use crate::build::host::Harness;
 use crate::cli::Isolate;
 use crate::compare::against::Against;
@@ -28,10 +28,11 @@ use crate::compare::replay::Discipline;
 use crate::compare::view::View;
 use crate::config::Interleave;
 use crate::error::Result;
-use crate::execute::{Event as Happened, Execution, Job, Pass, Pipeline, outcomes};
+use crate::execute::{self, Event as Happened, Execution, Pass, outcomes};
 use crate::report::json_lines::Event;
-use crate::schedule::batches;
+use crate::spread::Spread;
 use crate::store::journal::{Journal, Replayed};
+use lane::{Lane, call_back, leave, share};
 use state::State;
 use tell::Told;
 
@@ -40,11 +41,17 @@ const INTERRUPTED: &str = "the run was interrupted";
 
 /// What a sweep needs.
 pub(super) struct Sweep<'a> {
-    pub(super) execution: &'a Execution<'a>,
+    /// Which device measures what.
+    pub(super) spread: &'a Spread,
+    /// How each device does.
+    pub(super) executions: &'a [Execution<'a>],
+    /// What is known of each device's counters.
+    pub(super) setups: &'a [CounterSetup],
+    /// What the devices are called, where there are several.
+    pub(super) names: &'a [DeviceName],
     pub(super) harnesses: &'a [Harness],
     pub(super) json: bool,
     pub(super) quiet: bool,
-    pub(super) setup: &'a CounterSetup,
     pub(super) against: Option<&'a Against>,
     pub(super) order: Interleave,
     pub(super) isolate: Isolate,
@@ -52,13 +59,13 @@ pub(super) struct Sweep<'a> {
     pub(super) journal: Journal,
     pub(super) replayed: Replayed,
     pub(super) discipline: Discipline,
-    /// Why counters can no longer be had, where a pass found that out.
-    pub(super) denied: Option<String>,
+    /// Of each device: why its counters can no longer be had, where a pass found that out.
+    pub(super) denied: Vec<Option<String>>,
     /// What went wrong beside others and was tried again alone: series and configuration, and why.
     pub(super) retried: Vec<((usize, usize), String)>,
 }
 
-impl Sweep<'_> {
+impl<'a> Sweep<'a> {
     /// Runs everything into `run`.
     ///
     /// # Errors
@@ -85,7 +92,7 @@ impl Sweep<'_> {
                 if !state.told {
                     // What still works for it is killed; what it has found may be all there is to find.
                     state.processes = 0;
-                    if !state.is_over(self.execution) {
+                    if !state.is_over(self.execution((at, index))) {
                         state.ended = Some(Status::Skipped { reason: reason.clone() });
                     }
                     let _ = self.tell(&checked[at], (at, index), state, &mut told, run, out);
@@ -127,17 +134,15 @@ impl Sweep<'_> {
         out: &mut impl Write,
     ) -> Result<()> {
         self.tell_all_over(checked, states, told, run, out)?;
-        let execution = self.execution;
-        let least = execution.repeat.least;
-        let batches = batches(counts, least, self.order, self.isolate);
-        let mut agenda = Agenda::new(batches, least, state::steps(execution));
-        for (series, states) in states.iter_mut().enumerate() {
-            self.add(series, (0..states.len()).collect(), states, &mut agenda);
-        }
-        let mut pipeline = Pipeline::new(&execution.process, execution.ahead);
+        let mut lanes = self.lanes(counts, states);
         loop {
-            self.start(checked, states, &mut agenda, &mut pipeline, told)?;
-            let job = match pipeline.wait()? {
+            for (device, lane) in lanes.iter_mut().enumerate() {
+                self.start(checked, states, device, lane, told)?;
+            }
+            let mut pipelines: Vec<_> = lanes.iter_mut().map(|lane| &mut lane.pipeline).collect();
+            let (device, happened) = execute::wait(&mut pipelines)?;
+            let lane = &mut lanes[device];
+            let job = match happened {
                 Happened::Interrupted => return Ok(()),
                 Happened::Idle => break,
                 Happened::Replied { job, bytes, held } => {
@@ -145,15 +150,20 @@ impl Sweep<'_> {
                     let outcomes = outcomes(&bytes, harness);
                     share(held, &job, &mut states[job.series]);
                     let again = self.accept(&job, outcomes, &mut states[job.series])?;
-                    self.add(job.series, job.configurations, &mut states[job.series], &mut agenda);
-                    call_back(again, &mut pipeline, &mut agenda, states);
+                    self.add(
+                        job.series,
+                        job.configurations,
+                        &mut states[job.series],
+                        &mut lane.agenda,
+                    );
+                    call_back(again, lane, states);
                     continue;
                 }
                 Happened::Ended { job, ended, held } => {
                     share(held, &job, &mut states[job.series]);
                     leave(&job, &mut states[job.series]);
                     let again = self.lose(&job, &ended, &mut states[job.series])?;
-                    call_back(again, &mut pipeline, &mut agenda, states);
+                    call_back(again, lane, states);
                     job
                 }
                 Happened::Left { job, trouble } => {
@@ -180,30 +190,6 @@ impl Sweep<'_> {
         self.tell_all_over(checked, states, told, run, out)
     }
 
-    /// Adds the timed passes that some of the `configurations` want beyond those that all have.
-    fn add(
-        &self,
-        series: usize,
-        configurations: Vec<usize>,
-        states: &mut [State],
-        agenda: &mut Agenda,
-    ) {
-        let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for index in configurations {
-            for repeat in states[index].wants_more(self.execution.repeat) {
-                rounds.entry(repeat).or_default().push(index);
-            }
-        }
-        for (repeat, configurations) in rounds {
-            match self.isolate {
-                Isolate::Configuration => configurations
-                    .into_iter()
-                    .for_each(|index| agenda.later(series, repeat, vec![index])),
-                Isolate::Kernel => agenda.later(series, repeat, configurations),
-            }
-        }
-    }
-
     fn tell_all_over(
         &self,
         checked: &[Checked],
@@ -220,18 +206,24 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Starts as many jobs as there is room for.
+    /// How the device of a configuration does.
+    fn execution(&self, at: (usize, usize)) -> &'a Execution<'a> {
+        &self.executions[self.spread.device(at)]
+    }
+
+    /// Starts as many jobs on a device as there is room for.
     fn start(
         &self,
         checked: &[Checked],
         states: &mut [Vec<State>],
-        agenda: &mut Agenda,
-        pipeline: &mut Pipeline<'_>,
+        device: usize,
+        Lane { agenda, pipeline }: &mut Lane<'_>,
         told: &mut Told,
     ) -> Result<()> {
+        let execution = &self.executions[device];
         while let Some(mut job) = agenda.next() {
             let states = &mut states[job.series];
-            if let (Some(reason), Some(counters)) = (&self.denied, &self.execution.counters)
+            if let (Some(reason), Some(counters)) = (&self.denied[device], &execution.counters)
                 && matches!(job.pass, Pass::Counters { .. })
             {
                 for &index in &job.configurations {
@@ -253,7 +245,7 @@ impl Sweep<'_> {
                 planned.series.id, planned.configurations[job.configurations[0]]
             ));
             let name = job.name(&planned.series.id);
-            let body = self.execution.request(&job, planned);
+            let body = execution.request(&job, planned);
             let harness = &self.harnesses[planned.harness];
             let single_stream =
                 planned.series.device_function || matches!(job.pass, Pass::Counters { .. });
@@ -264,34 +256,10 @@ impl Sweep<'_> {
 
     fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
-            let state = |index| State::replayed(&self.replayed, self.execution, (at, index));
+            let state =
+                |index| State::replayed(&self.replayed, self.execution((at, index)), (at, index));
             (0..series.planned.configurations.len()).map(state).collect()
         };
         checked.iter().enumerate().map(of_series).collect()
     }
-}
-
-/// Gives each configuration of a job its part of the time that its process had the device.
-fn share(held: Duration, job: &Job, states: &mut [State]) {
-    let count = u32::try_from(job.configurations.len()).unwrap_or(u32::MAX).max(1);
-    job.configurations.iter().for_each(|&index| states[index].held += held / count);
-}
-
-fn leave(job: &Job, states: &mut [State]) {
-    job.configurations.iter().for_each(|&index| states[index].processes -= 1);
-}
-
-/// Where something must run again or has ended, what waits behind it was prepared for something else: it is called
-/// back, and what is still wanted of it starts anew.
-fn call_back(
-    again: Option<Vec<Job>>,
-    pipeline: &mut Pipeline<'_>,
-    agenda: &mut Agenda,
-    states: &mut [Vec<State>],
-) {
-    let Some(again) = again else { return };
-    let recalled = pipeline.recall();
-    recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
-    agenda.again(recalled);
-    agenda.again(again);
 }

@@ -11,6 +11,7 @@ fn made() -> Made {
         harnesses: BTreeMap::new(),
         series: vec![("s".into(), vec![Axis::parse("block=64..128").unwrap()], "h".into())],
         device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
+        devices: Vec::new(),
         backend: "cuda".into(),
         cache_control: "all".into(),
         clock_control: "none".into(),
@@ -106,10 +107,11 @@ fn counters_are_taken_up_where_they_were_left() {
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
     type Change = (&'static str, fn(&mut Made));
-    let changes: [Change; 4] = [
+    let changes: [Change; 5] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
+        ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
     ];
     for (what, change) in changes {

@@ -42,7 +42,7 @@ impl Sweep<'_> {
                 }
                 Some(PassOutcome::Invalid { reason }) => Status::Invalid { reason },
                 Some(PassOutcome::Denied { reason }) => {
-                    self.denied = Some(reason);
+                    self.denied[self.spread.device(at)] = Some(reason);
                     // Nothing is wrong with the configuration: it goes on without its counters.
                     again.push(job.alone(index));
                     continue;
@@ -74,6 +74,13 @@ impl Sweep<'_> {
         result: PassResult,
         state: &mut State,
     ) -> Result<Result<(), String>> {
+        let execution = self.execution((series, configuration));
+        if let Some(asked) = execution.process.device
+            && asked != result.device.uuid
+        {
+            let answered = &result.device.uuid;
+            return Ok(Err(format!("{answered} answered in place of {asked}")));
+        }
         match pass {
             Pass::Timed { repeat } => {
                 let recorded = self.journal.pass(Step { series, configuration, repeat }, &result);
@@ -81,7 +88,7 @@ impl Sweep<'_> {
                 recorded?;
             }
             Pass::Counters { step } => {
-                let Some(counters) = &self.execution.counters else { return Ok(Ok(())) };
+                let Some(counters) = &execution.counters else { return Ok(Ok(())) };
                 let added = counters.add(step, state.passes.first(), result, &mut state.collected);
                 if let Err(reason) = added {
                     return Ok(Err(reason));
@@ -91,7 +98,7 @@ impl Sweep<'_> {
                 // A resumed run goes on from this step's counter data, or has all values: that of the step before, some
                 // 12 MB, has served its purpose.
                 if let Some(before) = step.checked_sub(1) {
-                    let _ = fs::remove_file(self.execution.image((series, configuration), before));
+                    let _ = fs::remove_file(execution.image((series, configuration), before));
                 }
             }
         }
@@ -131,7 +138,7 @@ impl Sweep<'_> {
         status: Status,
     ) -> Result<()> {
         if let Some(last) = state.collected.steps.checked_sub(1) {
-            let _ = fs::remove_file(self.execution.image(at, last));
+            let _ = fs::remove_file(self.execution(at).image(at, last));
         }
         state.ended = Some(status.clone());
         self.journal.ended(at, &status)

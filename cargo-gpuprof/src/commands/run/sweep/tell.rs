@@ -14,6 +14,7 @@ use super::Sweep;
 use super::state::State;
 use crate::commands::gate;
 use crate::commands::run::Checked;
+use crate::commands::run::counters::CounterSetup;
 use crate::commands::run::progress::Progress;
 use crate::compare::collect::Terms;
 use crate::compare::columns;
@@ -30,7 +31,7 @@ impl Sweep<'_> {
         run: &mut Run,
         out: &mut impl Write,
     ) -> Result<()> {
-        if state.told || !state.is_over(self.execution) {
+        if state.told || !state.is_over(self.execution(at)) {
             return Ok(());
         }
         self.tell(series, at, state, told, run, out)
@@ -46,17 +47,19 @@ impl Sweep<'_> {
         run: &mut Run,
         out: &mut impl Write,
     ) -> Result<()> {
+        let device = self.spread.device((at, index));
         state.told = true;
         if run.provenance.device.is_none() {
             run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
         }
-        self.explain_missing_counters(&mut state.passes);
+        explain_missing_counters(&self.setups[device], &mut state.passes);
         let terms = Terms {
             asked: series.asked().chain(metric::defined()).collect(),
             discipline: self.discipline,
         };
         let configuration = &series.planned.configurations[index];
-        let result = state.result(configuration, &terms);
+        let device = self.names.get(device).map(|name| name.uuid.clone());
+        let result = ConfigurationResult { device, ..state.result(configuration, &terms) };
         let id = &series.planned.series.id;
         if !matches!(result.status, Status::Skipped { .. }) {
             told.progress.end(&format!("{id}/{configuration}"), &result, state.held);
@@ -79,16 +82,6 @@ impl Sweep<'_> {
             self.event(&Event::threshold_judged(&series.id, judgement), out)?;
         }
         self.event(&Event::series_finished(series, self.view), out)
-    }
-
-    /// Gives every counter that cannot be had on this machine its reason.
-    fn explain_missing_counters(&self, passes: &mut [PassResult]) {
-        for pass in passes {
-            for (metric, reason) in self.setup.without_value() {
-                pass.hardware
-                    .insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
-            }
-        }
     }
 
     fn finish(
@@ -124,6 +117,15 @@ impl Sweep<'_> {
             return Ok(());
         }
         event.write(out).map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
+    }
+}
+
+/// Gives every counter that cannot be had on a device its reason.
+fn explain_missing_counters(setup: &CounterSetup, passes: &mut [PassResult]) {
+    for pass in passes {
+        for (metric, reason) in setup.without_value() {
+            pass.hardware.insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
+        }
     }
 }
 

@@ -1,0 +1,168 @@
+//! The devices of a run: found, chosen, held, and asked for their counters.
+//!
+//! Comes in: what the command line and the configuration say, and a harness to ask. Goes out: the devices to measure on,
+//! none of them where the emulated driver answers. Without a word about devices it is the first, in an environment that
+//! nothing was changed in; each of those that were asked for is the only one that its processes see.
+
+use std::fs;
+
+use camino::Utf8PathBuf;
+use gpuprof_model::ExitCode;
+use gpuprof_model::measurement::{DeviceName, DeviceRecord};
+use gpuprof_model::protocol::DriverProbe;
+
+use super::backend;
+use crate::build::host::Harness;
+use crate::cli::RunOptions;
+use crate::commands::settings::Setting;
+use crate::device::choice::Asked;
+use crate::device::{Hold, Terms};
+use crate::discover;
+use crate::error::{Failure, Result};
+use crate::execute::{HarnessProcess, Interrupt};
+use crate::spread::Spread;
+
+/// The devices of a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Devices {
+    /// In the order of their UUIDs; none for the emulated driver.
+    pub(super) records: Vec<DeviceRecord>,
+    /// Whether the emulated driver answers.
+    pub(super) emulated: bool,
+    /// Whether they were asked for.
+    asked: bool,
+}
+
+impl Devices {
+    /// Finds the devices; `probe` is how a harness is asked.
+    ///
+    /// # Errors
+    /// No GPU where one is wanted (exit code 107); devices that are not there or do not fit together, and any that are
+    /// named where the emulated driver answers (exit code 2, or 96 for the configuration file).
+    pub(super) fn find(
+        options: &RunOptions,
+        wanted: &Setting<Option<Asked>>,
+        probe: &HarnessProcess<'_>,
+        harness: &Harness,
+    ) -> Result<Self> {
+        let mut shown = Vec::new();
+        let emulated = backend::is_emulated(options.backend, || {
+            let found = discover::probe(probe, harness)?;
+            if let DriverProbe::Devices(devices) = &found {
+                shown.clone_from(devices);
+            }
+            Ok(found)
+        })?;
+        let Some(asked) = &wanted.value else {
+            shown.truncate(if emulated { 0 } else { 1 });
+            return Ok(Self { records: shown, emulated, asked: false });
+        };
+        if emulated {
+            without_gpus(asked, wanted, options.output.quiet)?;
+            return Ok(Self { emulated, ..Self::default() });
+        }
+        // Another one than the driver chose is shown where it is asked for, unless the environment says what may be seen.
+        if std::env::var_os("CUDA_VISIBLE_DEVICES").is_none() {
+            for instance in asked.hidden_instances(&shown) {
+                let process = HarnessProcess { device: Some(instance), ..*probe };
+                if let DriverProbe::Devices(found) = discover::probe(&process, harness)? {
+                    let known = |uuid: &str| shown.iter().any(|other| other.uuid == uuid);
+                    let new: Vec<DeviceRecord> =
+                        found.into_iter().filter(|device| !known(&device.uuid)).collect();
+                    shown.extend(new);
+                }
+            }
+        }
+        let placed = |failure: Failure| match wanted.on_command_line() {
+            true => Failure::new(failure.code, format!("{}: {}", wanted.origin, failure.message)),
+            false => wanted.blamed(failure),
+        };
+        Ok(Self { records: asked.choose(&shown).map_err(placed)?, emulated, asked: true })
+    }
+
+    /// How many pipelines there are: one a device, and one for the emulated driver.
+    pub(super) fn count(&self) -> usize {
+        self.records.len().max(1)
+    }
+
+    /// Spreads series with these `counts` of configurations; a device that is left with nothing to do is let go.
+    pub(super) fn spread(&mut self, counts: &[usize], quiet: bool) -> Spread {
+        let spread = Spread::new(counts, self.records.len());
+        let busy = spread.loads().iter().filter(|(_, configurations)| *configurations > 0).count();
+        let (all, busy) = (self.records.len(), busy.max(1));
+        if busy < all {
+            if !quiet {
+                eprintln!(
+                    "gpuprof: {busy} of {all} devices are used: there are no more configurations"
+                );
+            }
+            self.records.truncate(busy);
+            return Spread::new(counts, busy);
+        }
+        spread
+    }
+
+    /// What the only device that the processes of device `at` see is called; none where they see all.
+    pub(super) fn visible(&self, at: usize) -> Option<&str> {
+        self.records.get(at).filter(|_| self.asked).map(|device| &*device.uuid)
+    }
+
+    /// What they are called, where there are several.
+    pub(super) fn names(&self) -> Vec<DeviceName> {
+        let name = |d: &DeviceRecord| DeviceName { uuid: d.uuid.clone(), name: d.name.clone() };
+        match self.records.len() {
+            0 | 1 => Vec::new(),
+            _ => self.records.iter().map(name).collect(),
+        }
+    }
+
+    /// `reason`, with the device `at` that it is of, where there are several.
+    pub(super) fn blamed(&self, at: usize, reason: &str) -> String {
+        match self.records.get(at).filter(|_| self.records.len() > 1) {
+            Some(device) => format!("{}: {reason}", device.uuid),
+            None => reason.to_owned(),
+        }
+    }
+
+    /// Takes all of them. Every run takes them in the order of their UUIDs, so that no two wait for each other.
+    ///
+    /// # Errors
+    /// As [`Hold::take`].
+    pub(super) fn hold(&self, terms: &Terms<'_>, interrupt: &Interrupt) -> Result<Vec<Hold>> {
+        self.records.iter().map(|device| Hold::take(&device.uuid, terms, interrupt)).collect()
+    }
+
+    /// The folder for what is prepared for device `at`, in `passes`; several have one each.
+    ///
+    /// # Errors
+    /// It cannot be made (exit code 110).
+    pub(super) fn folder(&self, at: usize, passes: &camino::Utf8Path) -> Result<Utf8PathBuf> {
+        if self.records.len() < 2 {
+            return Ok(passes.to_owned());
+        }
+        let folder = passes.join(format!("device-{at}"));
+        fs::create_dir_all(&folder).map_err(|e| Failure::output(folder.as_std_path(), &e))?;
+        Ok(folder)
+    }
+}
+
+/// The emulated device is none of those that can be named. A configuration file is that of machines with GPUs and of
+/// those without; a command line is written for one.
+fn without_gpus(asked: &Asked, wanted: &Setting<Option<Asked>>, quiet: bool) -> Result<()> {
+    if wanted.on_command_line() {
+        return Err(Failure::new(
+            ExitCode::Usage,
+            format!(
+                "--devices {asked} names GPUs, and the emulated driver answers here, which has one device of its own: \
+                 leave --devices (GPUPROF_DEVICES) out, or ask for a GPU with --backend cuda"
+            ),
+        ));
+    }
+    if !quiet {
+        eprintln!(
+            "gpuprof: devices = {asked} [{}] does nothing here: the emulated driver has one device of its own",
+            wanted.origin
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What must be known to repeat a run, as far as it is before the first pass.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::run::Provenance;
+
+use super::devices::Devices;
+use crate::cli::{CacheControl, ClockControl, RunOptions};
+use crate::commands::Source;
+use crate::commands::source::Kernels;
+use crate::config::Interleave;
+use crate::{schedule, store};
+
+/// The provenance of a run of `kernels` on `devices`; the device of its first pass is put in when that has ended.
+pub(super) fn of(
+    source: &Source,
+    kernels: &Kernels,
+    devices: &Devices,
+    options: &RunOptions,
+    order: Interleave,
+) -> Provenance {
+    let hashes: BTreeMap<String, String> = kernels
+        .modules
+        .iter()
+        .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
+        .collect();
+    let clocks = if devices.emulated { ClockControl::None } else { options.clock_control };
+    Provenance {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: jiff::Timestamp::now().to_string(),
+        backend: if devices.emulated { "emulator" } else { "cuda" }.to_owned(),
+        device: None,
+        devices: devices.names(),
+        cache_control: match options.cache_control.unwrap_or_default() {
+            CacheControl::All => "all",
+            CacheControl::None => "none",
+        }
+        .to_owned(),
+        clock_control: clocks.word().to_owned(),
+        ptx_sha256: hashes,
+        kernel_toolchain: kernels.toolchain.clone(),
+        git_revision: source.git_revision(),
+        profile: Some(options.cargo.profile.clone()),
+        kernel_arch: Some(options.kernels.kernel_arch.clone()),
+        order: schedule::described(order, options.isolate),
+    }
+}

@@ -1,0 +1,92 @@
+//! Lanes: the jobs of each device, those to come and those under way.
+//!
+//! Comes in: which device measures what, and the order of passes. Goes out: a lane a device, which nothing of another
+//! device is ever put into: a configuration is measured on one of them from its first pass to its last.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Sweep;
+use super::state::{self, State};
+use crate::agenda::Agenda;
+use crate::cli::Isolate;
+use crate::execute::{Execution, Job, Pipeline};
+use crate::schedule::batches;
+
+/// The jobs of a device.
+pub(super) struct Lane<'a> {
+    /// Those to come.
+    pub(super) agenda: Agenda,
+    /// Those under way.
+    pub(super) pipeline: Pipeline<'a>,
+}
+
+impl<'a> Sweep<'a> {
+    /// What each device has to do.
+    pub(super) fn lanes(&self, counts: &[usize], states: &mut [Vec<State>]) -> Vec<Lane<'a>> {
+        let lane = |(device, execution): (usize, &'a Execution<'a>)| {
+            let here = |series: usize, index: usize| self.spread.device((series, index)) == device;
+            let least = execution.repeat.least;
+            let mut batches = batches(counts, least, self.order, self.isolate);
+            for batch in &mut batches {
+                batch.configurations.retain(|&index| here(batch.series, index));
+            }
+            batches.retain(|batch| !batch.configurations.is_empty());
+            let mut agenda = Agenda::new(batches, least, state::steps(execution));
+            for (series, states) in states.iter_mut().enumerate() {
+                let own = (0..states.len()).filter(|&index| here(series, index)).collect();
+                self.add(series, own, states, &mut agenda);
+            }
+            Lane { agenda, pipeline: Pipeline::new(&execution.process, execution.ahead) }
+        };
+        self.executions.iter().enumerate().map(lane).collect()
+    }
+
+    /// Adds the timed passes that some of the `configurations` want beyond those that all have.
+    pub(super) fn add(
+        &self,
+        series: usize,
+        configurations: Vec<usize>,
+        states: &mut [State],
+        agenda: &mut Agenda,
+    ) {
+        let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for index in configurations {
+            for repeat in states[index].wants_more(self.execution((series, index)).repeat) {
+                rounds.entry(repeat).or_default().push(index);
+            }
+        }
+        for (repeat, configurations) in rounds {
+            match self.isolate {
+                Isolate::Configuration => configurations
+                    .into_iter()
+                    .for_each(|index| agenda.later(series, repeat, vec![index])),
+                Isolate::Kernel => agenda.later(series, repeat, configurations),
+            }
+        }
+    }
+}
+
+/// Gives each configuration of a job its part of the time that its process had the device.
+pub(super) fn share(held: Duration, job: &Job, states: &mut [State]) {
+    let count = u32::try_from(job.configurations.len()).unwrap_or(u32::MAX).max(1);
+    job.configurations.iter().for_each(|&index| states[index].held += held / count);
+}
+
+pub(super) fn leave(job: &Job, states: &mut [State]) {
+    job.configurations.iter().for_each(|&index| states[index].processes -= 1);
+}
+
+/// Where something must run again or has ended, what waits behind it was prepared for something else: it is called
+/// back, and what is still wanted of it starts anew.
+pub(super) fn call_back(
+    again: Option<Vec<Job>>,
+    Lane { agenda, pipeline }: &mut Lane<'_>,
+    states: &mut [Vec<State>],
+) {
+    let Some(again) = again else { return };
+    let recalled = pipeline.recall();
+    recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
+    agenda.again(recalled);
+    agenda.again(again);
+}

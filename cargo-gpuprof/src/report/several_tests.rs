@@ -1,0 +1,49 @@
+//! A run on two devices in every format that compares or labels, against snapshots.
+
+use gpuprof_model::measurement::DeviceName;
+use gpuprof_model::run::Run;
+
+use super::tests::{gpu_run, written};
+use super::{Csv, JsonLines, Markdown, Report, Table};
+
+const HERE: &str = "GPU-11111111-2222-3333-4444-555555555555";
+const THERE: &str = "GPU-22222222-2222-3333-4444-555555555555";
+
+/// The best configuration of the whole series is on one device, and the runner-up on the other.
+fn on_two_devices() -> Run {
+    let mut run = gpu_run();
+    let name = |uuid: &str| DeviceName { uuid: uuid.into(), name: "NVIDIA H200".into() };
+    run.provenance.devices = vec![name(HERE), name(THERE)];
+    let rows = &mut run.series[0].configurations;
+    for (row, uuid) in rows.iter_mut().zip([HERE, THERE, HERE, THERE]) {
+        row.device = Some(uuid.to_owned());
+    }
+    run
+}
+
+/// `report`'s text without what a program reads beside the labels.
+fn lines(report: &dyn Report, kept: impl Fn(&str) -> bool) -> String {
+    let text = written(report, &on_two_devices());
+    text.lines().filter(|line| kept(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn each_device_has_a_table_with_a_best_of_its_own_and_the_judgements_come_once() {
+    insta::assert_snapshot!(lines(&Table { colour: false, width: Some(120) }, |_| true));
+}
+
+#[test]
+fn each_device_has_a_section_of_the_page() {
+    insta::assert_snapshot!(lines(&Markdown, |line| !line.starts_with("| ✅")));
+}
+
+#[test]
+fn every_row_of_the_csv_names_its_device_and_each_device_has_its_best() {
+    insta::assert_snapshot!(lines(&Csv, |line| line.contains("duration") || line.contains("rank")));
+}
+
+#[test]
+fn the_series_has_no_best_of_two_devices_for_a_program() {
+    let end = |line: &str| line.contains("\"reason\":\"series-finished\"");
+    insta::assert_snapshot!(lines(&JsonLines::default(), end));
+}

@@ -1,0 +1,458 @@
+//! Several devices, end to end on fake GPUs: which of them measures what, that they work at the same time and alone, and
+//! that nothing of two of them is ever compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::SystemTime;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use support::replay::{ISOLATIONS, METRICS, workshop};
+use support::{FakeGpu, Happening, Outcome, Tool};
+
+/// What the fake driver calls its first two GPUs.
+const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
+const SECOND: &str = "GPU-67707570-726f-662d-6661-6b652d677031";
+
+const TWINS: &str = "Fake H200,Fake H200";
+
+/// A series of eight configurations.
+const EIGHT: [&str; 3] = ["gather", "--series", "stride=1..8 step 1"];
+
+/// A run of the package `vector` on a machine with the GPUs of these names.
+fn run_on(gpu: &FakeGpu, names: &str, arguments: &[&str]) -> Tool {
+    let run = [&["run", "--package", "vector", "--no-config"], arguments].concat();
+    gpu.tool(&workshop(), &run).env("FAKE_GPUS", names)
+}
+
+/// As [`run_on`], with JSON, two timed processes, and one counter in a pass.
+fn counted(gpu: &FakeGpu, names: &str, arguments: &[&str]) -> Tool {
+    let common = ["--message-format", "json", "--repeat", "2", "--metrics", METRICS[0]];
+    run_on(gpu, names, &[&common, arguments].concat())
+}
+
+/// The devices of configurations, by key.
+fn devices(outcome: &Outcome) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let of = |event: &Value| (text(&event["configuration"]), text(&event["device"]));
+    outcome.events_of("configuration-finished").iter().map(of).collect()
+}
+
+fn id(outcome: &Outcome) -> String {
+    outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned()
+}
+
+/// The passes of a run's journal: configuration, repetition and device.
+fn journal(run: &Path) -> Vec<(usize, u64, String)> {
+    let text = fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let pass = |line: Value| {
+        let configuration = usize::try_from(line["configuration"].as_u64()?).ok()?;
+        let device = line["result"]["device"]["uuid"].as_str()?.to_owned();
+        (line["line"] == "pass").then_some((configuration, line["repeat"].as_u64()?, device))
+    };
+    lines.filter_map(pass).collect()
+}
+
+/// When the processes of each device began and replied.
+fn processes(run: &Path) -> BTreeMap<String, Vec<(SystemTime, SystemTime)>> {
+    let mut all: BTreeMap<String, Vec<(SystemTime, SystemTime)>> = BTreeMap::new();
+    for entry in fs::read_dir(run.join("passes")).unwrap() {
+        let reply = entry.unwrap().path();
+        let Some(stem) = reply.to_str().and_then(|path| path.strip_suffix(".reply.json")) else {
+            continue;
+        };
+        let found: Value = serde_json::from_slice(&fs::read(&reply).unwrap()).unwrap();
+        let passes = &found["body"]["measured"][0]["finished"];
+        let Some(device) = passes["device"]["uuid"].as_str() else { continue };
+        let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+        let interval = (time(Path::new(&format!("{stem}.request.json"))), time(&reply));
+        all.entry(device.to_owned()).or_default().push(interval);
+    }
+    all.values_mut().for_each(|intervals| intervals.sort());
+    all
+}
+
+/// The last samples of every process that collected no counters: those that count, of which a device has one at a time.
+fn measured(timeline: &[Happening]) -> Vec<Happening> {
+    let mut samples: BTreeMap<u32, Vec<Happening>> = BTreeMap::new();
+    for happening in timeline.iter().filter(|happening| happening.what == "samples") {
+        samples.entry(happening.process).or_default().push(happening.clone());
+    }
+    samples.retain(|id, _| timeline.iter().all(|h| h.process != *id || h.what != "counts"));
+    samples.into_values().flat_map(|mut all| all.split_off(all.len().saturating_sub(24))).collect()
+}
+
+#[test]
+fn two_devices_share_a_series_at_the_same_time_and_every_result_says_its_own() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let arguments = [&EIGHT[..], &["--devices", "0,1"], isolation].concat();
+        let tool = counted(&gpu, TWINS, &arguments).env("FAKE_TIMELINE", "20");
+        let outcome = tool.run().exits_with(0);
+        let labels = devices(&outcome);
+        let on = |device: &str| labels.values().filter(|label| *label == device).count();
+        assert_eq!((labels.len(), on(FIRST), on(SECOND)), (8, 4, 4), "{labels:#?}");
+
+        // Every pass of a configuration ran where its label says.
+        let run = workshop().run_folder(&id(&outcome));
+        let passes = journal(&run);
+        assert_eq!(passes.len(), 16);
+        for (configuration, _, device) in &passes {
+            let key = format!("block=64,stride={},n=4096", configuration + 1);
+            assert_eq!(*device, labels[&key], "{key}");
+        }
+
+        // Nobody had to wait for the other device, and no device ever had two processes.
+        let processes = processes(&run);
+        assert_eq!(processes.keys().collect::<Vec<_>>(), [SECOND, FIRST]);
+        for (device, intervals) in &processes {
+            let alone = intervals.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+            assert!(alone, "{device}: {intervals:#?}");
+        }
+        let measured = measured(&gpu.timeline());
+        let beside = |a: &Happening| measured.iter().any(|b| a.process != b.process && a.meets(b));
+        assert!(measured.iter().any(beside), "{measured:#?}");
+
+        // Each device has its best, among what it measured itself, and the series has none.
+        let end = &outcome.events_of("series-finished")[0];
+        assert_eq!(end["best"], Value::Null, "{end:#}");
+        let bests = end["by_device"].as_array().unwrap();
+        assert_eq!(bests.len(), 2, "{end:#}");
+        for best in bests {
+            assert_eq!(best["device"], labels[best["best"].as_str().unwrap()].as_str(), "{end:#}");
+        }
+        assert_eq!(gpu.survivors(), [0; 0]);
+    }
+}
+
+#[test]
+fn as_many_series_as_devices_stay_whole() {
+    let outcome = counted(&FakeGpu::new(), TWINS, &["--devices", "all"]).run().exits_with(0);
+    let mut of_series: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for event in outcome.events_of("configuration-finished") {
+        let device = event["device"].as_str().unwrap().to_owned();
+        of_series.entry(event["series"]["kernel"].to_string()).or_default().insert(device);
+    }
+    assert_eq!(of_series.len(), 2);
+    let all: BTreeSet<_> = of_series.values().flatten().collect();
+    assert!(of_series.values().all(|devices| devices.len() == 1), "{of_series:#?}");
+    assert_eq!(all.len(), 2, "{of_series:#?}");
+    for end in outcome.events_of("series-finished") {
+        assert!(end["best"].is_string() && end["by_device"].is_null(), "{end:#}");
+    }
+}
+
+#[test]
+fn a_table_for_each_device_names_it_and_a_stored_run_is_told_in_the_same_way() {
+    let (gpu, folder) = (FakeGpu::new(), tempfile::tempdir().unwrap());
+    let (csv, json) = (folder.path().join("run.csv"), folder.path().join("run.json"));
+    let (csv_text, json_text) = (csv.to_str().unwrap(), json.to_str().unwrap());
+    let more = ["--devices", &SECOND[..39], "--replay-mode", "none", "--repeat", "1"];
+    let exports = ["--export-csv", csv_text, "--export-json", json_text];
+    let one = run_on(&gpu, TWINS, &[&EIGHT[..], &more, &exports].concat()).run().exits_with(0);
+    // A device alone needs no label.
+    assert!(one.stdout.contains("  on Fake H200\n"), "{}", one.stdout);
+    assert!(!fs::read_to_string(&csv).unwrap().contains(SECOND));
+    let run: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!(run["provenance"]["device"]["uuid"], SECOND);
+    assert_eq!(run["provenance"]["devices"], Value::Null);
+
+    let more = ["--devices", "1,GPU-67707570-726f-662d-6661-6b652d677075", "--baseline", json_text];
+    let more = [&more[..], &["--replay-mode", "none", "--repeat", "1"], &exports[..2]].concat();
+    let json = folder.path().join("both.json");
+    let more = [&more[..], &["--export-json", json.to_str().unwrap()]].concat();
+    let both = run_on(&gpu, TWINS, &[&EIGHT[..], &more].concat()).run().exits_with(0);
+    let report = ["report", json.to_str().unwrap()];
+    let again = workshop().gpuprof(&report).exits_with(0);
+    for stdout in [&both.stdout, &again.stdout] {
+        for device in [FIRST, SECOND] {
+            let heading = format!(
+                "on Fake H200 {device}\n 4 of 8 configurations, compared with each other and not with those of other \
+                 GPUs\n"
+            );
+            assert!(stdout.contains(&heading), "{stdout}");
+        }
+        // What is judged is judged once, over both.
+        assert_eq!(stdout.matches("best load_sectors_per_request <= 4").count(), 1, "{stdout}");
+        let differs = format!("GPU: {SECOND} in the baseline, {SECOND}, {FIRST} here");
+        assert!(stdout.contains(&differs), "{stdout}");
+    }
+    let markdown = workshop().gpuprof(&[&report[..], &["--format", "markdown"]].concat());
+    let headings = markdown.exits_with(0).stdout.matches("4 of 8 configurations, ").count();
+    assert_eq!(headings, 2);
+    let text = fs::read_to_string(&csv).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|title| title == name).unwrap();
+    let mut labels: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in reader.records() {
+        let record = record.unwrap();
+        let key = record[column("configuration")].to_owned();
+        labels.entry(key).or_default().insert(record[column("device")].to_owned());
+    }
+    assert_eq!(labels.len(), 8);
+    assert!(labels.values().all(|devices| devices.len() == 1), "{labels:#?}");
+    let run: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let names = run["provenance"]["devices"].as_array().unwrap();
+    let uuids: Vec<&str> = names.iter().map(|name| name["uuid"].as_str().unwrap()).collect();
+    assert_eq!(uuids, [SECOND, FIRST]);
+}
+
+#[test]
+fn what_goes_wrong_on_one_device_leaves_the_other_one_alone() {
+    let troubles =
+        [("abort pass=0 device=677031", "failed"), ("hang pass=0 device=677031", "timeout")];
+    for (trouble, expected) in troubles {
+        for isolation in ISOLATIONS {
+            let gpu = FakeGpu::new();
+            let four = ["gather", "--series", "stride=1..4 step 1", "--devices", "0,1"];
+            let arguments = [&four[..], &["--timeout", "2"], isolation].concat();
+            let tool = counted(&gpu, TWINS, &arguments).env("FAKE_CUPTI_TROUBLE", trouble);
+            let outcome = tool.run().exits_with(105);
+            let events = outcome.events_of("configuration-finished");
+            assert_eq!(events.len(), 4);
+            for event in events {
+                let status = if event["device"] == SECOND { expected } else { "finished" };
+                assert_eq!(event["status"], status, "{trouble}: {event:#}");
+            }
+            assert_eq!(gpu.logged("collected pass 0").len(), 2);
+            assert_eq!(gpu.survivors(), [0; 0]);
+        }
+    }
+}
+
+#[test]
+fn counters_that_one_device_denies_are_had_from_the_other() {
+    let gpu = FakeGpu::new();
+    let tool = counted(&gpu, TWINS, &["scale", "--devices", "all"]);
+    let trouble = "fail cuptiRangeProfilerEnable 26 device=677031";
+    let outcome = tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(0);
+    let events = outcome.events_of("configuration-finished");
+    assert_eq!(events.len(), 2);
+    for event in events {
+        let counter = &event["metrics"][METRICS[0]];
+        let denied = counter["unavailable"].as_str().unwrap_or_default().contains("(26)");
+        assert_eq!(denied, event["device"] == SECOND, "{event:#}");
+        assert_eq!(counter["value"].is_number(), event["device"] == FIRST, "{event:#}");
+    }
+    // Where a threshold needs them nothing is run, and it is said of which device they cannot be had.
+    let tool = counted(&gpu, TWINS, &[&EIGHT[..], &["--devices", "all"]].concat());
+    let refused = tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(107);
+    let said =
+        format!("\n{SECOND}: cuptiRangeProfilerEnable failed: CUPTI_ERROR_HARDWARE_BUSY (26)");
+    assert!(refused.stderr.contains(&said), "{}", refused.stderr);
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_before_anything_runs() {
+    let mixed = "Fake H200,Fake A100";
+    let shown = format!("the driver shows\n  0  {FIRST}  Fake H200\n  1  {SECOND}  Fake H200");
+    let twice = format!("{SECOND} is named twice (1,{SECOND}); name every device once");
+    let models = format!(
+        "the devices of a run must be of one model, and these are not: Fake H200 (sm_90, 132 SMs, {FIRST}) and Fake \
+         A100 (sm_90, 132 SMs, {SECOND}). Results of two models cannot be compared: start one run for each model"
+    );
+    let again = format!("1,{SECOND}");
+    for (names, asked, said) in [
+        (mixed, "all", models.as_str()),
+        (TWINS, "2", &format!("--devices: there is no device 2; {shown}")),
+        (TWINS, "GPU-6770", &format!("GPU-6770 is the beginning of 2 UUIDs; {shown}")),
+        (TWINS, "GPU-11", "there is no device GPU-11;"),
+        (TWINS, &again, &twice),
+        (TWINS, "", "`` is no device: give ordinals, UUIDs (GPU-… or MIG-…) or their beginnings"),
+        (TWINS, "first", "`first` is no device: "),
+    ] {
+        let gpu = FakeGpu::new();
+        let arguments = ["scale", "--devices", asked];
+        let outcome = counted(&gpu, names, &arguments).run().exits_with(2);
+        assert!(outcome.stderr.contains(said), "{asked}: {}", outcome.stderr);
+        assert_eq!((outcome.stdout.as_str(), gpu.log().len()), ("", 0));
+    }
+    let alone = ["scale", "--devices", "1", "--replay-mode", "none", "--repeat", "1"];
+    let outcome = run_on(&FakeGpu::new(), mixed, &alone).run().exits_with(0);
+    assert!(outcome.stdout.contains("  on Fake A100\n"), "{}", outcome.stdout);
+}
+
+#[test]
+fn the_emulated_driver_has_no_devices_to_name() {
+    let run = ["run", "--package", "vector", "scale", "--devices", "0"];
+    let refused = workshop().gpuprof(&run).exits_with(2);
+    let said = "--devices 0 names GPUs, and the emulated driver answers here, which has one device of its own: leave";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    // A configuration file is that of machines with GPUs as well.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gpuprof.toml");
+    fs::write(&file, "devices = \"all\"\n").unwrap();
+    let run = ["run", "--package", "vector", "scale", "--config-file", file.to_str().unwrap()];
+    let outcome = workshop().gpuprof(&run).exits_with(0);
+    let said = format!("gpuprof: devices = all [{}] does nothing here", file.display());
+    assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_configuration_file_chooses_and_what_the_environment_hides_is_not_there() {
+    let (gpu, folder) = (FakeGpu::new(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("gpuprof.toml");
+    fs::write(&file, "devices = [1]\n").unwrap();
+    let common = ["run", "--package", "vector", "scale", "--repeat", "1", "--replay-mode", "none"];
+    let uuid = |tool: Tool| {
+        let outcome = tool.env("FAKE_GPUS", TWINS).run().exits_with(0);
+        let end = outcome.events_of("run-finished");
+        end[0]["provenance"]["device"]["uuid"].as_str().unwrap().to_owned()
+    };
+    let json = ["--message-format", "json"];
+    let config = ["--config-file", file.to_str().unwrap()];
+    let tool = |more: &[&str]| gpu.tool(&workshop(), &[&common[..], &json, more].concat());
+    assert_eq!(uuid(tool(&["--no-config"])), FIRST);
+    assert_eq!(uuid(tool(&config)), SECOND);
+    assert_eq!(uuid(tool(&[&config[..], &["--devices", "0"]].concat())), FIRST);
+    let hidden = |more: &[&str]| tool(more).env("CUDA_VISIBLE_DEVICES", "1");
+    assert_eq!(uuid(hidden(&["--no-config"])), SECOND);
+    assert_eq!(uuid(hidden(&["--no-config", "--devices", "0"])), SECOND);
+    let refused = hidden(&config).env("FAKE_GPUS", TWINS).run().exits_with(96);
+    let said = format!(
+        "{}: there is no device 1; the driver shows\n  0  {SECOND}  Fake H200\n",
+        file.display()
+    );
+    assert!(refused.stderr.contains(&said), "{}", refused.stderr);
+}
+
+#[test]
+fn an_interrupted_run_goes_on_with_the_same_devices_only() {
+    let gpu = FakeGpu::new();
+    let run = |devices: &str, more: &[&str]| {
+        counted(&gpu, TWINS, &[&EIGHT[..], &["--devices", devices], more].concat())
+    };
+    run("0,1", &["--dry-run"]).run().exits_with(0);
+    let tool = run("0,1", &[]).env("FAKE_CUPTI_TROUBLE", "hang pass=0 device=677031");
+    // Nobody reads its results: they may be more than a pipe holds.
+    let mut child = tool.into_command().stdout(Stdio::null()).spawn().unwrap();
+    gpu.wait_for(&mut child, "hangs in pass 0");
+    // The other device goes on meanwhile.
+    gpu.wait_for(&mut child, "collected pass 0");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(143));
+    assert_eq!(gpu.survivors(), [0; 0]);
+    let stderr = String::from_utf8(ended.stderr).unwrap();
+    let (_, rest) = stderr.split_once("add --resume ").unwrap();
+    let id = rest.split_whitespace().next().unwrap();
+    let folder = workshop().run_folder(id);
+    let before = journal(&folder);
+    assert!(before.iter().any(|(.., device)| device == FIRST), "{before:#?}");
+
+    for other in ["0", "1"] {
+        let refused = run(other, &["--resume", id]).run().exits_with(2);
+        let said =
+            "cannot be resumed: the choice of devices (--devices) changed since; start a new run";
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    // In which order they are named is nothing to the run.
+    let resumed = run("1,0", &["--resume", id]).run().exits_with(0);
+    let after = journal(&folder);
+    assert_eq!(after[..before.len()], before[..]);
+    let each: BTreeSet<_> = after.iter().map(|(c, repeat, _)| (c, repeat)).collect();
+    assert_eq!((after.len(), each.len()), (16, 16), "no pass ran twice");
+    let of_configuration: BTreeSet<_> = after.iter().map(|(c, _, device)| (c, device)).collect();
+    assert_eq!(of_configuration.len(), 8, "none changed its device");
+    let all = resumed.events_of("configuration-finished");
+    assert!(all.len() == 8 && all.iter().all(|event| event["status"] == "finished"), "{all:#?}");
+}
+
+#[test]
+fn both_devices_are_locked_with_their_clocks_and_both_given_back() {
+    let gpu = FakeGpu::new();
+    let timed = |devices: &str, more: &[&str]| {
+        let common = ["scale", "--replay-mode", "none", "--repeat", "1", "--devices", devices];
+        run_on(&gpu, TWINS, &[&common[..], more].concat())
+    };
+    timed("0", &[]).run().exits_with(0);
+    let arguments = ["scale", "--devices", "0,1", "--clock-control", "base"];
+    let hanging = counted(&gpu, TWINS, &arguments).env("FAKE_CUPTI_TROUBLE", "hang pass=0");
+    let mut child = hanging.into_command().spawn().unwrap();
+    gpu.wait_for(&mut child, "hangs in pass 0");
+    let locked = [SECOND, FIRST].map(|uuid| format!("{uuid} locked to tdp..tdp"));
+    assert_eq!(gpu.nvml_log(), locked);
+    for (devices, uuid) in [("0", FIRST), ("1", SECOND), ("1,0", SECOND)] {
+        let busy = timed(devices, &["--no-wait"]).run().exits_with(107);
+        let said = format!("another gpuprof measures on {uuid} (process {} of ", child.id());
+        assert!(busy.stderr.contains(&said), "{devices}: {}", busy.stderr);
+    }
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    timed("0,1", &["--no-wait"]).run().exits_with(0);
+    let mut reset = gpu.nvml_log().split_off(2);
+    reset.sort();
+    assert_eq!(reset, [SECOND, FIRST].map(|uuid| format!("{uuid} reset")));
+}
+
+#[test]
+fn two_runs_that_name_the_same_devices_in_two_orders_both_end() {
+    let gpu = FakeGpu::new();
+    let start = |devices: &str| {
+        let common = ["scale", "--replay-mode", "none", "--repeat", "1", "--devices", devices];
+        run_on(&gpu, TWINS, &common).into_command().spawn().unwrap()
+    };
+    for child in [start("0,1"), start("1,0"), start("all")] {
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+}
+
+#[test]
+fn mig_instances_are_devices_that_say_what_they_are() {
+    let (name, digits) = ("Fake H200 MIG 1g.18gb", "67707570-726f-662d-6661-6b652d6770");
+    let twins = format!("{name},{name}");
+    let timed = ["scale", "--replay-mode", "none", "--repeat", "1"];
+    let gpu = FakeGpu::new();
+    let alone = run_on(&gpu, &twins, &timed).run().exits_with(0);
+    let heading = format!("  on {name}, a MIG instance\n");
+    assert!(alone.stdout.contains(&heading), "{}", alone.stdout);
+    // The driver shows a process one instance; another is found by its name, or by the beginning of it.
+    let both = format!("MIG-{digits}75,MIG-{digits}3");
+    let arguments = ["scale", "--devices", &both];
+    let outcome = counted(&gpu, &twins, &arguments).run().exits_with(0);
+    let labels: BTreeSet<String> = devices(&outcome).into_values().collect();
+    let expected = [format!("MIG-{digits}31"), format!("MIG-{digits}75")];
+    assert!(labels.iter().eq(&expected), "{labels:#?}");
+    // Counters of units that it shares with others are told one by one.
+    let counters = METRICS[..2].join(",");
+    let json = ["scale", "--message-format", "json", "--repeat", "1", "--metrics", &counters];
+    let lost = run_on(&gpu, &twins, &json).env("FAKE_CUPTI_TROUBLE", "lose pass=1");
+    let lost = lost.run().exits_with(0);
+    let metric = &lost.events_of("configuration-finished")[0]["metrics"][METRICS[1]];
+    let reason = metric["unavailable"].as_str().unwrap_or_default();
+    assert!(reason.contains("a unit that this device shares"), "{metric}");
+    let whole = run_on(&gpu, &twins, &["scale", "--devices", "GPU-6770"]);
+    let refused = whole.run().exits_with(2);
+    let said =
+        "A GPU in MIG mode is measured on by its instances: `nvidia-smi -L` lists their UUIDs";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+}
+
+#[test]
+fn a_dry_run_tells_who_does_what_and_that_it_takes_half_the_time() {
+    let estimate = |devices: &[&str]| {
+        let more = [&EIGHT[..], &["--dry-run", "--repeat", "7"], devices].concat();
+        let outcome = run_on(&FakeGpu::new(), TWINS, &more).run().exits_with(0);
+        let line = outcome.stdout.lines().find(|line| line.starts_with("about ")).unwrap();
+        let seconds: u32 = line.split(' ').nth(1).unwrap().parse().unwrap();
+        (outcome.stdout, seconds)
+    };
+    let (_, alone) = estimate(&[]);
+    let (text, both) = estimate(&["--devices", "all"]);
+    assert!(text.contains(" processes on 2 GPUs at the same time; nothing was started"), "{text}");
+    for device in [FIRST, SECOND] {
+        assert!(text.contains(&format!("    Fake H200 {device}: 4 configurations\n")), "{text}");
+    }
+    assert!(text.contains("gather is measured on several GPUs: its configurations"), "{text}");
+    assert!(both < alone && alone <= 2 * both, "{alone} s and {both} s");
+    // More devices than configurations: some are let be.
+    let many = ["scale", "--devices", "all", "--replay-mode", "none", "--repeat", "1"];
+    let outcome = run_on(&FakeGpu::new(), &[TWINS; 2].join(","), &many).run().exits_with(0);
+    let said = "gpuprof: 2 of 4 devices are used: there are no more configurations";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+}
