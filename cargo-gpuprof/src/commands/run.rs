@@ -262,6 +262,7 @@ pub fn profile(
     };
     let json = options.output.message_format == MessageFormat::Json;
     let mut sweep = Sweep {
+        checked: &checked,
         spread: &spread,
         executions: &executions,
         setups: &setups,
@@ -279,7 +280,7 @@ pub fn profile(
         denied: vec![None; executions.len()],
         retried: Vec::new(),
     };
-    let swept = sweep.run(&checked, &mut run, out);
+    let swept = sweep.run(&mut run, out);
     drop(holds);
     for (denied, setup) in sweep.denied.iter().zip(&setups) {
         if let (Some(_), CounterSetup::Planned(planned)) = (denied, setup) {

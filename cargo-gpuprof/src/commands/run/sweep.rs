@@ -41,6 +41,8 @@ const INTERRUPTED: &str = "the run was interrupted";
 
 /// What a sweep needs.
 pub(super) struct Sweep<'a> {
+    /// What is to be measured.
+    pub(super) checked: &'a [Checked],
     /// Which device measures what.
     pub(super) spread: &'a Spread,
     /// How each device does.
@@ -70,18 +72,12 @@ impl<'a> Sweep<'a> {
     ///
     /// # Errors
     /// Files or standard output that cannot be written; what was measured is in `run`.
-    pub(super) fn run(
-        &mut self,
-        checked: &[Checked],
-        run: &mut Run,
-        out: &mut impl Write,
-    ) -> Result<()> {
-        let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
-        let total = counts.iter().sum();
-        self.event(&Event::run_started(&run.id, &run.provenance, checked.len(), total), out)?;
-        let mut told = Told::new(checked, Progress::new(total, self.quiet));
-        let mut states = self.states(checked);
-        let swept = self.sweep(checked, &counts, &mut states, &mut told, run, out);
+    pub(super) fn run(&mut self, run: &mut Run, out: &mut impl Write) -> Result<()> {
+        let total = self.counts().iter().sum();
+        self.event(&Event::run_started(&run.id, &run.provenance, self.checked.len(), total), out)?;
+        let mut told = Told::new(self.checked, Progress::new(total, self.quiet), run, out);
+        let mut states = self.states();
+        let swept = self.sweep(&mut states, &mut told);
         let reason = match &swept {
             Ok(()) => INTERRUPTED.to_owned(),
             Err(failure) => failure.message.clone(),
@@ -95,25 +91,29 @@ impl<'a> Sweep<'a> {
                     if !state.is_over(self.execution((at, index))) {
                         state.ended = Some(Status::Skipped { reason: reason.clone() });
                     }
-                    let _ = self.tell(&checked[at], (at, index), state, &mut told, run, out);
+                    let _ = self.tell((at, index), state, &mut told);
                 }
             }
         }
-        run.series.extend(told.finished.into_iter().flatten());
-        drop(told.progress);
-        self.tell_retried(checked);
+        told.end();
+        self.tell_retried();
         swept
     }
 
+    /// How many configurations each series has.
+    fn counts(&self) -> Vec<usize> {
+        self.checked.iter().map(|c| c.planned.configurations.len()).collect()
+    }
+
     /// Says what was tried again alone: what goes wrong only beside others is a fault that somebody may want to know of.
-    fn tell_retried(&self, checked: &[Checked]) {
+    fn tell_retried(&self) {
         let Some((&(series, index), why)) = self.retried.first().map(|(at, why)| (at, why)) else {
             return;
         };
         if self.quiet {
             return;
         }
-        let planned = &checked[series].planned;
+        let planned = &self.checked[series].planned;
         let key = format!("{}/{}", planned.series.id, planned.configurations[index]);
         let count: BTreeSet<_> = self.retried.iter().map(|(at, _)| at).collect();
         let (what, first) = match count.len() {
@@ -124,20 +124,12 @@ impl<'a> Sweep<'a> {
     }
 
     /// Runs every job until nothing is left, or the run is interrupted.
-    fn sweep(
-        &mut self,
-        checked: &[Checked],
-        counts: &[usize],
-        states: &mut [Vec<State>],
-        told: &mut Told,
-        run: &mut Run,
-        out: &mut impl Write,
-    ) -> Result<()> {
-        self.tell_all_over(checked, states, told, run, out)?;
-        let mut lanes = self.lanes(counts, states);
+    fn sweep(&mut self, states: &mut [Vec<State>], told: &mut Told<'_, impl Write>) -> Result<()> {
+        self.tell_all_over(states, told)?;
+        let mut lanes = self.lanes(&self.counts(), states);
         loop {
             for (device, lane) in lanes.iter_mut().enumerate() {
-                self.start(checked, states, device, lane, told)?;
+                self.start(states, device, lane, &told.progress)?;
             }
             let mut pipelines: Vec<_> = lanes.iter_mut().map(|lane| &mut lane.pipeline).collect();
             let (device, happened) = execute::wait(&mut pipelines)?;
@@ -146,7 +138,7 @@ impl<'a> Sweep<'a> {
                 Happened::Interrupted => return Ok(()),
                 Happened::Idle => break,
                 Happened::Replied { job, bytes, held } => {
-                    let harness = &self.harnesses[checked[job.series].planned.harness];
+                    let harness = &self.harnesses[self.checked[job.series].planned.harness];
                     let outcomes = outcomes(&bytes, harness);
                     share(held, &job, &mut states[job.series]);
                     let again = self.accept(&job, outcomes, &mut states[job.series])?;
@@ -183,24 +175,21 @@ impl<'a> Sweep<'a> {
             };
             for &index in &job.configurations {
                 let (at, state) = ((job.series, index), &mut states[job.series][index]);
-                self.tell_if_over(&checked[job.series], at, state, told, run, out)?;
+                self.tell_if_over(at, state, told)?;
             }
         }
         // Those whose counters turned out to be denied when nothing of theirs ran any more.
-        self.tell_all_over(checked, states, told, run, out)
+        self.tell_all_over(states, told)
     }
 
     fn tell_all_over(
         &self,
-        checked: &[Checked],
         states: &mut [Vec<State>],
-        told: &mut Told,
-        run: &mut Run,
-        out: &mut impl Write,
+        told: &mut Told<'_, impl Write>,
     ) -> Result<()> {
-        for (at, (series, states)) in checked.iter().zip(states).enumerate() {
+        for (at, states) in states.iter_mut().enumerate() {
             for (index, state) in states.iter_mut().enumerate() {
-                self.tell_if_over(series, (at, index), state, told, run, out)?;
+                self.tell_if_over((at, index), state, told)?;
             }
         }
         Ok(())
@@ -214,11 +203,10 @@ impl<'a> Sweep<'a> {
     /// Starts as many jobs on a device as there is room for.
     fn start(
         &self,
-        checked: &[Checked],
         states: &mut [Vec<State>],
         device: usize,
         Lane { agenda, pipeline }: &mut Lane<'_>,
-        told: &mut Told,
+        progress: &Progress,
     ) -> Result<()> {
         let execution = &self.executions[device];
         while let Some(mut job) = agenda.next() {
@@ -239,8 +227,8 @@ impl<'a> Sweep<'a> {
                 return Ok(());
             }
             job.configurations.iter().for_each(|&index| states[index].processes += 1);
-            let planned = &checked[job.series].planned;
-            told.progress.start(&format!(
+            let planned = &self.checked[job.series].planned;
+            progress.start(&format!(
                 "{}/{}",
                 planned.series.id, planned.configurations[job.configurations[0]]
             ));
@@ -254,12 +242,12 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    fn states(&self, checked: &[Checked]) -> Vec<Vec<State>> {
+    fn states(&self) -> Vec<Vec<State>> {
         let of_series = |(at, series): (usize, &Checked)| {
             let state =
                 |index| State::replayed(&self.replayed, self.execution((at, index)), (at, index));
             (0..series.planned.configurations.len()).map(state).collect()
         };
-        checked.iter().enumerate().map(of_series).collect()
+        self.checked.iter().enumerate().map(of_series).collect()
     }
 }

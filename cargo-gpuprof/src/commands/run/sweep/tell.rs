@@ -24,33 +24,28 @@ use crate::report::json_lines::Event;
 impl Sweep<'_> {
     pub(super) fn tell_if_over(
         &self,
-        series: &Checked,
         at: (usize, usize),
         state: &mut State,
-        told: &mut Told,
-        run: &mut Run,
-        out: &mut impl Write,
+        told: &mut Told<'_, impl Write>,
     ) -> Result<()> {
         if state.told || !state.is_over(self.execution(at)) {
             return Ok(());
         }
-        self.tell(series, at, state, told, run, out)
+        self.tell(at, state, told)
     }
 
     /// Tells the result of a configuration, and of its series when it was the last one.
     pub(super) fn tell(
         &self,
-        series: &Checked,
         (at, index): (usize, usize),
         state: &mut State,
-        told: &mut Told,
-        run: &mut Run,
-        out: &mut impl Write,
+        told: &mut Told<'_, impl Write>,
     ) -> Result<()> {
+        let series = &self.checked[at];
         let device = self.spread.device((at, index));
         state.told = true;
-        if run.provenance.device.is_none() {
-            run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
+        if told.run.provenance.device.is_none() {
+            told.run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
         }
         explain_missing_counters(&self.setups[device], &mut state.passes);
         let terms = Terms {
@@ -64,15 +59,15 @@ impl Sweep<'_> {
         if !matches!(result.status, Status::Skipped { .. }) {
             told.progress.end(&format!("{id}/{configuration}"), &result, state.held);
         }
-        let trouble = self.event(&Event::configuration_finished(id, &result), out);
+        let trouble = self.event(&Event::configuration_finished(id, &result), told.out);
         told.results[at][index] = Some(result);
         told.left[at] -= 1;
         if told.left[at] > 0 {
             return trouble;
         }
         let results = std::mem::take(&mut told.results[at]).into_iter().flatten().collect();
-        let finished = self.finish(series, results, run);
-        let trouble = trouble.and(self.told(&finished, out));
+        let finished = self.finish(series, results, told.run);
+        let trouble = trouble.and(self.told(&finished, told.out));
         told.finished[at] = Some(finished);
         trouble
     }
@@ -129,23 +124,37 @@ fn explain_missing_counters(setup: &CounterSetup, passes: &mut [PassResult]) {
     }
 }
 
-/// What has been told.
-pub(super) struct Told {
+/// What has been told, and where it goes.
+pub(super) struct Told<'o, W> {
     pub(super) progress: Progress,
+    run: &'o mut Run,
+    out: &'o mut W,
     results: Vec<Vec<Option<ConfigurationResult>>>,
     left: Vec<usize>,
-    pub(super) finished: Vec<Option<SeriesResult>>,
+    finished: Vec<Option<SeriesResult>>,
 }
 
-impl Told {
-    pub(super) fn new(checked: &[Checked], progress: Progress) -> Self {
+impl<'o, W: Write> Told<'o, W> {
+    pub(super) fn new(
+        checked: &[Checked],
+        progress: Progress,
+        run: &'o mut Run,
+        out: &'o mut W,
+    ) -> Self {
         let counts = checked.iter().map(|series| series.planned.configurations.len());
         Self {
             progress,
+            run,
+            out,
             results: counts.clone().map(|count| (0..count).map(|_| None).collect()).collect(),
             left: counts.collect(),
             finished: checked.iter().map(|_| None).collect(),
         }
+    }
+
+    /// Puts the series into the run, in their order, and ends the progress.
+    pub(super) fn end(self) {
+        self.run.series.extend(self.finished.into_iter().flatten());
     }
 }
 
