@@ -195,6 +195,9 @@ pub struct RunOptions {
     /// How to build the kernels.
     #[command(flatten)]
     pub kernels: KernelOptions,
+    /// Refuse a device without times; set by the commands that need them
+    #[arg(skip)]
+    pub needs_times: bool,
     /// Which driver runs the kernels
     #[arg(
         long,

@@ -6,7 +6,7 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
-use super::run::{Screen, profile};
+use super::run::{NO_NOISE, Screen, profile};
 use super::stored::places;
 use crate::cli::{CalibrateOptions, MessageFormat, PlaceOptions};
 use crate::compare::calibrate::{
@@ -44,6 +44,7 @@ pub fn calibrate(
             let mut run = options.run.clone();
             run.repeat = run.repeat.or(Some(Repeats::exactly(DEFAULT_REPEAT)));
             run.gate.no_gate = true;
+            run.needs_times = true;
             let profiled = profile(&run, screen, interrupt, &mut io::sink())?;
             let Some(run) = profiled.1 else { return Ok(profiled.0) };
             (run, profiled.0)
@@ -106,7 +107,7 @@ fn human_rates(rated: &[Rates], out: &mut impl Write) -> io::Result<()> {
 fn too_few(run: &Run) -> String {
     let emulated = run.provenance.device.as_ref().is_some_and(|device| device.emulated);
     if emulated {
-        return "the emulated driver has no noise: its counts are exact, and no tolerance is needed".into();
+        return NO_NOISE.into();
     }
     format!(
         "no configuration of run {} has a noisy metric from at least {MIN_SPLIT} processes (--repeat {DEFAULT_REPEAT})",

@@ -61,6 +61,10 @@ pub struct Screen {
     pub width: Option<u16>,
 }
 
+/// Why noise is not asked of the emulated driver.
+pub(super) const NO_NOISE: &str =
+    "the emulated driver has no noise: its counts are exact, and no tolerance is needed";
+
 /// A planned series with its thresholds and columns.
 #[derive(Debug)]
 struct Checked {
@@ -158,6 +162,10 @@ pub fn profile(
     check_view(&view, &checked)?;
     let mut devices = Devices::find(options, &settings.devices, &probe, &source.harnesses[0])?;
     let emulated = devices.emulated;
+    if emulated && options.needs_times {
+        folder.discard();
+        return Err(Failure::new(ExitCode::NotJudged, NO_NOISE));
+    }
     let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
     let spread = devices.spread(&counts, options.output.quiet);
     let devices = devices;

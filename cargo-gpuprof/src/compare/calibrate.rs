@@ -15,6 +15,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::against::DEFAULT_PERCENT;
 use super::rates::{Draw, Rates, Trial, rates};
+use super::statistics::median;
 use super::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
 use crate::repeats::{Repeats, noise_percent};
 
@@ -130,7 +131,7 @@ fn metric(run: &Run, name: &str) -> Option<Calibrated> {
         metric: name.to_owned(),
         configurations: measured.len(),
         processes,
-        noise_percent: (noise[noise.len() / 2], largest),
+        noise_percent: (median(&noise)?, largest),
         visible_percent,
         false_alarms_percent,
         proposed,

@@ -1,0 +1,46 @@
+//! `calibrate`, end to end: what it says of a device with noise, and of one that has none.
+
+use insta::assert_snapshot;
+use support::replay::workshop;
+use support::{FakeGpu, Packed};
+
+#[test]
+fn the_emulator_has_no_noise_and_nothing_is_run_to_find_that_out() {
+    let packed = Packed::new();
+    let arguments = ["calibrate", "--archive-file", "packed.tar.zst", "gather", "--quiet"];
+    let outcome = packed.other(&arguments).run().exits_with(106);
+    assert_eq!(outcome.stdout, "");
+    assert_eq!(
+        outcome.stderr,
+        "error: the emulated driver has no noise: its counts are exact, and no tolerance is needed\n"
+    );
+    assert!(packed.runs().is_empty());
+}
+
+#[test]
+fn the_noise_of_a_gpu_is_told_with_the_limit_that_it_can_keep() {
+    let gpu = FakeGpu::new();
+    let arguments = ["calibrate", "--package", "vector", "scale", "--metrics", "duration"];
+    let more = ["--isolate", "kernel", "--replay-mode", "none", "--no-config", "--quiet"];
+    let tool = gpu.tool(&workshop(), &[&arguments[..], &more].concat());
+    // Every other process is 2 % slower with blocks of 64 threads; those of 128 are all alike.
+    let outcome = tool.env("FAKE_CUDA_NOISE", "64:2").run().exits_with(0);
+    let (head, rest) = outcome.stdout.split_once('\n').expect("there is a table");
+    assert!(head.starts_with("Fake H200, run "), "{head}");
+    assert_snapshot!(rest, @"
+
+    metric    noise (median, worst)  seen with 95%  false alarms  proposed
+    duration       0.50%,     1.01%          1.93%         0.00%  every duration <= baseline + 2%
+
+    2 configurations in 20 processes each, drawn for two sides 200 times. Noise is that of one session: days apart it is larger, so compare runs of one job
+
+    The default gate, `every duration <= baseline + 2%`, in percent of the configurations:
+
+    --repeat  false alarms  undecided  3% slower: caught  passed
+           3           0.0       16.8               52.0     0.8
+           5           0.0        2.2               85.0     0.0
+           7           0.0        1.2               82.5     0.0
+       7..10           0.0        1.0               80.8     0.0
+          10           0.0        0.0               82.8     0.0
+    ");
+}
