@@ -27,7 +27,7 @@ mod viewing;
 use std::io::{self, Write};
 
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
-use gpuprof_model::run::{Provenance, Run};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 
 pub use self::csv::Csv;
 pub use self::json::Json;
@@ -72,6 +72,11 @@ fn place_of(part: &Part<'_>, provenance: &Provenance) -> String {
         ));
     }
     text
+}
+
+/// ` on GPU-…` where a configuration was one device's of several.
+fn on_device(row: &ConfigurationResult) -> String {
+    row.device.as_ref().map(|uuid| format!(" on {uuid}")).unwrap_or_default()
 }
 
 /// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only".

@@ -10,7 +10,7 @@ use gpuprof_model::metric::Direction;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 use serde::Serialize;
 
-use super::Report;
+use super::{Report, on_device};
 use crate::compare::best;
 
 /// Bencher Metric Format: benchmark → measure → value, with the interval where there is one
@@ -101,7 +101,13 @@ impl Report for GithubActionBenchmark {
                 },
                 value,
                 range: interval.map(half),
-                extra: format!("{} at {}:{}", result.source, series.file, series.line),
+                extra: format!(
+                    "{}{} at {}:{}",
+                    result.source,
+                    on_device(row),
+                    series.file,
+                    series.line
+                ),
             }
         };
         let lower = shown(run).filter(|(_, _, _, result, _)| result.direction == Direction::Lower);

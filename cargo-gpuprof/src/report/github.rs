@@ -9,8 +9,8 @@ use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
-use super::Report;
 use super::table::evidence_with_place;
+use super::{Report, on_device};
 
 /// GitHub workflow commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Report for GithubAnnotations {
             for row in &series.configurations {
                 if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
                     let title = format!("{} {}", series.id.kernel, row.status.word());
-                    let message = format!("{}: {reason}", row.configuration);
+                    let message = format!("{}{}: {reason}", row.configuration, on_device(row));
                     annotation("error", &place, &title, &message, out)?;
                 }
             }

@@ -11,8 +11,8 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use super::Report;
 use super::table::evidence_with_place;
+use super::{Report, on_device};
 
 /// `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,7 +41,8 @@ fn suite(series: &SeriesResult) -> TestSuite {
     for row in &series.configurations {
         if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
             let status = bad(NonSuccessKind::Error, row.status.word(), reason);
-            suite.add_test_case(case(series, &row.configuration.to_string(), status));
+            let name = format!("{}{}", row.configuration, on_device(row));
+            suite.add_test_case(case(series, &name, status));
         }
     }
     for judgement in &series.judgements {

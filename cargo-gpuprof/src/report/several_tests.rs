@@ -1,10 +1,12 @@
 //! A run on two devices in every format that compares or labels, against snapshots.
 
 use gpuprof_model::measurement::DeviceName;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, Status};
 
 use super::tests::{gpu_run, written};
-use super::{Csv, JsonLines, Markdown, Report, Table};
+use super::{
+    Csv, GithubActionBenchmark, GithubAnnotations, JsonLines, Junit, Markdown, Report, Table,
+};
 
 const HERE: &str = "GPU-11111111-2222-3333-4444-555555555555";
 const THERE: &str = "GPU-22222222-2222-3333-4444-555555555555";
@@ -46,4 +48,17 @@ fn every_row_of_the_csv_names_its_device_and_each_device_has_its_best() {
 fn the_series_has_no_best_of_two_devices_for_a_program() {
     let end = |line: &str| line.contains("\"reason\":\"series-finished\"");
     insta::assert_snapshot!(lines(&JsonLines::default(), end));
+}
+
+#[test]
+fn other_tools_are_told_which_device_it_was() {
+    let mut run = on_two_devices();
+    run.series[0].configurations[1].status = Status::Failed { reason: "it broke".into() };
+    for report in [&Junit as &dyn Report, &GithubAnnotations] {
+        let text = written(report, &run);
+        let place = format!("block=128,n=67108864 on {THERE}");
+        assert!(text.contains(&place) && text.contains("it broke"), "{text}");
+    }
+    let text = written(&GithubActionBenchmark, &run);
+    assert!(text.contains(&format!("measured on {HERE} at ")), "{text}");
 }
