@@ -63,7 +63,7 @@ pub enum ReplayMode {
     /// Every pass is a process of its own.
     #[default]
     Application,
-    /// The passes are looped in one process; buffers are restored between them.
+    /// The passes are looped in one process, each on the inputs as they were at first.
     Range,
     /// CUPTI replays each launch.
     Kernel,
@@ -219,7 +219,7 @@ pub struct RunOptions {
     /// Seconds a process may take before it is killed [default: 120]
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<NonZeroU32>,
-    /// L2 cache before each sample
+    /// L2 cache before each sample [default: all]
     #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,
     /// Clocks of the GPU while it is measured; base and boost need an administrator
