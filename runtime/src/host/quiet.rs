@@ -139,7 +139,8 @@ impl Quiet {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|e| {
+    // Over NFS a shared lock takes a file that may be read, and an exclusive one a file that may be written.
+    OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(|e| {
         io::Error::new(e.kind(), format!("the lock of the quiet window, {}: {e}", path.display()))
     })
 }
@@ -314,6 +315,18 @@ mod tests {
         };
         let _kept = [work(true), work(false)];
         assert!(device.process().window().is_ok());
+    }
+
+    #[test]
+    fn both_kinds_of_lock_can_be_had_over_nfs() {
+        use std::io::{Read, Write};
+
+        let quiet = Device::new().process();
+        let Files { gate, device } = quiet.files.as_ref().unwrap();
+        for mut file in [gate, device] {
+            assert_eq!(file.read(&mut [0]).unwrap(), 0);
+            assert_eq!(file.write(&[0]).unwrap(), 1);
+        }
     }
 
     #[test]
