@@ -1,16 +1,25 @@
 //! How many processes time a configuration: more where they differ, on a fake GPU with noise.
 
-use serde_json::Value;
-use support::FakeGpu;
-use support::replay::{ISOLATIONS, workshop};
+use std::fs;
 
-/// Processes that timed the configurations with blocks of 64 and of 128 threads; those of 64 differ.
-fn processes(more: &[&str]) -> [Value; 2] {
-    let gpu = FakeGpu::new();
+use serde_json::Value;
+use support::replay::{ISOLATIONS, workshop};
+use support::{FakeGpu, Outcome};
+
+/// A run of configurations with blocks of 64 and of 128 threads; the processes of those of 64 differ.
+fn run(gpu: &FakeGpu, more: &[&str]) -> Outcome {
     let run = ["run", "--package", "vector", "scale", "--replay-mode", "none", "--no-config"];
     let arguments = [&run[..], &["--message-format", "json"], more].concat();
-    let tool = gpu.tool(&workshop(), &arguments).env("FAKE_CUDA_NOISE", "64:4");
-    let rows = tool.run().exits_with(0).events_of("configuration-finished");
+    gpu.tool(&workshop(), &arguments).env("FAKE_CUDA_NOISE", "64:4").run().exits_with(0)
+}
+
+/// Processes that timed each of them.
+fn processes(more: &[&str]) -> [Value; 2] {
+    of_both(&run(&FakeGpu::new(), more))
+}
+
+fn of_both(outcome: &Outcome) -> [Value; 2] {
+    let rows = outcome.events_of("configuration-finished");
     ["64", "128"].map(|block| {
         let of = |row: &&Value| row["axes"]["block"] == block;
         let row = rows.iter().find(of).unwrap_or_else(|| panic!("{rows:#?}"));
@@ -25,6 +34,25 @@ fn a_configuration_whose_processes_differ_is_timed_more_often() {
     for isolation in ISOLATIONS {
         assert_eq!(processes(&[&["--repeat", "2..4"], isolation].concat()), [4, 2]);
         assert_eq!(processes(&[&["--repeat", "2..4", "--ahead", "1"], isolation].concat()), [4, 2]);
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_goes_on_with_them() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let arguments = [&["--repeat", "2..4"], isolation].concat();
+        let outcome = run(&gpu, &arguments);
+        let id = outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned();
+        let journal = workshop().run_folder(&id).join("journal.jsonl");
+        let whole = fs::read_to_string(&journal).unwrap();
+        // What the run is made of, and two passes of each; then one of the two that only one of them wants.
+        for lines in [5, 6] {
+            let first: String = whole.split_inclusive('\n').take(lines).collect();
+            fs::write(&journal, first).unwrap();
+            let resumed = run(&gpu, &[&arguments[..], &["--resume", &id]].concat());
+            assert_eq!(of_both(&resumed), [4, 2], "{lines} {isolation:?}");
+        }
     }
 }
 

@@ -125,8 +125,9 @@ impl<'a> Sweep<'a> {
 
     /// Runs every job until nothing is left, or the run is interrupted.
     fn sweep(&mut self, states: &mut [Vec<State>], told: &mut Told<'_, impl Write>) -> Result<()> {
-        self.tell_all_over(states, told)?;
+        // First what each wants: one whose timed passes a resumed run has may want more of them.
         let mut lanes = self.lanes(&self.counts(), states);
+        self.tell_all_over(states, told)?;
         loop {
             for (device, lane) in lanes.iter_mut().enumerate() {
                 self.start(states, device, lane, &told.progress)?;
