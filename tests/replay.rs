@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use support::replay::{ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop};
-use support::{FakeGpu, Outcome, with_limit};
+use support::{FakeGpu, Happening, Outcome, with_limit};
 
 #[test]
 fn every_replay_mode_counts_what_the_emulator_counts() {
@@ -51,6 +51,29 @@ fn every_pass_of_a_series_function_finds_what_it_set_up() {
             let outcome = gpu.tool(&workspace, &arguments(&selection, &more)).run().exits_with(0);
             assert_eq!(values(&outcome), emulated, "{mode} {isolation:?}");
             assert_eq!(gpu.logged("collected").len(), 8, "{mode} {isolation:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_process_counted_is_decoded_before_anything_of_the_kernel_is_unloaded() {
+    for package in ["settles", "vector"] {
+        let gpu = FakeGpu::new();
+        let selection = [package, if package == "settles" { "spends" } else { "scale" }];
+        let tool = gpu.tool(&workshop(), &arguments(&selection, &[])).env("FAKE_TIMELINE", "1");
+        tool.run().exits_with(0);
+        let timeline = gpu.timeline();
+        let of = |process, what: &str| {
+            timeline.iter().find(|h| h.process == process && h.what == what).unwrap()
+        };
+        let counting = timeline.iter().filter(|h| h.what == "counts");
+        let passes: Vec<_> = counting.map(|pass| (pass, of(pass.process, "decodes"))).collect();
+        assert_eq!(passes.len(), 8, "{package}");
+        for (pass, decoded) in passes {
+            let between = |h: &&Happening| {
+                h.process == pass.process && h.begin >= pass.end && h.end <= decoded.begin
+            };
+            assert_eq!(timeline.iter().find(between), None, "{package}");
         }
     }
 }

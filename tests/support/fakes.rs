@@ -78,7 +78,7 @@ fn nvml() -> Vec<u8> {
 pub struct Happening {
     /// The process.
     pub process: u32,
-    /// `prepares`, `samples` or `counts`.
+    /// `prepares`, `samples`, `counts` or `decodes`.
     pub what: String,
     /// When it began, in nanoseconds.
     pub begin: u128,

@@ -190,6 +190,12 @@ impl<'a> Collection<'a> {
         steps.end("measure");
         self.passes += 1;
         self.complete = stopped.all_passes_submitted;
+        if !self.goes_on() {
+            // While what was launched is still loaded: patched counters belong to its code, and a series function
+            // unloads that when it returns.
+            self.profiler.decode()?;
+            self.steps.end("decode");
+        }
         Ok(())
     }
 
@@ -198,10 +204,9 @@ impl<'a> Collection<'a> {
     /// # Errors
     /// CUPTI, or files.
     pub(crate) fn finish(self, result: &mut PassResult) -> Result<()> {
-        let Self { request, api, mut profiler, mut steps, complete, .. } = self;
-        profiler.decode()?;
+        let Self { request, api, profiler, mut steps, complete, .. } = self;
         let image = profiler.into_counter_data()?;
-        steps.end("decode");
+        steps.end("close");
         if complete {
             result.hardware = evaluate(api, request, &image)?;
             steps.end("evaluate");

@@ -313,6 +313,7 @@ pub fn decode(p: &mut sys::CUpti_RangeProfiler_DecodeData_Params) -> Result<(), 
         if session.running.is_some() || session.pending.is_empty() {
             return Err(INVALID_OPERATION);
         }
+        timeline::record("decodes", timeline::now());
         let configured = session.configured.as_mut().ok_or(INVALID_OPERATION)?;
         let (address, size) = configured.image;
         let pointer: *mut u8 = std::ptr::with_exposed_provenance_mut(address);
