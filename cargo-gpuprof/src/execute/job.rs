@@ -10,6 +10,15 @@ use crate::build::host::Harness;
 use crate::discover;
 use crate::plan::PlannedSeries;
 
+/// What reasons hold that may be another process' fault: of this run, which hangs or has not left the device's memory yet,
+/// or whose context is still open on a GPU in the compute mode `EXCLUSIVE_PROCESS`.
+const BESIDE: [&str; 4] = [
+    DISTURBED,
+    "CUDA_ERROR_OUT_OF_MEMORY",
+    "CUPTI_ERROR_OUT_OF_MEMORY",
+    "CUDA_ERROR_DEVICE_UNAVAILABLE",
+];
+
 /// A pass of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
@@ -43,8 +52,7 @@ impl Job {
     /// device, so that it gets a second try alone.
     pub fn may_be_innocent(&self, reason: &str) -> bool {
         let shared = self.configurations.len() > 1;
-        let beside = [DISTURBED, "CUDA_ERROR_OUT_OF_MEMORY"];
-        !self.alone && (shared || beside.iter().any(|other| reason.contains(other)))
+        !self.alone && (shared || BESIDE.iter().any(|other| reason.contains(other)))
     }
 
     /// The same pass of one of its configurations, alone.
@@ -138,6 +146,8 @@ mod tests {
         assert!(job(&[3, 4], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
         assert!(!job(&[3], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
         assert!(job(&[3], false).may_be_innocent("x: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
+        assert!(job(&[3], false).may_be_innocent("x failed: CUPTI_ERROR_OUT_OF_MEMORY (8)"));
+        assert!(job(&[3], false).may_be_innocent("opening: CUDA_ERROR_DEVICE_UNAVAILABLE (46)"));
         assert!(job(&[3], false).may_be_innocent(&format!("{DISTURBED} within 20 s: another")));
         assert!(!job(&[3], false).alone(3).may_be_innocent("CUDA_ERROR_OUT_OF_MEMORY (2)"));
     }
