@@ -133,11 +133,15 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Takes back the jobs that have not had the device yet, in their order; their processes are killed.
+    /// Takes back the jobs that have not had the device yet, in their order; their processes are killed, and gone with what
+    /// they held of the device's memory: it may be what something else has to run again for.
     pub fn recall(&mut self) -> Vec<Job> {
         let waiting = self.line.iter().position(|started| started.turn.is_some());
         let waiting = waiting.unwrap_or(self.line.len());
-        self.line.split_off(waiting).into_iter().map(|started| started.job).collect()
+        let mut recalled = self.line.split_off(waiting);
+        recalled.iter().for_each(|started| started.running.kill());
+        recalled.iter_mut().for_each(|started| started.running.gone());
+        recalled.into_iter().map(|started| started.job).collect()
     }
 
     /// What happened, if anything did; hands the device on before.

@@ -32,6 +32,10 @@ const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// Which devices CUDA shows a process.
 const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 
+/// How long the system may take to take a killed process down: the driver frees what it held, which takes seconds where
+/// that is much.
+const TAKEN_DOWN: Duration = Duration::from_secs(5);
+
 /// How much of a process' stderr is told.
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 12;
@@ -289,16 +293,28 @@ impl Running {
 
     /// Kills it, since it has taken `limit`.
     pub(super) fn timed_out(&mut self, limit: Duration) -> Ended {
-        kill(self.group);
-        self.exited = self.status.recv_timeout(Duration::from_secs(5)).ok();
+        self.kill();
+        self.gone();
         Ended::TimedOut { seconds: limit.as_secs(), stderr: self.stderr() }
+    }
+
+    /// Kills it; what it held of the device is free once it is [gone](Self::gone).
+    pub(super) fn kill(&self) {
+        kill(self.group);
+    }
+
+    /// Waits until it is gone, but not for one that the system cannot take down.
+    pub(super) fn gone(&mut self) {
+        if self.exited.is_none() {
+            self.exited = self.status.recv_timeout(TAKEN_DOWN).ok();
+        }
     }
 }
 
 impl Drop for Running {
     /// Whatever the harness started and left behind would disturb the next pass.
     fn drop(&mut self) {
-        kill(self.group);
+        self.kill();
     }
 }
 
