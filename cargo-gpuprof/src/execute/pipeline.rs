@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use camino::Utf8PathBuf;
 use gpuprof_model::protocol::RequestBody;
 
-use super::process::{Asked, How};
+use super::process::{Asked, How, take_down};
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
@@ -95,6 +95,14 @@ pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
     }
 }
 
+impl Drop for Pipeline<'_> {
+    /// What an interrupt left is gone before the run gives its device back: the next one may be waiting for it.
+    fn drop(&mut self) {
+        let all = self.line.iter_mut().chain(&mut self.leaving);
+        take_down(all.map(|started| &mut started.running));
+    }
+}
+
 impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: usize) -> Self {
@@ -139,8 +147,7 @@ impl<'a> Pipeline<'a> {
         let waiting = self.line.iter().position(|started| started.turn.is_some());
         let waiting = waiting.unwrap_or(self.line.len());
         let mut recalled = self.line.split_off(waiting);
-        recalled.iter().for_each(|started| started.running.kill());
-        recalled.iter_mut().for_each(|started| started.running.gone());
+        take_down(recalled.iter_mut().map(|started| &mut started.running));
         recalled.into_iter().map(|started| started.job).collect()
     }
 

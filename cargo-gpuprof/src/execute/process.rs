@@ -293,20 +293,21 @@ impl Running {
 
     /// Kills it, since it has taken `limit`.
     pub(super) fn timed_out(&mut self, limit: Duration) -> Ended {
-        self.kill();
-        self.gone();
+        take_down([&mut *self]);
         Ended::TimedOut { seconds: limit.as_secs(), stderr: self.stderr() }
     }
+}
 
-    /// Kills it; what it held of the device is free once it is [gone](Self::gone).
-    pub(super) fn kill(&self) {
-        kill(self.group);
-    }
-
-    /// Waits until it is gone, but not for one that the system cannot take down.
-    pub(super) fn gone(&mut self) {
-        if self.exited.is_none() {
-            self.exited = self.status.recv_timeout(TAKEN_DOWN).ok();
+/// Kills processes and waits until they are gone, with what they held of the device, but not for what the system cannot
+/// take down.
+pub(super) fn take_down<'r>(processes: impl IntoIterator<Item = &'r mut Running>) {
+    let processes: Vec<&mut Running> = processes.into_iter().collect();
+    processes.iter().for_each(|process| kill(process.group));
+    let end = Instant::now() + TAKEN_DOWN;
+    for process in processes {
+        if process.exited.is_none() {
+            let left = end.saturating_duration_since(Instant::now());
+            process.exited = process.status.recv_timeout(left).ok();
         }
     }
 }
@@ -314,7 +315,7 @@ impl Running {
 impl Drop for Running {
     /// Whatever the harness started and left behind would disturb the next pass.
     fn drop(&mut self) {
-        self.kill();
+        kill(self.group);
     }
 }
 
