@@ -10,8 +10,9 @@ use super::Sweep;
 use super::state::{self, State};
 use crate::agenda::Agenda;
 use crate::cli::Isolate;
+use crate::config::Interleave;
 use crate::execute::{Execution, Job, Pipeline};
-use crate::schedule::batches;
+use crate::schedule::{SEED, SplitMix, batches, shuffle};
 
 /// The jobs of a device.
 pub(super) struct Lane<'a> {
@@ -56,7 +57,11 @@ impl<'a> Sweep<'a> {
                 rounds.entry(repeat).or_default().push(index);
             }
         }
-        for (repeat, configurations) in rounds {
+        for (repeat, mut configurations) in rounds {
+            if self.order == Interleave::Rounds {
+                // As in the rounds that all have, an order of its own for each.
+                shuffle(&mut configurations, &mut SplitMix(SEED + u64::from(repeat)));
+            }
             match self.isolate {
                 Isolate::Configuration => configurations
                     .into_iter()
