@@ -3,56 +3,62 @@
 //! The fake CUPTI is strict about its use and tells what it collected (`tests/fakes`), so every test also says which
 //! passes ran. Its passes count from 0; those that the tool speaks of count from 1, since pass 0 is the timed one.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use support::replay::{ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop};
 use support::{FakeGpu, Happening, Outcome, with_limit};
 
-#[test]
-fn every_replay_mode_counts_what_the_emulator_counts() {
-    let workspace = workshop();
-    let selection = ["vector", "gather", "--series", "stride=1,8"];
-    let emulated = values(&workspace.gpuprof(&arguments(&selection, &[])).exits_with(0));
-    assert_eq!(emulated.len(), 2);
+/// Runs `selection` in every replay mode under every isolation: all must count what `emulated` holds; `also` is asserted of each.
+fn in_every_mode(
+    selection: &[&str],
+    emulated: &BTreeMap<String, Vec<f64>>,
+    also: impl Fn(&FakeGpu, &Outcome, &str),
+) {
     for isolation in ISOLATIONS {
         for mode in ["application", "range", "kernel"] {
             let gpu = FakeGpu::new();
             let more = [&["--replay-mode", mode], isolation].concat();
-            let outcome = gpu.tool(&workspace, &arguments(&selection, &more)).run().exits_with(0);
-            assert_eq!(values(&outcome), emulated, "{mode} {isolation:?}");
-            // Two configurations, four passes, each once; and times from none of them.
-            let mut collected = gpu.logged("collected");
-            collected.sort();
-            let count = |pass: usize| {
-                let beginning = format!("collected pass {pass} of 4: 0 [gather 64x64]");
-                collected.iter().filter(|line| **line == beginning).count()
-            };
-            assert_eq!([0, 1, 2, 3].map(count), [2; 4], "{mode}: {collected:#?}");
-            assert_eq!(collected.len(), 8, "{mode}: {collected:#?}");
-            for event in outcome.events_of("configuration-finished") {
-                assert!(event["metrics"]["duration"]["value"].is_f64(), "{event:#}");
-            }
-            assert_eq!(gpu.survivors(), [0; 0]);
+            let outcome = gpu.tool(&workshop(), &arguments(selection, &more)).run().exits_with(0);
+            let told = format!("{mode} {isolation:?}");
+            assert_eq!(values(&outcome), *emulated, "{told}");
+            also(&gpu, &outcome, &told);
         }
     }
 }
 
 #[test]
+fn every_replay_mode_counts_what_the_emulator_counts() {
+    let selection = ["vector", "gather", "--series", "stride=1,8"];
+    let emulated = values(&workshop().gpuprof(&arguments(&selection, &[])).exits_with(0));
+    assert_eq!(emulated.len(), 2);
+    in_every_mode(&selection, &emulated, |gpu, outcome, mode| {
+        // Two configurations, four passes, each once; and times from none of them.
+        let mut collected = gpu.logged("collected");
+        collected.sort();
+        let count = |pass: usize| {
+            let beginning = format!("collected pass {pass} of 4: 0 [gather 64x64]");
+            collected.iter().filter(|line| **line == beginning).count()
+        };
+        assert_eq!([0, 1, 2, 3].map(count), [2; 4], "{mode}: {collected:#?}");
+        assert_eq!(collected.len(), 8, "{mode}: {collected:#?}");
+        for event in outcome.events_of("configuration-finished") {
+            assert!(event["metrics"]["duration"]["value"].is_f64(), "{event:#}");
+        }
+        assert_eq!(gpu.survivors(), [0; 0]);
+    });
+}
+
+#[test]
 fn every_pass_of_a_series_function_finds_what_it_set_up() {
-    let workspace = workshop();
     let selection = ["settles", "spends"];
-    let emulated = values(&workspace.gpuprof(&arguments(&selection, &[])).exits_with(0));
+    let emulated = values(&workshop().gpuprof(&arguments(&selection, &[])).exits_with(0));
     // Two loads of every thread, as in a first launch.
     let first = vec![64.0, 256.0, 32.0, 8192.0];
     assert_eq!(emulated.values().collect::<Vec<_>>(), [&first, &first]);
-    for isolation in ISOLATIONS {
-        for mode in ["application", "range", "kernel"] {
-            let gpu = FakeGpu::new();
-            let more = [&["--replay-mode", mode], isolation].concat();
-            let outcome = gpu.tool(&workspace, &arguments(&selection, &more)).run().exits_with(0);
-            assert_eq!(values(&outcome), emulated, "{mode} {isolation:?}");
-            assert_eq!(gpu.logged("collected").len(), 8, "{mode} {isolation:?}");
-        }
-    }
+    in_every_mode(&selection, &emulated, |gpu, _, mode| {
+        assert_eq!(gpu.logged("collected").len(), 8, "{mode}");
+    });
 }
 
 #[test]

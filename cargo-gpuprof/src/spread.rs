@@ -5,9 +5,9 @@
 //! is resumed goes on in the same way.
 //!
 //! Two devices of one model differ, by 8 % in the mean on large machines (Sinha et al., SC22), and no number of processes on
-//! one of them tells by how much: what is measured on two of them is compared by nobody. So a series stays whole as long as there are as many series as devices.
-//! Where there are fewer, a series is dealt out to several devices, at random: in turns, an axis of two values would meet
-//! two devices, one value each, and nothing could be said of it.
+//! one of them tells by how much: what is measured on two of them is compared by nobody. So a series stays whole as long
+//! as there are as many series as devices. Where there are fewer, a series is dealt out to several devices, at random: in
+//! turns, an axis of two values would meet two devices, one value each, and nothing could be said of it.
 
 use std::cmp::Reverse;
 

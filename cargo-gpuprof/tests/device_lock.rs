@@ -49,6 +49,13 @@ fn process(folder: &Path) -> Command {
     command
 }
 
+/// One that has the device by now.
+fn holding(folder: &Path) -> Talking {
+    let mut process = Talking::start(process(folder));
+    process.says("holds");
+    process
+}
+
 fn kill(process: &Talking, signal: Signal) {
     kill_process(Pid::from_child(&process.child), signal).expect("it runs");
 }
@@ -62,8 +69,7 @@ fn stderr(process: Talking) -> String {
 #[test]
 fn one_measures_while_the_other_waits_and_says_for_whom() {
     let folder = tempfile::tempdir().unwrap();
-    let mut first = Talking::start(process(folder.path()));
-    first.says("holds");
+    let mut first = holding(folder.path());
     let mut second = Talking::start(process(folder.path()));
     let mut told = BufReader::new(second.child.stderr.take().unwrap());
     let mut text = String::new();
@@ -88,8 +94,7 @@ fn one_measures_while_the_other_waits_and_says_for_whom() {
 #[test]
 fn a_killed_owner_holds_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mut owner = Talking::start(process(folder.path()));
-    owner.says("holds");
+    let mut owner = holding(folder.path());
     kill(&owner, Signal::KILL);
     owner.child.wait().unwrap();
     // Not waiting at all is enough.
@@ -104,8 +109,7 @@ fn a_killed_owner_holds_nothing() {
 #[test]
 fn without_waiting_the_owner_is_the_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let mut owner = Talking::start(process(folder.path()));
-    owner.says("holds");
+    let mut owner = holding(folder.path());
     let mut command = process(folder.path());
     command.env("NO_WAIT", "1");
     let mut other = Talking::start(command);
@@ -125,8 +129,7 @@ fn without_waiting_the_owner_is_the_reason() {
 #[test]
 fn waiting_ends_with_an_interrupt() {
     let folder = tempfile::tempdir().unwrap();
-    let mut owner = Talking::start(process(folder.path()));
-    owner.says("holds");
+    let mut owner = holding(folder.path());
     let mut other = Talking::start(process(folder.path()));
     other.says("asks");
     kill(&other, Signal::INT);
@@ -168,8 +171,7 @@ fn devices_do_not_wait_for_each_other() {
     let path = cargo_gpuprof::device::lock::path(folder.path(), "GPU-2");
     let me = cargo_gpuprof::device::lock::Owner::this_process();
     let held = cargo_gpuprof::device::lock::try_lock(&path, &me).unwrap();
-    let mut one = Talking::start(process(folder.path()));
-    one.says("holds");
+    let mut one = holding(folder.path());
     until("the file is there", || folder.path().join(format!("gpuprof-{UUID}.lock")).exists());
     drop((held, one.child.stdin.take()));
     one.child.wait().unwrap();

@@ -95,6 +95,7 @@ fn old_journals_can_be_resumed_by_their_version() {
     use cargo_gpuprof::store::journal::{FILE, Journal, Made};
     let all = corpus("journal-");
     assert!(!all.is_empty(), "the corpus is not whole");
+    let mut read = 0;
     for path in all {
         let bytes = fs::read(&path).expect("it can be read");
         let first = bytes.split(|&b| b == b'\n').next().expect("it has a line");
@@ -106,5 +107,7 @@ fn old_journals_can_be_resumed_by_their_version() {
         let (_, replayed) =
             Journal::resume(folder, &made).unwrap_or_else(|f| panic!("{path}: {f}"));
         assert!(!replayed.is_empty(), "{path}");
+        read += 1;
     }
+    assert!(read > 0, "no journal of the corpus is read any more");
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::Source;
-use super::list::DISCOVERY_TIMEOUT;
 use crate::archive::{Contents, pack};
 use crate::cli::ArchiveOptions;
 use crate::config::{Config, DEFAULT_PATH};
@@ -26,13 +25,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
     })?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
-    let process = HarnessProcess {
-        folder,
-        emulator_folder: None,
-        device: None,
-        timeout: DISCOVERY_TIMEOUT,
-        interrupt,
-    };
+    let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let packages: BTreeSet<String> = described
         .values()

@@ -1,7 +1,6 @@
 //! `cargo gpuprof list`: kernels, axes, configuration counts.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
@@ -13,9 +12,6 @@ use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::plan::{self, PlannedSeries};
 
-/// How long a harness may take to say what it holds.
-pub const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// Lists the selected series.
 ///
 /// # Errors
@@ -24,13 +20,7 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let source = Source::workspace(&options.cargo, |root| crate::config::Config::load(root, None))?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
-    let process = HarnessProcess {
-        folder,
-        emulator_folder: None,
-        device: None,
-        timeout: DISCOVERY_TIMEOUT,
-        interrupt,
-    };
+    let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let selection = options.selection.selection(&source.config);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));

@@ -27,7 +27,6 @@ use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 
 use super::Source;
 use super::gate::Gate;
-use super::list::DISCOVERY_TIMEOUT;
 use super::settings::{Layers, Settings};
 use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions};
@@ -133,14 +132,7 @@ pub fn profile(
     folder.copy_harnesses(&mut source.harnesses)?;
     let source = source;
     let passes = folder.passes();
-    let process = |timeout| HarnessProcess {
-        folder: &passes,
-        emulator_folder: None,
-        device: None,
-        timeout,
-        interrupt,
-    };
-    let probe = process(DISCOVERY_TIMEOUT);
+    let probe = HarnessProcess::asked(&passes, interrupt);
     let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let baselines = Baselines::new(&source.root(), &source.target_directory);
@@ -229,7 +221,8 @@ pub fn profile(
         process: HarnessProcess {
             emulator_folder: emulator.as_deref(),
             device: devices.visible(at),
-            ..process(Duration::from_secs(timeout.into()))
+            timeout: Duration::from_secs(timeout.into()),
+            ..probe
         },
         modules: &kernels.modules,
         emulated,
@@ -349,13 +342,7 @@ pub(super) fn planned_for(
     let temporary = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
     let source = open_source(options, folder)?;
-    let process = HarnessProcess {
-        folder,
-        emulator_folder: None,
-        device: None,
-        timeout: DISCOVERY_TIMEOUT,
-        interrupt,
-    };
+    let process = HarnessProcess::asked(folder, interrupt);
     let planned = plan(options, &process, &source)?;
     Ok((source, planned))
 }

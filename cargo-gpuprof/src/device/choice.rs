@@ -59,18 +59,17 @@ impl FromStr for Asked {
         if text.trim() == "all" {
             return Ok(Self::All);
         }
-        let name = |word: &str| {
-            match word.trim() {
+        let wrong = |word: &str| {
+            format!(
+                "`{word}` is no device: give ordinals, UUIDs (GPU-… or MIG-…) or their beginnings, \
+                 separated by commas, or `all`"
+            )
+        };
+        let name = |word: &str| match word.trim() {
             word if word.starts_with("GPU-") || word.starts_with(MIG_PREFIX) => {
                 Ok(Name::Uuid(word.to_owned()))
             }
-            word => word.parse().map(Name::Ordinal).map_err(|_| {
-                format!(
-                    "`{word}` is no device: give ordinals, UUIDs (GPU-… or MIG-…) or their beginnings, separated by \
-                     commas, or `all`"
-                )
-            }),
-        }
+            word => word.parse().map(Name::Ordinal).map_err(|_| wrong(word)),
         };
         text.split(',').map(name).collect::<Result<_, _>>().map(Self::These)
     }

@@ -36,6 +36,9 @@ const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 /// that is much.
 const TAKEN_DOWN: Duration = Duration::from_secs(5);
 
+/// How long a harness may take to say what it holds.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How much of a process' stderr is told.
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 12;
@@ -53,6 +56,13 @@ pub struct HarnessProcess<'a> {
     pub timeout: Duration,
     /// What may end it early.
     pub interrupt: &'a Interrupt,
+}
+
+impl<'a> HarnessProcess<'a> {
+    /// Processes that say what they hold and what they see, and measure nothing.
+    pub fn asked(folder: &'a Utf8Path, interrupt: &'a Interrupt) -> Self {
+        Self { folder, emulator_folder: None, device: None, timeout: DISCOVERY_TIMEOUT, interrupt }
+    }
 }
 
 /// What a process is asked for, beside the question itself.
