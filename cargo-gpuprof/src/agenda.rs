@@ -42,7 +42,7 @@ impl Agenda {
 
     /// Puts the timed pass `repeat` of `configurations`, in one process, behind everything planned before.
     pub fn later(&mut self, series: usize, repeat: u32, configurations: Vec<usize>) {
-        let job = Job { series, pass: Pass::Timed { repeat }, configurations, alone: false };
+        let job = Job::new(series, Pass::Timed { repeat }, configurations);
         self.later.entry(repeat).or_default().push_back(job);
     }
 }
@@ -63,15 +63,10 @@ impl Iterator for Agenda {
             return job;
         };
         if repeat + 1 == self.repeats {
-            let counters = |step| Job {
-                series,
-                pass: Pass::Counters { step },
-                configurations: configurations.clone(),
-                alone: false,
-            };
+            let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
             self.first.extend((0..self.steps).map(counters));
         }
-        Some(Job { series, pass: Pass::Timed { repeat }, configurations, alone: false })
+        Some(Job::new(series, Pass::Timed { repeat }, configurations))
     }
 }
 

@@ -32,7 +32,9 @@ ours configuration-ahead-1 --ahead 1
 ours kernel --isolate kernel
 ours kernel-ahead-1 --isolate kernel --ahead 1
 ours configuration-range --replay-mode range
+ours configuration-range-ahead-1 --replay-mode range --ahead 1
 ours kernel-range --replay-mode range --isolate kernel
+ours kernel-range-ahead-1 --replay-mode range --isolate kernel --ahead 1
 ours configuration-kernel --replay-mode kernel
 ours kernel-kernel --replay-mode kernel --isolate kernel
 timed gpuprof-times-only $G --repeat 1 --metrics duration --replay-mode none

@@ -15,7 +15,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
@@ -146,8 +146,14 @@ pub struct CounterRequest {
     pub pass: u32,
     /// The counter data image that the passes before this one filled; none for the first.
     pub image_before: Option<PathBuf>,
-    /// Where the counter data image goes, if a pass is still to come.
+    /// Where the counter data image goes, if a pass is still to come. Requests of one process that follow each other and
+    /// name the same file are collected in one session, where starting a session costs more than a pass does.
     pub image: PathBuf,
+    /// Which of the image's places is this configuration's, from 0.
+    pub place: u32,
+    /// How many places the image has: one but where configurations of a kernel share it. A place whose configuration is not
+    /// asked for in this process is filled with something that nobody reads, so that the others stay where they are.
+    pub places: u32,
 }
 
 /// One configuration and one pass.

@@ -10,6 +10,7 @@ use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::protocol::{CounterGroup, Replay};
 use serde::{Deserialize, Serialize};
 
+use super::Image;
 use crate::compare::replay::{self, Discipline, Divergence};
 
 /// The counters of a run, planned before anything runs.
@@ -36,6 +37,9 @@ pub struct Collected {
     pub hardware: BTreeMap<String, HardwareValue>,
     /// Why the range as a whole has no counters, where `--app-replay-mode relaxed` left it out.
     pub left_out: Option<String>,
+    /// The counter data of the passes so far, where the next step goes on from it.
+    #[serde(default)]
+    pub image: Option<Image>,
 }
 
 impl Counters {
@@ -67,13 +71,24 @@ impl Counters {
         None
     }
 
+    /// Whether a step goes on from the counter data of the one before it.
+    pub fn goes_on(&self, step: usize) -> bool {
+        self.step(step).is_some_and(|(_, pass)| pass > 0)
+    }
+
+    /// Whether configurations of a kernel that are collected in one process share an image. CUPTI's own replay launches each
+    /// kernel again by itself, and what would lie between two of them too.
+    pub fn shares_images(&self) -> bool {
+        self.replay != Replay::Kernel
+    }
+
     /// What a configuration has where the machine does not give counters, for this reason.
     pub fn denied(&self, reason: &str) -> Collected {
         let none = |name: &String| (name.clone(), HardwareValue::Unavailable(reason.to_owned()));
         Collected {
             steps: self.steps(),
             hardware: self.metrics().map(none).collect(),
-            left_out: None,
+            ..Collected::default()
         }
     }
 
@@ -84,7 +99,7 @@ impl Counters {
         }
     }
 
-    /// Adds what a step found to what a configuration has; `timed` is its pass 0.
+    /// Adds what a step found to what a configuration has; `timed` is its pass 0, and `image` is what it left.
     ///
     /// # Errors
     /// A launch that differs, or fewer passes than planned: what makes the configuration fail.
@@ -93,6 +108,7 @@ impl Counters {
         step: usize,
         timed: Option<&PassResult>,
         found: PassResult,
+        image: Option<Image>,
         to: &mut Collected,
     ) -> Result<(), String> {
         let dropped = match timed.map(|t| replay::same_program(t, &found, self.discipline)) {
@@ -120,10 +136,11 @@ impl Counters {
         }
         to.hardware.extend(found.hardware);
         to.steps = step + 1;
+        to.image = image.filter(|_| self.goes_on(step + 1));
         if let Some(reason) = &to.left_out
             && to.steps == self.steps()
         {
-            *to = Collected { left_out: to.left_out.clone(), ..self.denied(reason) };
+            *to = Collected { left_out: to.left_out.clone(), image: None, ..self.denied(reason) };
         }
         Ok(())
     }
@@ -184,16 +201,16 @@ mod tests {
         let counters = counters(Replay::Application);
         let timed = found(true, &[], 4);
         let mut collected = Collected::default();
-        counters.add(0, Some(&timed), found(false, &[], 4), &mut collected).unwrap();
-        counters.add(1, Some(&timed), found(true, &[("a", 1.0)], 4), &mut collected).unwrap();
-        counters.add(2, Some(&timed), found(true, &[("b", 2.0)], 4), &mut collected).unwrap();
+        counters.add(0, Some(&timed), found(false, &[], 4), None, &mut collected).unwrap();
+        counters.add(1, Some(&timed), found(true, &[("a", 1.0)], 4), None, &mut collected).unwrap();
+        counters.add(2, Some(&timed), found(true, &[("b", 2.0)], 4), None, &mut collected).unwrap();
         assert_eq!(collected.hardware, found(true, &[("a", 1.0), ("b", 2.0)], 4).hardware);
     }
 
     #[test]
     fn a_group_that_is_not_complete_after_its_passes_is_an_error() {
         let counters = counters(Replay::Application);
-        let error = counters.add(1, None, found(false, &[], 4), &mut Collected::default());
+        let error = counters.add(1, None, found(false, &[], 4), None, &mut Collected::default());
         assert_eq!(error.unwrap_err(), "3 passes were planned, and CUPTI wants more");
     }
 
@@ -204,6 +221,7 @@ mod tests {
             1,
             Some(&found(true, &[], 4)),
             found(true, &[], 5),
+            None,
             &mut Collected::default(),
         );
         let text = error.unwrap_err();

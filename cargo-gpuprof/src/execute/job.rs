@@ -5,7 +5,7 @@ use gpuprof_model::SeriesId;
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{CounterRequest, DISTURBED, MeasureRequest, ReplyBody, RequestBody};
 
-use super::Execution;
+use super::{Execution, Handover, Image};
 use crate::build::host::Harness;
 use crate::discover;
 use crate::plan::PlannedSeries;
@@ -45,9 +45,16 @@ pub struct Job {
     pub configurations: Vec<usize>,
     /// Whether it has the device to itself, its memory too: a second try of what went wrong beside others.
     pub alone: bool,
+    /// What it hands on of the counters of each configuration, once it is started.
+    pub images: Vec<Handover>,
 }
 
 impl Job {
+    /// A pass of `configurations`, in one process.
+    pub fn new(series: usize, pass: Pass, configurations: Vec<usize>) -> Self {
+        Self { series, pass, configurations, alone: false, images: Vec::new() }
+    }
+
     /// Whether what went wrong for `reason` may be the fault of something else in its process or on the
     /// device, so that it gets a second try alone.
     pub fn may_be_innocent(&self, reason: &str) -> bool {
@@ -76,17 +83,16 @@ impl Job {
 }
 
 impl Execution<'_> {
-    /// The file of a configuration's counter data after `step`.
-    pub fn image(&self, (series, configuration): (usize, usize), step: usize) -> Utf8PathBuf {
-        let name = format!("{series:03}-{configuration:05}-pass-{}.image", step + 1);
-        self.process.folder.join(name)
+    /// Where a counter data image lies.
+    pub fn image(&self, image: &Image) -> Utf8PathBuf {
+        self.process.folder.join(&image.file)
     }
 
     /// What to ask a harness for `job`.
     pub fn request(&self, job: &Job, planned: &PlannedSeries) -> RequestBody {
         let id = &planned.series.id;
         let modules = || self.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect();
-        let one = |&configuration: &usize| MeasureRequest {
+        let one = |(at, &configuration): (usize, &usize)| MeasureRequest {
             kernel: id.kernel.clone(),
             configuration: planned.configurations[configuration].clone(),
             modules: modules(),
@@ -99,16 +105,22 @@ impl Execution<'_> {
             sampling: self.sampling.clone(),
             counters: match job.pass {
                 Pass::Timed { .. } => None,
-                Pass::Counters { step } => self.counted((job.series, configuration), step),
+                Pass::Counters { step } => {
+                    job.images.get(at).and_then(|handover| self.counted(handover, step))
+                }
             },
         };
-        RequestBody::Measure(job.configurations.iter().map(one).collect())
+        RequestBody::Measure(job.configurations.iter().enumerate().map(one).collect())
     }
 
-    fn counted(&self, at: (usize, usize), step: usize) -> Option<CounterRequest> {
+    fn counted(
+        &self,
+        Handover { before, after }: &Handover,
+        step: usize,
+    ) -> Option<CounterRequest> {
         let counters = self.counters.as_ref()?;
         let (group, pass) = counters.step(step)?;
-        let image = |step| self.image(at, step).into_std_path_buf();
+        let path = |image: &Image| self.image(image).into_std_path_buf();
         Some(CounterRequest {
             cupti: counters.cupti.clone().into(),
             chip: counters.chip.clone(),
@@ -116,8 +128,10 @@ impl Execution<'_> {
             config_image: group.config_image.clone(),
             replay: counters.replay,
             pass,
-            image_before: (pass > 0).then(|| image(step - 1)),
-            image: image(step),
+            image_before: before.as_ref().map(path),
+            image: path(after),
+            place: after.place,
+            places: after.places,
         })
     }
 }
@@ -138,7 +152,7 @@ mod tests {
 
     fn job(configurations: &[usize], alone: bool) -> Job {
         let pass = Pass::Counters { step: 2 };
-        Job { series: 1, pass, configurations: configurations.to_vec(), alone }
+        Job { alone, ..Job::new(1, pass, configurations.to_vec()) }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! prepares the next while the present one measures.
 
 mod counters;
+mod images;
 mod interrupt;
 mod job;
 mod pipeline;
@@ -17,6 +18,7 @@ use gpuprof_model::protocol::Sampling;
 use crate::repeats::Repeats;
 
 pub use counters::{Collected, Counters};
+pub use images::{Handover, Image, hand_over};
 pub use interrupt::Interrupt;
 pub use job::{Job, Pass, outcomes};
 pub use pipeline::{Event, Pipeline, wait};

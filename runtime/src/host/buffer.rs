@@ -14,6 +14,9 @@ pub(crate) trait Buffer {
     /// Its device address.
     fn pointer(&self) -> u64;
 
+    /// How many bytes it has.
+    fn bytes(&self) -> u64;
+
     /// A copy of its initial elements, a `Vec` of its element type.
     fn initial(&self) -> Box<dyn Any>;
 
@@ -59,6 +62,10 @@ impl<T: Element> TypedBuffer<T> {
 impl<T: Element> Buffer for TypedBuffer<T> {
     fn pointer(&self) -> u64 {
         self.device.device_ptr(&self.stream).0
+    }
+
+    fn bytes(&self) -> u64 {
+        size_of_val(&*self.initial) as u64
     }
 
     fn initial(&self) -> Box<dyn Any> {

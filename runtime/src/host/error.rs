@@ -47,6 +47,15 @@ impl Error {
         Self { reason: reason.into(), meaning: Meaning::Denied }
     }
 
+    /// The error of something that `count` configurations did together: none of them is invalid for it.
+    pub(crate) fn of_several(self, count: usize) -> Self {
+        let meaning = match self.meaning {
+            Meaning::Invalid if count > 1 => Meaning::Failed,
+            meaning => meaning,
+        };
+        Self { meaning, ..self }
+    }
+
     /// Whether the counters cannot be had on this machine.
     pub(crate) fn is_denial(&self) -> bool {
         self.meaning == Meaning::Denied

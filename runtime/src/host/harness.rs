@@ -12,12 +12,13 @@ use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, R
 use gpuprof_model::series::entry_point;
 
 use super::collect::cupti;
+use super::count;
 use super::error::{Error, Result};
 use super::kernel_run::KernelRun;
 use super::lifeline;
 use super::listing::{self, Options};
 use super::quiet::Quiet;
-use super::registry::{self, Body};
+use super::registry::{self, Body, SeriesEntry};
 use super::replay;
 use super::reply;
 use super::run::{Call, Run};
@@ -71,7 +72,7 @@ fn answer(request: Request, target: &HarnessTarget) -> ReplyBody {
     }
 }
 
-/// One outcome a request, up to the first that failed. The device is opened once: contexts and profilers
+/// One outcome a request, up to the first that failed or, for want of memory, was not reached. The device is opened once: contexts and profilers
 /// cost more than passes do. It is closed before the reply is written, so the runner hands on a device that this process
 /// has left.
 fn measure_each(requests: &[MeasureRequest], turn: Turn, quiet: Option<&Path>) -> Vec<PassOutcome> {
@@ -86,48 +87,104 @@ fn measure_each(requests: &[MeasureRequest], turn: Turn, quiet: Option<&Path>) -
         Err(error) => return vec![PassOutcome::Failed { reason: error.to_string() }],
     };
     let mut outcomes = Vec::new();
-    for request in requests {
-        outcomes.push(match caught(|| measure(&session, request)) {
-            Ok(result) => PassOutcome::Finished(Box::new(result)),
-            Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
-            Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
-            Err(error) => PassOutcome::Failed { reason: error.to_string() },
-        });
-        if !matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. }))
-        {
+    let mut rest = requests;
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(count::together(rest));
+        let found = measure(&session, now);
+        let all_reached = found.len() == now.len();
+        outcomes.extend(found);
+        let goes_on =
+            matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. }));
+        if !(goes_on && all_reached) {
             break;
         }
+        rest = later;
     }
     session.close();
     outcomes
 }
 
-fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// The outcome of `work` that went wrong, in place of a panic too.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))))
 }
 
-fn measure(session: &Session, request: &MeasureRequest) -> Result<PassResult> {
-    let entry = registry::entries()
-        .into_iter()
-        .find(|entry| entry.kernel == request.kernel)
-        .ok_or_else(|| Error::failed(format!("the harness has no series `{}`", request.kernel)))?;
-    if let Some(counters) = &request.counters {
-        session.profiler(&counters.cupti)?;
-    } else if !request.emulated {
-        // What it cannot watch, the timing says.
-        let _ = session.watch(request.sampling.nvml.as_deref());
+/// What came of a request.
+pub(crate) fn outcome(result: Result<PassResult>) -> PassOutcome {
+    match result {
+        Ok(result) => PassOutcome::Finished(Box::new(result)),
+        Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
+        Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
+        Err(error) => PassOutcome::Failed { reason: error.to_string() },
     }
-    let run = match entry.body {
-        Body::Kernel { symbol, constants, run: set_up } => {
-            let symbol = entry_point(symbol, constants, &request.configuration);
-            let module = session.load_module(request, entry.source_package)?;
-            let function = session.function(&module, &symbol, entry.source_package)?;
-            let run = Run::new(session, request, Call::Whole);
-            let mut kernel = KernelRun::new(run, function, symbol);
-            set_up(&mut kernel)?;
-            kernel.into_run()
+}
+
+/// The outcomes of `requests` that are done together: one, or those that share an image.
+fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
+    let Some(request) = requests.first() else { return Vec::new() };
+    let entry = match entry(&request.kernel) {
+        Ok(entry) => entry,
+        Err(error) => return vec![outcome(Err(error))],
+    };
+    let counters = request.counters.as_ref().filter(|_| !request.emulated);
+    let open = caught(|| match counters {
+        // CUPTI patches what is loaded after it has begun.
+        Some(counters) => session.profiler(&counters.cupti).map(drop),
+        None => {
+            if !request.emulated {
+                // What it cannot watch, the timing says.
+                let _ = session.watch(request.sampling.nvml.as_deref());
+            }
+            Ok(())
         }
+    });
+    if let Err(error) = open {
+        return vec![outcome(Err(error))];
+    }
+    match (entry.body, counters) {
+        (Body::Kernel { .. }, Some(counters)) => {
+            count::count(session, counters, requests, |request| set_up(session, &entry, request))
+        }
+        _ => {
+            let one = |request| outcome(caught(|| measure_one(session, &entry, request)));
+            requests.iter().map(one).collect()
+        }
+    }
+}
+
+fn entry(kernel: &str) -> Result<SeriesEntry> {
+    registry::entries()
+        .into_iter()
+        .find(|entry| entry.kernel == kernel)
+        .copied()
+        .ok_or_else(|| Error::failed(format!("the harness has no series `{kernel}`")))
+}
+
+/// A kernel with its launch and arguments, measured unless its counters are wanted.
+fn set_up<'s>(
+    session: &'s Session,
+    entry: &SeriesEntry,
+    request: &'s MeasureRequest,
+) -> Result<KernelRun<'s>> {
+    let Body::Kernel { symbol, constants, run: set_up } = entry.body else {
+        return Err(Error::failed(format!("`{}` is no kernel", entry.kernel)));
+    };
+    let symbol = entry_point(symbol, constants, &request.configuration);
+    let module = session.load_module(request, entry.source_package)?;
+    let function = session.function(&module, &symbol, entry.source_package)?;
+    let mut kernel = KernelRun::new(Run::new(session, request, Call::Whole), function, symbol);
+    set_up(&mut kernel)?;
+    Ok(kernel)
+}
+
+fn measure_one(
+    session: &Session,
+    entry: &SeriesEntry,
+    request: &MeasureRequest,
+) -> Result<PassResult> {
+    let run = match entry.body {
+        Body::Kernel { .. } => set_up(session, entry, request)?.into_run(),
         Body::Series(function) => {
             session.take_turn();
             let mut run = match &request.counters {

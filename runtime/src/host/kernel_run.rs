@@ -5,20 +5,23 @@
 //! and, on the emulated driver, counted.
 
 use std::any::Any;
-use std::ffi::c_void;
+use std::collections::BTreeMap;
 
+use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
-use cudarc::driver::{CudaFunction, result};
-use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult};
+use gpuprof_model::protocol::Sampling;
 
 use super::arguments::{Element, Generator};
 use super::buffer::{Buffer, TypedBuffer};
 use super::cluster;
+use super::collect::cupti::Member;
 use super::collect::identity;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::launcher::Launcher;
 use super::number::{IntoNumber, Number, Scalar, convert};
 use super::reference::HostArguments;
 use super::run::Run;
@@ -37,6 +40,8 @@ pub struct KernelRun<'r> {
     seed: u64,
     tolerance: Option<f64>,
     reference: Option<fn(&mut HostArguments)>,
+    /// How to launch it, once that is known and counters are to be collected.
+    launcher: Option<Launcher>,
 }
 
 enum Argument {
@@ -80,6 +85,7 @@ impl<'r> KernelRun<'r> {
             seed: 0,
             tolerance: None,
             reference: None,
+            launcher: None,
         }
     }
 
@@ -233,79 +239,115 @@ impl<'r> KernelRun<'r> {
         self.reference = Some(reference);
     }
 
-    /// Launches, verifies where asked, and measures, once the device is this process's.
+    /// Launches, verifies where asked, and measures, once the device is this process's. Where counters are collected on a
+    /// GPU, only what needs no device is done: `count.rs` goes on.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self) -> Result<()> {
-        self.run.session.take_turn();
-        let config = self.run.launch_config()?;
-        let Some((grid, block, shared)) = config.parts() else {
-            return Err(Error::failed("the annotation gives no block and grid"));
-        };
-        let cluster = config.cluster().map(<[u32; 3]>::from);
-        let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
-        self.check_launch(block, shared)?;
-        if let Some(cluster) = cluster {
-            cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
-            cluster::opt_in(&self.function, cluster)?;
-        }
-        let mut parameters: Vec<Vec<u8>> = self.arguments.iter().map(Argument::bytes).collect();
-        let (function, stream) = (self.function.cu_function(), self.run.stream());
-        let mut launch = || {
-            let mut pointers: Vec<*mut c_void> =
-                parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
-            // SAFETY: the function, stream and buffers outlive the launch, and the parameters are those
-            // of the annotated function, in number, order and size. What the kernel does with them is
-            // what its author, who declared it `unsafe`, answers for.
-            unsafe {
-                match cluster {
-                    Some(cluster) => {
-                        let extents = (grid, block, shared, cluster);
-                        cluster::launch(function, extents, &stream, &mut pointers)
-                    }
-                    None => result::launch_kernel(
-                        function,
-                        grid.into(),
-                        block.into(),
-                        shared,
-                        stream.cu_stream(),
-                        &mut pointers,
-                    ),
-                }
-            }
-        };
-        let verify = self.reference.filter(|_| self.run.request.verify);
         let emulated = self.run.session.device.emulated;
+        let counted = self.run.request.counters.is_some() && !emulated;
+        if !counted {
+            self.run.session.take_turn();
+        }
+        let mut launcher = self.launcher()?;
+        self.run.function(&self.function);
+        self.record(&launcher);
+        if counted {
+            self.launcher = Some(launcher);
+            return Ok(());
+        }
+        let verify = self.reference.filter(|_| self.run.request.verify);
         if let Some(reference) = verify.filter(|_| !emulated) {
-            launch()?;
+            launcher.launch()?;
             self.run.synchronize()?;
             check_outputs(&mut self.arguments, reference, self.tolerance)?;
         }
-        self.run.function(&self.function);
-        let arguments = &mut self.arguments;
-        let mut restore = || arguments.iter_mut().try_for_each(Argument::restore);
-        self.run.measure_restoring(|_| launch(), &mut restore)?;
+        self.run.measure(|_| launcher.launch())?;
         if let Some(reference) = verify.filter(|_| emulated) {
             check_outputs(&mut self.arguments, reference, self.tolerance)?;
         }
         if verify.is_some() {
             self.run.mark_verified();
         }
-        let kernel = self.symbol.clone();
-        if !emulated {
-            let (context, stream) = identity::of(&stream);
-            self.run.record_launch(LaunchRecord {
-                kernel,
-                grid,
-                block,
-                shared_bytes: shared,
-                cluster,
-                context,
-                stream,
-            });
-        }
         Ok(())
+    }
+
+    /// What launches the kernel with its arguments, after everything that the driver would refuse has been refused.
+    fn launcher(&self) -> Result<Launcher> {
+        let Some((grid, block, shared)) = self.run.launch_config()?.parts() else {
+            return Err(Error::failed("the annotation gives no block and grid"));
+        };
+        let cluster = self.run.launch_config()?.cluster().map(<[u32; 3]>::from);
+        let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
+        self.check_launch(block, shared)?;
+        if let Some(cluster) = cluster {
+            cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
+            cluster::opt_in(&self.function, cluster)?;
+        }
+        let parameters = self.arguments.iter().map(Argument::bytes).collect();
+        Ok(Launcher {
+            function: self.function.clone(),
+            stream: self.run.stream(),
+            grid,
+            block,
+            shared,
+            cluster,
+            parameters,
+        })
+    }
+
+    /// Records the launch; the emulated driver reports what was launched itself.
+    fn record(&mut self, launcher: &Launcher) {
+        if self.run.session.device.emulated {
+            return;
+        }
+        let (context, stream) = identity::of(&launcher.stream);
+        self.run.record_launch(LaunchRecord {
+            kernel: self.symbol.clone(),
+            grid: launcher.grid,
+            block: launcher.block,
+            shared_bytes: launcher.shared,
+            cluster: launcher.cluster,
+            context,
+            stream,
+        });
+    }
+
+    /// The bytes of its buffers.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let bytes = |argument: &Argument| match argument {
+            Argument::Scalar { .. } => 0,
+            Argument::Buffer(buffer) => buffer.bytes(),
+        };
+        self.arguments.iter().map(bytes).sum()
+    }
+
+    /// How the request asks for samples.
+    pub(crate) fn sampling(&self) -> &'r Sampling {
+        &self.run.request.sampling
+    }
+
+    /// Launches until the device is warm.
+    pub(crate) fn warm_up(&mut self) -> Result<()> {
+        let Self { run, launcher, .. } = self;
+        let launcher = launcher.as_mut().ok_or_else(not_set_up)?;
+        run.warm_up(&mut || launcher.launch())
+    }
+
+    /// The result of the passes that counted this.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub(crate) fn counted(
+        mut self,
+        pass: CounterPass,
+        hardware: BTreeMap<String, HardwareValue>,
+    ) -> Result<PassResult> {
+        let config = self.run.launch_config()?;
+        self.run.take_facts(&config)?;
+        self.run.counted(pass, hardware);
+        self.run.finish(&self.symbol)
     }
 
     /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared memory.
@@ -343,6 +385,24 @@ impl<'r> KernelRun<'r> {
         }
         Ok(())
     }
+}
+
+impl Member for KernelRun<'_> {
+    fn place(&self) -> u32 {
+        self.run.request.counters.as_ref().map_or(0, |counters| counters.place)
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        self.arguments.iter_mut().try_for_each(Argument::restore)
+    }
+
+    fn launch(&mut self) -> Result<()> {
+        self.launcher.as_mut().ok_or_else(not_set_up)?.launch()
+    }
+}
+
+fn not_set_up() -> Error {
+    Error::failed("the kernel was not set up: its annotation did not reach the launch")
 }
 
 /// Compares every output with what the reference makes of the initial arguments, and puts the

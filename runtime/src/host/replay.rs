@@ -32,7 +32,7 @@ pub(crate) fn count<'a>(
     };
     let (warm_up, first) = called(Call::WarmUp)?;
     warm_up.finish(kernel)?;
-    let mut collection = Collection::open(session, counters, &request.sampling)?;
+    let mut collection = Collection::open(session, counters, &request.sampling, None)?;
     loop {
         let passes = collection.passes();
         let (mut run, launch) = called(Call::Pass(collection))?;
@@ -45,7 +45,8 @@ pub(crate) fn count<'a>(
             return Err(differs(kernel, &text(&first), &text(&launch)));
         }
         if !collection.goes_on() {
-            run.counted(collection)?;
+            let (pass, hardware) = collection.finish(&[0])?;
+            run.counted(pass, hardware.into_iter().next().unwrap_or_default());
             return Ok(run);
         }
     }

@@ -1,14 +1,15 @@
 //! The launch context: what a series function, and every kernel, measures through.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig};
 use gpuprof_model::AxisValue;
-use gpuprof_model::measurement::{LaunchRecord, PassResult};
+use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult};
 use gpuprof_model::protocol::MeasureRequest;
 
 use super::cluster;
-use super::collect::cupti::{Collection, Measured};
+use super::collect::cupti::{Collection, Member};
 use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -154,16 +155,7 @@ impl<'a> Run<'a> {
     /// The first error of `launch` or of the driver.
     pub fn measure<R, E: Into<Error>>(
         &mut self,
-        launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
-    ) -> Result<()> {
-        self.measure_restoring(launch, &mut || Ok(()))
-    }
-
-    /// As [`Run::measure`]; `restore` puts the inputs back before a launch whose counters are collected.
-    pub(crate) fn measure_restoring<R, E: Into<Error>>(
-        &mut self,
         mut launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
-        restore: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         if self.measured {
             return Err(Error::failed("`measure` was called twice; a pass measures one range"));
@@ -176,21 +168,11 @@ impl<'a> Run<'a> {
             once().map_err(|e| self.session.explain(e))?;
             self.synchronize()?;
             (self.result.launches, self.result.counters) = emulator::take_report()?;
-        } else if let Some(counters) = &self.request.counters {
-            let (session, sampling) = (self.session, &self.request.sampling);
+        } else if self.request.counters.is_some() {
             if let Call::Pass(collection) = &mut self.call {
-                collection.pass(&mut Measured { launch: &mut once, restore })?;
+                collection.pass(&mut [&mut Called(&mut once)])?;
             } else {
-                once()?;
-                self.synchronize()?;
-                events::warm_up_only(session, sampling, &mut once)?;
-            }
-            if let Call::Whole = self.call {
-                let mut collection = Collection::open(session, counters, sampling)?;
-                while collection.goes_on() {
-                    collection.pass(&mut Measured { launch: &mut once, restore })?;
-                }
-                self.counted(collection)?;
+                self.warm_up(&mut once)?;
             }
         } else {
             once()?;
@@ -203,6 +185,19 @@ impl<'a> Run<'a> {
                     bandwidth::copy(&self.session.stream, self.session.device.l2_bytes)?;
             }
         }
+        self.take_facts(&config)
+    }
+
+    /// Launches what is measured until the device is warm.
+    pub(crate) fn warm_up(&self, once: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        once()?;
+        self.synchronize()?;
+        events::warm_up_only(self.session, &self.request.sampling, once)
+    }
+
+    /// Takes what the driver tells of the launch without a profiler.
+    pub(crate) fn take_facts(&mut self, config: &Launch) -> Result<()> {
+        self.measured = true;
         if let (Some(function), Some(extents)) = (&self.function, config.config) {
             let cluster = config.cluster.filter(|&cluster| !cluster::is_trivial(cluster));
             let facts = facts::of(self.session, function, extents, cluster)?;
@@ -211,9 +206,10 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Takes the counters of all passes of this process.
-    pub(crate) fn counted(&mut self, collection: Collection<'_>) -> Result<()> {
-        collection.finish(&mut self.result)
+    /// Takes what its counters came to.
+    pub(crate) fn counted(&mut self, pass: CounterPass, hardware: BTreeMap<String, HardwareValue>) {
+        self.result.hardware = hardware;
+        self.result.counter_pass = Some(pass);
     }
 
     /// Compares the results of the measured launches with a reference, unless `--no-verify` was given.
@@ -295,6 +291,23 @@ impl<'a> Run<'a> {
         Err(Error::failed(format!(
             "`{kernel}` returned without calling `run.measure`, so there is nothing to report"
         )))
+    }
+}
+
+/// The launches of one call of a series function, which sets its inputs up itself.
+struct Called<'a>(&'a mut dyn FnMut() -> Result<()>);
+
+impl Member for Called<'_> {
+    fn place(&self) -> u32 {
+        0
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn launch(&mut self) -> Result<()> {
+        (self.0)()
     }
 }
 

@@ -28,7 +28,7 @@ use crate::compare::replay::Discipline;
 use crate::compare::view::View;
 use crate::config::Interleave;
 use crate::error::Result;
-use crate::execute::{self, Event as Happened, Execution, Pass, outcomes};
+use crate::execute::{self, Event as Happened, Execution, Job, Pass, outcomes};
 use crate::report::json_lines::Event;
 use crate::spread::Spread;
 use crate::store::journal::{Journal, Replayed};
@@ -171,6 +171,7 @@ impl<'a> Sweep<'a> {
                             )?;
                         }
                     }
+                    self.tidy(&job, &states[job.series]);
                     job
                 }
             };
@@ -228,6 +229,7 @@ impl<'a> Sweep<'a> {
                 return Ok(());
             }
             job.configurations.iter().for_each(|&index| states[index].processes += 1);
+            let job = self.hand_over(job, execution, states);
             let planned = &self.checked[job.series].planned;
             progress.start(&format!(
                 "{}/{}",
@@ -241,6 +243,25 @@ impl<'a> Sweep<'a> {
             pipeline.start(job, &name, harness, body, single_stream)?;
         }
         Ok(())
+    }
+
+    /// The job with where its configurations leave their counter data, in the order of its files.
+    fn hand_over(&self, mut job: Job, execution: &Execution<'_>, states: &mut [State]) -> Job {
+        job.images.clear();
+        let (Pass::Counters { step }, Some(counters)) = (job.pass, &execution.counters) else {
+            return job;
+        };
+        let series = &self.checked[job.series].planned.series;
+        let goes_on = counters.goes_on(step);
+        let before = |&index: &usize| (index, states[index].image.clone().filter(|_| goes_on));
+        let before = job.configurations.iter().map(before).collect();
+        let share = series.device_function && counters.shares_images();
+        let handed = execute::hand_over(&job.name(&series.id), share, before);
+        for (index, handover) in &handed {
+            states[*index].image = Some(handover.after.clone());
+        }
+        (job.configurations, job.images) = handed.into_iter().unzip();
+        job
     }
 
     fn states(&self) -> Vec<Vec<State>> {

@@ -90,7 +90,7 @@ fn counters_are_taken_up_where_they_were_left() {
     let (_keep, path) = folder();
     let mut journal = Journal::begin(&path, &made()).unwrap();
     let value = [("a".to_owned(), HardwareValue::Value(1.0))];
-    let mut collected = Collected { steps: 2, hardware: value.into(), left_out: None };
+    let mut collected = Collected { steps: 2, hardware: value.into(), ..Collected::default() };
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
     let (mut journal, replayed) = Journal::resume(&path, &made()).unwrap();

@@ -1,14 +1,15 @@
 //! Hardware counters by CUPTI's Range Profiler, one pass a process or all of them in one.
 //!
-//! Comes in: for each pass, a closure that queues the launches of the measured range and another that puts the inputs
-//! back, and the counter request. Goes out: the counter data image with one more pass in it, and after
-//! the last pass a value, or a reason, for every metric. A counter pass takes no times: CUPTI's own
+//! Comes in: for each pass, what is measured: one configuration, or several that have a place each in the counter data; and
+//! the counter request. Goes out: the counter data image with one more pass in it, and after
+//! the last pass a value, or a reason, for every metric of each. A counter pass takes no times: CUPTI's own
 //! work would be in them. The inputs are as they were at first before the measured launch, since warm-up goes by
 //! time and would leave them different in every pass: a kernel's are put back, and a series function, whose buffers nobody
-//! else knows, is called again (`replay.rs`).
+//! else knows, is called again (`replay.rs`). The cache is emptied after CUPTI has started and right before the launch.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -16,17 +17,19 @@ use cudarc::driver::CudaContext;
 use gpuprof_cupti::host::ConfigProblem;
 use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay, TargetError};
 use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions, Target, locate};
-use gpuprof_model::measurement::{CounterPass, HardwareValue, PassResult};
+use gpuprof_model::measurement::{CounterPass, HardwareValue};
 use gpuprof_model::protocol::{
     CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, CounterRequest, Replay, Sampling,
 };
 
-use super::events;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
-/// The most launches one measured range may have.
-const MAX_LAUNCHES: usize = 16;
+/// The most launches one measured range of a series function may have.
+const MAX_LAUNCHES: u32 = 16;
+
+/// What the counters of one configuration came to, by metric.
+type Hardware = BTreeMap<String, HardwareValue>;
 
 /// Says what the counters will take, after a trial session, and writes their config image.
 ///
@@ -62,7 +65,7 @@ pub(crate) fn plan(
         config: first.config.clone(),
         metrics: first.metrics.clone(),
         counter_data: None,
-        max_ranges: MAX_LAUNCHES,
+        max_ranges: 1,
         replay: CuptiReplay::Application,
         range: RangeMode::Auto,
         pass: PassStart::default(),
@@ -105,17 +108,23 @@ fn denied(error: TargetError) -> Error {
     }
 }
 
-/// What is measured: how to launch it, and how to put its inputs back.
-pub(crate) struct Measured<'a> {
-    pub(crate) launch: &'a mut dyn FnMut() -> Result<()>,
-    pub(crate) restore: &'a mut dyn FnMut() -> Result<()>,
+/// What has a place in a pass: how to launch it, and how to put its inputs back.
+pub(crate) trait Member {
+    /// Its place in the counter data.
+    fn place(&self) -> u32;
+    /// Puts its inputs back to what they were at first.
+    fn restore(&mut self) -> Result<()>;
+    /// Queues its launches.
+    fn launch(&mut self) -> Result<()>;
 }
 
-/// The counter passes of one configuration in this process: one by application replay, all of them otherwise.
+/// The counter passes of this process for what shares a counter data image: one by application replay, all of them
+/// otherwise.
 pub(crate) struct Collection<'a> {
     session: &'a Session,
     request: &'a CounterRequest,
-    sampling: &'a Sampling,
+    cold: bool,
+    layout: Layout,
     api: HostApi,
     profiler: CuptiSession,
     steps: Steps,
@@ -123,24 +132,67 @@ pub(crate) struct Collection<'a> {
     complete: bool,
 }
 
+/// Which ranges of the counter data are whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    places: u32,
+    /// Whether a launch that empties the cache precedes those of each place: a range of its own, which nobody reads.
+    flushed: bool,
+    /// The most launches that a place may have; with several places, how many it has.
+    launches: u32,
+}
+
+impl Layout {
+    /// Ranges of all places.
+    fn ranges(self) -> usize {
+        (self.places * self.of_place()) as usize
+    }
+
+    fn of_place(self) -> u32 {
+        self.launches + u32::from(self.flushed)
+    }
+
+    /// The ranges of `place`, where the image holds `found`.
+    fn of(self, place: u32, found: usize) -> Result<Range<usize>> {
+        if self.places == 1 {
+            return Ok(usize::from(self.flushed)..found);
+        }
+        if found != self.ranges() {
+            let all = self.ranges();
+            return Err(Error::failed(format!(
+                "CUPTI saw {found} launches where there were {all}"
+            )));
+        }
+        let begin = (place * self.of_place() + u32::from(self.flushed)) as usize;
+        Ok(begin..begin + self.launches as usize)
+    }
+}
+
 impl<'a> Collection<'a> {
-    /// Opens a session of CUPTI's, on a device that is warm.
+    /// Opens a session of CUPTI's, on a device that is warm. `launches` is how many a place has, where it is known.
     ///
     /// # Errors
     /// CUPTI, or files.
     pub(crate) fn open(
         session: &'a Session,
         request: &'a CounterRequest,
-        sampling: &'a Sampling,
+        sampling: &Sampling,
+        launches: Option<u32>,
     ) -> Result<Self> {
         let mut steps = Steps::begin();
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
+        let layout = Layout {
+            places: request.places,
+            flushed: sampling.cold_cache && request.replay != Replay::Kernel,
+            launches: launches.unwrap_or(MAX_LAUNCHES),
+        };
         let options = SessionOptions {
             config: fs::read(&request.config_image)?,
             metrics: request.metrics.clone(),
             counter_data: request.image_before.as_ref().map(fs::read).transpose()?,
-            max_ranges: MAX_LAUNCHES,
+            // Each takes some 0.7 MB of the image and 3 ms a session.
+            max_ranges: layout.ranges(),
             // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
             replay: match request.replay {
                 Replay::Application | Replay::Range => CuptiReplay::Application,
@@ -151,10 +203,21 @@ impl<'a> Collection<'a> {
             range: RangeMode::Auto,
             pass: PassStart { index: request.pass as usize, ..PassStart::default() },
         };
-        // One session a configuration: giving the next one's counter data to an open session failed on an H200 (13.0).
+        // One session for all places: starting one costs 0.2 s, and an open one does not take the counter data of another
+        // configuration (SetConfig crashed or was not heeded on an H200 with 13.0).
         let profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
         steps.end("open");
-        Ok(Self { session, request, sampling, api, profiler, steps, passes: 0, complete: false })
+        Ok(Self {
+            session,
+            request,
+            cold: sampling.cold_cache,
+            layout,
+            api,
+            profiler,
+            steps,
+            passes: 0,
+            complete: false,
+        })
     }
 
     /// How many passes it has collected.
@@ -171,19 +234,42 @@ impl<'a> Collection<'a> {
     ///
     /// # Errors
     /// CUPTI, or the launches.
-    pub(crate) fn pass(&mut self, measured: &mut Measured<'_>) -> Result<()> {
-        let Self { session, steps, .. } = self;
-        (measured.restore)()?;
-        session.stream.synchronize()?;
-        steps.end("inputs");
+    pub(crate) fn pass(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
+        let Self { session, layout, steps, .. } = self;
         // Whatever another process did from here on would be in the cache, and in the counters.
         let quiet = session.quiet.window()?;
         steps.end("quiet");
-        events::flush_once(session, self.sampling)?;
-        steps.end("cache");
+        // CUPTI launches again, for every pass, whatever is launched after it has started: the emptying too, and the cache
+        // would be full by the time that it comes to the kernel.
+        let by_cupti = self.request.replay == Replay::Kernel;
+        if by_cupti {
+            members.iter_mut().try_for_each(|member| member.restore())?;
+            if self.cold {
+                session.flush()?;
+            }
+            session.stream.synchronize()?;
+            steps.end("inputs");
+        }
         self.profiler.start().map_err(denied)?;
         steps.end("start");
-        (measured.launch)()?;
+        for place in 0..layout.places {
+            let member = members.iter_mut().find(|member| member.place() == place);
+            let Some(member) = member else {
+                (0..layout.of_place()).try_for_each(|_| session.flush())?;
+                continue;
+            };
+            if !by_cupti {
+                member.restore()?;
+                // After the start: what that does is long over by the launch, whether it took 0.2 s, as the first in a
+                // process does, or 2 ms.
+                if self.cold {
+                    session.flush()?;
+                }
+                session.stream.synchronize()?;
+            }
+            member.launch()?;
+            session.stream.synchronize()?;
+        }
         session.stream.synchronize()?;
         let stopped = self.profiler.stop()?;
         drop(quiet);
@@ -199,63 +285,76 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// Puts what was collected into `result`, or into a file for the process that collects the next pass.
+    /// The values of what has these `places`, in their order, where this was the last pass; before, a file for the process
+    /// that collects the next one.
     ///
     /// # Errors
     /// CUPTI, or files.
-    pub(crate) fn finish(self, result: &mut PassResult) -> Result<()> {
-        let Self { request, api, profiler, mut steps, complete, .. } = self;
+    pub(crate) fn finish(self, places: &[u32]) -> Result<(CounterPass, Vec<Hardware>)> {
+        let Self { request, layout, api, profiler, mut steps, complete, .. } = self;
         let image = profiler.into_counter_data()?;
         steps.end("close");
-        if complete {
-            result.hardware = evaluate(api, request, &image)?;
+        let values = if complete {
+            let values = evaluate(api, request, layout, &image, places)?;
             steps.end("evaluate");
+            values
         } else {
             // Written under another name first: a process that is killed leaves a whole image or none.
             let unfinished = request.image.with_extension("unfinished");
             fs::write(&unfinished, &image)?;
             fs::rename(unfinished, &request.image)?;
             steps.end("hand over");
-        }
-        result.counter_pass = Some(CounterPass { complete, steps_ms: steps.taken });
-        Ok(())
+            vec![Hardware::new(); places.len()]
+        };
+        Ok((CounterPass { complete, steps_ms: steps.taken }, values))
     }
 }
 
-/// The values of every metric over the launches of the range: sums add up over several launches, and
-/// everything else is told for one launch only.
+/// The values of every metric by place: sums add up over several launches, and everything else is told for one launch
+/// only.
 fn evaluate(
     api: HostApi,
     request: &CounterRequest,
+    layout: Layout,
     image: &[u8],
-) -> Result<BTreeMap<String, HardwareValue>> {
-    let launches = api.range_count(image)?;
-    if launches == 0 {
-        return Err(Error::failed("CUPTI saw no kernel launch in the measured range"));
-    }
+    places: &[u32],
+) -> Result<Vec<Hardware>> {
+    let found = api.range_count(image)?;
     let mut host = Host::new(api, &request.chip, None)?;
-    let mut of_launches = Vec::new();
-    for launch in 0..launches {
-        of_launches.push(host.evaluate(image, launch, &request.metrics)?);
-    }
-    let value = |position: usize, name: &str| {
-        let values: Vec<f64> = of_launches.iter().map(|values| values[position]).collect();
-        match values.as_slice() {
-            [value] if value.is_finite() => HardwareValue::Value(*value),
-            [value] => HardwareValue::Unavailable(format!(
-                "CUPTI gives no number for it ({value}): a quotient of nothing, or a unit that this \
-                 device shares"
-            )),
-            several if name.ends_with(".sum") && several.iter().all(|v| v.is_finite()) => {
-                HardwareValue::Value(several.iter().sum())
-            }
-            several => HardwareValue::Unavailable(format!(
-                "the range holds {} launches, and only sums add up over launches",
-                several.len()
-            )),
+    let mut of_place = |&place: &u32| {
+        let ranges = layout.of(place, found)?;
+        if ranges.is_empty() {
+            return Err(Error::failed("CUPTI saw no kernel launch in the measured range"));
         }
+        let mut of_launches = Vec::new();
+        for range in ranges {
+            of_launches.push(host.evaluate(image, range, &request.metrics)?);
+        }
+        let value = |(position, name): (usize, &String)| {
+            (name.clone(), over_launches(name, of_launches.iter().map(|values| values[position])))
+        };
+        Ok(request.metrics.iter().enumerate().map(value).collect())
     };
-    Ok(request.metrics.iter().enumerate().map(|(i, name)| (name.clone(), value(i, name))).collect())
+    places.iter().map(&mut of_place).collect()
+}
+
+/// The value of a metric over the launches of a range.
+fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue {
+    let values: Vec<f64> = values.collect();
+    match values.as_slice() {
+        [value] if value.is_finite() => HardwareValue::Value(*value),
+        [value] => HardwareValue::Unavailable(format!(
+            "CUPTI gives no number for it ({value}): a quotient of nothing, or a unit that this \
+             device shares"
+        )),
+        several if name.ends_with(".sum") && several.iter().all(|v| v.is_finite()) => {
+            HardwareValue::Value(several.iter().sum())
+        }
+        several => HardwareValue::Unavailable(format!(
+            "the range holds {} launches, and only sums add up over launches",
+            several.len()
+        )),
+    }
 }
 
 /// Where the time of a counter pass went.
@@ -273,5 +372,49 @@ impl Steps {
         let now = Instant::now();
         self.taken.push((name.to_owned(), (now - self.last).as_secs_f64() * 1e3));
         self.last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_has_its_ranges_and_the_emptying_of_the_cache_has_its_own() {
+        let layout = Layout { places: 3, flushed: true, launches: 1 };
+        assert_eq!(layout.ranges(), 6);
+        let of = |place| layout.of(place, 6).unwrap();
+        assert_eq!([of(0), of(1), of(2)], [1..2, 3..4, 5..6]);
+        let warm = Layout { flushed: false, ..layout };
+        assert_eq!((warm.ranges(), warm.of(2, 3).unwrap()), (3, 2..3));
+    }
+
+    #[test]
+    fn a_launch_too_many_or_too_few_is_an_error_where_places_would_move() {
+        let layout = Layout { places: 3, flushed: true, launches: 1 };
+        let error = layout.of(0, 5).unwrap_err().to_string();
+        assert_eq!(error, "CUPTI saw 5 launches where there were 6");
+        assert!(layout.of(0, 7).is_err());
+    }
+
+    #[test]
+    fn one_place_has_all_launches_but_the_one_that_empties_the_cache() {
+        let layout = Layout { places: 1, flushed: true, launches: 16 };
+        assert_eq!((layout.ranges(), layout.of(0, 4).unwrap()), (17, 1..4));
+        assert_eq!(layout.of(0, 1).unwrap(), 1..1);
+    }
+
+    #[test]
+    fn sums_add_up_over_launches_and_nothing_else_does() {
+        let of = |name, values: &[f64]| over_launches(name, values.iter().copied());
+        assert_eq!(of("a.sum", &[1.0, 2.0]), HardwareValue::Value(3.0));
+        assert_eq!(of("a.avg", &[1.0]), HardwareValue::Value(1.0));
+        let reason = |value| match value {
+            HardwareValue::Unavailable(reason) => reason,
+            HardwareValue::Value(value) => panic!("{value}"),
+        };
+        assert!(reason(of("a.avg", &[1.0, 2.0])).contains("only sums add up"));
+        assert!(reason(of("a.sum", &[1.0, f64::NAN])).contains("only sums add up"));
+        assert!(reason(of("a.sum", &[f64::NAN])).contains("gives no number"));
     }
 }

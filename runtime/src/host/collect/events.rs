@@ -99,17 +99,6 @@ pub(crate) fn warm_up_only(
     warm_up(&mut Sampler::new(session, sampling, launch)?, sampling).map(drop)
 }
 
-/// Empties the L2 cache, where the sampling asks for it, and waits until it is empty.
-///
-/// # Errors
-/// The driver's.
-pub(crate) fn flush_once(session: &Session, sampling: &Sampling) -> Result<()> {
-    if sampling.cold_cache {
-        session.flush()?;
-    }
-    Ok(session.stream.synchronize()?)
-}
-
 fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling) -> Result<Timing> {
     let start = Instant::now();
     let warm = sampler.session.warm.replace(true);

@@ -92,6 +92,12 @@ pub(super) fn call_back(
     let Some(again) = again else { return };
     let recalled = pipeline.recall();
     recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
+    for job in recalled.iter().chain(&again) {
+        for &index in &job.configurations {
+            let state = &mut states[job.series][index];
+            state.image = state.collected.image.clone();
+        }
+    }
     agenda.again(recalled);
     agenda.again(again);
 }

@@ -11,7 +11,7 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 
 use crate::compare::collect::{self, Terms};
 use crate::compare::statistics::median;
-use crate::execute::{Collected, Execution, Pass};
+use crate::execute::{Collected, Execution, Image, Pass};
 use crate::repeats::Repeats;
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
@@ -25,6 +25,8 @@ pub(super) struct State {
     wanted: Option<u32>,
     /// What it has of its counters.
     pub(super) collected: Collected,
+    /// The counter data that the next process to be started goes on from: of what is collected, or of what is under way.
+    pub(super) image: Option<Image>,
     /// What ended it early.
     pub(super) ended: Option<Status>,
     /// Processes that work for it and have not gone.
@@ -46,18 +48,26 @@ impl State {
             .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).cloned());
         let steps = steps(execution);
         let collected = match replayed.counters(series, configuration) {
-            Some(hardware) => Collected { steps, hardware: hardware.clone(), left_out: None },
+            Some(hardware) => {
+                Collected { steps, hardware: hardware.clone(), ..Collected::default() }
+            }
             None => {
                 let begun = replayed.collected(series, configuration, steps);
+                let needs_image = |collected: &Collected| {
+                    let counters = execution.counters.as_ref();
+                    counters.is_some_and(|counters| counters.goes_on(collected.steps))
+                };
                 // The counter data of the last step is in a file, without which the passes begin anew.
-                let kept = begun.filter(|collected| {
-                    execution.image((series, configuration), collected.steps - 1).exists()
+                let kept = begun.filter(|collected| match &collected.image {
+                    Some(image) => execution.image(image).exists(),
+                    None => !needs_image(collected),
                 });
                 kept.cloned().unwrap_or_default()
             }
         };
         Self {
             passes: passes.collect(),
+            image: collected.image.clone(),
             collected,
             ended: replayed.ended(series, configuration).cloned(),
             ..Self::default()

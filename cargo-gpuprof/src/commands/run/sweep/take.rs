@@ -3,6 +3,7 @@
 //! Comes in: a job with the outcomes of its configurations, or with how its process ended without any. Goes out: the
 //! states of its configurations, every pass on disk first, and the jobs that have to run again.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
@@ -11,7 +12,7 @@ use gpuprof_model::run::Status;
 use super::state::State;
 use super::{INTERRUPTED, Sweep};
 use crate::error::Result;
-use crate::execute::{Ended, Job, Pass};
+use crate::execute::{Ended, Image, Job, Pass};
 use crate::schedule::Step;
 
 impl Sweep<'_> {
@@ -26,7 +27,8 @@ impl Sweep<'_> {
         let mut ended = false;
         let mut unreached = Vec::new();
         let mut outcomes = outcomes.into_iter();
-        for &index in &job.configurations {
+        for (at, &index) in job.configurations.iter().enumerate() {
+            let left = job.images.get(at).map(|handover| &handover.after);
             let (at, state) = ((job.series, index), &mut states[index]);
             let status = match outcomes.next() {
                 None => {
@@ -35,7 +37,7 @@ impl Sweep<'_> {
                 }
                 _ if state.has(job.pass) => continue,
                 Some(PassOutcome::Finished(result)) => {
-                    match self.keep(job.pass, at, *result, state)? {
+                    match self.keep(job.pass, at, *result, left, state)? {
                         Ok(()) => continue,
                         Err(reason) => Status::Failed { reason },
                     }
@@ -62,7 +64,21 @@ impl Sweep<'_> {
         if !unreached.is_empty() {
             again.push(Job { configurations: unreached, ..job.clone() });
         }
+        self.tidy(job, states);
         Ok((ended || !again.is_empty()).then_some(again))
+    }
+
+    /// Removes the counter data that nobody goes on from any more: some 0.7 MB a launch.
+    pub(super) fn tidy(&self, job: &Job, states: &[State]) {
+        let needed: BTreeSet<_> =
+            states.iter().filter_map(|state| Some(&state.collected.image.as_ref()?.file)).collect();
+        for (&index, handover) in job.configurations.iter().zip(&job.images) {
+            for image in handover.before.iter().chain([&handover.after]) {
+                if !needed.contains(&image.file) {
+                    let _ = fs::remove_file(self.execution((job.series, index)).image(image));
+                }
+            }
+        }
     }
 
     /// Keeps what a pass found, on disk before anything else is measured; also where the disk is full. The inner
@@ -72,6 +88,7 @@ impl Sweep<'_> {
         pass: Pass,
         (series, configuration): (usize, usize),
         result: PassResult,
+        left: Option<&Image>,
         state: &mut State,
     ) -> Result<Result<(), String>> {
         let execution = self.execution((series, configuration));
@@ -89,17 +106,13 @@ impl Sweep<'_> {
             }
             Pass::Counters { step } => {
                 let Some(counters) = &execution.counters else { return Ok(Ok(())) };
-                let added = counters.add(step, state.passes.first(), result, &mut state.collected);
+                let (timed, left) = (state.passes.first(), left.cloned());
+                let added = counters.add(step, timed, result, left, &mut state.collected);
                 if let Err(reason) = added {
                     return Ok(Err(reason));
                 }
                 let of = counters.steps();
                 self.journal.collected((series, configuration), of, &state.collected)?;
-                // A resumed run goes on from this step's counter data, or has all values: that of the step before, some
-                // 12 MB, has served its purpose.
-                if let Some(before) = step.checked_sub(1) {
-                    let _ = fs::remove_file(execution.image((series, configuration), before));
-                }
             }
         }
         Ok(Ok(()))
@@ -128,6 +141,7 @@ impl Sweep<'_> {
                 self.end((job.series, index), &mut states[index], status.clone())?;
             }
         }
+        self.tidy(job, states);
         Ok(Some(Vec::new()))
     }
 
@@ -137,9 +151,7 @@ impl Sweep<'_> {
         state: &mut State,
         status: Status,
     ) -> Result<()> {
-        if let Some(last) = state.collected.steps.checked_sub(1) {
-            let _ = fs::remove_file(self.execution(at).image(at, last));
-        }
+        (state.collected.image, state.image) = (None, None);
         state.ended = Some(status.clone());
         self.journal.ended(at, &status)
     }

@@ -1,0 +1,113 @@
+//! Counter data images: which file holds what a configuration has counted so far, and where in it.
+//!
+//! Comes in: what each configuration of a job has before it. Goes out: where it is afterwards. Configurations of a kernel that are
+//! collected in one process share an image, in which each keeps its place from the first pass to the last; one that has to
+//! run alone for a pass takes the whole image along, and goes on in a file of its own.
+
+use serde::{Deserialize, Serialize};
+
+/// The most configurations that share an image: each takes some 1.5 MB of it.
+const MOST_TOGETHER: usize = 16;
+
+/// A configuration's place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// The file's name in the folder of the run's passes.
+    pub file: String,
+    /// The place, from 0.
+    pub place: u32,
+    /// How many places the file has.
+    pub places: u32,
+}
+
+/// The image of one configuration before and after a pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handover {
+    /// What the pass goes on from; none where it is the first.
+    pub before: Option<Image>,
+    /// What it leaves for the next.
+    pub after: Image,
+}
+
+/// Where the configurations of the job `name` leave what they count: those that have an image keep their places in it, and
+/// those that begin share one if they `share`. Files of configurations that had different ones stay apart. Configurations
+/// that share a file come right after each other, and else in the order given.
+pub fn hand_over(
+    name: &str,
+    share: bool,
+    configurations: Vec<(usize, Option<Image>)>,
+) -> Vec<(usize, Handover)> {
+    let together = if share { MOST_TOGETHER } else { 1 };
+    let beginning = configurations.iter().filter(|(_, before)| before.is_none()).count();
+    let mut begun = 0;
+    // The files before, where there are any; each goes on in one of its own.
+    let mut files = Vec::new();
+    let mut of = |(configuration, before): (usize, Option<Image>)| {
+        let (file, place, places) = match &before {
+            Some(image) => (Ok(image.file.clone()), image.place, image.places),
+            None => {
+                let (image, place) = (begun / together, begun % together);
+                begun += 1;
+                let places = together.min(beginning - image * together);
+                (Err(image), narrow(place), narrow(places))
+            }
+        };
+        let number = files.iter().position(|known| *known == file).unwrap_or_else(|| {
+            files.push(file);
+            files.len() - 1
+        });
+        let file = match number {
+            0 => format!("{name}.image"),
+            more => format!("{name}-{more}.image"),
+        };
+        (number, configuration, Handover { before, after: Image { file, place, places } })
+    };
+    let mut handed: Vec<_> = configurations.into_iter().map(&mut of).collect();
+    handed.sort_by_key(|&(number, ..)| number);
+    handed.into_iter().map(|(_, configuration, handover)| (configuration, handover)).collect()
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(file: &str, place: u32, places: u32) -> Image {
+        Image { file: file.to_owned(), place, places }
+    }
+
+    /// `configuration file place/places` of each.
+    fn told(handed: Vec<(usize, Handover)>) -> Vec<String> {
+        let text = |(configuration, Handover { after, .. }): (usize, Handover)| {
+            format!("{configuration} {} {}/{}", after.file, after.place, after.places)
+        };
+        handed.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn those_that_begin_together_share_a_file_unless_each_has_its_own() {
+        let begin = vec![(4, None), (2, None)];
+        assert_eq!(told(hand_over("a", true, begin.clone())), ["4 a.image 0/2", "2 a.image 1/2"]);
+        assert_eq!(told(hand_over("a", false, begin)), ["4 a.image 0/1", "2 a-1.image 0/1"]);
+    }
+
+    #[test]
+    fn a_file_holds_a_bounded_number() {
+        let handed = hand_over("a", true, (0..MOST_TOGETHER + 2).map(|c| (c, None)).collect());
+        let told = told(handed);
+        assert_eq!(told[MOST_TOGETHER - 1], "15 a.image 15/16");
+        assert_eq!(told[MOST_TOGETHER..], ["16 a-1.image 0/2", "17 a-1.image 1/2"]);
+    }
+
+    #[test]
+    fn places_stay_when_some_went_on_alone_and_those_of_a_file_stay_next_to_each_other() {
+        let shared = |place| Some(image("before", place, 4));
+        let alone = Some(image("other", 1, 4));
+        let handed = hand_over("b", true, vec![(7, shared(0)), (8, alone), (9, shared(3))]);
+        assert_eq!(handed[1].1.before, shared(3));
+        assert_eq!(told(handed), ["7 b.image 0/4", "9 b.image 3/4", "8 b-1.image 1/4"]);
+    }
+}

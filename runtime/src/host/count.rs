@@ -1,0 +1,103 @@
+//! Counter passes of kernels: configurations that share a counter data image are collected in one session of CUPTI's.
+//!
+//! Comes in: the requests of a process that name the same image. Goes out: an outcome for each, in their order. Starting a session
+//! takes a fifth of a second and a pass a millisecond, so that every configuration is set up and warm
+//! before the session starts, and its buffers stay until it has ended. How much memory that takes is bounded: what does
+//! not fit any more is left for another process, whose image it then has to itself.
+
+use gpuprof_model::measurement::PassOutcome;
+use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
+
+use super::collect::cupti::{Collection, Member};
+use super::error::Result;
+use super::harness::{caught, outcome};
+use super::kernel_run::KernelRun;
+use super::session::Session;
+
+/// Which part of the device's memory buffers may fill before a further configuration is set up; the host holds as much.
+const PART_OF_MEMORY: u64 = 64;
+
+/// How many of `requests`, from the first on, are collected together.
+pub(crate) fn together(requests: &[MeasureRequest]) -> usize {
+    let image = |request: &MeasureRequest| request.counters.as_ref().map(|c| c.image.clone());
+    let Some(first) = requests.first().and_then(image) else { return requests.len().min(1) };
+    requests.iter().take_while(|request| image(request).as_ref() == Some(&first)).count()
+}
+
+/// Collects the counters of `requests`, which have `counters` in common but for their places. `set_up` makes a kernel
+/// ready. Goes out: an outcome a request, up to the first that was not reached or whose outcome ends the process.
+pub(crate) fn count<'s>(
+    session: &'s Session,
+    counters: &CounterRequest,
+    requests: &'s [MeasureRequest],
+    set_up: impl Fn(&'s MeasureRequest) -> Result<KernelRun<'s>>,
+) -> Vec<PassOutcome> {
+    let mut outcomes: Vec<Option<PassOutcome>> = Vec::new();
+    let mut kernels = Vec::new();
+    let most = session.context.total_mem().map_or(0, |bytes| bytes as u64 / PART_OF_MEMORY);
+    let mut held = 0;
+    for request in requests {
+        if held > most {
+            break;
+        }
+        match caught(|| set_up(request)) {
+            Ok(kernel) => {
+                held += kernel.held_bytes();
+                kernels.push((outcomes.len(), kernel));
+                outcomes.push(None);
+            }
+            Err(error) => {
+                let refused = error.is_refusal();
+                outcomes.push(Some(outcome(Err(error))));
+                if !refused {
+                    break;
+                }
+            }
+        }
+    }
+    let at: Vec<usize> = kernels.iter().map(|&(at, _)| at).collect();
+    match caught(|| collect(session, counters, kernels, &mut outcomes)) {
+        Ok(()) => {}
+        // Whose fault it is shows when each has a process of its own.
+        Err(error) => {
+            let of_all = outcome(Err(error.of_several(at.len())));
+            at.into_iter().for_each(|at| outcomes[at] = Some(of_all.clone()));
+        }
+    }
+    outcomes.into_iter().map_while(|outcome| outcome).collect()
+}
+
+/// Fills in the `outcomes` of the `kernels`, which are given with their positions there.
+fn collect(
+    session: &Session,
+    counters: &CounterRequest,
+    kernels: Vec<(usize, KernelRun<'_>)>,
+    outcomes: &mut [Option<PassOutcome>],
+) -> Result<()> {
+    let mut warm = Vec::new();
+    if !kernels.is_empty() {
+        session.take_turn();
+    }
+    for (at, mut kernel) in kernels {
+        match kernel.warm_up() {
+            Ok(()) => warm.push((at, kernel)),
+            Err(error) if error.is_refusal() => outcomes[at] = Some(outcome(Err(error))),
+            Err(error) => return Err(error),
+        }
+    }
+    let Some(sampling) = warm.first().map(|(_, kernel)| kernel.sampling()) else { return Ok(()) };
+    let mut collection = Collection::open(session, counters, sampling, Some(1))?;
+    while collection.goes_on() {
+        let mut members: Vec<&mut dyn Member> = Vec::new();
+        for (_, kernel) in &mut warm {
+            members.push(kernel);
+        }
+        collection.pass(&mut members)?;
+    }
+    let places: Vec<u32> = warm.iter().map(|(_, kernel)| kernel.place()).collect();
+    let (pass, hardware) = collection.finish(&places)?;
+    for ((at, kernel), hardware) in warm.into_iter().zip(hardware) {
+        outcomes[at] = Some(outcome(kernel.counted(pass.clone(), hardware)));
+    }
+    Ok(())
+}
