@@ -225,11 +225,6 @@ extern "C" fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
-    with_context(|_| Ok(()))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuProfilerStart() -> Code {
     with_context(|_| Ok(()))
 }

@@ -16,6 +16,7 @@ mod function;
 pub mod host_cpu;
 mod memory;
 mod module;
+mod persisting;
 mod pointers;
 mod report;
 mod state;

@@ -18,7 +18,7 @@ use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
 use super::collect::cupti::Profiler;
 use super::collect::flush::Flush;
-use super::collect::{attributes, emulator};
+use super::collect::{attributes, emulator, persisting};
 use super::error::{Error, Result};
 use super::nvml::Watch;
 use super::quiet::Quiet;
@@ -95,6 +95,15 @@ impl Session {
     /// # Errors
     /// The driver's: the buffer may not fit.
     pub(crate) fn flush(&self) -> Result<()> {
+        persisting::reset();
+        self.evict()
+    }
+
+    /// As [`Session::flush`], by one launch and nothing else: persisting lines stay.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn evict(&self) -> Result<()> {
         let flush = match self.flush.get() {
             Some(flush) => flush,
             None => {

@@ -22,6 +22,7 @@ use gpuprof_model::protocol::{
     CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, CounterRequest, Replay, Sampling,
 };
 
+use super::persisting;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -138,33 +139,37 @@ struct Layout {
     places: u32,
     /// Whether a launch that empties the cache precedes those of each place: a range of its own, which nobody reads.
     flushed: bool,
-    /// The most launches that a place may have; with several places, how many it has.
-    launches: u32,
+    /// How many launches a place has; none where that is not known before, of one place.
+    launches: Option<u32>,
 }
 
 impl Layout {
-    /// Ranges of all places.
-    fn ranges(self) -> usize {
-        (self.places * self.of_place()) as usize
+    /// Ranges that the image has room for: one more than are wanted, since CUPTI drops what is too many without a word.
+    fn room(self) -> usize {
+        (self.places * self.of_place() + 1) as usize
     }
 
     fn of_place(self) -> u32 {
-        self.launches + u32::from(self.flushed)
+        self.launches.unwrap_or(MAX_LAUNCHES) + u32::from(self.flushed)
     }
 
     /// The ranges of `place`, where the image holds `found`.
     fn of(self, place: u32, found: usize) -> Result<Range<usize>> {
-        if self.places == 1 {
-            return Ok(usize::from(self.flushed)..found);
+        let first = (place * self.of_place() + u32::from(self.flushed)) as usize;
+        match self.launches {
+            None if found == self.room() => Err(Error::failed(format!(
+                "the measured range holds more than {MAX_LAUNCHES} launches, and so many are not counted"
+            ))),
+            None if found <= first => {
+                Err(Error::failed("CUPTI saw no kernel launch in the measured range"))
+            }
+            None => Ok(first..found),
+            Some(_) if found + 1 != self.room() => Err(Error::failed(format!(
+                "CUPTI saw {found} launches where there were {}: something else was launched among them",
+                self.room() - 1
+            ))),
+            Some(launches) => Ok(first..first + launches as usize),
         }
-        if found != self.ranges() {
-            let all = self.ranges();
-            return Err(Error::failed(format!(
-                "CUPTI saw {found} launches where there were {all}"
-            )));
-        }
-        let begin = (place * self.of_place() + u32::from(self.flushed)) as usize;
-        Ok(begin..begin + self.launches as usize)
     }
 }
 
@@ -185,14 +190,14 @@ impl<'a> Collection<'a> {
         let layout = Layout {
             places: request.places,
             flushed: sampling.cold_cache && request.replay != Replay::Kernel,
-            launches: launches.unwrap_or(MAX_LAUNCHES),
+            launches,
         };
         let options = SessionOptions {
             config: fs::read(&request.config_image)?,
             metrics: request.metrics.clone(),
             counter_data: request.image_before.as_ref().map(fs::read).transpose()?,
             // Each takes some 0.7 MB of the image and 3 ms a session.
-            max_ranges: layout.ranges(),
+            max_ranges: layout.room(),
             // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
             replay: match request.replay {
                 Replay::Application | Replay::Range => CuptiReplay::Application,
@@ -247,15 +252,18 @@ impl<'a> Collection<'a> {
             if self.cold {
                 session.flush()?;
             }
-            session.stream.synchronize()?;
-            steps.end("inputs");
+        } else if self.cold {
+            // The driver does that by work of its own, which CUPTI would take for a launch.
+            persisting::reset();
         }
+        session.stream.synchronize()?;
+        steps.end("inputs");
         self.profiler.start().map_err(denied)?;
         steps.end("start");
         for place in 0..layout.places {
             let member = members.iter_mut().find(|member| member.place() == place);
             let Some(member) = member else {
-                (0..layout.of_place()).try_for_each(|_| session.flush())?;
+                (0..layout.of_place()).try_for_each(|_| session.evict())?;
                 continue;
             };
             if !by_cupti {
@@ -263,7 +271,7 @@ impl<'a> Collection<'a> {
                 // After the start: what that does is long over by the launch, whether it took 0.2 s, as the first in a
                 // process does, or 2 ms.
                 if self.cold {
-                    session.flush()?;
+                    session.evict()?;
                 }
                 session.stream.synchronize()?;
             }
@@ -323,9 +331,6 @@ fn evaluate(
     let mut host = Host::new(api, &request.chip, None)?;
     let mut of_place = |&place: &u32| {
         let ranges = layout.of(place, found)?;
-        if ranges.is_empty() {
-            return Err(Error::failed("CUPTI saw no kernel launch in the measured range"));
-        }
         let mut of_launches = Vec::new();
         for range in ranges {
             of_launches.push(host.evaluate(image, range, &request.metrics)?);
@@ -381,27 +386,34 @@ mod tests {
 
     #[test]
     fn every_place_has_its_ranges_and_the_emptying_of_the_cache_has_its_own() {
-        let layout = Layout { places: 3, flushed: true, launches: 1 };
-        assert_eq!(layout.ranges(), 6);
+        let layout = Layout { places: 3, flushed: true, launches: Some(1) };
+        assert_eq!(layout.room(), 7);
         let of = |place| layout.of(place, 6).unwrap();
         assert_eq!([of(0), of(1), of(2)], [1..2, 3..4, 5..6]);
         let warm = Layout { flushed: false, ..layout };
-        assert_eq!((warm.ranges(), warm.of(2, 3).unwrap()), (3, 2..3));
+        assert_eq!((warm.room(), warm.of(2, 3).unwrap()), (4, 2..3));
     }
 
     #[test]
     fn a_launch_too_many_or_too_few_is_an_error_where_places_would_move() {
-        let layout = Layout { places: 3, flushed: true, launches: 1 };
-        let error = layout.of(0, 5).unwrap_err().to_string();
-        assert_eq!(error, "CUPTI saw 5 launches where there were 6");
-        assert!(layout.of(0, 7).is_err());
+        for (places, all) in [(1, 2), (3, 6)] {
+            let layout = Layout { places, flushed: true, launches: Some(1) };
+            for found in [all - 1, all + 1] {
+                let error = layout.of(0, found).unwrap_err().to_string();
+                let text = format!("CUPTI saw {found} launches where there were {all}: something");
+                assert!(error.starts_with(&text), "{error}");
+            }
+        }
     }
 
     #[test]
-    fn one_place_has_all_launches_but_the_one_that_empties_the_cache() {
-        let layout = Layout { places: 1, flushed: true, launches: 16 };
-        assert_eq!((layout.ranges(), layout.of(0, 4).unwrap()), (17, 1..4));
-        assert_eq!(layout.of(0, 1).unwrap(), 1..1);
+    fn a_series_function_has_all_launches_but_the_one_that_empties_the_cache() {
+        let layout = Layout { places: 1, flushed: true, launches: None };
+        assert_eq!((layout.room(), layout.of(0, 4).unwrap()), (18, 1..4));
+        let error = |found| layout.of(0, found).unwrap_err().to_string();
+        assert!(error(1).starts_with("CUPTI saw no kernel launch"), "{}", error(1));
+        assert_eq!(layout.of(0, 17).unwrap(), 1..17);
+        assert!(error(18).starts_with("the measured range holds more than 16"), "{}", error(18));
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 
-use super::persisting;
 use crate::host::error::Result;
 
 /// Each thread reads 16 bytes at a time past L1, a grid apart, and keeps what it read from being dropped by a store that
@@ -88,12 +87,11 @@ impl Flush {
         })
     }
 
-    /// Queues it.
+    /// Queues one launch that empties the cache of all but persisting lines.
     ///
     /// # Errors
     /// The driver's.
     pub(crate) fn run(&self) -> Result<()> {
-        persisting::reset();
         let bytes = self.buffer.len() as u64;
         let mut launch = self.stream.launch_builder(&self.function);
         launch.arg(&self.buffer).arg(&bytes);

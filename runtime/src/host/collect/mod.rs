@@ -10,4 +10,4 @@ pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;
-mod persisting;
+pub(crate) mod persisting;

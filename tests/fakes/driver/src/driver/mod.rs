@@ -16,6 +16,7 @@ mod ledger;
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]
 mod module;
+mod persisting;
 #[path = "../../../../../emulator/src/driver/pointers.rs"]
 #[allow(dead_code, reason = "reports are text; this driver gives none")]
 mod pointers;

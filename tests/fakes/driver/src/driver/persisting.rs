@@ -1,0 +1,14 @@
+//! Persisting lines of the L2 cache. The driver makes them ordinary ones by work of its own on the device, which a profiler
+//! that takes every launch for a range sees as one (on an H200, driver 580 and CUPTI 13.0: 1.2 µs without instructions).
+
+use super::code::Code;
+use super::ledger;
+use super::state::with_context;
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
+    with_context(|driver| {
+        ledger::work_of_the_driver(driver, "cuCtxResetPersistingL2Cache");
+        Ok(())
+    })
+}
