@@ -114,22 +114,6 @@ fn a_metric_that_the_chip_does_not_have_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn the_doctor_finds_a_machine_that_counts_and_says_why_another_does_not() {
-    let doctor = |trouble: &str| {
-        FakeGpu::new().tool(&workshop(), &["doctor"]).env("FAKE_CUPTI_TROUBLE", trouble).run()
-    };
-    let fine = doctor("").exits_with(0).stdout;
-    assert!(fine.contains("ok    driver       Fake H200 (sm_90), CUDA 13.0, 1 device\n"), "{fine}");
-    assert!(fine.contains("ok    counters     a session was opened on GH100\n"), "{fine}");
-    let locked = doctor("fail cuptiRangeProfilerEnable 35").exits_with(107).stdout;
-    assert!(locked.contains("fail  counters     cuptiRangeProfilerEnable failed"), "{locked}");
-    assert!(locked.contains("--cap-add=SYS_ADMIN"), "{locked}");
-    let crashing = doctor("abort at=cuptiRangeProfilerEnable").exits_with(107).stdout;
-    assert!(crashing.contains("fail  counters     "), "{crashing}");
-    assert!(crashing.contains("SIGABRT"), "{crashing}");
-}
-
-#[test]
 fn without_replay_nothing_of_cupti_is_touched() {
     let gpu = FakeGpu::new();
     let arguments = arguments(&["vector", "scale"], &["--replay-mode", "none"]);

@@ -22,6 +22,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Result};
+use crate::execute::VISIBLE_ENV;
 
 pub use child::run_child;
 
@@ -62,7 +63,7 @@ pub enum Question {
     },
     /// Whether NVIDIA's driver answers, and with which devices.
     Driver,
-    /// Whether a profiling session can be opened on device 0.
+    /// Whether a profiling session can be opened on the first device that the child sees.
     Trial,
     /// What NVML says of a device.
     Nvml {
@@ -94,8 +95,8 @@ pub enum Answer {
     },
     /// What collecting takes.
     Cost(Cost),
-    /// The driver's devices.
-    Driver(gpuprof_model::measurement::DeviceRecord, u32),
+    /// The driver's devices, one at least.
+    Driver(Vec<gpuprof_model::measurement::DeviceRecord>),
     /// What NVML says.
     Nvml(crate::device::nvml::Facts),
     /// A session was opened on this chip.
@@ -178,6 +179,19 @@ struct Request {
 /// # Errors
 /// The child cannot be started, or files cannot be written. The inner error is the answer that there is none.
 pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Result<Answer, Refusal>> {
+    ask_on(None, cupti, question)
+}
+
+/// As [`ask`], in a child that sees no other device than the one with the UUID `device`, where one is named: as a process
+/// that measures on it does.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_on(
+    device: Option<&str>,
+    cupti: Option<&Utf8Path>,
+    question: Question,
+) -> Result<Result<Answer, Refusal>> {
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&env::temp_dir(), &e))?;
     let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
     let body = Request { cupti: cupti.map(ToOwned::to_owned), question };
@@ -188,6 +202,7 @@ pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Result<Answer
     };
     let executable = env::current_exe().map_err(start)?;
     let mut child = Command::new(executable)
+        .envs(device.map(|uuid| (VISIBLE_ENV, uuid)))
         .args(["gpuprof", SUBCOMMAND])
         .args([&request, &reply])
         .stdin(Stdio::null())

@@ -89,9 +89,9 @@ pub fn probe_nvidia() -> Result<Driver, DriverProblem> {
     if Functions::open()?.has_export_tables { Ok(driver) } else { Err(DriverProblem::Emulated) }
 }
 
-/// What the driver calls its first device.
+/// What the driver calls a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FirstDevice {
+pub struct Shown {
     /// Its name; a MIG slice has `MIG` in it.
     pub name: String,
     /// Compute capability, major and minor.
@@ -100,18 +100,22 @@ pub struct FirstDevice {
     pub uuid: String,
 }
 
-/// The driver's first device.
+/// The devices that the driver shows this process, in its order.
 ///
 /// # Errors
 /// As [`probe`].
-pub fn first_device() -> Result<FirstDevice, DriverProblem> {
+pub fn shown() -> Result<Vec<Shown>, DriverProblem> {
+    let count = probe()?.devices;
+    (0..count as usize).map(described).collect()
+}
+
+fn described(ordinal: usize) -> Result<Shown, DriverProblem> {
     const MAJOR: c_int = 75;
     const MINOR: c_int = 76;
-    probe()?;
     let driver = Functions::open()?;
-    let mut device = 0;
-    // SAFETY: probe() initialised the driver, which has a device; it writes one int.
-    check(unsafe { (driver.device)(&raw mut device, 0) })?;
+    let (mut device, at) = (0, c_int::try_from(ordinal).unwrap_or(c_int::MAX));
+    // SAFETY: probe() initialised the driver, which refuses an ordinal that it does not have; it writes one int.
+    check(unsafe { (driver.device)(&raw mut device, at) })?;
     let mut name = [0_u8; 256];
     // SAFETY: `device` came from cuDeviceGet; it writes at most the length that it is given.
     check(unsafe { (driver.name)(name.as_mut_ptr().cast(), 256, device) })?;
@@ -123,10 +127,10 @@ pub fn first_device() -> Result<FirstDevice, DriverProblem> {
     };
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     let name = String::from_utf8_lossy(&name[..end]).into_owned();
-    Ok(FirstDevice {
+    Ok(Shown {
         compute_capability: (attribute(MAJOR)?, attribute(MINOR)?),
         // Of both, the slice's own comes last.
-        uuid: uuids(0)?
+        uuid: uuids(ordinal)?
             .last()
             .map_or_else(String::new, |uuid| uuid_text(name.contains(" MIG "), uuid)),
         name,

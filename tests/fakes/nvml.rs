@@ -3,8 +3,9 @@
 //! Comes in: the folder in `FAKE_NVML`, or in that variable when this was compiled. Goes out: what is done, a line each in its file `nvml-log`. What the folder
 //! holds decides what is answered: `deny` refuses locks for want of permission, `no-reset` refuses to put them
 //! back, `no-symbols` knows no symbolic clock limits; `reasons` and `thermal` are numbers, one for every call
-//! (the last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature. Devices are
-//! `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type cdylib`.
+//! (the last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature; `no-persistence`,
+//! `mig` and `vgpu` say that of every device, and with `-` and a UUID behind them of that one. Devices are `GPU-…`, and
+//! slices `MIG-…` of the first of them. Compiled with `rustc --crate-type cdylib`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::fs;
@@ -33,6 +34,11 @@ fn folder() -> PathBuf {
 
 fn says(name: &str) -> bool {
     folder().join(name).exists()
+}
+
+/// As [`says`], or as it says it of this device only.
+fn says_of(device: Device, name: &str) -> bool {
+    says(name) || says(&format!("{name}-{}", name_of(device)))
 }
 
 fn log(line: &str) {
@@ -170,22 +176,23 @@ unsafe extern "C" fn nvmlDeviceGetViolationStatus(_: Device, policy: c_uint, out
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetPersistenceMode(_: Device, out: *mut c_uint) -> c_int {
+unsafe extern "C" fn nvmlDeviceGetPersistenceMode(device: Device, out: *mut c_uint) -> c_int {
     // SAFETY: NVML is given a place for the number.
-    unsafe { give(out, c_uint::from(!says("no-persistence"))) }
+    unsafe { give(out, c_uint::from(!says_of(device, "no-persistence"))) }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetMigMode(_: Device, current: *mut c_uint, pending: *mut c_uint) -> c_int {
+unsafe extern "C" fn nvmlDeviceGetMigMode(device: Device, current: *mut c_uint, pending: *mut c_uint) -> c_int {
+    let on = c_uint::from(says_of(device, "mig"));
     // SAFETY: NVML is given a place for each number.
     unsafe {
-        give(current, c_uint::from(says("mig")));
-        give(pending, c_uint::from(says("mig")))
+        give(current, on);
+        give(pending, on)
     }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(_: Device, out: *mut c_uint) -> c_int {
+unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(device: Device, out: *mut c_uint) -> c_int {
     // SAFETY: NVML is given a place for the number.
-    unsafe { give(out, if says("vgpu") { 2 } else { 0 }) }
+    unsafe { give(out, if says_of(device, "vgpu") { 2 } else { 0 }) }
 }

@@ -22,6 +22,8 @@ pub use run::{
 };
 pub use view::ViewOptions;
 
+use crate::device::choice::Asked;
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -138,6 +140,9 @@ pub struct DoctorOptions {
     /// Which driver is expected to run kernels
     #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
     pub backend: Backend,
+    /// GPUs that have to work, as `run` names them [default: the first, and the others are looked at]
+    #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
+    pub devices: Option<Asked>,
     /// CUPTI's library or its folder, instead of looking for it
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI")]
     pub cupti_path: Option<camino::Utf8PathBuf>,

@@ -1,9 +1,11 @@
 //! `cargo gpuprof doctor`: what this machine can do, and the remedy where it cannot.
 //!
-//! Comes in: which backend is expected. Goes out: one line a check, `ok`, `warn` or `fail`, each of the latter
-//! with its remedy, and whether the main job runs here. Nothing is changed: clocks and permissions are read. Libraries of
-//! other makers (driver, NVML, CUPTI) are asked in child processes.
+//! Comes in: which backend and which devices are expected. Goes out: one line a check, `ok`, `warn` or `fail`, each of the
+//! latter with its remedy, those of the machine first and then those of every device, and whether the main job runs here.
+//! Nothing is changed: clocks and permissions are read. Libraries of other makers (driver, NVML, CUPTI) are asked in child
+//! processes.
 
+mod devices;
 mod gpu;
 mod host;
 
@@ -17,6 +19,7 @@ use gpuprof_model::ExitCode;
 use crate::cli::{Backend, DoctorOptions};
 use crate::cupti::{self, Answer, Question, Refusal};
 use crate::error::{Failure, Result};
+use devices::Examined;
 
 /// Where the driver says who may read counters.
 const PARAMETERS: &str = "/proc/driver/nvidia/params";
@@ -53,32 +56,32 @@ impl Check {
     }
 }
 
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = self.found.replace('\n', "\n                   ");
+        writeln!(f, "{}  {:11}  {found}", self.state, self.what)
+    }
+}
+
 /// Checks this machine.
 ///
 /// # Errors
-/// Processes of our own that cannot be started; standard output.
+/// Devices that are asked for and not there; processes of our own that cannot be started; standard output.
 pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode> {
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     let driver = ask(Question::Driver)?;
     let has_gpu = driver.is_ok();
     let installed = Path::new("/proc/driver/nvidia/version").exists();
     let expected = options.backend == Backend::Cuda
-        || (options.backend == Backend::Auto && (has_gpu || installed));
+        || (options.backend == Backend::Auto
+            && (has_gpu || installed || options.devices.is_some()));
     let mut checks = vec![gpu::driver(&driver, expected)];
-    if let Ok(Answer::Driver(device, _)) = &driver {
-        checks.push(gpu::permission(fs::read_to_string(PARAMETERS).ok().as_deref()));
-        let (library, uuid) = (options.nvml_path.clone(), device.uuid.clone());
-        checks.extend(gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid));
-    }
-    checks.push(host::library(ask(Question::Locate)?, has_gpu));
     if has_gpu {
-        checks.push(match ask(Question::Trial)? {
-            Ok(Answer::Trial { chip }) => {
-                Check::new(State::Ok, "counters", format!("a session was opened on {chip}"))
-            }
-            answer => Check::new(State::Fail, "counters", refusal(answer)),
-        });
+        checks.push(gpu::permission(fs::read_to_string(PARAMETERS).ok().as_deref()));
     }
+    let located = ask(Question::Locate)?;
+    let has_cupti = located.is_ok();
+    checks.push(host::library(located, has_gpu));
     checks.push(host::kernels(options.kernel_toolchain.as_deref()));
     checks.push(host::assembler());
     checks.push(Check::new(
@@ -86,13 +89,15 @@ pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode>
         "emulator",
         "part of this program: exact counters without a GPU, no times",
     ));
-    let (code, sentence) = conclusion(&checks, expected, has_gpu);
-    let mut text = String::new();
-    for Check { state, what, found } in &checks {
-        text.push_str(&format!(
-            "{state}  {what:11}  {}\n",
-            found.replace('\n', "\n                   ")
-        ));
+    let examined = match driver {
+        Ok(Answer::Driver(shown)) => devices::examined(options, shown, has_cupti)?,
+        _ => Vec::new(),
+    };
+    let (code, sentence) = conclusion(&checks, expected, &examined);
+    let mut text: String = checks.iter().map(ToString::to_string).collect();
+    for device in &examined {
+        text.push_str(&format!("\n{}\n", device.heading()));
+        text.extend(device.checks.iter().map(ToString::to_string));
     }
     text.push_str(&format!("\n{sentence}\n"));
     out.write_all(text.as_bytes())
@@ -104,42 +109,117 @@ fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
     answer.err().unwrap_or_else(|| "the answer was to another question".to_owned())
 }
 
-fn conclusion(checks: &[Check], expected: bool, has_gpu: bool) -> (ExitCode, &'static str) {
-    let failed = |what| checks.iter().any(|c| c.what == what && c.state == State::Fail);
-    if failed("toolchain") {
-        return (ExitCode::BuildFailed, "kernels cannot be built here");
+/// What all comes to. The code is that of a run with the same `--devices`; the sentence speaks of every device.
+fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCode, String) {
+    if checks.iter().any(|check| check.what == "toolchain" && check.state == State::Fail) {
+        return (ExitCode::BuildFailed, "kernels cannot be built here".to_owned());
     }
-    match (expected, has_gpu) {
-        (true, false) => (
-            ExitCode::NotPossible,
-            "a GPU was expected, and none answers; --backend emulator goes without",
-        ),
-        (true, true) if failed("counters") || failed("CUPTI") => (
-            ExitCode::NotPossible,
-            "times can be taken here, and counters cannot; --replay-mode none or --backend emulator goes without",
-        ),
-        (_, true) => (ExitCode::Success, "times and counters can be taken here"),
-        (false, false) => (
-            ExitCode::Success,
-            "no GPU here: the emulator is what works, with exact counters and no times",
-        ),
+    let of = |state: State| -> Vec<usize> {
+        devices.iter().filter(|d| d.counters() == Some(state)).map(|d| d.at).collect()
+    };
+    let (working, untried, failing) = (of(State::Ok), of(State::Warn), of(State::Fail));
+    let needed = devices.iter().any(|d| d.used && d.counters() == Some(State::Fail));
+    let code = if expected && needed { ExitCode::NotPossible } else { ExitCode::Success };
+    if devices.is_empty() {
+        return match expected {
+            true => (
+                ExitCode::NotPossible,
+                "a GPU was expected, and none answers; --backend emulator goes without".to_owned(),
+            ),
+            false => (
+                ExitCode::Success,
+                "no GPU here: the emulator is what works, with exact counters and no times"
+                    .to_owned(),
+            ),
+        };
+    }
+    let rest = match untried.as_slice() {
+        [] => String::new(),
+        [_] => format!("; {} was not tried", listed(&untried)),
+        _ => format!("; {} were not tried", listed(&untried)),
+    };
+    let sentence = match (working.as_slice(), failing.as_slice()) {
+        ([], []) => "times can be taken here; counters were not tried".to_owned(),
+        (_, []) => format!("times and counters can be taken here{rest}"),
+        ([], _) if untried.is_empty() => {
+            "times can be taken here, and counters cannot; --replay-mode none or --backend emulator goes without"
+                .to_owned()
+        }
+        ([], failing) => {
+            format!("times can be taken here, and counters cannot on {}{rest}", listed(failing))
+        }
+        (working, failing) => {
+            let working: Vec<String> = working.iter().map(ToString::to_string).collect();
+            let (failing, working) = (listed(failing), working.join(","));
+            format!(
+                "times can be taken here, and counters cannot on {failing}; --devices {working} goes without{rest}"
+            )
+        }
+    };
+    (code, sentence)
+}
+
+/// "device 1", "devices 0, 1 and 3".
+fn listed(devices: &[usize]) -> String {
+    let all: Vec<String> = devices.iter().map(ToString::to_string).collect();
+    match all.as_slice() {
+        [] => "no device".to_owned(),
+        [one] => format!("device {one}"),
+        [first @ .., last] => format!("devices {} and {last}", first.join(", ")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::fixture::h200;
+
+    /// Devices whose trials ended like this, of which a run measures on the first.
+    fn devices(states: &[State]) -> Vec<Examined> {
+        let device = |(at, &state): (usize, &State)| Examined {
+            at,
+            device: h200(),
+            used: at == 0,
+            checks: vec![Check::new(state, devices::COUNTERS, "")],
+        };
+        states.iter().enumerate().map(device).collect()
+    }
+
+    fn concluded(states: &[State]) -> (ExitCode, String) {
+        conclusion(&[], true, &devices(states))
+    }
 
     #[test]
     fn the_exit_code_says_whether_the_main_job_can_run() {
-        let counters = |state| [Check::new(state, "counters", "")];
-        assert_eq!(conclusion(&counters(State::Ok), true, true).0, ExitCode::Success);
-        assert_eq!(conclusion(&counters(State::Fail), true, true).0, ExitCode::NotPossible);
-        assert_eq!(conclusion(&[], true, false).0, ExitCode::NotPossible);
-        let (code, sentence) = conclusion(&[], false, false);
+        assert_eq!(concluded(&[State::Ok]).0, ExitCode::Success);
+        assert_eq!(concluded(&[State::Fail]).0, ExitCode::NotPossible);
+        assert_eq!(concluded(&[]).0, ExitCode::NotPossible);
+        let (code, sentence) = conclusion(&[], false, &[]);
         assert_eq!(code, ExitCode::Success);
         assert!(sentence.contains("the emulator is what works"));
         let broken = [Check::new(State::Fail, "toolchain", "")];
-        assert_eq!(conclusion(&broken, false, false).0, ExitCode::BuildFailed);
+        assert_eq!(conclusion(&broken, false, &[]).0, ExitCode::BuildFailed);
+    }
+
+    #[test]
+    fn the_sentence_speaks_of_every_device_and_the_code_of_those_that_a_run_takes() {
+        use State::{Fail, Ok, Warn};
+        let said = |states: &[State], code, sentence: &str| {
+            assert_eq!(concluded(states), (code, sentence.to_owned()), "{states:?}");
+        };
+        let (fine, not) = (ExitCode::Success, ExitCode::NotPossible);
+        said(&[Ok, Ok], fine, "times and counters can be taken here");
+        let third =
+            "times can be taken here, and counters cannot on device 2; --devices 0,1 goes without";
+        said(&[Ok, Ok, Fail], fine, third);
+        let first = "times can be taken here, and counters cannot on devices 0, 1 and 2; --devices 3 goes without";
+        said(&[Fail, Fail, Fail, Ok], not, first);
+        let all = "times can be taken here, and counters cannot; --replay-mode none or --backend emulator goes without";
+        said(&[Fail, Fail], not, all);
+        said(&[Ok, Warn], fine, "times and counters can be taken here; device 1 was not tried");
+        said(&[Warn, Warn], fine, "times can be taken here; counters were not tried");
+        let both =
+            "times can be taken here, and counters cannot on device 0; device 1 was not tried";
+        said(&[Fail, Warn], not, both);
     }
 }

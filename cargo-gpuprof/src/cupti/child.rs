@@ -139,13 +139,13 @@ fn cost(host: &Host, names: &[String], each: bool) -> Cost {
 
 fn devices() -> Result<Answer, Refusal> {
     let found = driver::probe_nvidia().map_err(text)?;
-    let device = driver::first_device().map_err(text)?;
-    let record = DeviceRecord {
+    let record = |device: driver::Shown| DeviceRecord {
         name: device.name,
         uuid: device.uuid,
         compute_capability: device.compute_capability,
         driver_version: found.version,
         ..DeviceRecord::default()
     };
-    Ok(Answer::Driver(record, found.devices))
+    let shown = driver::shown().map_err(text)?;
+    Ok(Answer::Driver(shown.into_iter().map(record).collect()))
 }

@@ -97,57 +97,74 @@ impl<'de> Deserialize<'de> for Asked {
 }
 
 impl Asked {
-    /// The MIG instances that are named and not among those `shown`: the driver shows a process no more than one, and
-    /// another only where it is asked for it.
-    pub fn hidden_instances<'a>(&'a self, shown: &[DeviceRecord]) -> Vec<&'a str> {
-        let Self::These(names) = self else { return Vec::new() };
-        let hidden = |name: &'a Name| match name {
-            Name::Uuid(start) if start.starts_with(MIG_PREFIX) => {
-                let known = shown.iter().any(|device| device.uuid.starts_with(start));
-                (!known).then_some(start.as_str())
-            }
-            _ => None,
-        };
-        names.iter().filter_map(hidden).collect()
-    }
-
-    /// The devices asked for, of those `shown`, in the order of their UUIDs.
+    /// `shown`, and behind it the MIG instances that are named and not in it: the driver shows a process no more than one,
+    /// and another only where it is asked for it. `see` tells what a process sees that is shown no other device.
     ///
     /// # Errors
-    /// A device that is not there or named twice, and devices of different models (exit code 2).
-    pub fn choose(&self, shown: &[DeviceRecord]) -> Result<Vec<DeviceRecord>> {
-        let mut chosen: Vec<&DeviceRecord> = Vec::new();
-        match self {
-            Self::All => chosen.extend(shown),
-            Self::These(names) => {
-                for name in names {
-                    let device = name.find(shown)?;
-                    if chosen.iter().any(|other| other.uuid == device.uuid) {
-                        let uuid = &device.uuid;
-                        return Err(Failure::usage(format!(
-                            "{uuid} is named twice ({self}); name every device once"
-                        )));
-                    }
-                    chosen.push(device);
+    /// Those of `see`.
+    pub fn with_hidden(
+        &self,
+        mut shown: Vec<DeviceRecord>,
+        mut see: impl FnMut(&str) -> Result<Vec<DeviceRecord>>,
+    ) -> Result<Vec<DeviceRecord>> {
+        let Self::These(names) = self else { return Ok(shown) };
+        for name in names {
+            let Name::Uuid(start) = name else { continue };
+            let known = shown.iter().any(|device| device.uuid.starts_with(start));
+            if known || !start.starts_with(MIG_PREFIX) {
+                continue;
+            }
+            for device in see(start)? {
+                if shown.iter().all(|other| other.uuid != device.uuid) {
+                    shown.push(device);
                 }
             }
         }
+        Ok(shown)
+    }
+
+    /// The devices to measure on, of those `shown`, in the order of their UUIDs.
+    ///
+    /// # Errors
+    /// As [`Self::find`], and devices of different models (exit code 2).
+    pub fn choose(&self, shown: &[DeviceRecord]) -> Result<Vec<DeviceRecord>> {
+        let mut chosen: Vec<&DeviceRecord> =
+            self.find(shown)?.into_iter().map(|at| &shown[at]).collect();
         one_model(&chosen)?;
         chosen.sort_by(|a, b| a.uuid.cmp(&b.uuid));
         Ok(chosen.into_iter().cloned().collect())
     }
+
+    /// The positions in `shown` of the devices asked for, in the order in which they are named.
+    ///
+    /// # Errors
+    /// A device that is not there or named twice (exit code 2).
+    pub fn find(&self, shown: &[DeviceRecord]) -> Result<Vec<usize>> {
+        let Self::These(names) = self else { return Ok((0..shown.len()).collect()) };
+        let mut found = Vec::new();
+        for name in names {
+            let at = name.find(shown)?;
+            if found.contains(&at) {
+                let uuid = &shown[at].uuid;
+                return Err(Failure::usage(format!(
+                    "{uuid} is named twice ({self}); name every device once"
+                )));
+            }
+            found.push(at);
+        }
+        Ok(found)
+    }
 }
 
 impl Name {
-    fn find<'d>(&self, shown: &'d [DeviceRecord]) -> Result<&'d DeviceRecord> {
-        let found: Vec<&DeviceRecord> = match self {
-            Self::Ordinal(at) => shown.get(*at).into_iter().collect(),
-            Self::Uuid(start) => {
-                shown.iter().filter(|device| device.uuid.starts_with(start)).collect()
-            }
+    fn find(&self, shown: &[DeviceRecord]) -> Result<usize> {
+        let meant = |at: &usize| match self {
+            Self::Ordinal(ordinal) => at == ordinal,
+            Self::Uuid(start) => shown[*at].uuid.starts_with(start),
         };
-        if let [device] = found[..] {
-            return Ok(device);
+        let found: Vec<usize> = (0..shown.len()).filter(meant).collect();
+        if let [at] = found[..] {
+            return Ok(at);
         }
         let problem = match found.len() {
             0 => format!("there is no device {self}"),
@@ -194,87 +211,5 @@ fn one_model(chosen: &[&DeviceRecord]) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use gpuprof_model::ExitCode;
-
-    use super::*;
-    use crate::compare::fixture::h200;
-
-    fn devices() -> Vec<DeviceRecord> {
-        let device = |uuid: &str| DeviceRecord { uuid: uuid.into(), ..h200() };
-        vec![device("GPU-22-c"), device("GPU-11-a"), device("GPU-12-b")]
-    }
-
-    fn chosen(text: &str) -> Result<Vec<String>> {
-        let asked: Asked = text.parse().unwrap();
-        Ok(asked.choose(&devices())?.into_iter().map(|device| device.uuid).collect())
-    }
-
-    #[test]
-    fn devices_are_named_by_ordinal_uuid_or_all_together_and_come_in_one_order() {
-        assert_eq!(chosen("all").unwrap(), ["GPU-11-a", "GPU-12-b", "GPU-22-c"]);
-        assert_eq!(chosen("0,1").unwrap(), ["GPU-11-a", "GPU-22-c"]);
-        assert_eq!(chosen("GPU-22, 2").unwrap(), ["GPU-12-b", "GPU-22-c"]);
-        assert_eq!(chosen("2").unwrap(), ["GPU-12-b"]);
-    }
-
-    #[test]
-    fn what_cannot_be_meant_is_refused_with_what_is_there() {
-        let failure = chosen("7").unwrap_err();
-        assert_eq!(failure.code, ExitCode::Usage);
-        assert_eq!(
-            failure.message,
-            "there is no device 7; the driver shows\n  0  GPU-22-c  NVIDIA H200\n  1  GPU-11-a  NVIDIA H200\n  \
-             2  GPU-12-b  NVIDIA H200"
-        );
-        let failure = chosen("GPU-1").unwrap_err();
-        assert!(failure.message.starts_with("GPU-1 is the beginning of 2 UUIDs;"), "{failure}");
-        assert_eq!(
-            chosen("1,GPU-11-a").unwrap_err().message,
-            "GPU-11-a is named twice (1,GPU-11-a); name every device once"
-        );
-        for text in ["", "0,", "one", "-1"] {
-            let word = text.trim_start_matches("0,");
-            let error = text.parse::<Asked>().unwrap_err();
-            assert!(error.starts_with(&format!("`{word}` is no device: ")), "{error}");
-        }
-    }
-
-    #[test]
-    fn different_models_are_refused_by_name() {
-        let mut mixed = devices();
-        mixed[1].name = "NVIDIA A100".into();
-        let failure = Asked::All.choose(&mixed).unwrap_err();
-        assert_eq!(
-            failure.message,
-            "the devices of a run must be of one model, and these are not: NVIDIA H200 (sm_90, 132 SMs, GPU-22-c) and \
-             NVIDIA A100 (sm_90, 132 SMs, GPU-11-a). Results of two models cannot be compared: start one run for each \
-             model, with --devices naming its devices"
-        );
-        assert!("0,2".parse::<Asked>().unwrap().choose(&mixed).is_ok());
-    }
-
-    #[test]
-    fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
-        let slice = DeviceRecord { uuid: "MIG-1-a".into(), ..h200() };
-        let asked: Asked = "MIG-1,MIG-2-b".parse().unwrap();
-        assert_eq!(asked.hidden_instances(std::slice::from_ref(&slice)), ["MIG-2-b"]);
-        let whole: Asked = "GPU-11".parse().unwrap();
-        let failure = whole.choose(&[slice]).unwrap_err();
-        assert!(failure.message.contains("by its instances: `nvidia-smi -L`"), "{failure}");
-    }
-
-    #[test]
-    fn the_configuration_file_may_write_text_or_lists() {
-        #[derive(Deserialize)]
-        struct File {
-            devices: Asked,
-        }
-        let read = |text: &str| toml::from_str::<File>(text).map(|f| f.devices.to_string());
-        assert_eq!(read("devices = \"all\"").unwrap(), "all");
-        assert_eq!(read("devices = [0, \"GPU-1\"]").unwrap(), "0,GPU-1");
-        assert_eq!(read("devices = 1").unwrap(), "1");
-        assert!(read("devices = []").unwrap_err().to_string().contains("is no device"));
-        assert!(read("devices = true").is_err());
-    }
-}
+#[path = "choice_tests.rs"]
+mod tests;

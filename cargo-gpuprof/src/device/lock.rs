@@ -247,7 +247,8 @@ pub fn wait(
     }
 }
 
-fn unusable(path: &Path, error: &io::Error) -> Failure {
+/// That `path` cannot be used as a lock, and what to do (exit code 107).
+pub fn unusable(path: &Path, error: &io::Error) -> Failure {
     let message = format!(
         "the lock of the device, {}, cannot be used: {error}. It keeps two runs from measuring on one device \
          at once. Remove the file if it is not of gpuprof's making, or name a folder that all users of the \

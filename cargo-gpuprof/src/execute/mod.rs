@@ -22,7 +22,7 @@ pub use images::{Handover, Image, hand_over};
 pub use interrupt::Interrupt;
 pub use job::{Job, Pass, outcomes};
 pub use pipeline::{Event, Pipeline, wait};
-pub use process::{Asked, Ended, HarnessProcess, Running, Stderr};
+pub use process::{Asked, Ended, HarnessProcess, Running, Stderr, VISIBLE_ENV};
 
 /// What the passes of a run on one device have in common.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_millis(20);
 const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
 /// Which devices CUDA shows a process.
-const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
+pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 
 /// How long the system may take to take a killed process down: the driver frees what it held, which takes seconds where
 /// that is much.

@@ -1,34 +1,24 @@
-//! The checks of a GPU: driver and device, permission, persistence, MIG, vGPU, clocks. Nothing is set.
-
-use gpuprof_model::measurement::DeviceRecord;
+//! The checks of the driver and of a GPU's settings: permission, persistence, MIG, vGPU, clocks. Nothing is set.
 
 use super::{Check, PARAMETERS, State};
 use crate::cupti::{Answer, Refusal};
 use crate::device::nvml::{Facts, MIG_PREFIX};
 
-/// The driver and its first device.
+/// The driver, and how many devices it shows.
 pub(super) fn driver(answer: &Result<Answer, Refusal>, expected: bool) -> Check {
     match answer {
-        Ok(Answer::Driver(device, count)) => {
-            Check::new(State::Ok, "driver", described(device, *count))
+        Ok(Answer::Driver(devices)) => {
+            let version = devices.first().map_or(0, |device| device.driver_version);
+            let (count, plural) = (devices.len(), if devices.len() == 1 { "" } else { "s" });
+            let found =
+                format!("CUDA {}.{}, {count} device{plural}", version / 1000, version % 1000 / 10);
+            Check::new(State::Ok, "driver", found)
         }
         Ok(_) => Check::new(State::Fail, "driver", "the answer was to another question"),
         Err(reason) => {
             Check::new(if expected { State::Fail } else { State::Warn }, "driver", reason.clone())
         }
     }
-}
-
-fn described(device: &DeviceRecord, count: u32) -> String {
-    let (major, minor) = device.compute_capability;
-    let version = device.driver_version;
-    format!(
-        "{} (sm_{major}{minor}), CUDA {}.{}, {count} device{}",
-        device.name,
-        version / 1000,
-        version % 1000 / 10,
-        if count == 1 { "" } else { "s" }
-    )
 }
 
 /// Who may read counters, by the kernel module's parameters.

@@ -19,7 +19,7 @@ use crate::device::choice::Asked;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt};
+use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
 use crate::spread::Spread;
 
 /// The devices of a run.
@@ -61,17 +61,15 @@ impl Devices {
             without_gpus(asked, wanted, options.output.quiet)?;
             return Ok(Self { emulated, ..Self::default() });
         }
-        // Another one than the driver chose is shown where it is asked for, unless the environment says what may be seen.
-        if std::env::var_os("CUDA_VISIBLE_DEVICES").is_none() {
-            for instance in asked.hidden_instances(&shown) {
+        // The environment may say what is to be seen.
+        if std::env::var_os(VISIBLE_ENV).is_none() {
+            shown = asked.with_hidden(shown, |instance| {
                 let process = HarnessProcess { device: Some(instance), ..*probe };
-                if let DriverProbe::Devices(found) = discover::probe(&process, harness)? {
-                    let known = |uuid: &str| shown.iter().any(|other| other.uuid == uuid);
-                    let new: Vec<DeviceRecord> =
-                        found.into_iter().filter(|device| !known(&device.uuid)).collect();
-                    shown.extend(new);
-                }
-            }
+                Ok(match discover::probe(&process, harness)? {
+                    DriverProbe::Devices(found) => found,
+                    _ => Vec::new(),
+                })
+            })?;
         }
         let placed = |failure: Failure| match wanted.on_command_line() {
             true => Failure::new(failure.code, format!("{}: {}", wanted.origin, failure.message)),

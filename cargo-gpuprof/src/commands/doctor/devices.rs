@@ -1,0 +1,108 @@
+//! The devices, each by itself: its settings, whether another gpuprof has it, and a trial session on it.
+//!
+//! Comes in: the devices that the driver shows. Goes out: the checks of each. A process that is asked about one of several
+//! sees no other, as one that measures on it does. The device is held during its trial, and one that another gpuprof holds
+//! gets none: a session beside that one's would be refused or disturb it.
+
+use gpuprof_model::measurement::DeviceRecord;
+
+use super::{Check, State, gpu, refusal};
+use crate::cli::DoctorOptions;
+use crate::cupti::{self, Answer, Question};
+use crate::device::lock::{self, Owner, Try};
+use crate::error::Result;
+use crate::execute::VISIBLE_ENV;
+
+/// What the line of the trial is called.
+pub(super) const COUNTERS: &str = "counters";
+
+/// A device and what was found of it.
+#[derive(Debug)]
+pub(super) struct Examined {
+    /// Its position among those that the driver shows.
+    pub(super) at: usize,
+    pub(super) device: DeviceRecord,
+    /// Whether a run with the same `--devices` measures on it.
+    pub(super) used: bool,
+    pub(super) checks: Vec<Check>,
+}
+
+impl Examined {
+    /// How its trial ended.
+    pub(super) fn counters(&self) -> Option<State> {
+        self.checks.iter().find(|check| check.what == COUNTERS).map(|check| check.state)
+    }
+
+    /// The line over its checks.
+    pub(super) fn heading(&self) -> String {
+        let (major, minor) = self.device.compute_capability;
+        let DeviceRecord { name, uuid, .. } = &self.device;
+        format!("device {}: {name} (sm_{major}{minor}), {uuid}", self.at)
+    }
+}
+
+/// Examines the devices that are asked for, of those `shown`; all of them where nothing is. `has_cupti` says whether a
+/// trial makes sense.
+///
+/// # Errors
+/// Devices that are not there (exit code 2); processes of our own that cannot be started.
+pub(super) fn examined(
+    options: &DoctorOptions,
+    mut shown: Vec<DeviceRecord>,
+    has_cupti: bool,
+) -> Result<Vec<Examined>> {
+    let cupti = options.cupti_path.as_deref();
+    let chosen = match &options.devices {
+        None => (0..shown.len()).collect(),
+        Some(asked) => {
+            if std::env::var_os(VISIBLE_ENV).is_none() {
+                shown = asked.with_hidden(shown, |instance| {
+                    Ok(match cupti::ask_on(Some(instance), cupti, Question::Driver)? {
+                        Ok(Answer::Driver(found)) => found,
+                        _ => Vec::new(),
+                    })
+                })?;
+            }
+            asked.find(&shown)?
+        }
+    };
+    let alone = shown.len() == 1 && options.devices.is_none();
+    let examine = |at: usize| {
+        let device = shown[at].clone();
+        let visible = (!alone).then_some(&*device.uuid);
+        let ask = |question| cupti::ask_on(visible, cupti, question);
+        let (library, uuid) = (options.nvml_path.clone(), device.uuid.clone());
+        let mut checks = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
+        checks.push(match has_cupti {
+            true => held(&device.uuid, || ask(Question::Trial).map(tried))?,
+            false => Check::new(State::Fail, COUNTERS, "not tried: CUPTI does not work, see above"),
+        });
+        Ok(Examined { at, device, used: options.devices.is_some() || at == 0, checks })
+    };
+    chosen.into_iter().map(examine).collect()
+}
+
+/// The `trial` of a device that is ours meanwhile.
+fn held(uuid: &str, trial: impl FnOnce() -> Result<Check>) -> Result<Check> {
+    let path = lock::path(&lock::folder(), uuid);
+    match lock::try_lock(&path, &Owner::this_process()) {
+        Ok(Try::Held(_lock)) => trial(),
+        Ok(Try::Busy(owner)) => {
+            let owner = owner.map_or_else(String::new, |owner| format!(" ({owner})"));
+            let found = format!(
+                "not tried: another gpuprof measures on this device{owner}; ask again when it has ended"
+            );
+            Ok(Check::new(State::Warn, COUNTERS, found))
+        }
+        Err(e) => Ok(Check::new(State::Fail, COUNTERS, lock::unusable(&path, &e).message)),
+    }
+}
+
+fn tried(answer: std::result::Result<Answer, cupti::Refusal>) -> Check {
+    match answer {
+        Ok(Answer::Trial { chip }) => {
+            Check::new(State::Ok, COUNTERS, format!("a session was opened on {chip}"))
+        }
+        answer => Check::new(State::Fail, COUNTERS, refusal(answer)),
+    }
+}

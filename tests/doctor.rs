@@ -1,0 +1,146 @@
+//! `cargo gpuprof doctor` on fake GPUs: every device by itself, and whether the main job can run.
+
+use support::replay::{METRICS, workshop};
+use support::{FakeGpu, Outcome, Tool};
+
+/// What the fake driver calls its first two GPUs.
+const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
+const SECOND: &str = "GPU-67707570-726f-662d-6661-6b652d677031";
+
+/// The doctor on a machine with two GPUs, of two models: nothing is compared between them.
+fn doctor(gpu: &FakeGpu, arguments: &[&str]) -> Tool {
+    gpu.tool(&workshop(), &[&["doctor"], arguments].concat())
+        .env("FAKE_GPUS", "Fake H200,Fake A100")
+}
+
+/// The checks of the device with this heading, the first line of each.
+fn about<'a>(outcome: &'a Outcome, heading: &str) -> Vec<&'a str> {
+    let lines = outcome.stdout.lines().skip_while(|line| *line != heading).skip(1);
+    lines.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with(' ')).collect()
+}
+
+fn headings() -> [String; 2] {
+    [
+        format!("device 0: Fake H200 (sm_90), {FIRST}"),
+        format!("device 1: Fake A100 (sm_90), {SECOND}"),
+    ]
+}
+
+const CLOCKS: &str = "ok    clocks       SM at 345 MHz, at most 1980 MHz; recorded, and changed by --clock-control only";
+const COUNTERS: &str = "ok    counters     a session was opened on GH100";
+
+#[test]
+fn a_machine_that_counts_is_told_from_one_that_does_not() {
+    let doctor = |trouble: &str| {
+        FakeGpu::new().tool(&workshop(), &["doctor"]).env("FAKE_CUPTI_TROUBLE", trouble).run()
+    };
+    let fine = doctor("").exits_with(0);
+    assert!(fine.stdout.contains("ok    driver       CUDA 13.0, 1 device\n"), "{}", fine.stdout);
+    let expected = ["ok    persistence  on", "ok    MIG          off", CLOCKS, COUNTERS];
+    assert_eq!(about(&fine, &headings()[0]), expected);
+    assert!(fine.stdout.ends_with("\n\ntimes and counters can be taken here\n"), "{}", fine.stdout);
+    let locked = doctor("fail cuptiRangeProfilerEnable 35").exits_with(107).stdout;
+    assert!(locked.contains("fail  counters     cuptiRangeProfilerEnable failed"), "{locked}");
+    assert!(locked.contains("--cap-add=SYS_ADMIN"), "{locked}");
+    let crashing = doctor("abort at=cuptiRangeProfilerEnable").exits_with(107).stdout;
+    assert!(crashing.contains("fail  counters     "), "{crashing}");
+    assert!(crashing.contains("SIGABRT"), "{crashing}");
+}
+
+#[test]
+fn every_device_is_named_and_answers_for_itself() {
+    let gpu = FakeGpu::new();
+    gpu.nvml(&format!("no-persistence-{SECOND}"), "");
+    gpu.nvml(&format!("vgpu-{SECOND}"), "");
+    let busy = "fail cuptiRangeProfilerEnable 26 device=677031";
+    let run = |arguments: &[&str]| doctor(&gpu, arguments).env("FAKE_CUPTI_TROUBLE", busy).run();
+    // A run without --devices measures on the first, which is fine.
+    let both = run(&[]).exits_with(0);
+    assert!(both.stdout.contains("ok    driver       CUDA 13.0, 2 devices\n"), "{}", both.stdout);
+    let [first, second] = headings();
+    let fine = ["ok    persistence  on", "ok    MIG          off", CLOCKS, COUNTERS];
+    assert_eq!(about(&both, &first), fine);
+    let found: Vec<(&str, &str)> =
+        about(&both, &second).iter().map(|line| (&line[..4], line[6..17].trim_end())).collect();
+    let expected = [
+        ("warn", "persistence"),
+        ("ok  ", "MIG"),
+        ("warn", "vGPU"),
+        ("ok  ", "clocks"),
+        ("fail", "counters"),
+    ];
+    assert_eq!(found, expected, "{}", both.stdout);
+    assert!(both.stdout.contains("dcgmi profile --pause"), "{}", both.stdout);
+    let said =
+        "\n\ntimes can be taken here, and counters cannot on device 1; --devices 0 goes without\n";
+    assert!(both.stdout.ends_with(said), "{}", both.stdout);
+
+    // One that is asked for has to work, and others are left alone.
+    let one = run(&["--devices", "0"]).exits_with(0);
+    assert!(one.stdout.ends_with("\n\ntimes and counters can be taken here\n"), "{}", one.stdout);
+    assert!(!one.stdout.contains(SECOND), "{}", one.stdout);
+    for arguments in [&["--devices", "all"], &["--devices", &SECOND[..39]]] {
+        assert_eq!(about(&run(arguments).exits_with(107), &second).len(), 5);
+    }
+    let refused = run(&["--devices", "2"]).exits_with(2);
+    assert!(
+        refused.stderr.contains("there is no device 2; the driver shows"),
+        "{}",
+        refused.stderr
+    );
+    let none =
+        doctor(&gpu, &["--devices", "0"]).env("FAKE_GPUS", "").env("CUDA_VISIBLE_DEVICES", "");
+    let none = none.run().exits_with(107);
+    assert!(
+        none.stdout
+            .ends_with("a GPU was expected, and none answers; --backend emulator goes without\n")
+    );
+}
+
+#[test]
+fn a_mig_instance_that_the_driver_does_not_show_is_found_by_its_name() {
+    let (name, digits) = ("Fake H200 MIG 1g.18gb", "67707570-726f-662d-6661-6b652d6770");
+    let other = format!("MIG-{digits}31");
+    let gpu = FakeGpu::new();
+    let tool = doctor(&gpu, &["--devices", &other]);
+    let outcome = tool.env("FAKE_GPUS", format!("{name},{name}")).run().exits_with(0);
+    let lines = about(&outcome, &format!("device 1: {name} (sm_90), {other}"));
+    assert!(lines.iter().any(|line| line.starts_with("warn  MIG          ")), "{}", outcome.stdout);
+    assert_eq!(lines.last(), Some(&COUNTERS));
+}
+
+#[test]
+fn a_device_on_which_another_gpuprof_measures_gets_no_trial() {
+    let gpu = FakeGpu::new();
+    let run = [
+        "run",
+        "--package",
+        "vector",
+        "--no-config",
+        "scale",
+        "--devices",
+        "1",
+        "--metrics",
+        METRICS[0],
+    ];
+    let hanging = gpu.tool(&workshop(), &run).env("FAKE_GPUS", "Fake H200,Fake A100");
+    let mut child =
+        hanging.env("FAKE_CUPTI_TROUBLE", "hang pass=0").into_command().spawn().unwrap();
+    gpu.wait_for(&mut child, "hangs in pass 0");
+    let outcome = doctor(&gpu, &[]).run();
+    let enabled = gpu.logged("enabled").len();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let outcome = outcome.exits_with(0);
+    let [first, second] = headings();
+    assert_eq!(about(&outcome, &first).last(), Some(&COUNTERS));
+    let said = format!(
+        "warn  counters     not tried: another gpuprof measures on this device (process {} of ",
+        child.id()
+    );
+    assert!(about(&outcome, &second)[3].starts_with(&said), "{}", outcome.stdout);
+    let end = "\n\ntimes and counters can be taken here; device 1 was not tried\n";
+    assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
+    // One of the plan, one of the pass that hangs, and the trial on the other device.
+    assert_eq!(enabled, 3);
+}
