@@ -151,3 +151,50 @@ fn samples_of_a_slow_moment_are_taken_again() {
     );
     assert!(!outcome.stdout.contains("unstable"), "{}", outcome.stdout);
 }
+
+#[test]
+fn a_virtual_gpu_is_told_wherever_its_results_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let run = |gpu: &FakeGpu, trouble: &str, more: &[&str]| {
+        let common =
+            ["run", "--package", "vector", "scale", "--no-config", "--repeat", "1", "--metrics"];
+        let tool = gpu.tool(&workshop(), &[&common[..], &METRICS[..1], more].concat());
+        tool.env("FAKE_CUPTI_TROUBLE", trouble).run()
+    };
+    let recorded = |file: &str| {
+        let run: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        run["provenance"]["device"]["virtual_gpu"].clone()
+    };
+    let (whole, shared, refused) = (file("whole"), file("shared"), file("refused"));
+    let gpu = FakeGpu::new();
+    let outcome = run(&gpu, "", &["--export-json", &whole]).exits_with(0);
+    assert!(outcome.stdout.contains("  on Fake H200\n"), "{}", outcome.stdout);
+    assert_eq!(recorded(&whole), false);
+
+    // NVML says so, and counters can be had.
+    gpu.nvml("vgpu", "2");
+    let against = ["--export-json", &shared, "--baseline", &whole, "--strict"];
+    let outcome = run(&gpu, "", &against).exits_with(106);
+    assert!(outcome.stdout.contains("  on Fake H200, a virtual GPU\n"), "{}", outcome.stdout);
+    let differs = outcome.stdout.contains("virtual GPU: no in the baseline, yes here");
+    assert!(differs && outcome.stdout.contains("incomparable"), "{}", outcome.stdout);
+    assert_eq!(recorded(&shared), true);
+    let markdown = workshop().gpuprof(&["report", &shared, "--format", "markdown"]);
+    assert!(markdown.exits_with(0).stdout.contains("on Fake H200, a virtual GPU"));
+
+    // Without NVML it is CUPTI that refuses one: by its support query, or when a session is opened, also where the plan of
+    // an earlier run is kept and the first pass finds it out.
+    let more = ["--nvml-path", "/nonexistent/nvml.so", "--export-json", &refused];
+    for (gpu, trouble) in [
+        (FakeGpu::new(), "support vGpu 2"),
+        (FakeGpu::new(), "fail cuptiRangeProfilerEnable 40"),
+        (gpu, "fail cuptiRangeProfilerEnable 33"),
+    ] {
+        let outcome = run(&gpu, trouble, &more).exits_with(0);
+        assert!(outcome.stdout.contains("  on Fake H200, a virtual GPU\n"), "{}", outcome.stdout);
+        assert_eq!(recorded(&refused), true);
+    }
+    run(&FakeGpu::new(), "fail cuptiRangeProfilerEnable 35", &more).exits_with(0);
+    assert_eq!(recorded(&refused), Value::Null, "nobody told");
+}

@@ -51,7 +51,7 @@ fn a_machine_that_counts_is_told_from_one_that_does_not() {
 fn every_device_is_named_and_answers_for_itself() {
     let gpu = FakeGpu::new();
     gpu.nvml(&format!("no-persistence-{SECOND}"), "");
-    gpu.nvml(&format!("vgpu-{SECOND}"), "");
+    gpu.nvml(&format!("vgpu-{SECOND}"), "2");
     let busy = "fail cuptiRangeProfilerEnable 26 device=677031";
     let run = |arguments: &[&str]| doctor(&gpu, arguments).env("FAKE_CUPTI_TROUBLE", busy).run();
     // A run without --devices measures on the first, which is fine.

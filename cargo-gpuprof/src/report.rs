@@ -59,11 +59,14 @@ pub fn summary_line(run: &Run) -> String {
 /// What `part` of a series of a run ran on; with a line on how much of the series that is, where others ran on other
 /// devices.
 fn place_of(part: &Part<'_>, provenance: &Provenance) -> String {
-    let Some(uuid) = part.device else { return device_phrase(provenance.device.as_ref()) };
+    let first = provenance.device.as_ref();
+    let Some(uuid) = part.device else { return device_phrase(first) };
     let named = provenance.devices.iter().find(|device| device.uuid == uuid);
     let name = named.map(|device| device.name.as_str());
-    let name = name.or(provenance.device.as_ref().map(|device| device.name.as_str()));
+    let name = name.or(first.map(|device| device.name.as_str()));
     let mut text = format!("on {}{uuid}", name.map(|n| format!("{n} ")).unwrap_or_default());
+    // They are of one model, and a virtual GPU's model is its profile.
+    text.push_str(first.map_or("", virtual_phrase));
     if part.is_one_of_several() {
         let here = part.series.configurations.len();
         text.push_str(&format!(
@@ -84,7 +87,7 @@ fn device_phrase(device: Option<&DeviceRecord>) -> String {
     let Some(device) = device else { return "on no device: no pass ran to its end".to_owned() };
     if !device.emulated {
         let instance = if device.uuid.starts_with(MIG_PREFIX) { ", a MIG instance" } else { "" };
-        return format!("on {}{instance}", device.name);
+        return format!("on {}{instance}{}", device.name, virtual_phrase(device));
     }
     let name = ["gpuprof emulated ", "Emulated ", "emulated "]
         .iter()
@@ -92,6 +95,11 @@ fn device_phrase(device: Option<&DeviceRecord>) -> String {
         .unwrap_or(&device.name);
     let (major, minor) = device.compute_capability;
     format!("on the emulated {name} (sm_{major}{minor}), counters only")
+}
+
+/// What a reader must know of times that were taken on a virtual GPU.
+fn virtual_phrase(device: &DeviceRecord) -> &'static str {
+    if device.virtual_gpu == Some(true) { ", a virtual GPU" } else { "" }
 }
 
 #[cfg(test)]

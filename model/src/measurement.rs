@@ -189,6 +189,10 @@ pub struct DeviceRecord {
     pub driver_version: u32,
     /// Whether this is the emulated driver.
     pub emulated: bool,
+    /// Whether this is a virtual GPU, whose times hold what its neighbours do; none where nobody told. One that is passed
+    /// through to a virtual machine as a whole is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_gpu: Option<bool>,
     /// What the driver says of the device, by the lower-case name of the attribute in `cuda.h` without
     /// `CU_DEVICE_ATTRIBUTE_`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -3,9 +3,9 @@
 //! Comes in: the folder in `FAKE_NVML`, or in that variable when this was compiled. Goes out: what is done, a line each in its file `nvml-log`. What the folder
 //! holds decides what is answered: `deny` refuses locks for want of permission, `no-reset` refuses to put them
 //! back, `no-symbols` knows no symbolic clock limits; `reasons` and `thermal` are numbers, one for every call
-//! (the last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature; `no-persistence`,
-//! `mig` and `vgpu` say that of every device, and with `-` and a UUID behind them of that one. Devices are `GPU-…`, and
-//! slices `MIG-…` of the first of them. Compiled with `rustc --crate-type cdylib`.
+//! (the last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature; `no-persistence`
+//! and `mig` say that of every device, and `vgpu` holds the number of their virtualisation mode (`none`: it is not known); with `-` and a UUID
+//! behind its name a file speaks of that device only. Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type cdylib`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::fs;
@@ -36,9 +36,14 @@ fn says(name: &str) -> bool {
     folder().join(name).exists()
 }
 
-/// As [`says`], or as it says it of this device only.
+/// The file `name` about this device, or about every device.
+fn text_of(device: Device, name: &str) -> Option<String> {
+    let read = |name: &str| fs::read_to_string(folder().join(name)).ok();
+    read(&format!("{name}-{}", name_of(device))).or_else(|| read(name))
+}
+
 fn says_of(device: Device, name: &str) -> bool {
-    says(name) || says(&format!("{name}-{}", name_of(device)))
+    text_of(device, name).is_some()
 }
 
 fn log(line: &str) {
@@ -193,6 +198,8 @@ unsafe extern "C" fn nvmlDeviceGetMigMode(device: Device, current: *mut c_uint, 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetVirtualizationMode(device: Device, out: *mut c_uint) -> c_int {
+    let mode = text_of(device, "vgpu").unwrap_or_else(|| "0".to_owned());
+    let Ok(mode) = mode.parse() else { return NOT_SUPPORTED };
     // SAFETY: NVML is given a place for the number.
-    unsafe { give(out, if says_of(device, "vgpu") { 2 } else { 0 }) }
+    unsafe { give(out, mode) }
 }

@@ -31,6 +31,11 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
                 matters,
             );
             check("GPU", &uuids(baseline, before), &uuids(run, after), false);
+            // Times of one hold what its neighbours do. A side that does not know says nothing.
+            if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
+                let word = |shared| if shared { "yes" } else { "no" };
+                check("virtual GPU", word(before), word(after), matters);
+            }
         }
     }
     check("cache control", &baseline.cache_control, &run.cache_control, true);
@@ -137,6 +142,21 @@ mod tests {
             mismatches(&before, &after, false)[0].to_string(),
             "device: NVIDIA H200 (sm_90, 132 SMs) in the baseline, NVIDIA A100 (sm_90, 132 SMs) here"
         );
+    }
+
+    #[test]
+    fn a_virtual_gpu_is_another_machine_than_a_whole_one_of_its_name() {
+        let of = |virtual_gpu| on(DeviceRecord { virtual_gpu, ..h200() });
+        let (whole, shared) = (of(Some(false)), of(Some(true)));
+        assert_eq!(told(&whole, &shared, false), [("virtual GPU".to_owned(), true)]);
+        assert_eq!(told(&whole, &shared, true), [("virtual GPU".to_owned(), false)]);
+        assert_eq!(
+            mismatches(&whole, &shared, false)[0].to_string(),
+            "virtual GPU: no in the baseline, yes here"
+        );
+        for unknown in [(&of(None), &shared), (&shared, &of(None)), (&shared, &shared)] {
+            assert_eq!(told(unknown.0, unknown.1, false), []);
+        }
     }
 
     #[test]

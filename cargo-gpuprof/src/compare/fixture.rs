@@ -69,6 +69,7 @@ pub fn h200() -> DeviceRecord {
         dram_peak_bytes_per_second: Some(4.8e12),
         driver_version: 13000,
         emulated: false,
+        virtual_gpu: None,
         attributes: BTreeMap::new(),
     }
 }

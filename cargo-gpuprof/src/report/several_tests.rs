@@ -62,3 +62,16 @@ fn other_tools_are_told_which_device_it_was() {
     let text = written(&GithubActionBenchmark, &run);
     assert!(text.contains(&format!("measured on {HERE} at ")), "{text}");
 }
+
+#[test]
+fn virtual_gpus_are_called_so_in_every_heading() {
+    let mut run = on_two_devices();
+    run.provenance.device.as_mut().unwrap().virtual_gpu = Some(true);
+    for report in [&Table { colour: false, width: Some(120) } as &dyn Report, &Markdown] {
+        let text = written(report, &run);
+        for uuid in [HERE, THERE] {
+            let heading = format!("on NVIDIA H200 {uuid}, a virtual GPU");
+            assert!(text.contains(&heading), "{text}");
+        }
+    }
+}

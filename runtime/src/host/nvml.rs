@@ -1,7 +1,7 @@
-//! NVML, as much of it as tells whether the device was slowed down.
+//! NVML, as much of it as tells whether the device was slowed down, or may be.
 //!
 //! Comes in: NVML's library and the UUID of the device. Goes out: why the device was slowed down since the
-//! last question, if it was. The library is opened as the driver's own programs open it and never closed.
+//! last question, if it was, and whether it is a virtual one, which others slow down without NVML's seeing it. The library is opened as the driver's own programs open it and never closed.
 //!
 //! What counts is what no setting asked for and what halves clocks or worse: heat, a power brake, a hardware
 //! slowdown. It does not count that the clock is low because nothing runs, because an administrator or
@@ -28,6 +28,12 @@ const REASONS: [(c_ulonglong, &str); 4] = [
     (0x80, "an external power brake"),
 ];
 
+/// `NVML_GPU_VIRTUALIZATION_MODE_NONE`.
+const BARE: c_uint = 0;
+
+/// `NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH`: a virtual machine has the whole GPU.
+const PASSED_THROUGH: c_uint = 1;
+
 type Handle = *mut c_void;
 type Result<T> = std::result::Result<T, String>;
 
@@ -45,6 +51,8 @@ struct Functions {
     parent: unsafe extern "C" fn(Handle, *mut Handle) -> c_int,
     reasons: unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int,
     violation: unsafe extern "C" fn(Handle, c_uint, *mut Violation) -> c_int,
+    /// Not in every NVML.
+    virtualization: Option<unsafe extern "C" fn(Handle, *mut c_uint) -> c_int>,
 }
 
 impl Functions {
@@ -68,6 +76,10 @@ impl Functions {
                     .get(b"nvmlDeviceGetCurrentClocksThrottleReasons")
                     .map_err(failed)?,
                 violation: *library.get(b"nvmlDeviceGetViolationStatus").map_err(failed)?,
+                virtualization: library
+                    .get(b"nvmlDeviceGetVirtualizationMode")
+                    .ok()
+                    .map(|function| *function),
             })
         }
     }
@@ -79,6 +91,8 @@ pub(crate) struct Watch {
     device: Handle,
     /// Nanoseconds slowed by heat until now; `None` where the device does not count them.
     hot_ns: Option<u64>,
+    /// Whether virtual machines share the device; `None` where NVML does not say.
+    pub(crate) is_virtual: Option<bool>,
 }
 
 impl Watch {
@@ -104,9 +118,10 @@ impl Watch {
             let found = unsafe { (functions.parent)(slice, &raw mut device) };
             check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", found)?;
         }
-        let mut watch = Self { functions, device, hot_ns: None };
+        let mut watch = Self { functions, device, hot_ns: None, is_virtual: None };
         watch.reasons()?;
         watch.hot_ns = watch.hot();
+        watch.is_virtual = watch.mode().map(|mode| !matches!(mode, BARE | PASSED_THROUGH));
         Ok(watch)
     }
 
@@ -125,6 +140,13 @@ impl Watch {
             words.push("its temperature");
         }
         (!words.is_empty()).then(|| words.join(" and "))
+    }
+
+    fn mode(&self) -> Option<c_uint> {
+        let mut mode = 0;
+        // SAFETY: the handle came from NVML, which writes one integer.
+        let code = unsafe { (self.functions.virtualization?)(self.device, &raw mut mode) };
+        (code == 0).then_some(mode)
     }
 
     fn reasons(&self) -> Result<u64> {
@@ -206,6 +228,18 @@ pub(crate) mod tests {
         let mut watch = Watch::begin(Some(&library), "GPU-1").unwrap();
         assert_eq!(watch.slowed(), None);
         assert!(watch.slowed().is_some());
+    }
+
+    #[test]
+    fn a_gpu_that_virtual_machines_share_is_told_from_one_that_is_passed_through() {
+        let (folder, library) = fake();
+        let told = || Watch::begin(Some(&library), "GPU-1").unwrap().is_virtual;
+        assert_eq!(told(), Some(false));
+        let modes = [("1", Some(false)), ("2", Some(true)), ("3", Some(true)), ("none", None)];
+        for (mode, expected) in modes {
+            fs::write(folder.path().join("vgpu"), mode).unwrap();
+            assert_eq!(told(), expected, "{mode}");
+        }
     }
 
     #[test]

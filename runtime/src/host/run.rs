@@ -53,7 +53,7 @@ impl<'a> Run<'a> {
         Self {
             session,
             request,
-            result: PassResult { device: session.device.clone(), ..PassResult::default() },
+            result: PassResult { device: session.known(), ..PassResult::default() },
             function: None,
             config: PartialConfig::default(),
             call,

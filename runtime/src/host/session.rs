@@ -141,6 +141,13 @@ impl Session {
         })
     }
 
+    /// What is known of the device by now: more once NVML watches it.
+    pub(crate) fn known(&self) -> DeviceRecord {
+        let watch = self.watch.get().and_then(|watch| watch.as_ref().ok());
+        let virtual_gpu = watch.and_then(|watch| watch.borrow().is_virtual);
+        DeviceRecord { virtual_gpu, ..self.device.clone() }
+    }
+
     /// Loads the PTX of `package`.
     ///
     /// # Errors
@@ -237,6 +244,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
         dram_peak_bytes_per_second: (peak > 0.0 && !emulated).then_some(peak),
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
+        virtual_gpu: None,
         attributes: attributes::of(device),
     })
 }

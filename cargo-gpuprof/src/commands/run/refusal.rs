@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use gpuprof_cupti::Code;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric;
 use gpuprof_model::threshold::{Severity, Threshold};
@@ -44,6 +45,13 @@ pub(super) fn found_out(
         let list = listed(blocked);
         format!("thresholds need hardware counters, which were denied during the run.\n  {list}\n{reason}")
     })
+}
+
+/// Whether `reason`, for which counters cannot be had, is that the device is a virtual GPU.
+pub(super) fn is_virtual_gpu(reason: &str) -> bool {
+    [Code::VirtualizedDeviceInsufficientPrivileges, Code::VirtualizedDeviceNotSupported]
+        .iter()
+        .any(|code| reason.contains(code.advice().cause))
 }
 
 fn thresholds(checked: &[Checked]) -> impl Iterator<Item = (String, &Threshold, &str)> {

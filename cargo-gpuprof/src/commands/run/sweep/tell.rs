@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::metric;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::{Axis, Space};
@@ -16,6 +16,7 @@ use crate::commands::gate;
 use crate::commands::run::Checked;
 use crate::commands::run::counters::CounterSetup;
 use crate::commands::run::progress::Progress;
+use crate::commands::run::refusal;
 use crate::compare::collect::Terms;
 use crate::compare::columns;
 use crate::error::{Failure, Result};
@@ -45,7 +46,8 @@ impl Sweep<'_> {
         let device = self.spread.device((at, index));
         state.told = true;
         if told.run.provenance.device.is_none() {
-            told.run.provenance.device = state.passes.first().map(|pass| pass.device.clone());
+            let known = state.passes.first().map(|pass| pass.device.clone());
+            told.run.provenance.device = known.map(|known| self.described(device, known));
         }
         explain_missing_counters(&self.setups[device], &mut state.passes);
         let terms = Terms {
@@ -112,6 +114,22 @@ impl Sweep<'_> {
             return Ok(());
         }
         event.write(out).map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
+    }
+}
+
+impl Sweep<'_> {
+    /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual GPU, where NVML did not
+    /// say that it is one.
+    fn described(&self, device: usize, record: DeviceRecord) -> DeviceRecord {
+        let planned = match &self.setups[device] {
+            CounterSetup::Unavailable(_, reason) => Some(reason),
+            _ => None,
+        };
+        let mut refusals = planned.into_iter().chain(&self.denied[device]);
+        match refusals.any(|reason| refusal::is_virtual_gpu(reason)) {
+            true => DeviceRecord { virtual_gpu: Some(true), ..record },
+            false => record,
+        }
     }
 }
 
