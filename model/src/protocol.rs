@@ -5,7 +5,8 @@
 //! so a harness and a runner of different versions can always tell each other which they speak.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,14 @@ pub const MARKER: &str = "gpuprof harness protocol follows:";
 
 /// How the reason begins for which a process could not measure, where the fault is another process' beside it.
 pub const DISTURBED: &str = "the device did not become quiet";
+
+/// The file beside the lock of a quiet window that keeps both sides moving: held exclusively, and only then, while a
+/// process waits for its window, by which the runner tells that it cannot work.
+pub fn gate(quiet: &Path) -> PathBuf {
+    let mut gate = OsString::from(quiet);
+    gate.push(".gate");
+    gate.into()
+}
 
 /// What both sides can read of each other's files, whatever their versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -216,7 +216,8 @@ pub struct RunOptions {
     /// [default: 7..10]
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
-    /// Seconds a process may take before it is killed [default: 120]
+    /// Seconds a process may take before it is killed, not counting those in which it waits for others of the run
+    /// [default: 120]
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<NonZeroU32>,
     /// L2 cache before each sample [default: all]

@@ -9,6 +9,7 @@ mod interrupt;
 mod job;
 mod pipeline;
 mod process;
+mod worked;
 
 use std::collections::BTreeMap;
 

@@ -11,9 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
-use gpuprof_model::protocol::RequestBody;
+use gpuprof_model::protocol::{self, RequestBody};
 
 use super::process::{Asked, How, take_down};
+use super::worked::{Gate, Worked};
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
@@ -28,6 +29,7 @@ pub struct Pipeline<'a> {
     ahead: usize,
     line: VecDeque<Started>,
     leaving: VecDeque<Started>,
+    gate: Gate,
 }
 
 #[derive(Debug)]
@@ -36,7 +38,8 @@ struct Started {
     running: Running,
     /// The file it waits for; none once it has the device.
     turn: Option<Utf8PathBuf>,
-    since: Instant,
+    /// Since it has the device, or has replied.
+    worked: Worked,
 }
 
 /// What happened.
@@ -106,7 +109,8 @@ impl Drop for Pipeline<'_> {
 impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: usize) -> Self {
-        Self { process, ahead, line: VecDeque::new(), leaving: VecDeque::new() }
+        let gate = Gate::at(process.quiet().map(|quiet| protocol::gate(&quiet)));
+        Self { process, ahead, line: VecDeque::new(), leaving: VecDeque::new(), gate }
     }
 
     /// Whether `job` can start now.
@@ -137,7 +141,7 @@ impl<'a> Pipeline<'a> {
         let turn = (!self.line.is_empty()).then_some(turn);
         let asked = Asked { name, harness, turn: turn.as_deref(), single_stream };
         let running = self.process.start(&asked, body)?;
-        self.line.push_back(Started { job, running, turn, since: Instant::now() });
+        self.line.push_back(Started { job, running, turn, worked: Worked::from(Instant::now()) });
         Ok(())
     }
 
@@ -160,7 +164,7 @@ impl<'a> Pipeline<'a> {
             && let Some(turn) = first.turn.take()
         {
             fs::write(&turn, "").map_err(|e| Failure::output(turn.as_std_path(), &e))?;
-            first.since = Instant::now();
+            first.worked = Worked::from(Instant::now());
         }
         if self.process.interrupt.signal().is_some() {
             return Ok(Some(Event::Interrupted));
@@ -175,13 +179,15 @@ impl<'a> Pipeline<'a> {
     /// What the process that has the device came to.
     fn first(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
+        let now = Instant::now();
         let first = self.line.front_mut()?;
-        let held = first.since.elapsed();
+        let held = first.worked.held(now);
         let patience = limit * u32::try_from(first.job.configurations.len()).unwrap_or(u32::MAX);
         // The end is looked for before the reply: a reply that is not there after the end never will be.
         let how = first.running.how();
         let reply = first.running.reply();
-        if how.is_none() && reply.is_none() && held < patience {
+        let over = first.worked.so_far(now, &mut self.gate) >= patience;
+        if how.is_none() && reply.is_none() && !over {
             return None;
         }
         // One that ended without a reply is told after those that had the device before it and are still leaving.
@@ -191,7 +197,7 @@ impl<'a> Pipeline<'a> {
         let mut started = self.line.pop_front()?;
         let job = started.job.clone();
         if let Some(bytes) = reply {
-            started.since = Instant::now();
+            started.worked = Worked::from(now);
             self.leaving.push_back(started);
             return Some(Event::Replied { job, bytes, held });
         }
@@ -208,7 +214,7 @@ impl<'a> Pipeline<'a> {
     fn left(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
         let over = |started: &mut Started| {
-            started.running.how().is_some() || started.since.elapsed() >= limit
+            started.running.how().is_some() || started.worked.held(Instant::now()) >= limit
         };
         if !self.leaving.front_mut().is_some_and(over) {
             return None;
@@ -229,3 +235,7 @@ impl<'a> Pipeline<'a> {
         Some(Event::Left { job: started.job, trouble })
     }
 }
+
+#[cfg(test)]
+#[path = "pipeline_tests.rs"]
+mod tests;

@@ -223,7 +223,7 @@ impl HarnessProcess<'_> {
     }
 
     /// The lock of the device's quiet window; none where the device is emulated, each process having one of its own.
-    fn quiet(&self) -> Option<PathBuf> {
+    pub(super) fn quiet(&self) -> Option<PathBuf> {
         // What happens on another device disturbs nobody on this one.
         let name = self.device.map_or_else(|| "quiet".to_owned(), |uuid| format!("quiet-{uuid}"));
         self.emulator_folder.is_none().then(|| self.folder.join(name).into())

@@ -7,16 +7,15 @@
 //! Stages hold the file's lock shared, windows hold it exclusively. A second file, the gate, keeps both sides moving: each
 //! passes through it while it waits. Who wants a window keeps new stages out, so that it waits for those under way and no
 //! others; a stage that waits for a window to end keeps the next window out, so that windows that follow each other do not
-//! shut it out. Nobody waits for anything else while holding the lock, and the system releases what a killed process held.
+//! shut it out. The runner sees by the gate who waits for a window, and does not count that time (`protocol::gate`). Nobody waits for anything else while holding the lock, and the system releases what a killed process held.
 
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gpuprof_model::protocol::DISTURBED;
+use gpuprof_model::protocol::{self, DISTURBED};
 
 use super::error::{Error, Result};
 
@@ -67,11 +66,7 @@ impl Quiet {
     /// The files cannot be opened.
     pub(crate) fn of(path: Option<&Path>) -> io::Result<Self> {
         let files = match path {
-            Some(path) => {
-                let mut gate = OsString::from(path);
-                gate.push(".gate");
-                Some(Files { gate: open(Path::new(&gate))?, device: open(path)? })
-            }
+            Some(path) => Some(Files { gate: open(&protocol::gate(path))?, device: open(path)? }),
             None => None,
         };
         Ok(Self { files, patience: PATIENCE, grace: GRACE })
@@ -186,6 +181,11 @@ mod tests {
         fn process(&self) -> Quiet {
             Quiet::of(Some(&self.path)).unwrap()
         }
+
+        /// Whether the runner sees that somebody waits for a window.
+        fn is_waited_for(&self) -> bool {
+            open(&protocol::gate(&self.path)).unwrap().try_lock_shared().is_err()
+        }
     }
 
     /// Longer than any machine needs.
@@ -228,13 +228,13 @@ mod tests {
             quiet.send(()).unwrap();
             let _ = is_over.recv();
         });
-        assert!(stays_away(&is_quiet));
+        assert!(stays_away(&is_quiet) && device.is_waited_for());
         // A stage that comes later waits for the window that waits for those under way.
         let (third, end_third) = stage(&device);
         assert!(stays_away(&third));
         drop((end_first, end_second));
         assert!(comes(&is_quiet));
-        assert!(stays_away(&third));
+        assert!(stays_away(&third) && !device.is_waited_for());
         drop(over);
         assert!(comes(&third));
         drop(end_third);
@@ -268,7 +268,7 @@ mod tests {
         let mut measuring = device.process();
         measuring.patience = Duration::from_millis(50);
         let error = measuring.window().err().unwrap().to_string();
-        assert!(error.starts_with(DISTURBED), "{error}");
+        assert!(error.starts_with(DISTURBED) && !device.is_waited_for(), "{error}");
         // Nothing is left of the attempt: stages go on.
         let (other, end_other) = stage(&device);
         assert!(comes(&other));

@@ -1,0 +1,66 @@
+//! How long a process may have the device, with a process that does nothing but wait.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Command;
+
+use camino::Utf8Path;
+
+use super::*;
+use crate::execute::{Interrupt, Pass};
+
+/// What a process that replies when `go` appears comes to, with a limit of two seconds. It has the device, and another
+/// of the run keeps `file` locked for longer than that.
+fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let program = folder.join("harness");
+    let script = "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\necho ended > job.reply.json\n";
+    // Written by another process: a file that this one has open cannot be started, and a process that another test
+    // starts meanwhile has it open for a moment.
+    let write = "printf %s \"$1\" > \"$0\" && chmod +x \"$0\"";
+    let written = Command::new("sh").args(["-c", write, program.as_str(), script]).status();
+    assert!(written.unwrap().success());
+    let harness = Harness {
+        package: "p".into(),
+        target: "t".into(),
+        executable: program,
+        folder: folder.to_owned(),
+        library_folders: Vec::new(),
+    };
+    let interrupt = Interrupt::default();
+    let timeout = Duration::from_secs(2);
+    let process = HarnessProcess { timeout, ..HarnessProcess::asked(folder, &interrupt) };
+    let mut pipeline = Pipeline::new(&process, 1);
+    let file = File::create(file(folder)).unwrap();
+    file.lock().unwrap();
+    let pass = Pass::Timed { repeat: 0 };
+    let job = Job::new(0, pass, vec![0]);
+    pipeline.start(job, "job", &harness, RequestBody::Probe, true).unwrap();
+    let go = folder.join("go");
+    let other = thread::spawn(move || {
+        thread::sleep(timeout * 2);
+        fs::write(go, "").unwrap();
+        drop(file);
+    });
+    let (_, event) = wait(&mut [&mut pipeline]).unwrap();
+    other.join().unwrap();
+    event
+}
+
+#[test]
+fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
+    let event = beside(|folder| protocol::gate(folder.join("quiet").as_std_path()));
+    let Event::Replied { held, .. } = event else { panic!("{event:?}") };
+    // It had the device all the same.
+    assert!(held > Duration::from_secs(2), "{held:?}");
+}
+
+#[test]
+fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
+    let event = beside(|folder| folder.join("quiet").into());
+    let Event::Ended { ended: Ended::TimedOut { seconds, .. }, .. } = event else {
+        panic!("{event:?}")
+    };
+    assert_eq!(seconds, 2);
+}
