@@ -254,7 +254,7 @@ fn what_cannot_be_meant_is_refused_before_anything_runs() {
     let twice = format!("{SECOND} is named twice (1,{SECOND}); name every device once");
     let models = format!(
         "the devices of a run must be of one model, and these are not: Fake H200 (sm_90, 132 SMs, {FIRST}) and Fake \
-         A100 (sm_90, 132 SMs, {SECOND}). Results of two models cannot be compared: start one run for each model"
+         A100 (sm_80, 132 SMs, {SECOND}). Results of two models cannot be compared: start one run for each model"
     );
     let again = format!("1,{SECOND}");
     for (names, asked, said) in [

@@ -22,7 +22,7 @@ fn about<'a>(outcome: &'a Outcome, heading: &str) -> Vec<&'a str> {
 fn headings() -> [String; 2] {
     [
         format!("device 0: Fake H200 (sm_90), {FIRST}"),
-        format!("device 1: Fake A100 (sm_90), {SECOND}"),
+        format!("device 1: Fake A100 (sm_80), {SECOND}"),
     ]
 }
 

@@ -32,7 +32,7 @@ use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions};
 use crate::compare::view::View;
 use crate::config::{Config, Interleave};
-use crate::device::{self, Terms};
+use crate::device::{self, Terms, profiler};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, HarnessProcess, Interrupt};
@@ -236,6 +236,7 @@ pub fn profile(
             ..Sampling::default()
         },
         counters: setup.counters().cloned(),
+        profiler: devices.records.get(at).and_then(profiler::shared),
     };
     let executions: Vec<Execution<'_>> = setups.iter().enumerate().map(execution).collect();
     let names = devices.names();

@@ -8,6 +8,7 @@ pub mod clocks;
 pub mod guard;
 pub mod lock;
 pub mod nvml;
+pub mod profiler;
 
 use std::env;
 use std::io::IsTerminal;
@@ -60,7 +61,7 @@ impl Hold {
     /// The device or its clocks cannot be had (exit code 107); an interrupt.
     pub fn take(uuid: &str, terms: &Terms<'_>, interrupt: &Interrupt) -> Result<Self> {
         let path = lock::path(&lock::folder(), uuid);
-        let mut waiting = Waiting::new(uuid);
+        let mut waiting = Waiting::new(uuid, "measures on it");
         let lock = lock::wait(&path, &Owner::this_process(), interrupt, |owner| {
             if terms.wait {
                 waiting.tell(owner)
@@ -103,20 +104,23 @@ fn named(owner: Option<&Owner>) -> String {
 
 /// One line on standard error: kept up to date on a terminal, written once for each owner elsewhere.
 struct Waiting<'a> {
-    uuid: &'a str,
+    /// For what.
+    what: &'a str,
+    /// What another gpuprof does with it.
+    why: &'static str,
     began: Instant,
     told: Option<Option<Owner>>,
     line: Option<ProgressBar>,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(uuid: &'a str) -> Self {
-        Self { uuid, began: Instant::now(), told: None, line: None }
+    fn new(what: &'a str, why: &'static str) -> Self {
+        Self { what, why, began: Instant::now(), told: None, line: None }
     }
 
     fn tell(&mut self, owner: Option<&Owner>) {
-        let text =
-            format!("waiting for {}: another gpuprof measures on it ({})", self.uuid, named(owner));
+        let Self { what, why, .. } = *self;
+        let text = format!("waiting for {what}: another gpuprof {why} ({})", named(owner));
         if std::io::stderr().is_terminal() {
             let line = self.line.get_or_insert_with(|| {
                 let style = ProgressStyle::with_template("gpuprof: {wide_msg}");
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn an_owner_who_is_leaving_is_no_news() {
         let owner = |pid| Owner { pid, ..Owner::this_process() };
-        let mut waiting = Waiting::new("GPU-1");
+        let mut waiting = Waiting::new("GPU-1", "measures on it");
         waiting.began -= Duration::from_secs(2);
         assert!(waiting.is_news(None), "nobody in particular has it, for two seconds");
         waiting.told = Some(Some(owner(1)));

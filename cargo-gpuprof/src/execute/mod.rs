@@ -9,9 +9,11 @@ mod interrupt;
 mod job;
 mod pipeline;
 mod process;
+mod profiler;
 mod worked;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::protocol::Sampling;
@@ -44,4 +46,6 @@ pub struct Execution<'a> {
     pub sampling: Sampling,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
+    /// The lock of the profiler, where the device shares it with others (`device::profiler`).
+    pub profiler: Option<PathBuf>,
 }

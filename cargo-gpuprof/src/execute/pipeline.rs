@@ -3,10 +3,11 @@
 //! Comes in: jobs. Goes out: for each, in the order started, its reply or how it ended without one, and then that
 //! its process is gone. The first process of the line has the device; the others wait for a file that is made
 //! when [`wait`] is called again, so that what the caller does with a reply (write the journal) is done
-//! before anything else is measured.
+//! before anything else is measured. A counter pass on a GPU that shares its profiler waits for that too.
 
 use std::collections::VecDeque;
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use camino::Utf8PathBuf;
 use gpuprof_model::protocol::{self, RequestBody};
 
 use super::process::{Asked, How, take_down};
+use super::profiler::Profiler;
 use super::worked::{Gate, Worked};
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
@@ -30,6 +32,7 @@ pub struct Pipeline<'a> {
     line: VecDeque<Started>,
     leaving: VecDeque<Started>,
     gate: Gate,
+    profiler: Profiler,
 }
 
 #[derive(Debug)]
@@ -107,10 +110,12 @@ impl Drop for Pipeline<'_> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// An empty pipeline in which `ahead` processes prepare while one measures.
-    pub fn new(process: &'a HarnessProcess<'a>, ahead: usize) -> Self {
+    /// An empty pipeline in which `ahead` processes prepare while one measures; `profiler` is the lock of one that the device
+    /// shares with others.
+    pub fn new(process: &'a HarnessProcess<'a>, ahead: usize, profiler: Option<PathBuf>) -> Self {
         let gate = Gate::at(process.quiet().map(|quiet| protocol::gate(&quiet)));
-        Self { process, ahead, line: VecDeque::new(), leaving: VecDeque::new(), gate }
+        let (line, leaving) = (VecDeque::new(), VecDeque::new());
+        Self { process, ahead, line, leaving, gate, profiler: Profiler::at(profiler) }
     }
 
     /// Whether `job` can start now.
@@ -138,7 +143,8 @@ impl<'a> Pipeline<'a> {
         let turn = self.process.folder.join(format!("{name}.turn"));
         // One of a run that was killed and is resumed would announce a turn that has not come.
         let _ = fs::remove_file(&turn);
-        let turn = (!self.line.is_empty()).then_some(turn);
+        let waits = !self.line.is_empty() || self.profiler.is_shared_by(&job);
+        let turn = waits.then_some(turn);
         let asked = Asked { name, harness, turn: turn.as_deref(), single_stream };
         let running = self.process.start(&asked, body)?;
         self.line.push_back(Started { job, running, turn, worked: Worked::from(Instant::now()) });
@@ -161,6 +167,8 @@ impl<'a> Pipeline<'a> {
     /// The file that hands the device on cannot be written.
     fn poll(&mut self) -> Result<Option<Event>> {
         if let Some(first) = self.line.front_mut()
+            && first.turn.is_some()
+            && self.profiler.take_for(&first.job)?
             && let Some(turn) = first.turn.take()
         {
             fs::write(&turn, "").map_err(|e| Failure::output(turn.as_std_path(), &e))?;
@@ -186,7 +194,8 @@ impl<'a> Pipeline<'a> {
         // The end is looked for before the reply: a reply that is not there after the end never will be.
         let how = first.running.how();
         let reply = first.running.reply();
-        let over = first.worked.so_far(now, &mut self.gate) >= patience;
+        // One that still waits for the profiler has not had the device.
+        let over = first.turn.is_none() && first.worked.so_far(now, &mut self.gate) >= patience;
         if how.is_none() && reply.is_none() && !over {
             return None;
         }
@@ -197,6 +206,8 @@ impl<'a> Pipeline<'a> {
         let mut started = self.line.pop_front()?;
         let job = started.job.clone();
         if let Some(bytes) = reply {
+            // It has closed its session.
+            self.profiler.give_back();
             started.worked = Worked::from(now);
             self.leaving.push_back(started);
             return Some(Event::Replied { job, bytes, held });
@@ -206,6 +217,7 @@ impl<'a> Pipeline<'a> {
             Some(How::Badly(how)) => started.running.without(how),
             None => started.running.timed_out(patience),
         };
+        self.profiler.give_back();
         Some(Event::Ended { job, ended, held })
     }
 

@@ -10,6 +10,7 @@ use super::{Check, State, gpu, refusal};
 use crate::cli::DoctorOptions;
 use crate::cupti::{self, Answer, Question};
 use crate::device::lock::{self, Owner, Try};
+use crate::device::profiler;
 use crate::error::Result;
 use crate::execute::VISIBLE_ENV;
 
@@ -74,7 +75,7 @@ pub(super) fn examined(
         let (library, uuid) = (options.nvml_path.clone(), device.uuid.clone());
         let mut checks = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
         checks.push(match has_cupti {
-            true => held(&device.uuid, || ask(Question::Trial).map(tried))?,
+            true => held(&device, || ask(Question::Trial).map(tried))?,
             false => Check::new(State::Fail, COUNTERS, "not tried: CUPTI does not work, see above"),
         });
         Ok(Examined { at, device, used: options.devices.is_some() || at == 0, checks })
@@ -82,20 +83,31 @@ pub(super) fn examined(
     chosen.into_iter().map(examine).collect()
 }
 
-/// The `trial` of a device that is ours meanwhile.
-fn held(uuid: &str, trial: impl FnOnce() -> Result<Check>) -> Result<Check> {
-    let path = lock::path(&lock::folder(), uuid);
-    match lock::try_lock(&path, &Owner::this_process()) {
-        Ok(Try::Held(_lock)) => trial(),
-        Ok(Try::Busy(owner)) => {
-            let owner = owner.map_or_else(String::new, |owner| format!(" ({owner})"));
-            let found = format!(
-                "not tried: another gpuprof measures on this device{owner}; ask again when it has ended"
-            );
-            Ok(Check::new(State::Warn, COUNTERS, found))
+/// The `trial` of a device that is ours meanwhile, with its profiler.
+fn held(device: &DeviceRecord, trial: impl FnOnce() -> Result<Check>) -> Result<Check> {
+    let own = lock::path(&lock::folder(), &device.uuid);
+    let locks = [
+        (Some(own), "measures on this device"),
+        (profiler::shared(device), "has the profiler, which GPUs before Hopper share"),
+    ];
+    let mut held = Vec::new();
+    for (path, does) in locks {
+        let Some(path) = path else { continue };
+        match lock::try_lock(&path, &Owner::this_process()) {
+            Ok(Try::Held(lock)) => held.push(lock),
+            Ok(Try::Busy(owner)) => {
+                let owner = owner.map_or_else(String::new, |owner| format!(" ({owner})"));
+                let found = format!(
+                    "not tried: another gpuprof {does}{owner}; ask again when it has ended"
+                );
+                return Ok(Check::new(State::Warn, COUNTERS, found));
+            }
+            Err(e) => {
+                return Ok(Check::new(State::Fail, COUNTERS, lock::unusable(&path, &e).message));
+            }
         }
-        Err(e) => Ok(Check::new(State::Fail, COUNTERS, lock::unusable(&path, &e).message)),
     }
+    trial()
 }
 
 fn tried(answer: std::result::Result<Answer, cupti::Refusal>) -> Check {

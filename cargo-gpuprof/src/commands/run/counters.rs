@@ -18,6 +18,7 @@ use crate::cli::{ReplayMode, RunOptions};
 use crate::compare::replay::Discipline;
 use crate::compare::view::View;
 use crate::cupti::{self, Answer, Cost, Question};
+use crate::device::profiler;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
@@ -137,8 +138,12 @@ pub(super) fn plan(
     let kept = if options.dry_run { None } else { known.plans.find(&key, process.folder) };
     let answer = match kept {
         Some(plan) => Ok(plan),
-        None => discover::plan_counters(process, harness, request)?
-            .inspect(|plan| known.plans.keep(&key, plan)),
+        None => {
+            // It opens a session.
+            let _profiler = profiler::take(known.device, process.interrupt)?;
+            discover::plan_counters(process, harness, request)?
+                .inspect(|plan| known.plans.keep(&key, plan))
+        }
     };
     let plan = match answer {
         Ok(plan) => plan,

@@ -4,6 +4,7 @@ use super::Checked;
 use super::counters::CounterSetup;
 use super::devices::Devices;
 use crate::cli::Isolate;
+use crate::device::profiler;
 use crate::repeats::{NOISE_PERCENT, Repeats};
 use crate::spread::Spread;
 
@@ -71,6 +72,13 @@ pub(super) fn text(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
     text.push_str(&who(checked, devices, spread));
+    let shares = devices.records.first().is_some_and(|device| profiler::shared(device).is_some());
+    let in_turn = shares && steps > 0 && devices.records.len() > 1;
+    if in_turn {
+        text.push_str(
+            "GPUs before Hopper share a profiler: counters are collected on one of them at a time\n",
+        );
+    }
     if repeat.least < repeat.most {
         text.push_str(&format!(
             "a configuration is timed {} times, and {} times where those differ by more than {NOISE_PERCENT}% (standard deviation)\n",
@@ -78,7 +86,7 @@ pub(super) fn text(
         ));
     }
     if !devices.emulated {
-        text.push_str(&format!("{}\n", estimate(&work, repeat.least, steps)));
+        text.push_str(&format!("{}\n", estimate(&work, repeat.least, steps, in_turn)));
     }
     text
 }
@@ -133,16 +141,20 @@ fn known(setup: &CounterSetup) -> String {
     text
 }
 
-/// The devices work at the same time: the one with most to do decides.
-fn estimate(devices: &[Work], repeat: u32, steps: usize) -> String {
+/// The devices work at the same time: the one with most to do decides; but for counters that they collect in turn.
+fn estimate(devices: &[Work], repeat: u32, steps: usize, in_turn: bool) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let of_device = |work: &Work| {
-        let each = |(process, one): (f64, f64)| {
-            work.units as f64 * process + work.configurations as f64 * one
-        };
-        f64::from(repeat) * each(TIMED_SECONDS) + steps as f64 * each(COUNTER_SECONDS)
+    let each = |work: &Work, (process, one): (f64, f64)| {
+        work.units as f64 * process + work.configurations as f64 * one
     };
-    let seconds = devices.iter().map(of_device).fold(0.0, f64::max);
+    let timed = |work: &Work| f64::from(repeat) * each(work, TIMED_SECONDS);
+    #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+    let counted = |work: &Work| steps as f64 * each(work, COUNTER_SECONDS);
+    let most = |seconds: &dyn Fn(&Work) -> f64| devices.iter().map(seconds).fold(0.0, f64::max);
+    let seconds = match in_turn {
+        true => most(&timed) + devices.iter().map(counted).sum::<f64>(),
+        false => most(&|work| timed(work) + counted(work)),
+    };
     let time = if seconds < 120.0 {
         format!("{} s", seconds.ceil())
     } else {
@@ -159,12 +171,17 @@ mod tests {
     fn the_estimate_says_that_it_is_one() {
         let work = |units, configurations| Work { units, configurations };
         assert_eq!(
-            estimate(&[work(5, 5)], 3, 9),
+            estimate(&[work(5, 5)], 3, 9, false),
             "about 39 s: an estimate, by what small kernels take on an H200"
         );
-        assert!(estimate(&[work(100, 100)], 3, 9).starts_with("about 13 min: "));
-        assert!(estimate(&[work(1, 5)], 1, 9).starts_with("about 17 s: "));
-        // Two devices with half of it each.
-        assert!(estimate(&[work(50, 50), work(49, 49)], 3, 9).starts_with("about 7 min: "));
+        let takes = |devices: &[Work], repeat, in_turn, said: &str| {
+            let text = estimate(devices, repeat, 9, in_turn);
+            assert!(text.starts_with(said), "{text}");
+        };
+        takes(&[work(100, 100)], 3, false, "about 13 min: ");
+        takes(&[work(1, 5)], 1, false, "about 17 s: ");
+        // Two devices with half of it each, and the same where one counts at a time.
+        takes(&[work(50, 50), work(49, 49)], 3, false, "about 7 min: ");
+        takes(&[work(50, 50), work(49, 49)], 3, true, "about 13 min: ");
     }
 }

@@ -25,6 +25,7 @@ struct Driver {
     current: unsafe extern "C" fn(*mut *mut c_void) -> u32,
     device_count: unsafe extern "C" fn(*mut c_int) -> u32,
     uuid: unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32,
+    attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> u32,
     table: &'static Table,
 }
 
@@ -46,9 +47,10 @@ fn open() -> Option<Driver> {
         let address = unsafe { libc::dlsym(library, name.as_ptr()) };
         (!address.is_null()).then_some(address)
     };
+    type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> u32;
     type GetTable = unsafe extern "C" fn(*mut *const Table, *const c_void) -> u32;
     // SAFETY: the types are those of cuda.h, and cuGetExportTable's as NVIDIA's clients call it.
-    let (current, device_count, uuid, get) = unsafe {
+    let (current, device_count, uuid, attribute, get) = unsafe {
         (
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut *mut c_void) -> u32>(
                 symbol(c"cuCtxGetCurrent")?,
@@ -59,6 +61,7 @@ fn open() -> Option<Driver> {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut [u8; 16], c_int) -> u32>(
                 symbol(c"cuDeviceGetUuid_v2")?,
             ),
+            std::mem::transmute::<*mut c_void, Attribute>(symbol(c"cuDeviceGetAttribute")?),
             std::mem::transmute::<*mut c_void, GetTable>(symbol(c"cuGetExportTable")?),
         )
     };
@@ -69,7 +72,7 @@ fn open() -> Option<Driver> {
         return None;
     }
     // SAFETY: a table of the fake driver's, which is never unloaded.
-    Some(Driver { current, device_count, uuid, table: unsafe { &*table } })
+    Some(Driver { current, device_count, uuid, attribute, table: unsafe { &*table } })
 }
 
 /// Whether the fake driver is there and initialised, with a device.
@@ -87,6 +90,15 @@ pub fn uuid() -> String {
     let code = driver().map(|driver| unsafe { (driver.uuid)(&raw mut uuid, 0) });
     let text = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
     if code == Some(0) { text } else { String::new() }
+}
+
+/// Whether the first device is older than Hopper; not without one.
+pub fn is_before_hopper() -> bool {
+    const MAJOR: c_int = 75;
+    let mut major = 0;
+    // SAFETY: it writes one int.
+    let code = driver().map(|driver| unsafe { (driver.attribute)(&raw mut major, MAJOR, 0) });
+    code == Some(0) && major < 9
 }
 
 /// The context that is current on this thread.

@@ -54,7 +54,7 @@ pub fn chip_name(p: &mut sys::CUpti_Device_GetChipName_Params) -> Result<(), Cod
     if p.deviceIndex != 0 {
         return Err(INVALID_PARAMETER);
     }
-    p.pChipName = c"GH100".as_ptr();
+    p.pChipName = if driver::is_before_hopper() { c"GA100" } else { c"GH100" }.as_ptr();
     Ok(())
 }
 

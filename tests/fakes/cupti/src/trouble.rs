@@ -1,8 +1,8 @@
 //! What tests ask of the fake by environment variables, and what it tells them by files.
 //!
 //! * `FAKE_CUPTI_STATE`: a folder. Its `log` gets a line for everything that happened to the profiler, with the process
-//!   in front; a process holds a lock in it while its profiler is enabled, one for each device, so that a second one is
-//!   told that the hardware is busy. Without it there is neither.
+//!   in front; a process holds a lock in it while its profiler is enabled, one for each device from
+//!   Hopper on and one for all others together, so that a second one is told that the hardware is busy. Without it there is neither.
 //! * `FAKE_CUPTI_PER_PASS`: counters a pass takes, 1 by default; `_sass_` ones share a pass of their own.
 //! * `FAKE_CUPTI_VERSION`: what `cuptiGetVersion` says, 130001 by default.
 //! * `FAKE_CUPTI_TROUBLE`: what goes wrong, several separated by `;`. Passes count from 0.
@@ -143,7 +143,8 @@ pub fn log(line: &str) {
 /// The hold on the device that one process has at a time; none where another has it. It ends with the process.
 pub fn hold_device() -> Option<Option<File>> {
     let Some(folder) = state_folder() else { return Some(None) };
-    let path = folder.join(format!("profiler-{}.lock", driver::uuid()));
+    let whose = if driver::is_before_hopper() { "everybodys".to_owned() } else { driver::uuid() };
+    let path = folder.join(format!("profiler-{whose}.lock"));
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.unwrap_or_else(|e| crate::call::crash(&format!("{}: {e}", path.display())));
     // SAFETY: an open file.

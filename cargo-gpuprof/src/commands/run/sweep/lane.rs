@@ -38,7 +38,8 @@ impl<'a> Sweep<'a> {
                 let own = (0..states.len()).filter(|&index| here(series, index)).collect();
                 self.add(series, own, states, &mut agenda);
             }
-            Lane { agenda, pipeline: Pipeline::new(&execution.process, execution.ahead) }
+            let profiler = execution.profiler.clone();
+            Lane { agenda, pipeline: Pipeline::new(&execution.process, execution.ahead, profiler) }
         };
         self.executions.iter().enumerate().map(lane).collect()
     }

@@ -4,7 +4,7 @@
 //! copy that is large against its caches would need has no copy bandwidth, which would take seconds here.
 //!
 //! `FAKE_GPUS` names the devices, separated by commas: one, `Fake H200`, without it. One with ` MIG ` in its name is a MIG
-//! instance, of which a process sees one at most. `CUDA_VISIBLE_DEVICES` chooses among them as NVIDIA's driver has it. Work
+//! instance, of which a process sees one at most, and one with `A100` is of compute capability 8.0. `CUDA_VISIBLE_DEVICES` chooses among them as NVIDIA's driver has it. Work
 //! is done on the first of those that are visible.
 
 pub use super::untimed::*;
@@ -51,7 +51,8 @@ fn fake((at, name): (usize, &str)) -> &'static Chip {
     if let Some(digit) = u8::try_from(at).ok().filter(|at| *at > 0) {
         uuid[15] = b'0' + digit;
     }
-    Box::leak(Box::new(Chip { name: String::from(name).leak(), uuid, ..CHIP }))
+    let compute_capability = if name.contains("A100") { (8, 0) } else { CHIP.compute_capability };
+    Box::leak(Box::new(Chip { name: String::from(name).leak(), compute_capability, uuid, ..CHIP }))
 }
 
 /// The devices of a list of ordinals and beginnings of UUIDs, up to the first that names none; nothing where one is named
