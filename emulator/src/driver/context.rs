@@ -1,11 +1,9 @@
 //! Contexts: one primary, and any number of others, all of the same device and memory.
 
 use super::code::Code;
+use super::current::{current, pop_current, push_current, set_current, with_context, with_healthy};
 use super::pointers::{Handle, Out};
-use super::state::{
-    Driver, PRIMARY, current, pop_current, push_current, set_current, with, with_context,
-    with_healthy,
-};
+use super::state::{Driver, PRIMARY, with};
 use std::ffi::{c_int, c_uint};
 
 fn only(device: c_int) -> Result<(), Code> {

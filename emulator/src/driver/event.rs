@@ -1,8 +1,8 @@
 //! Events. They order nothing, since everything is done at once, and they measure nothing: the emulator has no time.
 
 use super::code::Code;
+use super::current::{with_context, with_healthy};
 use super::pointers::{Handle, Out};
-use super::state::{with_context, with_healthy};
 use std::ffi::c_uint;
 
 #[unsafe(no_mangle)]

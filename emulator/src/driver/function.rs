@@ -1,8 +1,9 @@
 //! Kernels: attributes, occupancy, launches.
 
 use super::code::Code;
+use super::current::{with_context, with_healthy};
 use super::pointers::{Extra, Handle, LaunchConfigIn, Out, Params};
-use super::state::{Driver, with_context, with_healthy};
+use super::state::Driver;
 use crate::device::{Kernel, LaunchConfig, occupancy};
 use std::ffi::{c_char, c_int, c_uint};
 

@@ -1,8 +1,9 @@
 //! Memory: allocation, copies, fills. Everything is done when the call returns, whatever the stream.
 
 use super::code::Code;
+use super::current::{with_context, with_healthy};
 use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
-use super::state::{Driver, with_context, with_healthy};
+use super::state::Driver;
 use crate::machine::address::GLOBAL_BASE;
 use std::ffi::{c_int, c_uint};
 

@@ -11,6 +11,7 @@
 mod attribute;
 mod code;
 mod context;
+mod current;
 mod event;
 mod function;
 pub mod host_cpu;

@@ -1,8 +1,9 @@
 //! Modules and their variables.
 
 use super::code::Code;
+use super::current::{with_context, with_healthy};
 use super::pointers::{Handle, Out, Source, Text};
-use super::state::{Driver, with_context, with_healthy};
+use super::state::Driver;
 use crate::ptx::PtxErrorKind;
 use std::ffi::c_uint;
 

@@ -4,7 +4,6 @@ use super::code::Code;
 use super::pointers::Handle;
 use crate::device::{Chip, Device, Kernel, LaunchError, Module, fault_json};
 use crate::machine::fault::FaultKind;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,11 +40,6 @@ pub struct Driver {
 pub const PRIMARY: Handle = Handle(0x1000);
 
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
-
-thread_local! {
-    /// Current contexts of this thread, the last on top.
-    static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
-}
 
 impl Driver {
     fn new() -> Self {
@@ -159,49 +153,8 @@ pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
     locked(|driver| f(driver.as_mut().ok_or(Code::NOT_INITIALIZED)?))
 }
 
-/// A call that needs a current context.
-pub fn with_context(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    with(|driver| {
-        current().ok_or(Code::INVALID_CONTEXT)?;
-        f(driver)
-    })
-}
-
-/// A call that needs a current context in which no kernel has failed.
-pub fn with_healthy(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    with_context(|driver| match driver.sticky {
-        Some(code) => Err(code),
-        None => f(driver),
-    })
-}
-
 /// Whatever the driver says about its past, initialised or not.
 pub fn peek<T>(f: impl FnOnce(&mut Driver) -> Option<T>) -> Option<T> {
     let mut driver = DRIVER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     driver.as_mut().and_then(f)
-}
-
-/// The current context of this thread.
-pub fn current() -> Option<Handle> {
-    CURRENT.with_borrow(|stack| stack.last().copied())
-}
-
-/// Replaces the current context.
-pub fn set_current(context: Handle) {
-    CURRENT.with_borrow_mut(|stack| {
-        stack.pop();
-        if context != Handle::NULL {
-            stack.push(context);
-        }
-    });
-}
-
-/// Makes a context current on top of the others.
-pub fn push_current(context: Handle) {
-    CURRENT.with_borrow_mut(|stack| stack.push(context));
-}
-
-/// Takes the current context off.
-pub fn pop_current() -> Option<Handle> {
-    CURRENT.with_borrow_mut(Vec::pop)
 }

@@ -1,8 +1,9 @@
 //! Streams. Work is done when it is enqueued, so a stream is only a number.
 
 use super::code::Code;
+use super::current::{current, with_context, with_healthy};
 use super::pointers::{Handle, HostFunction, Out, Target, call_host};
-use super::state::{Driver, with_context, with_healthy};
+use super::state::{Driver, PRIMARY};
 use std::ffi::{c_int, c_uint};
 
 /// The default stream has three names: null, legacy and per-thread.
@@ -80,7 +81,7 @@ extern "C" fn cuStreamGetFlags(stream: Handle, flags: Out<c_uint>) -> Code {
 extern "C" fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) -> Code {
     with_context(|driver| {
         known(driver, stream)?;
-        context.set(super::state::current().unwrap_or(super::state::PRIMARY))
+        context.set(current().unwrap_or(PRIMARY))
     })
 }
 

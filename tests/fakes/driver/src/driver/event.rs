@@ -5,9 +5,9 @@ use std::ffi::c_uint;
 use std::sync::Mutex;
 
 use super::code::Code;
+use super::current::{with_context, with_healthy};
 use super::ledger;
 use super::pointers::{Handle, Out};
-use super::state::{with_context, with_healthy};
 use crate::timeline;
 
 /// When an event was recorded, in nanoseconds: of device time, and of the system's clock.

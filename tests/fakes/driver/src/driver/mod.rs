@@ -6,6 +6,8 @@ mod attribute;
 mod code;
 #[path = "../../../../../emulator/src/driver/context.rs"]
 mod context;
+#[path = "../../../../../emulator/src/driver/current.rs"]
+mod current;
 mod event;
 #[path = "../../../../../emulator/src/driver/function.rs"]
 mod function;

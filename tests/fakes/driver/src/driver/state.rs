@@ -129,19 +129,3 @@ pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
         outcome
     })
 }
-
-/// A call that needs a current context.
-pub fn with_context(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    with(|driver| {
-        current().ok_or(Code::INVALID_CONTEXT)?;
-        f(driver)
-    })
-}
-
-/// A call that needs a current context in which no kernel has failed.
-pub fn with_healthy(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
-    with_context(|driver| match driver.sticky {
-        Some(code) => Err(code),
-        None => f(driver),
-    })
-}
