@@ -1,7 +1,7 @@
 //! Persisting lines of the L2 cache: there are none, since the emulator counts what reaches L2 and holds nothing in it.
 
 use super::code::Code;
-use super::state::with_context;
+use super::current::with_context;
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
