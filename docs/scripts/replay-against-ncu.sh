@@ -50,15 +50,16 @@ for f in sorted(glob.glob('*.json')):
         key = dict(c['configuration'])['block']
         table.setdefault(f[:-5], {})[key] = {k: v.get('value') for k, v in c['metrics'].items() if k in exact + rates}
 for mode in ('application', 'kernel'):
-    text = open('log-ncu-%s-one-invocation' % mode).read(); text = text[text.find('"ID"'):]
+    log = open('log-ncu-%s-one-invocation' % mode).read(); text = log[log.find('"ID"'):]
     for r in csv.DictReader(io.StringIO(text)):
         block = r['Block Size'].strip('()').split(',')[0]
         try: value = float(r['Metric Value'].replace(',', ''))
         except ValueError: continue
         scale = {'us': 1e3, 'ms': 1e6, 'Kbyte': 1e3, 'Mbyte': 1e6, 'Gbyte': 1e9}.get(r['Metric Unit'], 1)
         table.setdefault('ncu-' + mode, {}).setdefault(block, {})[r['Metric Name']] = value * scale
+    if 'ncu-' + mode not in table: print('ncu --replay-mode %s gave no values:' % mode, log[-600:])
 wrong = [(m, b, k, v[b].get(k), table['configuration'][b].get(k)) for m, v in table.items() for b in v for k in exact if v[b].get(k) != table['configuration'][b].get(k)]
-print('exact counters that differ:', wrong or 'none, in %d modes' % len(table))
+print('exact counters that differ:', wrong[:10] or 'none, in %d modes' % len(table), len(wrong))
 for k in rates:
     print(k)
     for m, v in table.items(): print('   %-30s' % m, *['%s: %.5g' % (b, v[b][k]) for b in sorted(v, key=int) if v[b].get(k) is not None])
