@@ -53,8 +53,8 @@ impl Gate {
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type Written = (Threshold, String, Option<Place>);
 
-/// Judges `thresholds` over `series`, a series of `run`; without one that names
-/// a baseline, the default ones come with it. The changes of its columns are told as well.
+/// Judges `thresholds` over `series`, a series of `run`; without one that names a baseline and
+/// speaks of the device, the default ones come with it. The changes of its columns are told as well.
 pub fn judge(
     series: &mut SeriesResult,
     thresholds: &[Written],
@@ -63,28 +63,26 @@ pub fn judge(
 ) {
     let baseline = against.map_or_else(Baseline::none, |a| a.series(&series.id, &run.provenance));
     let device = run.provenance.device.as_ref();
+    let speaks = |threshold: &Threshold| device.is_none_or(|d| threshold.speaks_of(&d.name));
     let mut all = thresholds.to_vec();
-    if against.is_some() && !all.iter().any(|(threshold, ..)| threshold.needs_baseline()) {
-        let defaults = default_thresholds(series).into_iter().filter_map(|text| {
+    if is_new(series, against) {
+        // A series that is new has nothing to be held against, and that is told once, as new.
+        all.retain(|(threshold, ..)| !threshold.needs_baseline());
+    } else if against.is_some() && !all.iter().any(|(t, ..)| t.needs_baseline() && speaks(t)) {
+        let theirs = against.and_then(|against| against.held(&series.id));
+        all.extend(default_thresholds(series, theirs).into_iter().filter_map(|text| {
             // Texts of our own making; a test parses them all.
             Some((Threshold::parse(&text).ok()?, "default".to_owned(), None))
-        });
-        // A series that is new has nothing to be held against, and that is told once, as new.
-        if !is_new(series, against) {
-            all.extend(defaults);
-        }
+        }));
     }
     for (threshold, origin, place) in &all {
-        match device {
-            Some(device) if !threshold.speaks_of(&device.name) => {
-                series.not_applicable.push(threshold.text.clone());
-            }
-            _ => {
-                let rows = &series.configurations;
-                let judgement = judge::judge(threshold, origin, rows, device, &baseline);
-                series.judgements.push(Judgement { place: place.clone(), ..judgement });
-            }
+        if !speaks(threshold) {
+            series.not_applicable.push(threshold.text.clone());
+            continue;
         }
+        let rows = &series.configurations;
+        let judgement = judge::judge(threshold, origin, rows, device, &baseline);
+        series.judgements.push(Judgement { place: place.clone(), ..judgement });
     }
     if let Some(against) = against {
         series.changes = against.changes(series, &run.provenance);
@@ -121,3 +119,7 @@ pub fn rejudge_each(
     run.comparison = Some(against.comparison(&run));
     run
 }
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

@@ -62,7 +62,7 @@ impl Against {
         if let Some(obstacle) = obstacle(&mismatches) {
             return Baseline::Incomparable(obstacle);
         }
-        match run.series.iter().find(|series| series.id == *id) {
+        match self.held(id) {
             Some(series) => Baseline::Held {
                 configurations: &series.configurations,
                 whole: self.scope.holds(id),
@@ -71,9 +71,15 @@ impl Against {
         }
     }
 
-    /// The changes of the columns of `series`; what only the baseline has comes last.
+    /// The series `id` of the baseline, whether it may be compared or not.
+    pub fn held(&self, id: &SeriesId) -> Option<&SeriesResult> {
+        self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
+    }
+
+    /// The changes of the columns of `series` and its baseline; what only the baseline has comes last.
     pub fn changes(&self, series: &SeriesResult, provenance: &Provenance) -> Vec<Change> {
         let baseline = self.series(&series.id, provenance);
+        let columns = compared(series, self.held(&series.id));
         let theirs = match &baseline {
             Baseline::Held { configurations, .. } => *configurations,
             Baseline::Incomparable(_) | Baseline::Absent(_) => return Vec::new(),
@@ -84,13 +90,11 @@ impl Against {
         let mut changes = Vec::new();
         for row in &series.configurations {
             let before = find(theirs, row).map(|at| &theirs[at]);
-            changes
-                .extend(series.columns.iter().filter_map(|m| pair::change(m, before, Some(row))));
+            changes.extend(columns.iter().filter_map(|m| pair::change(m, before, Some(row))));
         }
         if self.scope.holds(&series.id) {
             for row in theirs.iter().filter(|row| find(&series.configurations, row).is_none()) {
-                changes
-                    .extend(series.columns.iter().filter_map(|m| pair::change(m, Some(row), None)));
+                changes.extend(columns.iter().filter_map(|m| pair::change(m, Some(row), None)));
             }
         }
         changes
@@ -160,16 +164,17 @@ fn lost_metrics<'r>(
     theirs: &'r SeriesResult,
     ours: &'r SeriesResult,
 ) -> impl Iterator<Item = String> + 'r {
-    let has = |series: &SeriesResult, name: &str| {
-        series.configurations.iter().any(|row| best::value(row, name).is_some())
-    };
     let lost = move |name: &&String| has(theirs, name) && !has(ours, name);
     theirs.columns.iter().filter(lost).map(|name| format!("{}: {name}", ours.id))
 }
 
 /// The thresholds that a baseline brings for a series that names none of its own: no exact metric
 /// among its columns may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`].
-pub fn default_thresholds(series: &SeriesResult) -> Vec<String> {
+///
+/// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it never had,
+/// such as times of the emulator, is nothing that a merge can make worse. Its columns count as well as those of
+/// the run, so that a metric that leaves the annotation does not leave the gate.
+pub fn default_thresholds(series: &SeriesResult, theirs: Option<&SeriesResult>) -> Vec<String> {
     // What is exact on the emulator may not be so on hardware, so the results are asked.
     let measured = |name: &String| {
         series.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
@@ -185,7 +190,20 @@ pub fn default_thresholds(series: &SeriesResult) -> Vec<String> {
             (Class::Noisy, ..) => None,
         }
     };
-    series.columns.iter().filter_map(of).collect()
+    let held = |name: &&String| theirs.is_none_or(|theirs| has(theirs, name));
+    compared(series, theirs).into_iter().filter(held).filter_map(of).collect()
+}
+
+/// The columns of `ours`, and of `theirs` those that the run has values of as well.
+fn compared<'r>(ours: &'r SeriesResult, theirs: Option<&'r SeriesResult>) -> Vec<&'r String> {
+    let more = theirs.into_iter().flat_map(|theirs| &theirs.columns);
+    let more = more.filter(|name| !ours.columns.contains(name) && has(ours, name));
+    ours.columns.iter().chain(more).collect()
+}
+
+/// Whether a configuration of `series` has a value of the metric called `name`.
+fn has(series: &SeriesResult, name: &str) -> bool {
+    series.configurations.iter().any(|row| best::value(row, name).is_some())
 }
 
 /// How many percent `duration` may grow where nothing else is said.
@@ -207,101 +225,5 @@ pub fn count(changes: &[Change]) -> Vec<(Outcome, usize)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use gpuprof_model::run::SCHEMA_VERSION;
-
-    use super::*;
-    use crate::compare::fixture::{block, emulated, gh100, gpu, h200, rows, series};
-
-    fn run(series: Vec<SeriesResult>) -> Run {
-        let provenance = Provenance { device: Some(gh100()), ..Provenance::default() };
-        Run { schema_version: SCHEMA_VERSION, id: "r".into(), provenance, series, comparison: None }
-    }
-
-    fn against(baseline: Run, scope: Scope) -> Against {
-        Against { name: "main".into(), run: Ok(baseline), across_devices: false, scope }
-    }
-
-    fn named(kernel: &str, values: &[f64]) -> SeriesResult {
-        let mut named = series(rows("global_sectors", values));
-        named.id.kernel = kernel.into();
-        named.columns = vec!["global_sectors".into()];
-        named
-    }
-
-    #[test]
-    fn what_vanished_and_what_appeared_is_told_by_key() {
-        let before = run(vec![named("a", &[1.0, 2.0]), named("gone", &[1.0])]);
-        let after = run(vec![named("a", &[1.0]), named("fresh", &[1.0])]);
-        let told = against(before.clone(), Scope::whole()).comparison(&after);
-        assert_eq!(told.vanished, ["saxpy::kernels::a/block=1", "saxpy::kernels::gone"]);
-        assert_eq!(told.appeared, ["saxpy::kernels::fresh"]);
-        let part = against(before.clone(), Scope::default()).comparison(&after);
-        assert_eq!(part.vanished, [] as [&str; 0]);
-        let other_packages = BTreeSet::from(["saxpy".to_owned()]);
-        let elsewhere = Scope { whole: true, other_packages, ..Scope::default() };
-        assert_eq!(against(before, elsewhere).comparison(&after).vanished, [] as [&str; 0]);
-    }
-
-    #[test]
-    fn a_metric_that_nothing_has_any_more_has_vanished() {
-        let before = run(vec![named("a", &[1.0])]);
-        let mut after = before.clone();
-        after.series[0].configurations[0].metrics.clear();
-        let told = against(before, Scope::whole()).comparison(&after);
-        assert_eq!(told.vanished, ["saxpy::kernels::a: global_sectors"]);
-    }
-
-    #[test]
-    fn another_device_makes_every_series_incomparable() {
-        let before = run(vec![named("a", &[1.0])]);
-        let here = Provenance { device: Some(h200()), ..Provenance::default() };
-        let baseline = against(before.clone(), Scope::whole());
-        let told = baseline.series(&before.series[0].id, &here);
-        assert!(
-            matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100"))
-        );
-        assert_eq!(baseline.changes(&before.series[0], &here), []);
-        let across = Against { across_devices: true, ..baseline };
-        assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));
-    }
-
-    #[test]
-    fn changes_are_joined_by_name_not_by_position() {
-        let before = run(vec![named("a", &[1.0, 2.0, 3.0])]);
-        let mut after = before.series[0].clone();
-        after.configurations.reverse();
-        after.configurations.pop();
-        let told = against(before.clone(), Scope::whole()).changes(&after, &before.provenance);
-        let told: Vec<(String, Outcome)> =
-            told.into_iter().map(|c| (c.configuration, c.outcome)).collect();
-        let key = |at| block(at).to_string();
-        assert_eq!(
-            told,
-            [(key(2), Outcome::Same), (key(1), Outcome::Same), (key(0), Outcome::Missing)]
-        );
-    }
-
-    #[test]
-    fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
-        let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
-        let columns = ["duration", "throughput", "global_sectors", raw, "theoretical_occupancy"];
-        let of =
-            |rows| SeriesResult { columns: columns.map(str::to_owned).to_vec(), ..series(rows) };
-        assert_eq!(
-            default_thresholds(&of(vec![gpu(64, 1 << 20, &[100.0])])),
-            [
-                "every duration <= baseline + 2%",
-                "every global_sectors <= baseline",
-                "every theoretical_occupancy >= baseline",
-            ]
-        );
-        // L1's own counters repeat on the emulator only.
-        let emulated = of(vec![emulated(64, 1 << 20)]);
-        assert!(default_thresholds(&emulated).contains(&format!("every {raw} <= baseline")));
-        for text in default_thresholds(&emulated) {
-            let threshold = gpuprof_model::Threshold::parse(&text).unwrap();
-            threshold.check(metric::find(&threshold.metric).unwrap()).unwrap();
-        }
-    }
-}
+#[path = "against_tests.rs"]
+mod tests;

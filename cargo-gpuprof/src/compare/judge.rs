@@ -20,6 +20,7 @@
 
 mod relative;
 
+use gpuprof_model::axis::AxisValue;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{self, Direction, Metric};
 use gpuprof_model::quantity::{Quantity, Unit};
@@ -298,13 +299,16 @@ fn nothing_to_judge<'r>(threshold: &Threshold, selection: &Selection<'r>) -> Dec
         ([first, ..], _) => {
             format!("every configuration is invalid, such as {}{}", key(first), why(first))
         }
-        ([], Selector::Where(pairs)) => {
-            let pairs: Vec<String> = pairs.iter().map(|(a, v)| format!("{a}={v}")).collect();
-            format!("no configuration has {}", pairs.join(" and "))
-        }
+        ([], Selector::Where(pairs)) => none_has(pairs),
         ([], _) => "the series has no configuration".to_owned(),
     };
     Decision::without_value(Verdict::Missing, reason)
+}
+
+/// The reason where a `where` finds no configuration.
+fn none_has(pairs: &[(String, AxisValue)]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|(axis, v)| format!("{axis}={v}")).collect();
+    format!("no configuration has {}", pairs.join(" and "))
 }
 
 fn key(result: &ConfigurationResult) -> String {

@@ -28,6 +28,8 @@ pub struct Side {
     pub value: f64,
     processes: Vec<f64>,
     cycles: Vec<f64>,
+    /// The step in which values are read.
+    resolution: f64,
 }
 
 /// What two sides of a noisy metric say about each other.
@@ -81,11 +83,26 @@ impl Side {
             Statistic::Mean => p.mean,
         };
         let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(metric));
+        let value = number(result, statistic)?;
         Ok(Self {
-            value: number(result, statistic)?,
+            value,
+            resolution: resolution(row, metric, value),
             processes: result.processes.iter().map(of_process).collect(),
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
         })
+    }
+}
+
+/// The step in which a `value` of `metric` is read: that of the clock for durations, and for what is made of one
+/// the share that a step of the clock has of it.
+fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
+    if metric == "duration" {
+        return EVENT_RESOLUTION_NS;
+    }
+    let duration = row.metrics.get("duration").filter(|_| depends_on_time(metric));
+    match duration.map(|duration| &duration.value) {
+        Some(Ok(duration)) if *duration > 0.0 => value.abs() * EVENT_RESOLUTION_NS / duration,
+        _ => 0.0,
     }
 }
 
@@ -101,8 +118,8 @@ fn depends_on_time(metric: &str) -> bool {
 }
 
 impl Evidence {
-    /// What `baseline` and `run` say about each other in the metric called `name`.
-    pub fn of(name: &str, class: Class, baseline: &Side, run: &Side) -> Self {
+    /// What `baseline` and `run` say about each other.
+    pub fn of(class: Class, baseline: &Side, run: &Side) -> Self {
         let percent = percent(baseline.value, run.value);
         if class == Class::Exact {
             return Self {
@@ -113,7 +130,7 @@ impl Evidence {
                 difference: None,
             };
         }
-        let resolution = if name == "duration" { EVENT_RESOLUTION_NS } else { 0.0 };
+        let resolution = baseline.resolution.max(run.resolution);
         let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
         else {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
@@ -257,7 +274,7 @@ pub fn change(
         reason: None,
     };
     if let (Some(before), Some(after)) = (&before, &after) {
-        let evidence = Evidence::of(metric, class, before, after);
+        let evidence = Evidence::of(class, before, after);
         (change.outcome, change.reason) = outcome(class, direction, before, after, &evidence);
         change.percent = evidence.percent;
         change.confidence = evidence.confidence;

@@ -68,7 +68,7 @@ pub fn ranking(configurations: &[ConfigurationResult], metric: &str) -> Option<R
         if class == Class::Exact {
             continue;
         }
-        let evidence = Evidence::of(metric, class, &top, &side);
+        let evidence = Evidence::of(class, &top, &side);
         match evidence.confidence {
             Some(confidence) => compared.push((at, confidence.p_value / 2.0)),
             None => unknown = true,

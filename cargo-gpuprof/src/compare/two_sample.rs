@@ -48,6 +48,17 @@ impl Difference {
         reach(self.variances, self.counts, probability)
     }
 
+    /// The one-sided probability that the change lies this far or farther from a value that it truly has.
+    pub fn probability_of(&self, distance: f64) -> f64 {
+        let errors = (self.variances.0 / self.counts.0, self.variances.1 / self.counts.1);
+        let error = (errors.0 + errors.1).sqrt();
+        if error == 0.0 {
+            return if distance > 0.0 { 0.0 } else { 1.0 };
+        }
+        StudentsT::new(0.0, 1.0, freedom(errors, self.counts))
+            .map_or(1.0, |t| t.sf(distance / error))
+    }
+
     /// How many processes a side bring [`Self::reach`] under `distance`, if the noise stays as it is.
     ///
     /// `None` where even fifty do not.
@@ -89,19 +100,10 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Differenc
         Some((mean, variance.max(resolution * resolution / 12.0), count))
     };
     let (a, b) = (side(first)?, side(second)?);
-    let change = b.0 - a.0;
     let (variances, counts) = ((a.1, b.1), (a.2, b.2));
-    let errors = (a.1 / a.2, b.1 / b.2);
-    let error = (errors.0 + errors.1).sqrt();
-    let p_value = if error > 0.0 {
-        let distribution = StudentsT::new(0.0, 1.0, freedom(errors, counts)).ok()?;
-        (2.0 * distribution.sf((change / error).abs())).min(1.0)
-    } else if change == 0.0 {
-        1.0
-    } else {
-        0.0
-    };
-    Some(Difference { change, p_value, variances, counts })
+    let mut difference = Difference { change: b.0 - a.0, p_value: 1.0, variances, counts };
+    difference.p_value = (2.0 * difference.probability_of(difference.change.abs())).min(1.0);
+    Some(difference)
 }
 
 /// Which of several differences are significant together, so that the chance of even one false alarm
@@ -204,6 +206,16 @@ mod tests {
             if (d.p_value - 0.05).abs() > 1e-6 {
                 prop_assert_eq!(d.p_value < 0.05, excluded, "{:?}", d);
             }
+        }
+
+        #[test]
+        fn half_the_p_value_is_the_probability_of_the_change_on_its_side(
+            a in prop::collection::vec(1.0..2.0_f64, 3..9),
+            b in prop::collection::vec(1.0..2.5_f64, 3..9),
+        ) {
+            let d = welch(&a, &b, 0.1).unwrap();
+            prop_assert!((d.probability_of(d.change.abs()) - d.p_value / 2.0).abs() < 1e-12);
+            prop_assert!((d.probability_of(-1.0) + d.probability_of(1.0) - 1.0).abs() < 1e-9);
         }
 
         #[test]

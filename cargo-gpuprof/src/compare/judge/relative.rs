@@ -9,9 +9,12 @@
 //!   threshold) **and** SM cycles, where both sides measured them, are worse too. It passes where the
 //!   change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided). Anything else
 //!   is `inconclusive`, and the reason says how many processes would tell.
+//! * A limit that the baseline itself violates, such as `baseline - 5%` of a duration, demands an improvement: there the
+//!   difference from the limit must be as significant, not the one from the baseline.
 //! * What is better than the baseline by more than the tolerance, as surely, is `improved`.
 //! * `every` and `where`: one failure fails; then a configuration that is in the baseline and not in
-//!   the run, or the other way without a value, is `missing`; then one doubt makes `inconclusive`.
+//!   the run, whose launch is refused now, or that has no value in the baseline, is `missing`; then one doubt makes
+//!   `inconclusive`.
 //!   A configuration that is new has nothing to be held against and is left out. `best` compares the
 //!   best of the run with the best of the baseline.
 
@@ -24,7 +27,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
-use super::{Baseline, margin_percent};
+use super::{Baseline, margin_percent, none_has};
 use crate::compare::two_sample::{self, SIGNIFICANCE};
 use pairs::Lacks;
 use verdict::Held;
@@ -67,7 +70,11 @@ pub(super) fn judge(
         return Judgement { verdict, reason: Some(reason), ..blank };
     }
     if held.is_empty() {
-        judgement.reason = Some("nothing of the run is in the baseline".to_owned());
+        let speaks_of = |row: &ConfigurationResult| threshold.selector.matches(&row.configuration);
+        judgement.reason = Some(match &threshold.selector {
+            Selector::Where(pairs) if !configurations.iter().any(speaks_of) => none_has(pairs),
+            _ => "nothing of the run is in the baseline".to_owned(),
+        });
     }
     judgement
 }

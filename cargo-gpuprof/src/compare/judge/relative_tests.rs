@@ -128,6 +128,53 @@ fn rates_fail_downwards() {
 }
 
 #[test]
+fn an_improvement_that_is_demanded_and_does_not_come_fails() {
+    let before = [timed(64, &around(100_000.0))];
+    let (text, at) = ("duration <= baseline - 5%", |t: f64| [timed(64, &around(t))]);
+    for (after, expected) in [
+        (100_000.0, Verdict::Fail),
+        // Surely better, and surely not by 5 %.
+        (98_000.0, Verdict::Fail),
+        (103_000.0, Verdict::Fail),
+        (95_050.0, Verdict::Inconclusive),
+        (94_000.0, Verdict::Improved),
+    ] {
+        assert_eq!(verdict(text, &before, &at(after)), expected, "{after}");
+    }
+    let rate = "throughput >= baseline + 5%";
+    assert_eq!(verdict(rate, &before, &at(100_000.0)), Verdict::Fail);
+    assert_eq!(verdict(rate, &before, &at(94_000.0)), Verdict::Improved);
+    let doubt = judged(text, &before, &at(95_050.0)).reason.unwrap();
+    assert!(doubt.starts_with("the noise reaches to the limit (95% interval -5"), "{doubt}");
+    assert!(doubt.ends_with(" for the run and its baseline would tell"), "{doubt}");
+    assert_eq!(
+        verdict(
+            "global_sectors <= baseline - 5%",
+            &rows("global_sectors", &[100.0]),
+            &rows("global_sectors", &[96.0])
+        ),
+        Verdict::Fail
+    );
+}
+
+#[test]
+fn a_limit_on_the_better_side_fails_as_surely() {
+    let before = [timed(64, &around(100_000.0))];
+    // A kernel that suddenly takes half the time has lost half its work.
+    let text = "duration >= baseline - 20%";
+    assert_eq!(verdict(text, &before, &[timed(64, &around(50_000.0))]), Verdict::Fail);
+    assert_eq!(verdict(text, &before, &[timed(64, &around(90_000.0))]), Verdict::Pass);
+}
+
+#[test]
+fn steps_of_the_clock_are_no_difference_of_a_rate_either() {
+    let (before, after) = ([timed(64, &[5024.0; 3])], [timed(64, &[5056.0; 3])]);
+    let p = |text: &str| judged(text, &before, &after).confidence.unwrap().p_value;
+    let (time, rate) = (p("duration <= baseline"), p("throughput >= baseline"));
+    assert!(time > 0.01 && (rate / time - 1.0).abs() < 0.1, "{time} {rate}");
+}
+
+#[test]
 fn best_compares_the_best_of_either_side() {
     let before = rows("global_sectors", &[100.0, 90.0]);
     let after = rows("global_sectors", &[90.0, 120.0]);
@@ -148,10 +195,19 @@ fn what_is_not_there_is_missing_and_what_is_new_is_left_out() {
         verdict(text, &two, &[row(0, "global_sectors", Ok(1.0)), failed(1)]),
         Verdict::Missing
     );
+    let refused = [row(0, "global_sectors", Ok(1.0)), invalid(1)];
+    let no_longer = judged(text, &two, &refused);
+    assert_eq!(no_longer.verdict, Verdict::Missing);
     assert_eq!(
-        verdict(text, &two, &[row(0, "global_sectors", Ok(1.0)), invalid(1)]),
-        Verdict::Pass
+        no_longer.reason.as_deref(),
+        Some(
+            "block=1 ran in the baseline and is invalid here: a block of 1 threads is above the 1024 that this \
+             device takes"
+        )
     );
+    assert_eq!(verdict(text, &refused, &refused), Verdict::Pass);
+    let nowhere = judged("where block==7 global_sectors <= baseline", &two, &two);
+    assert_eq!(nowhere.reason.as_deref(), Some("no configuration has block=7"));
     let gone = [row(0, "global_sectors", Ok(1.0)), row(1, "global_sectors", Err("no GPU"))];
     assert_eq!(verdict(text, &two, &gone), Verdict::Unavailable);
     assert_eq!(verdict(text, &gone, &two), Verdict::Missing);

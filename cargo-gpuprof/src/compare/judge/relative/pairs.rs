@@ -54,14 +54,20 @@ pub(super) fn every<'r>(
     let speaks_of = |row: &&ConfigurationResult| threshold.selector.matches(&row.configuration);
     let mut pairs = Vec::new();
     for row in ours.iter().filter(speaks_of) {
-        if matches!(row.status, Status::Invalid { .. }) {
-            continue;
-        }
         let key = &row.configuration;
         let Some(before) = theirs.iter().find(|other| other.configuration == *key) else {
             continue;
         };
         let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
+        if let Status::Invalid { reason } = &row.status {
+            // What never could be launched is let be; what no longer can is gone.
+            if side(before).is_ok() {
+                lacks
+                    .missing
+                    .push(format!("{key} ran in the baseline and is invalid here: {reason}"));
+            }
+            continue;
+        }
         match (side(before), side(row)) {
             (Ok(before), Ok(after)) => pairs.push((row, before, after)),
             (_, Err(why)) if is_unstable(row, &threshold.metric) => {

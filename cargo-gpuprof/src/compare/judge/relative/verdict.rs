@@ -1,5 +1,6 @@
 //! What one configuration comes to under a limit relative to the baseline, and why where it is in doubt.
 
+use gpuprof_model::comparison::Confidence;
 use gpuprof_model::metric::{Class, Direction, Metric};
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
@@ -20,6 +21,7 @@ pub(super) struct Held<'r> {
     pub evidence: Evidence,
     /// The value that is just allowed.
     pub limit: f64,
+    comparison: Comparison,
 }
 
 impl<'r> Held<'r> {
@@ -31,15 +33,73 @@ impl<'r> Held<'r> {
         metric: &Metric,
     ) -> Self {
         let class = class(metric, configuration);
-        let evidence = Evidence::of(metric.name, class, &before, &after);
+        let evidence = Evidence::of(class, &before, &after);
         let limit = tolerance.limit(before.value, threshold.comparison);
-        Self { configuration, before, after, evidence, limit }
+        let comparison = threshold.comparison;
+        Self { configuration, before, after, evidence, limit, comparison }
     }
 
     /// The probability of a difference at least as large in its direction, were there none; 1 where that
-    /// cannot be told. One-sided, since a limit is violated in one direction only.
+    /// cannot be told. One-sided, since a limit is violated in one direction only. Where the limit demands an
+    /// improvement, the difference is that from the limit.
     pub(super) fn p_value(&self) -> f64 {
-        self.evidence.confidence.map_or(1.0, |confidence| confidence.p_value / 2.0)
+        match &self.evidence.difference {
+            Some(difference) if self.demands_more() && self.inside() < 0.0 => {
+                difference.probability_of(-self.inside())
+            }
+            Some(difference) => difference.p_value / 2.0,
+            None => 1.0,
+        }
+    }
+
+    /// By how much the mean of the processes changed.
+    fn change(&self) -> f64 {
+        self.evidence.difference.map_or(f64::NAN, |difference| difference.change)
+    }
+
+    /// How far inside the limit that change ends; negative beyond it.
+    fn inside(&self) -> f64 {
+        let beyond = self.before.value + self.change() - self.limit;
+        if self.violated_upwards() { -beyond } else { beyond }
+    }
+
+    /// Whether the limit is violated by values above it.
+    fn violated_upwards(&self) -> bool {
+        match self.comparison {
+            Comparison::AtMost | Comparison::Below => true,
+            Comparison::AtLeast | Comparison::Above => false,
+            Comparison::Equal => self.after.value > self.limit,
+        }
+    }
+
+    /// Whether the baseline itself is beyond the limit, as for `duration <= baseline - 5%`: then it is no regression
+    /// that violates the limit, but an improvement that did not come.
+    fn demands_more(&self) -> bool {
+        // `< baseline` demands no measurable improvement.
+        self.before.value != self.limit && !self.comparison.holds(self.before.value, self.limit)
+    }
+}
+
+/// What a value comes to that is short of the improvement that its limit demands.
+fn short_of_it(
+    tolerance: Tolerance,
+    held: &Held<'_>,
+    confidence: &Confidence,
+    (significant, level): (bool, f64),
+) -> (Verdict, Option<String>) {
+    if !significant {
+        let advice = held.evidence.advice(-held.inside(), 1.0 - level);
+        let text = confidence_text(confidence);
+        let doubt = format!("the noise reaches to the limit ({text}); {advice}");
+        return (Verdict::Inconclusive, Some(doubt));
+    }
+    match held.evidence.cycles {
+        // The clock fell, and the kernel did become better: cycles go the way of times.
+        Some((change, _)) if change <= -tolerance.percent.abs() => {
+            let doubt = format!("SM cycles do not confirm it: they changed by {change:+.2}%");
+            (Verdict::Inconclusive, Some(doubt))
+        }
+        _ => (Verdict::Fail, None),
     }
 }
 
@@ -66,12 +126,18 @@ pub(super) fn verdict(
         return (Verdict::Inconclusive, held.evidence.too_few.clone());
     };
     if !holds {
-        return match held.evidence.sure(metric.direction, Wanted::Worse, significant) {
+        if held.demands_more() {
+            return short_of_it(tolerance, held, &confidence, (significant, level));
+        }
+        let wanted = match held.violated_upwards() == (metric.direction == Direction::Lower) {
+            true => Wanted::Worse,
+            false => Wanted::Better,
+        };
+        return match held.evidence.sure(metric.direction, wanted, significant) {
             Ok(()) => (Verdict::Fail, None),
             Err(doubt) if significant => (Verdict::Inconclusive, Some(doubt)),
             Err(doubt) => {
-                let distance = held.after.value - held.before.value;
-                let advice = held.evidence.advice(distance.abs(), 1.0 - level);
+                let advice = held.evidence.advice(held.change().abs(), 1.0 - level);
                 (Verdict::Inconclusive, Some(format!("{doubt}; {advice}")))
             }
         };
@@ -81,7 +147,7 @@ pub(super) fn verdict(
         return (Verdict::Improved, None);
     }
     if !threshold.comparison.holds(worst_value(threshold.comparison, held), held.limit) {
-        let advice = held.evidence.advice((held.limit - held.after.value).abs(), BOUND);
+        let advice = held.evidence.advice(held.inside(), BOUND);
         let text = confidence_text(&confidence);
         return (
             Verdict::Inconclusive,
