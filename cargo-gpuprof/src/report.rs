@@ -8,6 +8,7 @@ mod axes;
 mod benchmark;
 mod changes;
 mod csv;
+mod evidence;
 mod github;
 mod grid;
 mod json;

@@ -125,6 +125,14 @@ impl Judgement {
         written_in(&self.origin, self.place.as_ref())
     }
 
+    /// What people are told: the verdict, or `warning` where a soft threshold is violated.
+    pub fn word(&self) -> String {
+        match (self.verdict, self.severity) {
+            (Verdict::Fail, Severity::Warn) => "warning".to_owned(),
+            (verdict, _) => verdict.to_string(),
+        }
+    }
+
     /// What this judgement contributes to the exit code: a soft one nothing.
     pub fn exit_code(&self, strict: bool) -> ExitCode {
         match self.severity {

@@ -91,6 +91,36 @@ fn the_junit_of_a_run_that_got_worse_than_its_baseline() {
 }
 
 #[test]
+fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_every_format() {
+    let run = compared(
+        emulator_run(),
+        regressed(),
+        &["warn every ptx_instructions <= 1", "every ptx_instructions <= 1"],
+    );
+    let line = |text: &str, from: &str| -> String {
+        text.lines().find(|line| line.contains(from)).unwrap_or_default().to_owned()
+    };
+    let table = written(&Table::default(), &run);
+    assert!(line(&table, "warn every").starts_with(" WARNING "), "{table}");
+    assert!(table.contains("; thresholds: 2 passed, 3 failed, 1 warned"), "{table}");
+    let markdown = written(&Markdown, &run);
+    assert!(line(&markdown, "| warn every").starts_with("| ⚠ warning |"), "{markdown}");
+    let github = written(&GithubAnnotations, &run);
+    assert!(line(&github, "::warn every").contains("title=saxpy warning::"), "{github}");
+    let junit = written(&Junit, &run);
+    let skipped = line(&junit, "<skipped");
+    assert!(skipped.ends_with(r#"type="warning"/>"#), "{junit}");
+    let others = run.series[0].judgements[0].violations.iter().skip(1);
+    assert_eq!(others.clone().count(), 3);
+    for other in others {
+        let told = format!("{}: {}", other.configuration, other.value);
+        for text in [&table, &line(&markdown, "| warn"), &line(&github, "::error"), &junit] {
+            assert!(text.contains(&told), "{told} in {text}");
+        }
+    }
+}
+
+#[test]
 fn the_junit_of_a_troubled_run() {
     insta::assert_snapshot!(written(&Junit, &troubled_run()));
 }

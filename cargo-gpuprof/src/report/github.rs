@@ -9,7 +9,7 @@ use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
-use super::table::evidence_with_place;
+use super::evidence::in_full;
 use super::{Report, on_device};
 
 /// GitHub workflow commands.
@@ -34,9 +34,8 @@ impl Report for GithubAnnotations {
                     (Verdict::Fail, Severity::Hard) => "error",
                     _ => "warning",
                 };
-                let title = format!("{} {}", series.id.kernel, judgement.verdict);
-                let message =
-                    format!("{}: {}", judgement.threshold, evidence_with_place(judgement));
+                let title = format!("{} {}", series.id.kernel, judgement.word());
+                let message = format!("{}: {}", judgement.threshold, in_full(judgement));
                 annotation(level, &place, &title, &message, out)?;
             }
         }

@@ -11,7 +11,7 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use super::table::evidence_with_place;
+use super::evidence::{evidence_with_place, in_full};
 use super::{Report, on_device};
 
 /// `JUnit` XML.
@@ -63,11 +63,15 @@ fn status(judgement: &Judgement) -> TestCaseStatus {
     match (judgement.verdict, judgement.severity) {
         (Verdict::Pass | Verdict::Improved, _) => TestCaseStatus::success(),
         (Verdict::Fail, Severity::Hard) => {
-            bad(NonSuccessKind::Failure, "fail", &evidence_with_place(judgement))
+            let mut failure = bad(NonSuccessKind::Failure, "fail", &evidence_with_place(judgement));
+            if judgement.violations.len() > 1 {
+                failure.set_description(in_full(judgement));
+            }
+            failure
         }
-        (verdict, _) => {
+        _ => {
             let mut skipped = TestCaseStatus::skipped();
-            skipped.set_type(verdict.to_string()).set_message(evidence_with_place(judgement));
+            skipped.set_type(judgement.word()).set_message(evidence_with_place(judgement));
             skipped
         }
     }

@@ -7,10 +7,11 @@
 use std::io::{self, Write};
 
 use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
+use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
-use super::table::evidence;
 use super::{Report, Summary, changes, notes, place_of, remarks};
 use crate::compare::parts::parts;
 use crate::compare::view::{View, Viewed};
@@ -107,9 +108,9 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
     write_row([":---"; 4].map(str::to_owned), out)?;
     for judgement in judgements {
         let cells = [
-            format!("{} {}", sign(judgement.verdict), judgement.verdict),
+            format!("{} {}", sign(judgement), judgement.word()),
             escaped(&judgement.threshold),
-            escaped(&evidence(judgement)),
+            escaped(&[&[evidence(judgement)], &others(judgement)[..]].concat().join("\n")),
             escaped(&judgement.written_in()),
         ];
         write_row(cells, out)?;
@@ -135,10 +136,10 @@ fn write_row(cells: impl IntoIterator<Item = String>, out: &mut dyn Write) -> io
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
-fn sign(verdict: Verdict) -> char {
-    match verdict {
-        Verdict::Pass | Verdict::Improved => '✅',
-        Verdict::Fail => '❌',
+fn sign(judgement: &Judgement) -> char {
+    match (judgement.verdict, judgement.severity) {
+        (Verdict::Pass | Verdict::Improved, _) => '✅',
+        (Verdict::Fail, Severity::Hard) => '❌',
         _ => '⚠',
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 use serde::Serialize;
 
@@ -45,6 +46,8 @@ pub struct VerdictCounts {
     pub pass: usize,
     /// The condition is violated.
     pub fail: usize,
+    /// The condition of a soft threshold is violated.
+    pub warning: usize,
     /// Better than the baseline.
     pub improved: usize,
     /// Too much noise to tell.
@@ -82,6 +85,7 @@ impl Summary {
             by_verdict.total += 1;
             *match judgement.verdict {
                 Verdict::Pass => &mut by_verdict.pass,
+                Verdict::Fail if judgement.severity == Severity::Warn => &mut by_verdict.warning,
                 Verdict::Fail => &mut by_verdict.fail,
                 Verdict::Improved => &mut by_verdict.improved,
                 Verdict::Inconclusive => &mut by_verdict.inconclusive,
@@ -119,6 +123,7 @@ impl fmt::Display for Summary {
             &[
                 (t.pass, "passed"),
                 (t.fail, "failed"),
+                (t.warning, "warned"),
                 (t.improved, "improved"),
                 (t.inconclusive, "inconclusive"),
                 (t.missing, "missing"),

@@ -8,14 +8,11 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
-use gpuprof_model::Quantity;
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::threshold::Severity;
-use gpuprof_model::verdict::{Judgement, Verdict, Violation};
+use gpuprof_model::verdict::Judgement;
 
-use crate::compare::pair::confidence_text;
-
+use super::evidence::{evidence, others};
 use super::notes::{self, Note};
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
@@ -270,10 +267,7 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
         return Ok(());
     }
     writeln!(out)?;
-    let word = |j: &Judgement| match (j.verdict, j.severity) {
-        (Verdict::Fail, Severity::Warn) => "WARNING".to_owned(),
-        (verdict, _) => verdict.to_string().to_uppercase(),
-    };
+    let word = |judgement: &Judgement| judgement.word().to_uppercase();
     let words = judgements.iter().map(|j| word(j).len()).max().unwrap_or(0);
     let texts = judgements.iter().map(|j| j.threshold.chars().count()).max().unwrap_or(0);
     for judgement in judgements {
@@ -285,12 +279,8 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
             evidence(judgement),
             paint.faint(format_args!("[{}]", judgement.written_in())),
         )?;
-        for violation in judgement.violations.iter().skip(1).take(VIOLATIONS) {
-            writeln!(out, " {:words$}    {}", "", violation_text(violation))?;
-        }
-        match judgement.violations.len().saturating_sub(1 + VIOLATIONS) {
-            0 => {}
-            more => writeln!(out, " {:words$}    and {more} more", "")?,
+        for line in others(judgement) {
+            writeln!(out, " {:words$}    {line}", "")?;
         }
     }
     Ok(())
@@ -311,58 +301,4 @@ fn write_changes(series: &SeriesResult, paint: Paint, out: &mut dyn Write) -> io
         writeln!(out, " {word}  {subject:subjects$}  {text}")?;
     }
     writeln!(out, " {}", paint.faint(counts))
-}
-
-/// How many violations are told besides the one that decided.
-const VIOLATIONS: usize = 10;
-
-/// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
-fn violation_text(violation: &Violation) -> String {
-    let Violation { configuration, value, limit, baseline, margin_percent, confidence } = violation;
-    let confidence = confidence.as_ref().map(|c| format!("; {}", confidence_text(c)));
-    format!(
-        "{configuration}: {value}{}{}",
-        held_against(Some(*limit), *baseline, *margin_percent),
-        confidence.unwrap_or_default()
-    )
-}
-
-/// " (limit 105, baseline 100, 4.8% beyond)".
-fn held_against(
-    limit: Option<Quantity>,
-    baseline: Option<Quantity>,
-    margin_percent: Option<f64>,
-) -> String {
-    let Some(limit) = limit else { return String::new() };
-    let baseline = baseline.map(|b| format!(", baseline {b}")).unwrap_or_default();
-    let beyond = match margin_percent {
-        Some(margin) if margin < 0.0 => format!(", {:.1}% beyond", -margin),
-        _ => String::new(),
-    };
-    format!(" (limit {limit}{baseline}{beyond})")
-}
-
-/// "3.410 TB/s at block=256 (limit 2.880 TB/s)", or the reason where there is no value.
-pub(super) fn evidence(judgement: &Judgement) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    if let Some(value) = judgement.value {
-        let place = match judgement.configuration.as_deref() {
-            None | Some("") => String::new(),
-            Some(key) => format!(" at {key}"),
-        };
-        let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
-        let sure = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
-        let sure = sure.map(|c| format!("; {}", confidence_text(c))).unwrap_or_default();
-        parts.push(format!("{value}{place}{limit}{sure}"));
-    }
-    parts.extend(judgement.reason.clone());
-    parts.join(": ")
-}
-
-/// As [`evidence`], with the line of the configuration file where the threshold is written there.
-pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
-    match &judgement.place {
-        Some(_) => format!("{} [{}]", evidence(judgement), judgement.written_in()),
-        None => evidence(judgement),
-    }
 }

@@ -22,7 +22,9 @@ pub(super) fn read(
     let Some(name) = &settings.baseline.value else { return Ok(None) };
     let selection = &options.selection;
     let scope = Scope {
-        whole: selection.filters.is_empty() && selection.series.is_empty(),
+        whole: selection.filters.is_empty()
+            && selection.series.is_empty()
+            && selection.sample.is_none(),
         other_packages: source.other_packages(),
         targets: options.cargo.bench.clone(),
     };
