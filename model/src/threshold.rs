@@ -41,6 +41,17 @@ impl Selector {
             Self::Where(pairs) => pairs.iter().all(|(axis, v)| configuration.get(axis) == Some(v)),
         }
     }
+
+    /// Whether `other` speaks of the same configurations, in whatever order it names their values.
+    pub fn means_the_same(&self, other: &Self) -> bool {
+        let holds = |all: &[(String, AxisValue)], of: &[(String, AxisValue)]| {
+            of.iter().all(|pair| all.contains(pair))
+        };
+        match (self, other) {
+            (Self::Where(ours), Self::Where(theirs)) => holds(ours, theirs) && holds(theirs, ours),
+            _ => self == other,
+        }
+    }
 }
 
 /// Which statistic of the samples is compared; the value itself where there are no samples.
@@ -224,9 +235,10 @@ impl Threshold {
                     format!("`{}` has no peak on a device", metric.name),
                     self.limit_span.clone(),
                 )
-                .with_help(
-                    "only bandwidths such as `throughput` have one; write a limit with a unit",
-                ));
+                .with_help(match metric.unit {
+                    Unit::Percent => "it is in percent already; write >= 60%",
+                    _ => "only bandwidths such as `throughput` have one; write a limit with a unit",
+                }));
             }
         };
         let plain = matches!(metric.unit, Unit::Count | Unit::Ratio);
@@ -249,6 +261,16 @@ impl Threshold {
 }
 
 impl Threshold {
+    /// Where the `axis` of a `where` stands in the text.
+    pub fn axis_span(&self, axis: &str) -> Range<usize> {
+        let word = |at: &usize| {
+            let (before, behind) = (&self.text[..*at], &self.text[at + axis.len()..]);
+            !before.ends_with(is_name_char) && !behind.starts_with(is_name_char)
+        };
+        let start = self.text.match_indices(axis).map(|(at, _)| at).find(word).unwrap_or(0);
+        start..start + axis.len()
+    }
+
     /// Whether it is held against a baseline.
     pub fn needs_baseline(&self) -> bool {
         matches!(self.limit, Limit::Baseline(_))

@@ -149,18 +149,25 @@ pub struct SelectionOptions {
 }
 
 impl SelectionOptions {
-    /// What to take, with the settings of the configuration file below those of the command line.
-    pub fn selection(&self, config: &Config) -> Selection {
-        let of_file = config.series.iter().flat_map(|(key, series)| {
-            series.axes.iter().map(|text| Override {
-                text: text.clone(),
-                place: config.path.to_string(),
-                only: Some(key.clone()),
-                code: ExitCode::Configuration,
-            })
-        });
+    /// What to take, with the settings of the configuration file below those of its preset, and both below
+    /// those of the command line.
+    pub fn selection(&self, file: &Config, preset: Option<&Config>) -> Selection {
+        let of_config = |config: &Config| -> Vec<Override> {
+            let of_series = config.series.iter().flat_map(|(key, series)| {
+                series.axes.iter().map(|text| Override {
+                    text: text.clone(),
+                    place: file.path.to_string(),
+                    only: Some(key.clone()),
+                    code: ExitCode::Configuration,
+                })
+            });
+            of_series.collect()
+        };
         Selection {
-            overrides: of_file
+            overrides: [Some(file), preset]
+                .into_iter()
+                .flatten()
+                .flat_map(of_config)
                 .chain(self.series.iter().map(|text| Override::command_line(text)))
                 .collect(),
             filters: self.filters.clone(),

@@ -22,7 +22,7 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
-    let selection = options.selection.selection(&source.config);
+    let selection = options.selection.selection(&source.config, None);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
     let written = match options.message_format {

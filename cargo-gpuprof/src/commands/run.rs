@@ -354,7 +354,14 @@ fn plan(
     source: &Source,
 ) -> Result<Vec<PlannedSeries>> {
     let described = discover::series(process, &source.harnesses)?;
-    let selection = options.selection.selection(&source.config);
+    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
+        let keys = described.iter().flat_map(|(_, all)| all).map(|s| s.id.to_string());
+        for sentence in layers.tables_of_no_series(&keys.collect::<Vec<_>>()) {
+            eprintln!("gpuprof: {sentence}");
+        }
+    }
+    let selection = options.selection.selection(&source.config, layers.preset());
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     plan::plan(flat, &selection)
 }

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
@@ -14,6 +15,7 @@ use crate::config::{Config, DEFAULT_PATH, Interleave};
 use crate::device::choice::Asked;
 use crate::error::{Failure, Result};
 use crate::repeats::Repeats;
+use crate::store::baseline::is_path;
 use crate::store::prune::KeepRuns;
 
 /// Seconds a process may take, where nothing says otherwise.
@@ -53,6 +55,27 @@ impl Layers {
     pub fn configs(&self) -> impl DoubleEndedIterator<Item = (&Config, String)> {
         let preset = self.preset.iter().map(|(name, config)| (config, format!("preset {name}")));
         std::iter::once((&self.file, self.file())).chain(preset)
+    }
+
+    /// The preset, where one was asked for.
+    pub fn preset(&self) -> Option<&Config> {
+        self.preset.as_ref().map(|(_, config)| config)
+    }
+
+    /// What to tell of tables `[series."TEXT"]` whose text no series' key holds: their thresholds are judged nowhere.
+    pub fn tables_of_no_series(&self, keys: &[String]) -> Vec<String> {
+        let kernels = keys.iter().filter_map(|key| key.rsplit("::").next());
+        let near = |text: &str| did_you_mean(text, kernels.clone());
+        let tables = self.configs().flat_map(|(config, origin)| {
+            config.series.keys().map(move |text| (text, origin.clone()))
+        });
+        tables
+            .filter(|(text, _)| keys.iter().all(|key| !key.contains(text.as_str())))
+            .map(|(text, origin)| {
+                let near = near(text).unwrap_or_else(|| "`cargo gpuprof list` names them".into());
+                format!("{origin}: no series is meant by [series.\"{text}\"]: {near}")
+            })
+            .collect()
     }
 
     /// What the configuration file is called.
@@ -165,6 +188,16 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// What the baseline is called; a file that the configuration file names lies below the workspace's `root`,
+    /// wherever the command is given.
+    pub fn baseline_of(&self, root: &Utf8Path) -> Option<String> {
+        let text = self.baseline.value.as_ref()?;
+        let written = !self.baseline.on_command_line() && is_path(text);
+        Some(if written { root.join(text).into_string() } else { text.clone() })
+    }
+}
+
 /// The values of an option that takes several, where it was given.
 fn given<'o, T: Clone>(values: &[T], option: &'o str) -> Option<(Vec<T>, &'o str)> {
     (!values.is_empty()).then(|| (values.to_vec(), option))
@@ -203,77 +236,5 @@ fn resolve<T>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::parsed;
-
-    fn settings(file: &str, line: &str) -> Settings {
-        let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
-        let options = parsed(line).run;
-        let layers = Layers::new(&config, options.gate.preset.as_deref()).unwrap();
-        Settings::new(&options, &layers)
-    }
-
-    #[test]
-    fn the_command_line_wins_over_the_preset_and_that_over_the_file() {
-        let file = "repeat = 4\ntimeout = 7\n[preset.ci]\nrepeat = 5\nstrict = true\nbaseline = \"main\"\n";
-        let plain = settings(file, "cargo-gpuprof");
-        assert_eq!(plain.repeat.to_string(), "4  [.config/gpuprof.toml]");
-        assert_eq!(plain.strict.to_string(), "false  [default]");
-        let ci = settings(file, "cargo-gpuprof -P ci");
-        assert_eq!(ci.repeat.to_string(), "5  [preset ci]");
-        assert_eq!(ci.timeout.to_string(), "7  [.config/gpuprof.toml]");
-        assert_eq!(ci.baseline.value.as_deref(), Some("main"));
-        let all = settings(file, "cargo-gpuprof -P ci --repeat 9 --no-strict --baseline other");
-        assert_eq!(all.repeat.to_string(), "9  [--repeat]");
-        assert_eq!(all.strict.to_string(), "false  [--no-strict]");
-        assert_eq!(all.baseline.value.as_deref(), Some("other"));
-    }
-
-    #[test]
-    fn sets_sections_and_passes_have_layers_as_well() {
-        let file = "sets = [\"basic\"]\nmax-passes = 9\n[preset.ci]\nsections = [\"Occupancy\"]\n";
-        let all = settings(file, "cargo-gpuprof -P ci --set memory,roofline");
-        assert_eq!(all.sets.value, [Set::Memory, Set::Roofline]);
-        assert_eq!(all.sets.origin, "--set");
-        assert_eq!(all.sections.origin, "preset ci");
-        assert_eq!(
-            (all.max_passes.value, &*all.max_passes.origin),
-            (Some(9), ".config/gpuprof.toml")
-        );
-        let blamed = all.sections.blamed(Failure::usage("no section is called `x`"));
-        assert_eq!(blamed.code, ExitCode::Configuration);
-        assert_eq!(blamed.message, "preset ci: no section is called `x`");
-        assert_eq!(all.sets.blamed(Failure::usage("no")).code, ExitCode::Usage);
-    }
-
-    #[test]
-    fn devices_have_layers_as_well() {
-        let file = "devices = \"all\"\n[preset.ci]\ndevices = [0, 1]\n";
-        let told = |line: &str| {
-            let devices = settings(file, line).devices;
-            (devices.value.map(|asked| asked.to_string()).unwrap_or_default(), devices.origin)
-        };
-        let is = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
-        assert_eq!(told("cargo-gpuprof"), is("all", ".config/gpuprof.toml"));
-        assert_eq!(told("cargo-gpuprof -P ci"), is("0,1", "preset ci"));
-        assert_eq!(told("cargo-gpuprof -P ci --devices 1"), is("1", "--devices"));
-        assert_eq!(settings("", "cargo-gpuprof").devices.value, None);
-    }
-
-    #[test]
-    fn an_unknown_preset_is_refused_with_the_nearest() {
-        let config = Config::parse("[preset.ci]\n[preset.nightly]\n", DEFAULT_PATH.into()).unwrap();
-        let failure = Layers::new(&config, Some("nightli")).unwrap_err();
-        assert_eq!(failure.code, ExitCode::Configuration);
-        assert_eq!(
-            failure.message,
-            ".config/gpuprof.toml has no preset `nightli`: did you mean `nightly`?"
-        );
-        let failure = Layers::new(&Config::default(), Some("ci")).unwrap_err();
-        assert_eq!(
-            failure.message,
-            ".config/gpuprof.toml has no preset `ci`: add a table [preset.ci]"
-        );
-    }
-}
+#[path = "settings_tests.rs"]
+mod tests;

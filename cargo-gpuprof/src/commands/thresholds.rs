@@ -2,7 +2,7 @@
 //!
 //! The layers are the attribute, the configuration file, the preset and the command line. A threshold
 //! replaces one of an earlier layer that says the same thing with another limit: same device, selector,
-//! metric, statistic and comparison. What does not collide is added.
+//! metric, statistic and comparison, and both relative to the baseline or neither. What does not collide is added.
 
 use gpuprof_model::metric;
 use gpuprof_model::protocol::SeriesDescription;
@@ -12,7 +12,7 @@ use gpuprof_model::verdict::Place;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::settings::Layers;
-use crate::config::{Config, Written};
+use crate::config::{Config, DEFAULT_PATH, Written};
 use crate::error::{Failure, Result};
 
 /// A threshold and where it was written.
@@ -113,8 +113,11 @@ pub fn with_replaced(
 }
 
 fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
-    a.device == b.device
-        && a.selector == b.selector
+    let device = |threshold: &Threshold| threshold.device.as_ref().map(|name| name.to_lowercase());
+    // What a change may cost says nothing of what is too much altogether: each stays beside the other.
+    a.needs_baseline() == b.needs_baseline()
+        && device(a) == device(b)
+        && a.selector.means_the_same(&b.selector)
         && a.metric == b.metric
         && a.statistic == b.statistic
         && a.comparison == b.comparison
@@ -130,12 +133,15 @@ fn check(text: &str, series: &Annotated<'_>) -> Result<Threshold, ParseError> {
     if let Selector::Where(pairs) = &threshold.selector {
         for (axis, _) in pairs {
             if !series.axes.contains(&axis.as_str()) {
-                let start = text.find(axis.as_str()).unwrap_or(0);
-                let mut error = ParseError::new(
-                    format!("{} has no axis `{axis}`", series.key),
-                    start..start + axis.len(),
-                );
-                error.help = did_you_mean(axis, series.axes.iter().copied());
+                let place = threshold.axis_span(axis);
+                let mut error =
+                    ParseError::new(format!("{} has no axis `{axis}`", series.key), place);
+                error.help = did_you_mean(axis, series.axes.iter().copied()).or_else(|| {
+                    Some(format!(
+                        "its axes are {}; [series.\"KEY\"] in {DEFAULT_PATH} speaks of some series only",
+                        series.axes.join(", ")
+                    ))
+                });
                 return Err(error);
             }
         }
@@ -174,3 +180,7 @@ pub fn columns(
         None => Ok(asked),
     }
 }
+
+#[cfg(test)]
+#[path = "thresholds_tests.rs"]
+mod tests;

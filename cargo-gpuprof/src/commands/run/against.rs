@@ -19,7 +19,7 @@ pub(super) fn read(
     baselines: &Baselines,
     source: &Source,
 ) -> Result<Option<Against>> {
-    let Some(name) = &settings.baseline.value else { return Ok(None) };
+    let Some(name) = settings.baseline_of(&source.root()) else { return Ok(None) };
     let selection = &options.selection;
     let scope = Scope {
         whole: selection.filters.is_empty()
@@ -28,9 +28,9 @@ pub(super) fn read(
         other_packages: source.other_packages(),
         targets: options.cargo.bench.clone(),
     };
-    let run = baselines.read(name)?;
+    let run = baselines.read(&name)?;
     let across_devices = options.gate.across_devices;
-    Ok(Some(Against { name: name.clone(), run, across_devices, scope }))
+    Ok(Some(Against { name, run, across_devices, scope }))
 }
 
 /// Keeps `run` as a baseline, unless something of it failed: a bad run must not become the measure.

@@ -50,7 +50,7 @@ pub(super) fn run(
     };
     let layers = Layers::new(&config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
-    let Some(baseline) = settings.baseline.value.clone() else {
+    let Some(baseline) = settings.baseline_of(&root) else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
         )));

@@ -1,0 +1,105 @@
+use super::*;
+use crate::cli::parsed;
+
+fn settings(file: &str, line: &str) -> Settings {
+    let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
+    let options = parsed(line).run;
+    let layers = Layers::new(&config, options.gate.preset.as_deref()).unwrap();
+    Settings::new(&options, &layers)
+}
+
+#[test]
+fn the_command_line_wins_over_the_preset_and_that_over_the_file() {
+    let file =
+        "repeat = 4\ntimeout = 7\n[preset.ci]\nrepeat = 5\nstrict = true\nbaseline = \"main\"\n";
+    let plain = settings(file, "cargo-gpuprof");
+    assert_eq!(plain.repeat.to_string(), "4  [.config/gpuprof.toml]");
+    assert_eq!(plain.strict.to_string(), "false  [default]");
+    let ci = settings(file, "cargo-gpuprof -P ci");
+    assert_eq!(ci.repeat.to_string(), "5  [preset ci]");
+    assert_eq!(ci.timeout.to_string(), "7  [.config/gpuprof.toml]");
+    assert_eq!(ci.baseline.value.as_deref(), Some("main"));
+    let all = settings(file, "cargo-gpuprof -P ci --repeat 9 --no-strict --baseline other");
+    assert_eq!(all.repeat.to_string(), "9  [--repeat]");
+    assert_eq!(all.strict.to_string(), "false  [--no-strict]");
+    assert_eq!(all.baseline.value.as_deref(), Some("other"));
+}
+
+#[test]
+fn a_table_of_no_series_is_told_with_its_layer() {
+    let file = "[series.sxapy]\nthresholds = [\"registers <= 32\"]\n[series.\"examples::\"]\n\
+                [preset.ci.series.other]\nthresholds = [\"registers <= 32\"]\n";
+    let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
+    let keys = ["examples::kernels::saxpy".to_owned()];
+    let told = |preset| Layers::new(&config, preset).unwrap().tables_of_no_series(&keys);
+    let misspelt =
+        ".config/gpuprof.toml: no series is meant by [series.\"sxapy\"]: did you mean `saxpy`?";
+    assert_eq!(told(None), [misspelt]);
+    let other =
+        "preset ci: no series is meant by [series.\"other\"]: `cargo gpuprof list` names them";
+    assert_eq!(told(Some("ci")), [misspelt, other]);
+}
+
+#[test]
+fn a_baseline_file_is_looked_for_from_where_it_is_written() {
+    let file = "baseline = \"./base.json\"\n[preset.ci]\nbaseline = \"main\"\n";
+    let of = |line: &str| settings(file, line).baseline_of("/work/shop".into()).unwrap();
+    assert_eq!(of("cargo-gpuprof"), "/work/shop/./base.json");
+    assert_eq!(of("cargo-gpuprof --baseline ./base.json"), "./base.json");
+    assert_eq!(of("cargo-gpuprof -P ci"), "main");
+}
+
+#[test]
+fn axes_of_the_preset_come_after_those_of_the_file() {
+    let file = "[series.saxpy]\naxes = [\"block = 64\"]\n[preset.ci.series.saxpy]\naxes = [\"block = 128\"]\n";
+    let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
+    let options = parsed("cargo-gpuprof --series block=256").run;
+    let axes = |preset| -> Vec<String> {
+        let layers = Layers::new(&config, preset).unwrap();
+        let selection = options.selection.selection(&config, layers.preset());
+        selection.overrides.into_iter().map(|axes| axes.text).collect()
+    };
+    assert_eq!(axes(None), ["block = 64", "block=256"]);
+    assert_eq!(axes(Some("ci")), ["block = 64", "block = 128", "block=256"]);
+}
+
+#[test]
+fn sets_sections_and_passes_have_layers_as_well() {
+    let file = "sets = [\"basic\"]\nmax-passes = 9\n[preset.ci]\nsections = [\"Occupancy\"]\n";
+    let all = settings(file, "cargo-gpuprof -P ci --set memory,roofline");
+    assert_eq!(all.sets.value, [Set::Memory, Set::Roofline]);
+    assert_eq!(all.sets.origin, "--set");
+    assert_eq!(all.sections.origin, "preset ci");
+    assert_eq!((all.max_passes.value, &*all.max_passes.origin), (Some(9), ".config/gpuprof.toml"));
+    let blamed = all.sections.blamed(Failure::usage("no section is called `x`"));
+    assert_eq!(blamed.code, ExitCode::Configuration);
+    assert_eq!(blamed.message, "preset ci: no section is called `x`");
+    assert_eq!(all.sets.blamed(Failure::usage("no")).code, ExitCode::Usage);
+}
+
+#[test]
+fn devices_have_layers_as_well() {
+    let file = "devices = \"all\"\n[preset.ci]\ndevices = [0, 1]\n";
+    let told = |line: &str| {
+        let devices = settings(file, line).devices;
+        (devices.value.map(|asked| asked.to_string()).unwrap_or_default(), devices.origin)
+    };
+    let is = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
+    assert_eq!(told("cargo-gpuprof"), is("all", ".config/gpuprof.toml"));
+    assert_eq!(told("cargo-gpuprof -P ci"), is("0,1", "preset ci"));
+    assert_eq!(told("cargo-gpuprof -P ci --devices 1"), is("1", "--devices"));
+    assert_eq!(settings("", "cargo-gpuprof").devices.value, None);
+}
+
+#[test]
+fn an_unknown_preset_is_refused_with_the_nearest() {
+    let config = Config::parse("[preset.ci]\n[preset.nightly]\n", DEFAULT_PATH.into()).unwrap();
+    let failure = Layers::new(&config, Some("nightli")).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    assert_eq!(
+        failure.message,
+        ".config/gpuprof.toml has no preset `nightli`: did you mean `nightly`?"
+    );
+    let failure = Layers::new(&Config::default(), Some("ci")).unwrap_err();
+    assert_eq!(failure.message, ".config/gpuprof.toml has no preset `ci`: add a table [preset.ci]");
+}
