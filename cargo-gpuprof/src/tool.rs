@@ -4,7 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
-use crate::commands::{archive, calibrate, doctor, list, metrics, run, show_config, stored};
+use crate::commands::{
+    archive, baselines, calibrate, doctor, list, metrics, run, show_config, stored,
+};
 use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
@@ -62,7 +64,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             stored::report(&options, screen(options.color), &mut out).map(|()| Code::Success)
         }
         Some(Command::Baseline(options)) => {
-            stored::baseline(&options, screen(Color::Auto), &mut out).map(|()| Code::Success)
+            baselines::baseline(&options, screen(Color::Auto), &mut out).map(|()| Code::Success)
         }
         Some(Command::Calibrate(options)) => {
             calibrate::calibrate(&options, screen(Color::Auto), interrupt, &mut out)

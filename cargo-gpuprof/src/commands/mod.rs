@@ -1,6 +1,7 @@
 //! The subcommands: each puts the rooms together for one purpose.
 
 pub mod archive;
+pub mod baselines;
 pub mod calibrate;
 pub mod doctor;
 pub mod gate;

@@ -1,28 +1,27 @@
-//! `report`, `compare` and `baseline`: what can be done with stored runs, without a GPU.
+//! `report` and `compare`: what can be done with stored runs, without a GPU.
 
-use std::fs;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use clap::ValueEnum;
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::{ExitCode, Threshold, metric};
+use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::threshold::Selector;
+use gpuprof_model::{ExitCode, ParseError, Threshold, metric};
 
 use super::gate::{self, Gate};
 use super::run::Screen;
 use crate::build::host;
-use crate::cli::{
-    BaselineAction, BaselineOptions, CargoOptions, CompareOptions, Format, MessageFormat,
-    PlaceOptions, ReportOptions, ViewOptions,
-};
+use crate::cli::{CargoOptions, CompareOptions, Format, PlaceOptions, ReportOptions, ViewOptions};
 use crate::compare::against::{Against, Scope};
 use crate::compare::view::{self, View};
 use crate::error::{Failure, Result};
 use crate::report::{
-    self, Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Shape, Table, Viewing,
+    Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Shape, Table, Viewing,
 };
-use crate::store::baseline::{self, Baselines, without_samples};
+use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole};
 
 /// The workspace root and the target folder.
@@ -43,12 +42,12 @@ pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
     }
 }
 
-fn stdout(error: &std::io::Error) -> Failure {
+pub(super) fn stdout(error: &std::io::Error) -> Failure {
     Failure::output(Path::new("standard output"), error)
 }
 
 /// Writes `run` in `format` as `view` has it.
-fn write(
+pub(super) fn write(
     run: &Run,
     view: &View,
     (format, screen, exit_code): (Format, Screen, Option<ExitCode>),
@@ -134,11 +133,17 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
     let baselines = Baselines::new(&root, &target);
     let side = |text: &str| match baselines.find(text) {
         Some(kept) => document::read(&kept.path),
-        None => document::find(&target, text),
+        None => document::find(&target, text).map_err(|failure| match baselines.near(text) {
+            Some(near) if failure.code == ExitCode::Usage => {
+                Failure::usage(format!("no baseline, file or run is called `{text}`: {near}"))
+            }
+            _ => failure,
+        }),
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
     let view = view(&options.view, options.format, &after)?;
     let thresholds = conditions(&options.threshold)?;
+    check_axes(&thresholds, &after)?;
     let against = Against {
         name: options.baseline.clone(),
         run: Ok(before),
@@ -163,121 +168,31 @@ fn conditions(texts: &[String]) -> Result<Vec<Threshold>> {
     }
 }
 
+/// Refuses a condition on an axis that no series of `run` has.
+fn check_axes(thresholds: &[Threshold], run: &Run) -> Result<()> {
+    let axes: BTreeSet<&str> =
+        run.series.iter().flat_map(view::types).map(|(axis, _)| axis).collect();
+    for threshold in thresholds {
+        let Selector::Where(pairs) = &threshold.selector else { continue };
+        if let Some((axis, _)) = pairs.iter().find(|(axis, _)| !axes.contains(axis.as_str())) {
+            let message = format!("no series has an axis `{axis}`");
+            let all: Vec<&str> = axes.iter().copied().collect();
+            let help = did_you_mean(axis, all.iter().copied())
+                .unwrap_or_else(|| format!("the axes are {}", all.join(", ")));
+            let error = ParseError::new(message, threshold.axis_span(axis)).with_help(help);
+            return Err(Failure::usage(error.render("--threshold", &threshold.text)));
+        }
+    }
+    Ok(())
+}
+
 fn condition(text: &str) -> Result<Threshold> {
-    let usage = |e: gpuprof_model::ParseError| Failure::usage(e.render("--threshold", text));
+    let usage = |e: ParseError| Failure::usage(e.render("--threshold", text));
     let threshold = Threshold::parse(text).map_err(usage)?;
     let Some(known) = metric::find(&threshold.metric) else {
         let message = metric::unknown(&threshold.metric);
-        return Err(usage(gpuprof_model::ParseError::new(message, threshold.metric_span.clone())));
+        return Err(usage(ParseError::new(message, threshold.metric_span.clone())));
     };
     threshold.check(known).map_err(usage)?;
     Ok(threshold)
-}
-
-/// Lists, shows, moves and replaces baselines.
-///
-/// # Errors
-/// No such baseline, a file that is no run, output that cannot be written.
-pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
-    let (root, target) = places(&options.place);
-    let baselines = Baselines::new(&root, &target);
-    let kept = |name: &str| {
-        baselines.find(name).ok_or_else(|| Failure::usage(baselines.none_called(name)))
-    };
-    match &options.action {
-        BaselineAction::List { message_format } => list(&baselines, *message_format, out),
-        BaselineAction::Show { name } => {
-            let run = document::read(&kept(name)?.path)?;
-            let how = (Format::Table, screen, None);
-            write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
-        }
-        BaselineAction::Rm { name } => {
-            let path = kept(name)?.path;
-            fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
-            told(&format!("removed {path}"));
-            Ok(())
-        }
-        BaselineAction::Export { name, file, samples } => {
-            let run = document::read(&kept(name)?.path)?;
-            baseline::write(file, &trimmed(run, *samples))?;
-            told(&format!("wrote {file}"));
-            Ok(())
-        }
-        BaselineAction::Import { file, name, checked_in } => {
-            keep(&baselines, name, *checked_in, &document::read(file)?)
-        }
-        BaselineAction::Accept { name, run, checked_in, samples } => {
-            let run = trimmed(document::find(&target, run)?, *samples);
-            keep(&baselines, name, *checked_in, &run)
-        }
-    }
-}
-
-fn trimmed(run: Run, samples: bool) -> Run {
-    if samples { run } else { without_samples(run) }
-}
-
-fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Result<()> {
-    let path = baselines.place(name, checked_in)?;
-    if checked_in && path != baselines.checked_in.join(format!("{name}.json")) {
-        // The one in the target folder would be forgotten and stay.
-        fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
-        return keep(baselines, name, checked_in, run);
-    }
-    baseline::write(&path, run)?;
-    told(&format!("baseline `{name}` is run {} in {path}", run.id));
-    Ok(())
-}
-
-fn told(sentence: &str) {
-    eprintln!("gpuprof: {sentence}");
-}
-
-fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> Result<()> {
-    let all = baselines.all();
-    if all.is_empty() && format == MessageFormat::Human {
-        told("there are no baselines; make one with --save-baseline NAME");
-    }
-    for kept in all {
-        let line = match document::read(&kept.path) {
-            Ok(run) => line(&kept.name, &kept.path, kept.checked_in, &run, format),
-            Err(failure) => match format {
-                MessageFormat::Human => format!("{}  {failure}", kept.name),
-                MessageFormat::Json => serde_json::json!({
-                    "reason": "baseline", "name": kept.name, "path": kept.path, "error": failure.message,
-                })
-                .to_string(),
-            },
-        };
-        writeln!(out, "{line}").map_err(|e| stdout(&e))?;
-    }
-    Ok(())
-}
-
-fn line(name: &str, path: &Utf8Path, checked_in: bool, run: &Run, format: MessageFormat) -> String {
-    let device = run.provenance.device.as_ref().map(|device| device.name.as_str());
-    let revision = run.provenance.git_revision.as_deref();
-    match format {
-        MessageFormat::Human => {
-            let place = if checked_in { "in git" } else { "in the target folder" };
-            let short = revision.map_or("", |revision| revision.get(..12).unwrap_or(revision));
-            format!(
-                "{name}  {place}  {}  {short}  {}  {}",
-                run.provenance.started,
-                device.unwrap_or("no device"),
-                report::summary_line(run),
-            )
-        }
-        MessageFormat::Json => serde_json::json!({
-            "reason": "baseline",
-            "name": name,
-            "path": path,
-            "checked_in": checked_in,
-            "run": run.id,
-            "started": run.provenance.started,
-            "git_revision": revision,
-            "device": device,
-        })
-        .to_string(),
-    }
 }

@@ -4,11 +4,12 @@
 //! hold them: `.config/gpuprof/baselines` of the workspace, for those that live in git, and
 //! `gpuprof/baselines` of the target folder. Where both have a name, the one in git wins.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
 use super::{document, write_whole};
@@ -88,11 +89,15 @@ impl Baselines {
         }
     }
 
+    /// The names that `name` may have been meant to be.
+    pub fn near(&self, name: &str) -> Option<String> {
+        did_you_mean(name, self.all().iter().map(|kept| kept.name.as_str()))
+    }
+
     /// The message for a name that nothing is kept under.
     pub fn none_called(&self, name: &str) -> String {
-        let all = self.all();
-        let near = did_you_mean(name, all.iter().map(|kept| kept.name.as_str()))
-            .unwrap_or_else(|| format!("make one with --save-baseline {name}"));
+        let near =
+            self.near(name).unwrap_or_else(|| format!("make one with --save-baseline {name}"));
         format!("no baseline is called `{name}`: {near}")
     }
 
@@ -139,6 +144,26 @@ pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
     write().map_err(|e| Failure::output(path.as_std_path(), &e))
 }
 
+/// What to tell before `run` replaces the baseline at `path`: that configurations are no longer held against
+/// anything, as where the run was of a part. Nothing where none is, or where there is no baseline.
+pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
+    let keys = |run: &Run| -> BTreeSet<String> {
+        let of = |series: &SeriesResult| {
+            let id = series.id.to_string();
+            let rows = series.configurations.iter().map(move |row| &row.configuration);
+            rows.map(|key| format!("{id}/{key}")).collect::<Vec<_>>()
+        };
+        run.series.iter().flat_map(of).collect()
+    };
+    // One that cannot be read is replaced all the same.
+    let before = keys(&document::read(path).ok()?);
+    let after = keys(run);
+    let mut lost = before.difference(&after);
+    let (first, more) = (lost.next()?, lost.count());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!("it no longer holds {first}{more}, which the one before did"))
+}
+
 /// `run` without the samples behind its values, for small files: what each process found stays, and
 /// that is all a comparison needs.
 #[must_use]
@@ -155,99 +180,25 @@ pub fn is_path(text: &str) -> bool {
     text.contains('/') || text.ends_with(".json")
 }
 
+/// The longest name of a baseline: with its ending, every file system takes it.
+const MAX_NAME: usize = 100;
+
 fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if !name.is_empty()
-        && name.len() <= 100
-        && !name.starts_with(['.', '-'])
-        && name.chars().all(plain)
-    {
+    let why = if name.is_empty() || name.starts_with(['.', '-', '_']) || !name.chars().all(plain) {
+        "letters, digits, `-`, `_` and `.` do, and the first is a letter or digit".to_owned()
+    } else if name.ends_with(".json") {
+        "with this ending it would be taken for a file".to_owned()
+    } else if name == "latest" {
+        "that is what the last run is called".to_owned()
+    } else if name.len() > MAX_NAME {
+        format!("it has {} characters, and {MAX_NAME} is the most", name.len())
+    } else {
         return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "`{name}` cannot name a baseline: letters, digits, `-`, `_` and `.` do, and the first is a letter or digit"
-    )))
+    };
+    Err(Failure::usage(format!("`{name}` cannot name a baseline: {why}")))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use gpuprof_model::ExitCode;
-    use gpuprof_model::run::{Provenance, SCHEMA_VERSION};
-
-    fn run(id: &str) -> Run {
-        Run {
-            schema_version: SCHEMA_VERSION,
-            id: id.into(),
-            provenance: Provenance::default(),
-            series: Vec::new(),
-            comparison: None,
-        }
-    }
-
-    fn baselines() -> (tempfile::TempDir, Baselines) {
-        let folder = tempfile::tempdir().unwrap();
-        let root = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
-        (folder, Baselines::new(&root, &root.join("target")))
-    }
-
-    #[test]
-    fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
-        let (_keep, all) = baselines();
-        write(&all.place("main", false).unwrap(), &run("local")).unwrap();
-        assert_eq!(all.read("main").unwrap().unwrap().id, "local");
-        write(&all.checked_in.join("main.json"), &run("git")).unwrap();
-        assert_eq!(all.read("main").unwrap().unwrap().id, "git");
-        assert_eq!(all.all().len(), 1);
-        let refused = all.place_of_run("main").unwrap_err();
-        assert_eq!(refused.code, ExitCode::Usage);
-        assert!(
-            refused.message.ends_with("`cargo gpuprof baseline accept main` does"),
-            "{}",
-            refused.message
-        );
-        assert_eq!(all.place("main", false).unwrap(), all.checked_in.join("main.json"));
-    }
-
-    #[test]
-    fn a_baseline_that_is_not_there_is_told_and_no_error() {
-        let (_keep, all) = baselines();
-        write(&all.place("main", false).unwrap(), &run("x")).unwrap();
-        assert_eq!(
-            all.read("mian").unwrap().unwrap_err(),
-            "no baseline is called `mian`: did you mean `main`?"
-        );
-        assert_eq!(
-            all.read("zzzzzz").unwrap().unwrap_err(),
-            "no baseline is called `zzzzzz`: make one with --save-baseline zzzzzz"
-        );
-        assert_eq!(
-            all.read("./no.json").unwrap().unwrap_err(),
-            "there is no baseline file ./no.json"
-        );
-    }
-
-    #[test]
-    fn a_torn_baseline_is_an_error() {
-        let (_keep, all) = baselines();
-        let path = all.place("main", false).unwrap();
-        write(&path, &run("x")).unwrap();
-        fs::write(&path, "{\"schema_version\": 1, \"id\": \"x").unwrap();
-        let failure = all.read("main").unwrap_err();
-        assert_eq!(failure.code, ExitCode::Configuration);
-        assert!(
-            failure.message.contains("main.json is no run document: byte 30"),
-            "{}",
-            failure.message
-        );
-    }
-
-    #[test]
-    fn names_stay_inside_the_folder() {
-        let (_keep, all) = baselines();
-        for bad in ["", "..", "../x", "a b", "-x", ".x", "ä", &"x".repeat(101)] {
-            assert_eq!(all.place(bad, false).unwrap_err().code, ExitCode::Usage, "{bad}");
-        }
-        assert!(all.place("v1.2-rc_3", false).is_ok());
-    }
-}
+#[path = "baseline_tests.rs"]
+mod tests;

@@ -50,7 +50,11 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
             wrong(format!("{path} is no run document: without its control characters, {e}"))
         })?;
     }
+    let mut ids = std::collections::BTreeSet::new();
     for series in &run.series {
+        if !ids.insert(series.id.to_string()) {
+            return Err(wrong(format!("{path} holds the series {} twice", series.id)));
+        }
         let mut keys = std::collections::BTreeSet::new();
         for row in &series.configurations {
             if !keys.insert(row.configuration.to_string()) {
@@ -146,7 +150,7 @@ pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf
 mod tests {
     use super::*;
     use gpuprof_model::ExitCode;
-    use gpuprof_model::run::Provenance;
+    use gpuprof_model::run::{Provenance, SeriesResult};
     use proptest::prelude::*;
 
     fn run(id: &str) -> Run {
@@ -225,6 +229,22 @@ mod tests {
         let kernels: Vec<(&str, &str)> =
             read.provenance.ptx_sha256.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         assert_eq!(kernels, [("kernel", "ab")]);
+    }
+
+    #[test]
+    fn what_is_there_twice_is_refused() {
+        use crate::compare::fixture::{emulated, series};
+        let refusal = |run: &Run| {
+            let bytes = serde_json::to_vec(run).unwrap();
+            parse(&bytes, Utf8Path::new("b.json")).unwrap_err().message
+        };
+        let one = series(vec![emulated(64, 1024)]);
+        let twice = Run { series: vec![one.clone(), one.clone()], ..run("x") };
+        assert_eq!(refusal(&twice), "b.json holds the series saxpy::kernels::saxpy twice");
+        let row = one.configurations[0].clone();
+        let twice = SeriesResult { configurations: vec![row.clone(), row], ..one };
+        let twice = Run { series: vec![twice], ..run("x") };
+        assert_eq!(refusal(&twice), "b.json holds saxpy::kernels::saxpy/block=64,n=1024 twice");
     }
 
     #[test]

@@ -43,8 +43,12 @@ pub(super) fn save(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result
     } else if code == ExitCode::ThresholdFailed {
         "a threshold failed; `cargo gpuprof baseline accept` keeps it all the same"
     } else {
+        let lost = baseline::lost(path, run);
         baseline::write(path, run)?;
         eprintln!("gpuprof: kept as baseline `{name}` in {path}");
+        if let Some(sentence) = lost {
+            eprintln!("gpuprof: {sentence}");
+        }
         return Ok(());
     };
     eprintln!("gpuprof: not kept as baseline `{name}`: {obstacle}");

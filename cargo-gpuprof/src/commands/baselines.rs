@@ -1,0 +1,165 @@
+//! `baseline`: lists, shows, moves and replaces the runs that are kept by name.
+
+use std::fs;
+use std::io::Write;
+
+use gpuprof_model::run::{Provenance, Run};
+
+use super::run::Screen;
+use super::stored::{places, stdout, write};
+use crate::cli::{BaselineAction, BaselineOptions, Format, MessageFormat};
+use crate::compare::view::View;
+use crate::error::{Failure, Result};
+use crate::report;
+use crate::store::baseline::{self, Baselines, Kept, without_samples};
+use crate::store::document;
+
+/// Lists, shows, moves and replaces baselines.
+///
+/// # Errors
+/// No such baseline, a file that is no run, output that cannot be written.
+pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
+    let (root, target) = places(&options.place);
+    let baselines = Baselines::new(&root, &target);
+    let kept = |name: &str| {
+        baselines.find(name).ok_or_else(|| Failure::usage(baselines.none_called(name)))
+    };
+    match &options.action {
+        BaselineAction::List { message_format } => list(&baselines, *message_format, out),
+        BaselineAction::Show { name } => {
+            let run = document::read(&kept(name)?.path)?;
+            let how = (Format::Table, screen, None);
+            write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
+        }
+        BaselineAction::Rm { name } => {
+            let path = kept(name)?.path;
+            fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+            told(&format!("removed {path}"));
+            Ok(())
+        }
+        BaselineAction::Export { name, file, samples } => {
+            let run = document::read(&kept(name)?.path)?;
+            baseline::write(file, &trimmed(run, *samples))?;
+            told(&format!("wrote {file}"));
+            Ok(())
+        }
+        BaselineAction::Import { file, name, checked_in } => {
+            keep(&baselines, name, *checked_in, &document::read(file)?)
+        }
+        BaselineAction::Accept { name, run, checked_in, samples } => {
+            let run = trimmed(document::find(&target, run)?, *samples);
+            keep(&baselines, name, *checked_in, &run)
+        }
+    }
+}
+
+fn trimmed(run: Run, samples: bool) -> Run {
+    if samples { run } else { without_samples(run) }
+}
+
+fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Result<()> {
+    let path = baselines.place(name, checked_in)?;
+    if checked_in && path != baselines.checked_in.join(format!("{name}.json")) {
+        // The one in the target folder would be forgotten and stay.
+        fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
+        return keep(baselines, name, checked_in, run);
+    }
+    let lost = baseline::lost(&path, run);
+    baseline::write(&path, run)?;
+    told(&format!("baseline `{name}` is run {} in {path}", run.id));
+    lost.iter().for_each(|sentence| told(sentence));
+    Ok(())
+}
+
+fn told(sentence: &str) {
+    eprintln!("gpuprof: {sentence}");
+}
+
+fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> Result<()> {
+    let all = baselines.all();
+    let text = match format {
+        MessageFormat::Json => all.iter().map(json).map(|line| format!("{line}\n")).collect(),
+        MessageFormat::Human if all.is_empty() => {
+            told("there are no baselines; make one with --save-baseline NAME");
+            String::new()
+        }
+        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
+    };
+    out.write_all(text.as_bytes()).map_err(|e| stdout(&e))
+}
+
+/// What the list tells of a baseline; the last cell may be long.
+fn human(kept: &Kept) -> Vec<String> {
+    let run = match document::read(&kept.path) {
+        Ok(run) => run,
+        Err(failure) => return vec![kept.name.clone(), failure.to_string()],
+    };
+    let place = if kept.checked_in { "in git" } else { "in the target folder" };
+    let Provenance { started, device, git_revision, .. } = &run.provenance;
+    // Seconds tell runs apart; the fraction would only be in the way.
+    let second = started.split('.').next().unwrap_or_default().replace('T', " ");
+    let revision = git_revision.as_deref().unwrap_or("no revision");
+    vec![
+        kept.name.clone(),
+        place.to_owned(),
+        format!("{} UTC", second.trim_end_matches('Z')),
+        revision.chars().take(12).collect(),
+        device.as_ref().map_or("no device", |device| &device.name).to_owned(),
+        report::summary_line(&run),
+    ]
+}
+
+/// The rows with their cells one below the other, all but the last.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter(|row| column + 1 < row.len()).map(|row| &row[column]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            let pad = if column + 1 < row.len() { width(column) } else { 0 };
+            text.push_str(&format!("{cell:pad$}  "));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+fn json(kept: &Kept) -> serde_json::Value {
+    let Kept { name, path, checked_in } = kept;
+    match document::read(path) {
+        Ok(run) => serde_json::json!({
+            "reason": "baseline",
+            "name": name,
+            "path": path,
+            "checked_in": checked_in,
+            "run": run.id,
+            "started": run.provenance.started,
+            "git_revision": run.provenance.git_revision,
+            "device": run.provenance.device.map(|device| device.name),
+        }),
+        Err(failure) => serde_json::json!({
+            "reason": "baseline", "name": name, "path": path, "error": failure.message,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::aligned;
+
+    #[test]
+    fn a_list_stands_in_columns() {
+        let rows = [["main", "in git", "5 configurations"], ["b", "in the target folder", "1"]];
+        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let torn = vec!["torn".to_owned(), "torn.json is no run document".to_owned()];
+        assert_eq!(
+            aligned(&[rows, vec![torn]].concat()),
+            "main  in git                5 configurations\n\
+             b     in the target folder  1\n\
+             torn  torn.json is no run document\n"
+        );
+    }
+}

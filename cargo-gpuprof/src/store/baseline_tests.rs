@@ -1,0 +1,104 @@
+use super::*;
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Provenance, SCHEMA_VERSION};
+
+fn run(id: &str) -> Run {
+    Run {
+        schema_version: SCHEMA_VERSION,
+        id: id.into(),
+        provenance: Provenance::default(),
+        series: Vec::new(),
+        comparison: None,
+    }
+}
+
+fn baselines() -> (tempfile::TempDir, Baselines) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Utf8PathBuf::from_path_buf(folder.path().to_owned()).unwrap();
+    (folder, Baselines::new(&root, &root.join("target")))
+}
+
+#[test]
+fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
+    let (_keep, all) = baselines();
+    write(&all.place("main", false).unwrap(), &run("local")).unwrap();
+    assert_eq!(all.read("main").unwrap().unwrap().id, "local");
+    write(&all.checked_in.join("main.json"), &run("git")).unwrap();
+    assert_eq!(all.read("main").unwrap().unwrap().id, "git");
+    assert_eq!(all.all().len(), 1);
+    let refused = all.place_of_run("main").unwrap_err();
+    assert_eq!(refused.code, ExitCode::Usage);
+    assert!(
+        refused.message.ends_with("`cargo gpuprof baseline accept main` does"),
+        "{}",
+        refused.message
+    );
+    assert_eq!(all.place("main", false).unwrap(), all.checked_in.join("main.json"));
+}
+
+#[test]
+fn a_baseline_that_is_not_there_is_told_and_no_error() {
+    let (_keep, all) = baselines();
+    write(&all.place("main", false).unwrap(), &run("x")).unwrap();
+    assert_eq!(
+        all.read("mian").unwrap().unwrap_err(),
+        "no baseline is called `mian`: did you mean `main`?"
+    );
+    assert_eq!(
+        all.read("zzzzzz").unwrap().unwrap_err(),
+        "no baseline is called `zzzzzz`: make one with --save-baseline zzzzzz"
+    );
+    assert_eq!(all.read("./no.json").unwrap().unwrap_err(), "there is no baseline file ./no.json");
+}
+
+#[test]
+fn a_torn_baseline_is_an_error() {
+    let (_keep, all) = baselines();
+    let path = all.place("main", false).unwrap();
+    write(&path, &run("x")).unwrap();
+    fs::write(&path, "{\"schema_version\": 1, \"id\": \"x").unwrap();
+    let failure = all.read("main").unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    assert!(
+        failure.message.contains("main.json is no run document: byte 30"),
+        "{}",
+        failure.message
+    );
+}
+
+#[test]
+fn a_run_of_a_part_that_replaces_the_whole_is_told() {
+    use crate::compare::fixture::{emulated, series};
+    let (_keep, all) = baselines();
+    let path = all.place("main", false).unwrap();
+    let of = |blocks: &[u64]| {
+        let rows = blocks.iter().map(|&block| emulated(block, 1024)).collect();
+        Run { series: vec![series(rows)], ..run("x") }
+    };
+    assert_eq!(lost(&path, &of(&[64])), None);
+    write(&path, &of(&[64, 128, 256])).unwrap();
+    assert_eq!(
+        lost(&path, &of(&[64])).unwrap(),
+        "it no longer holds saxpy::kernels::saxpy/block=128,n=1024 and 1 more, which the one before did"
+    );
+    assert_eq!(lost(&path, &of(&[64, 128, 256, 512])), None);
+}
+
+#[test]
+fn names_stay_inside_the_folder() {
+    let (_keep, all) = baselines();
+    for bad in ["", "..", "../x", "a b", "-x", ".x", "_x", "ä", &"x".repeat(101)] {
+        assert_eq!(all.place(bad, false).unwrap_err().code, ExitCode::Usage, "{bad}");
+    }
+    let why = |name: &str| all.place(name, false).unwrap_err().message;
+    assert_eq!(
+        why("latest"),
+        "`latest` cannot name a baseline: that is what the last run is called"
+    );
+    assert_eq!(
+        why("main.json"),
+        "`main.json` cannot name a baseline: with this ending it would be taken for a file"
+    );
+    assert!(why(&"x".repeat(101)).ends_with(": it has 101 characters, and 100 is the most"));
+    assert!(all.place("v1.2-rc_3", false).is_ok());
+}
