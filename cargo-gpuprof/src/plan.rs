@@ -110,7 +110,10 @@ pub fn plan(
     if total > 0 {
         return Ok(planned);
     }
-    let message = if planned.is_empty() {
+    let message = if planned.is_empty() && selection.exact {
+        let (filters, known) = (selection.filters.join("`, `"), known.join(", "));
+        format!("no key is exactly `{filters}` (--exact takes whole keys); there are: {known}")
+    } else if planned.is_empty() {
         no_match(&selection.filters, &known)
     } else {
         let conditions = |p: &PlannedSeries| {

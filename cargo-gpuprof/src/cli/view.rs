@@ -49,7 +49,15 @@ impl ViewOptions {
                 text.map(|text| parse(text).map_err(|e| Failure::usage(e.render(option, text))));
             parsed.transpose()
         }
-        let trimmed = |names: &[String]| names.iter().map(|name| name.trim().to_owned()).collect();
+        let trimmed = |names: &[String]| -> Vec<String> {
+            let mut all: Vec<String> = Vec::new();
+            for name in names.iter().map(|name| name.trim()) {
+                if all.iter().all(|other| other != name) {
+                    all.push(name.to_owned());
+                }
+            }
+            all
+        };
         Ok(View {
             best_by: self.best_by.clone(),
             reference: read("--reference", self.reference.as_ref(), Reference::parse)?,

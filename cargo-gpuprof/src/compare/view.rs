@@ -259,7 +259,13 @@ impl View {
     /// # Errors
     /// The option and the name of each, with the nearest names.
     pub fn check(&self, axes: &[(&str, Type)]) -> Result<(), String> {
-        let is_axis = |name: &str| axes.iter().any(|(axis, _)| *axis == name);
+        let mut names: Vec<&str> = Vec::new();
+        for (axis, _) in axes {
+            if !names.contains(axis) {
+                names.push(axis);
+            }
+        }
+        let is_axis = |name: &str| names.contains(&name);
         let metric = |option: &str, name: &str| match metric::find(name) {
             Some(_) => Ok(()),
             None => Err(format!("{option}: {}", metric::unknown(name))),
@@ -268,10 +274,8 @@ impl View {
             if is_axis(name) {
                 return Ok(());
             }
-            metric(option, name).map_err(|message| {
-                let names: Vec<&str> = axes.iter().map(|(axis, _)| *axis).collect();
-                format!("{message}; the axes are {}", names.join(", "))
-            })
+            metric(option, name)
+                .map_err(|message| format!("{message}; the axes are {}", names.join(", ")))
         };
         let best_by = self.best_by.iter().map(|name| metric("--best-by", name));
         let pareto = self.pareto.iter().map(|name| metric("--pareto", name));
@@ -284,11 +288,8 @@ impl View {
         }
         for (axis, _) in self.reference.iter().flat_map(|reference| &reference.0.0) {
             if !is_axis(axis) {
-                let names = axes.iter().map(|(axis, _)| *axis);
-                let near = gpuprof_model::suggest::did_you_mean(axis, names.clone())
-                    .unwrap_or_else(|| {
-                        format!("the axes are {}", names.collect::<Vec<_>>().join(", "))
-                    });
+                let near = gpuprof_model::suggest::did_you_mean(axis, names.iter().copied())
+                    .unwrap_or_else(|| format!("the axes are {}", names.join(", ")));
                 return Err(format!("--reference: no series has an axis `{axis}`: {near}"));
             }
         }
@@ -301,7 +302,6 @@ pub fn types(series: &SeriesResult) -> Vec<(&str, Type)> {
     series.axes.iter().map(|axis| (axis.name.as_str(), axis.kind().into())).collect()
 }
 
-/// Everything of `series` but its rows.
 /// `series` with these of its `rows` only, and the values of its axes that occur in them.
 pub(super) fn narrowed(series: &SeriesResult, rows: Vec<ConfigurationResult>) -> SeriesResult {
     let mut narrowed = SeriesResult { configurations: rows, ..without_rows(series) };
@@ -314,6 +314,7 @@ pub(super) fn narrowed(series: &SeriesResult, rows: Vec<ConfigurationResult>) ->
     narrowed
 }
 
+/// Everything of `series` but its rows.
 fn without_rows(series: &SeriesResult) -> SeriesResult {
     SeriesResult {
         id: series.id.clone(),

@@ -72,6 +72,11 @@ fn filters_take_series_or_single_configurations() {
     let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
     assert_eq!(failure.message, "no series matches `zzz`; there are: p::t::a, p::t::b");
+    let exact = Selection { exact: true, ..select(&[], &["a"]) };
+    assert_eq!(
+        plan(all(), &exact).unwrap_err().message,
+        "no key is exactly `a` (--exact takes whole keys); there are: p::t::a, p::t::b"
+    );
     let refused = |filter: &str| {
         plan([described("transpose", &["block=64"])], &select(&[], &[filter])).unwrap_err().message
     };

@@ -5,10 +5,10 @@
 use gpuprof_model::run::ConfigurationResult;
 
 use super::notes;
-use crate::compare::best;
 use crate::compare::rank::ranking;
 use crate::compare::two_sample::MIN_PROCESSES;
 use crate::compare::view::{View, Viewed};
+use crate::compare::{best, pareto};
 
 /// How many configurations that tie are named before the rest is counted.
 const NAMED: usize = 6;
@@ -26,8 +26,11 @@ pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
     }
     if !view.pareto.is_empty() {
         let metrics = view.pareto.join(", ");
-        remarks
-            .push(format!("front: no other row is as good in all of {metrics} and better in one"));
+        remarks.push(if pareto::front(rows, &view.pareto).contains(&true) {
+            format!("front: no other row is as good in all of {metrics} and better in one")
+        } else {
+            format!("no row has a value of all of {metrics}, so there is no front")
+        });
     }
     remarks
 }

@@ -137,11 +137,13 @@ impl Sheet {
 
 /// The metrics that `view` shows of `series`: those asked for, and the one that decides.
 pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
-    let is_axis = |name: &&String| series.axes.iter().any(|axis| axis.name == **name);
+    let is_axis = |name: &str| series.axes.iter().any(|axis| axis.name == name);
+    // What is neither is an axis of another series.
+    let is_metric = |name: &&String| !is_axis(name) && metric::find(name).is_some();
     let mut names: Vec<String> = if view.columns.is_empty() {
         series.columns.clone()
     } else {
-        view.columns.iter().filter(|name| !is_axis(name)).cloned().collect()
+        view.columns.iter().filter(is_metric).cloned().collect()
     };
     for name in view.best_by.iter().chain(&view.pareto) {
         if !names.contains(name) {

@@ -117,6 +117,24 @@ fn an_incomplete_product_says_why_it_has_no_effects() {
 }
 
 #[test]
+fn a_metric_that_no_row_has_makes_no_front() {
+    let view = View { pareto: vec!["duration".into(), "waves".into()], ..View::default() };
+    let text = written(&product(&["f32"]), &view, PLAIN);
+    let remark = "no row has a value of all of duration, waves, so there is no front";
+    assert!(text.contains(remark) && !text.contains("front:"), "{text}");
+}
+
+#[test]
+fn an_axis_of_another_series_is_no_column() {
+    let view = View {
+        columns: vec!["block".into(), "stride".into(), "duration".into()],
+        ..View::default()
+    };
+    let text = written(&product(&["f32"]), &view, PLAIN);
+    assert!(text.contains(" block  duration") && !text.contains("stride"), "{text}");
+}
+
+#[test]
 fn a_metric_that_no_row_has_is_best_of_nothing() {
     let view = View { best_by: Some("waves".into()), ..View::default() };
     let text = written(&product(&["f32"]), &view, PLAIN);
