@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Comparison, Confidence};
+use crate::comparison::{Comparison, Confidence, Interval};
 use crate::exit_code::ExitCode;
 use crate::measurement::Source;
 use crate::quantity::Quantity;
@@ -91,6 +91,9 @@ pub struct Judgement {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// Where the median lies between processes, in the unit of the value; for a noisy metric held against a fixed limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// Where the deciding value came from.
     pub source: Option<Source>,
     /// The configuration that decided.
@@ -170,6 +173,9 @@ pub struct Violation {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// Where the median lies between processes, in the unit of the value; for a noisy metric held against a fixed limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
 }
 
 /// `verdict.json`: what a run came to, for wrappers that lose exit codes.

@@ -22,10 +22,10 @@ mod relative;
 
 use gpuprof_model::axis::AxisValue;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::{self, Direction, Metric};
+use gpuprof_model::metric::{self, Class, Direction, Metric};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
-use gpuprof_model::threshold::{Comparison, Limit, Selector, Threshold};
+use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use super::pair::number;
@@ -76,6 +76,7 @@ pub fn judge(
         baseline: None,
         margin_percent: None,
         confidence: None,
+        interval: None,
         source: None,
         configuration: None,
         reason: None,
@@ -88,6 +89,10 @@ pub fn judge(
     let Decision { verdict, decider, limit, reason, violations } =
         decision.unwrap_or_else(|undecided| undecided);
     let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, limit?.value);
+    let interval = |c: &Candidate<'_>| {
+        let samples = c.result.statistics.as_ref().filter(|_| c.result.class == Class::Noisy)?;
+        samples.interval.filter(|_| threshold.statistic == Statistic::Median)
+    };
     let violation = |c: &Candidate<'_>| {
         Some(Violation {
             configuration: c.configuration.configuration.to_string(),
@@ -96,6 +101,7 @@ pub fn judge(
             baseline: None,
             margin_percent: margin(*c),
             confidence: None,
+            interval: interval(c),
         })
     };
     Judgement {
@@ -103,6 +109,7 @@ pub fn judge(
         value: decider.map(|d| Quantity::new(d.value, d.result.unit)),
         limit,
         margin_percent: decider.and_then(margin),
+        interval: decider.as_ref().and_then(interval),
         source: decider.map(|d| d.result.source),
         configuration: decider.map(|d| d.configuration.configuration.to_string()),
         reason,

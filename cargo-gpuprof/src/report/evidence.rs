@@ -4,6 +4,7 @@
 //! there is none; and the same of every other configuration that violates the threshold.
 
 use gpuprof_model::Quantity;
+use gpuprof_model::comparison::{Confidence, Interval};
 use gpuprof_model::verdict::{Judgement, Violation};
 
 use crate::compare::pair::confidence_text;
@@ -13,13 +14,25 @@ const TOLD: usize = 10;
 
 /// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
 fn violation_text(violation: &Violation) -> String {
-    let Violation { configuration, value, limit, baseline, margin_percent, confidence } = violation;
-    let confidence = confidence.as_ref().map(|c| format!("; {}", confidence_text(c)));
+    let Violation { configuration, value, limit, baseline, margin_percent, confidence, interval } =
+        violation;
     format!(
         "{configuration}: {value}{}{}",
         held_against(Some(*limit), *baseline, *margin_percent),
-        confidence.unwrap_or_default()
+        sure(confidence.as_ref(), interval.as_ref(), *value)
     )
+}
+
+/// How sure a value is: the interval of its difference from the baseline, or its own between processes.
+fn sure(confidence: Option<&Confidence>, interval: Option<&Interval>, value: Quantity) -> String {
+    match (confidence, interval) {
+        (Some(confidence), _) => format!("; {}", confidence_text(confidence)),
+        (None, Some(Interval { low, high, level })) => {
+            let [low, high] = [low, high].map(|&end| Quantity::new(end, value.unit));
+            format!("; {:.0}% interval {low} … {high}", 100.0 * level)
+        }
+        (None, None) => String::new(),
+    }
 }
 
 /// " (limit 105, baseline 100, 4.8% beyond)".
@@ -46,8 +59,8 @@ pub(super) fn evidence(judgement: &Judgement) -> String {
             Some(key) => format!(" at {key}"),
         };
         let limit = held_against(judgement.limit, judgement.baseline, judgement.margin_percent);
-        let sure = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
-        let sure = sure.map(|c| format!("; {}", confidence_text(c))).unwrap_or_default();
+        let confidence = judgement.confidence.as_ref().filter(|_| judgement.reason.is_none());
+        let sure = sure(confidence, judgement.interval.as_ref(), value);
         parts.push(format!("{value}{place}{limit}{sure}"));
     }
     parts.extend(judgement.reason.clone());

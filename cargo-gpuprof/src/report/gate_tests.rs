@@ -121,6 +121,17 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
 }
 
 #[test]
+fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
+    let run = compared(gpu_run(), timed(1.0), &["every duration <= 100 us", "registers <= 8"]);
+    let table = written(&Table::default(), &run);
+    // Four processes: the interval is all of them, with the level that this has.
+    let told = "(limit 100 µs, 162.1% beyond); 88% interval 261.8 µs … 262.3 µs  [";
+    assert!(table.contains(told), "{table}");
+    assert!(table.contains("(limit 8, 100.0% beyond)  ["), "{table}");
+    assert_eq!(run.series[0].judgements[0].violations[1].interval.unwrap().level, 0.875);
+}
+
+#[test]
 fn the_junit_of_a_troubled_run() {
     insta::assert_snapshot!(written(&Junit, &troubled_run()));
 }

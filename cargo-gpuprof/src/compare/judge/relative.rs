@@ -143,6 +143,7 @@ fn decide(
             baseline: Some(quantity(h.before.value)),
             margin_percent: margin(h),
             confidence: h.evidence.confidence,
+            interval: None,
         })
     };
     let source = decider.configuration.metrics.get(metric.name).map(|result| result.source);
