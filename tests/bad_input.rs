@@ -235,7 +235,7 @@ fn a_threshold_in_a_unit_that_the_metric_does_not_have() {
     ----- stdout -----
 
     ----- stderr -----
-    error: `duration` needs a limit in ns, and this is a limit in B/s
+    error: `duration` needs a limit in ns, us, µs, ms or s, and this is a limit in B/s
       --> --threshold
        |
        | best duration <= 5 TB/s

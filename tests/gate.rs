@@ -35,7 +35,7 @@ fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
     };
     let series = |name: &str, more: &str| {
         format!(
-            "#[gpuprof::series(block = [32, 64], metrics(load_sectors_per_request))]\n\
+            "#[gpuprof::series(block = [32, 64], metrics(duration, load_sectors_per_request))]\n\
              fn {name}(run: &mut Run<'_>) -> Result<()> {{\n\
              let kernel = run.context().load_module(Ptx::from_src(r#\"{}\"#))?.load_function(\"{name}\")?;\n\
              let stream = run.stream();\n\

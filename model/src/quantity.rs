@@ -84,6 +84,11 @@ impl Unit {
         }
     }
 
+    /// All symbols of the dimension, the base unit's first; none of counts and ratios.
+    pub fn symbols(self) -> Vec<&'static str> {
+        SYMBOLS.iter().filter(|(_, unit, _)| *unit == self).map(|(symbol, ..)| *symbol).collect()
+    }
+
     /// The scale in which `magnitude` base units read best: its symbol and its size in base units.
     pub fn scale_for(self, magnitude: f64) -> (&'static str, f64) {
         let preferred: &[&str] = match self {

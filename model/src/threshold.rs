@@ -10,6 +10,7 @@
 //! take 3 µs, and one of 100 µs take 105 µs.
 
 mod limit;
+mod selector;
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
-use crate::metric::{Class, Metric};
+use crate::metric::{CATALOGUE, Class, Metric};
 use crate::quantity::{Quantity, Unit};
 use crate::text::{Cursor, ParseError, is_name_char};
 
@@ -174,12 +175,12 @@ impl Threshold {
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut cursor = Cursor::new(text);
         let severity = if cursor.eat_word("warn") { Severity::Warn } else { Severity::Hard };
-        let device = device(&mut cursor)?;
+        let device = selector::device(&mut cursor)?;
         if device.is_some() && cursor.clone().eat_word("warn") {
             return Err(ParseError::new("`warn` comes first", cursor.next_span())
                 .with_help("write warn on \"DEVICE\" METRIC <= LIMIT"));
         }
-        let selector = selector(&mut cursor)?;
+        let selector = selector::selector(&mut cursor)?;
         let (word, span) = cursor.take_while(|c| is_name_char(c) || c == '.');
         if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(ParseError::new("expected a metric", cursor.next_span().start.min(span.start)..span.end.max(cursor.next_span().end))
@@ -241,13 +242,24 @@ impl Threshold {
                 }));
             }
         };
+        // What a user defined may be a difference.
+        let ours = CATALOGUE.iter().any(|known| known.name == metric.name);
+        let dimensioned = !matches!(metric.unit, Unit::Count | Unit::Ratio | Unit::Percent);
+        if ours && dimensioned && quantity.unit == metric.unit && quantity.value < 0.0 {
+            let message = format!("`{}` is never negative", metric.name);
+            return Err(ParseError::new(message, self.limit_span.clone()));
+        }
         let plain = matches!(metric.unit, Unit::Count | Unit::Ratio);
         if quantity.unit == metric.unit || (plain && quantity.unit == Unit::Count) {
             return Ok(());
         }
         let wanted = match metric.unit {
             Unit::Count | Unit::Ratio => "a plain number".to_owned(),
-            unit => format!("a limit in {}", unit.symbol()),
+            unit => match unit.symbols().split_last() {
+                Some((last, [])) => format!("a limit in {last}"),
+                Some((last, first)) => format!("a limit in {} or {last}", first.join(", ")),
+                None => "a limit with a unit".to_owned(),
+            },
         };
         let found = match quantity.unit.symbol() {
             "" => "a plain number".to_owned(),
@@ -286,69 +298,6 @@ impl Threshold {
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-/// `on "H200"`, where it comes next.
-fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {
-    if !cursor.eat_word("on") {
-        return Ok(None);
-    }
-    cursor.skip_space();
-    let start = cursor.position();
-    let help = "write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name";
-    let Some(quote) = ['"', '\''].into_iter().find(|quote| cursor.rest().starts_with(*quote))
-    else {
-        return Err(ParseError::new("expected a device in quotes after `on`", cursor.next_span())
-            .with_help(help));
-    };
-    let rest = &cursor.rest()[1..];
-    let Some(length) = rest.find(quote) else {
-        let end = start + 1 + rest.len();
-        return Err(
-            ParseError::new("the device's closing quote is not there", start..end).with_help(help)
-        );
-    };
-    let name = rest[..length].trim();
-    if name.is_empty() {
-        return Err(
-            ParseError::new("the device has no name", start..start + length + 2).with_help(help)
-        );
-    }
-    cursor.advance(length + 2);
-    Ok(Some(name.to_owned()))
-}
-
-fn selector(cursor: &mut Cursor<'_>) -> Result<Selector, ParseError> {
-    if cursor.eat_word("best") {
-        return Ok(Selector::Best);
-    }
-    if cursor.eat_word("every") || !cursor.eat_word("where") {
-        return Ok(Selector::Every);
-    }
-    let mut pairs = Vec::new();
-    loop {
-        let (axis, span) = cursor.take_while(is_name_char);
-        if axis.is_empty() {
-            return Err(ParseError::new("expected an axis name after `where`", cursor.next_span())
-                .with_help("write where block==256 METRIC >= LIMIT"));
-        }
-        if !cursor.eat("==") {
-            return Err(ParseError::new(
-                format!("expected `==` and a value after `{axis}`"),
-                cursor.next_span(),
-            )
-            .with_help(format!("write where {axis}==VALUE METRIC >= LIMIT")));
-        }
-        let (value, value_span) =
-            cursor.take_while(|c| is_name_char(c) || matches!(c, '-' | ':' | '.'));
-        let value =
-            AxisValue::try_from(value.to_owned()).map_err(|e| e.shifted(value_span.start))?;
-        debug_assert!(span.start <= value_span.start);
-        pairs.push((axis.to_owned(), value));
-        if !(cursor.eat("&&") || cursor.eat_word("and") || cursor.eat(",")) {
-            return Ok(Selector::Where(pairs));
-        }
     }
 }
 

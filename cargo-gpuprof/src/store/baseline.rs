@@ -96,8 +96,10 @@ impl Baselines {
 
     /// The message for a name that nothing is kept under.
     pub fn none_called(&self, name: &str) -> String {
-        let near =
-            self.near(name).unwrap_or_else(|| format!("make one with --save-baseline {name}"));
+        let near = self.near(name).unwrap_or_else(|| match check_name(name) {
+            Ok(()) => format!("make one with --save-baseline {name}"),
+            Err(_) => "`cargo gpuprof baseline accept NAME` makes one of the last run".to_owned(),
+        });
         format!("no baseline is called `{name}`: {near}")
     }
 

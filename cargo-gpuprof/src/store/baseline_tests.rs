@@ -48,6 +48,10 @@ fn a_baseline_that_is_not_there_is_told_and_no_error() {
         all.read("zzzzzz").unwrap().unwrap_err(),
         "no baseline is called `zzzzzz`: make one with --save-baseline zzzzzz"
     );
+    assert_eq!(
+        all.read("latest").unwrap().unwrap_err(),
+        "no baseline is called `latest`: `cargo gpuprof baseline accept NAME` makes one of the last run"
+    );
     assert_eq!(all.read("./no.json").unwrap().unwrap_err(), "there is no baseline file ./no.json");
 }
 

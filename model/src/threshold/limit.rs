@@ -116,13 +116,21 @@ fn quantity_or_peak(
         if !cursor.eat_word("peak") {
             return Err(ParseError::new("expected `peak` after `of`", cursor.next_span()));
         }
-        return parse_number(value, value_span).map(Limit::PercentOfPeak);
+        let share = parse_number(value, value_span.clone())?;
+        if share < 0.0 {
+            return Err(ParseError::new("a share of the peak is not negative", value_span));
+        }
+        return Ok(Limit::PercentOfPeak(share));
     }
     let (tail, tail_span) = if percent {
         ("%", value_span.end..value_span.end + 1)
     } else if glued.is_empty() {
         let ahead = cursor.clone();
         let taken = cursor.take_while(|c| c.is_alphabetic() || c == '/');
+        if taken.0 == "of" {
+            return Err(ParseError::new("a share of the peak is a percentage", value_span)
+                .with_help(format!("write {value}% of peak")));
+        }
         if taken.0 == "and" {
             *cursor = ahead;
             ("", taken.1)

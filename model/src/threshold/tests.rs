@@ -82,7 +82,7 @@ fn a_limit_must_be_in_the_metrics_unit() {
     assert!(check("load_sectors_per_request <= 4.5").is_ok());
     assert_eq!(
         check("duration <= 5").unwrap_err().message,
-        "`duration` needs a limit in ns, and this is a plain number"
+        "`duration` needs a limit in ns, us, µs, ms or s, and this is a plain number"
     );
     assert_eq!(
         check("registers <= 32 us").unwrap_err().message,
@@ -221,7 +221,7 @@ fn a_floor_must_be_in_the_metrics_unit() {
     assert!(check("registers <= baseline and at least 2").is_ok());
     assert_eq!(
         check("duration <= baseline + 5% and at least 2").unwrap_err().message,
-        "`duration` needs a limit in ns, and this is a plain number"
+        "`duration` needs a limit in ns, us, µs, ms or s, and this is a plain number"
     );
     assert!(check("duration == baseline").unwrap_err().message.contains("is noisy"));
 }
@@ -236,4 +236,45 @@ proptest! {
             error.render("x", &text);
         }
     }
+}
+
+#[test]
+fn what_could_never_fail_or_is_said_twice_is_refused() {
+    for (text, message, help) in [
+        (
+            "every where block==64 duration <= 1 us",
+            "a threshold has one selector",
+            "and a threshold for each",
+        ),
+        (
+            "where block==64 best duration <= 1 us",
+            "a threshold has one selector",
+            "and a threshold for each",
+        ),
+        ("throughput >= -60% of peak", "a share of the peak is not negative", ""),
+        ("throughput >= 60 of peak", "a share of the peak is a percentage", "write 60% of peak"),
+        ("where dtype==\"f32 duration <= 1 us", "the value's closing quote is not there", ""),
+    ] {
+        let told = error(text);
+        assert!(told.starts_with(message) && told.ends_with(help), "{told}");
+    }
+    let check = |text: &str| {
+        let threshold = parse(text);
+        threshold.check(find(&threshold.metric).unwrap()).map_err(|e| e.render("x", text))
+    };
+    for text in ["duration >= -5 us", "throughput >= -1 GB/s"] {
+        assert!(check(text).unwrap_err().contains("is never negative"), "{text}");
+    }
+    assert!(
+        check("duration <= 5")
+            .unwrap_err()
+            .starts_with("`duration` needs a limit in ns, us, µs, ms or s, and")
+    );
+}
+
+#[test]
+fn a_word_of_an_axis_may_stand_in_quotes() {
+    let plain = parse("where dtype==f16-acc and block==64 duration <= 1 us");
+    let quoted = parse("where dtype==\"f16-acc\" and block == '64' duration <= 1 us");
+    assert_eq!(plain.selector, quoted.selector);
 }

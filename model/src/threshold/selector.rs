@@ -1,0 +1,107 @@
+//! What a threshold speaks of: `on "DEVICE"`, and `best`, `every` or `where AXIS==VALUE …`.
+//!
+//! Comes in: the text before the metric. Goes out: the part of a device's name, and a [`Selector`] of values that an
+//! axis can have.
+
+use std::ops::Range;
+
+use super::Selector;
+use crate::axis::AxisValue;
+use crate::text::{Cursor, ParseError, is_name_char};
+
+/// `on "H200"`, where it comes next.
+pub(super) fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {
+    if !cursor.eat_word("on") {
+        return Ok(None);
+    }
+    cursor.skip_space();
+    let start = cursor.position();
+    let help = "write on \"H200\" METRIC <= LIMIT; the text is a part of the device's name";
+    let Some(quote) = ['"', '\''].into_iter().find(|quote| cursor.rest().starts_with(*quote))
+    else {
+        return Err(ParseError::new("expected a device in quotes after `on`", cursor.next_span())
+            .with_help(help));
+    };
+    let rest = &cursor.rest()[1..];
+    let Some(length) = rest.find(quote) else {
+        let end = start + 1 + rest.len();
+        return Err(
+            ParseError::new("the device's closing quote is not there", start..end).with_help(help)
+        );
+    };
+    let name = rest[..length].trim();
+    if name.is_empty() {
+        return Err(
+            ParseError::new("the device has no name", start..start + length + 2).with_help(help)
+        );
+    }
+    cursor.advance(length + 2);
+    Ok(Some(name.to_owned()))
+}
+
+/// `best`, `every` or `where …`; `every` where nothing is said.
+pub(super) fn selector(cursor: &mut Cursor<'_>) -> Result<Selector, ParseError> {
+    if cursor.eat_word("best") {
+        return alone(cursor, Selector::Best);
+    }
+    if cursor.eat_word("every") {
+        return alone(cursor, Selector::Every);
+    }
+    if !cursor.eat_word("where") {
+        return Ok(Selector::Every);
+    }
+    let mut pairs = Vec::new();
+    loop {
+        let (axis, span) = cursor.take_while(is_name_char);
+        if axis.is_empty() {
+            return Err(ParseError::new("expected an axis name after `where`", cursor.next_span())
+                .with_help("write where block==256 METRIC >= LIMIT"));
+        }
+        if !cursor.eat("==") {
+            return Err(ParseError::new(
+                format!("expected `==` and a value after `{axis}`"),
+                cursor.next_span(),
+            )
+            .with_help(format!("write where {axis}==VALUE METRIC >= LIMIT")));
+        }
+        let (value, value_span) = value(cursor)?;
+        let value =
+            AxisValue::try_from(value.to_owned()).map_err(|e| e.shifted(value_span.start))?;
+        debug_assert!(span.start <= value_span.start);
+        pairs.push((axis.to_owned(), value));
+        if !(cursor.eat("&&") || cursor.eat_word("and") || cursor.eat(",")) {
+            return alone(cursor, Selector::Where(pairs));
+        }
+    }
+}
+
+/// `selector`, unless another one follows it.
+fn alone(cursor: &mut Cursor<'_>, selector: Selector) -> Result<Selector, ParseError> {
+    let mut ahead = cursor.clone();
+    ahead.skip_space();
+    let start = ahead.position();
+    match ["best", "every", "where"].into_iter().find(|word| ahead.eat_word(word)) {
+        None => Ok(selector),
+        Some(word) => {
+            Err(ParseError::new("a threshold has one selector", start..start + word.len())
+                .with_help("write best, every or where AXIS==VALUE, and a threshold for each"))
+        }
+    }
+}
+
+/// A value of an axis, as it is or in quotes.
+fn value<'t>(cursor: &mut Cursor<'t>) -> Result<(&'t str, Range<usize>), ParseError> {
+    cursor.skip_space();
+    let Some(quote) = ['"', '\''].into_iter().find(|quote| cursor.rest().starts_with(*quote))
+    else {
+        return Ok(cursor.take_while(|c| is_name_char(c) || matches!(c, '-' | ':' | '.')));
+    };
+    let start = cursor.position() + 1;
+    let rest = &cursor.rest()[1..];
+    let Some(length) = rest.find(quote) else {
+        let end = start + rest.len();
+        return Err(ParseError::new("the value's closing quote is not there", start - 1..end));
+    };
+    cursor.advance(length + 2);
+    Ok((&rest[..length], start..start + length))
+}
