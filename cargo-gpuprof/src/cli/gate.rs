@@ -46,10 +46,10 @@ pub struct GateOptions {
 #[derive(Debug, Clone, Default, Args)]
 pub struct PlaceOptions {
     /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH", help_heading = "Manifest")]
+    #[arg(long, value_name = "PATH", global = true, help_heading = "Manifest")]
     pub manifest_path: Option<Utf8PathBuf>,
     /// Directory for all generated files
-    #[arg(long, value_name = "DIR", help_heading = "Manifest")]
+    #[arg(long, value_name = "DIR", global = true, help_heading = "Manifest")]
     pub target_dir: Option<Utf8PathBuf>,
 }
 

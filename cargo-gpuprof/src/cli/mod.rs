@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn a_place_may_stand_before_or_after_what_to_do_with_baselines() {
+        for line in ["baseline --target-dir t list", "baseline list --target-dir t"] {
+            let parsed = parse(&format!("cargo-gpuprof {line}")).command;
+            let of_baselines = |options: &BaselineOptions| options.place.target_dir.clone();
+            let Some(Command::Baseline(options)) = &parsed else { panic!("{line}") };
+            assert_eq!(of_baselines(options), Some("t".into()), "{line}");
+        }
+    }
+
+    #[test]
     fn help_strings_start_with_a_capital_and_end_without_a_stop() {
         fn check(command: &clap::Command) {
             for argument in command.get_arguments() {
