@@ -356,7 +356,7 @@ fn plan(
     let described = discover::series(process, &source.harnesses)?;
     let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
     if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
-        let keys = described.iter().flat_map(|(_, all)| all).map(|s| s.id.to_string());
+        let keys = described.values().flatten().map(|s| s.id.to_string());
         for sentence in layers.tables_of_no_series(&keys.collect::<Vec<_>>()) {
             eprintln!("gpuprof: {sentence}");
         }
