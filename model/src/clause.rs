@@ -109,6 +109,13 @@ fn keyword(cursor: &mut Cursor<'_>, word: &str) -> bool {
 
 fn name<'t>(cursor: &mut Cursor<'t>) -> Result<&'t str, ParseError> {
     let (name, span) = cursor.take_while(is_name_char);
+    if let Some(letter) =
+        cursor.rest().chars().next().filter(|c| !c.is_ascii() && c.is_alphabetic())
+    {
+        let place = span.end..span.end + letter.len_utf8();
+        return Err(ParseError::new(format!("`{letter}` cannot be in an axis name"), place)
+            .with_help("the name of an axis has ASCII letters, digits and `_`"));
+    }
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(ParseError::new("expected an axis name", span)
             .with_help("an axis is written NAME=VALUES, such as block=64..1024"));
@@ -237,6 +244,17 @@ mod tests {
 
     fn error(text: &str) -> String {
         Clause::parse(text, &["block".to_owned()]).unwrap_err().render("--series", text)
+    }
+
+    #[test]
+    fn a_letter_that_no_axis_can_have_is_named() {
+        for text in ["größe = 64", "zip(größe = 1,2, b = 3,4)", "ö = 64"] {
+            let told = error(text);
+            assert!(told.starts_with("`ö` cannot be in an axis name\n"), "{told}");
+            assert!(
+                told.ends_with("= help: the name of an axis has ASCII letters, digits and `_`")
+            );
+        }
     }
 
     #[test]
