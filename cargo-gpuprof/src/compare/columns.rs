@@ -78,9 +78,17 @@ pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool 
 /// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by it
 /// or all values are the same.
 pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> {
-    let marked = comparable(metric, configurations) && varied(metric, configurations);
+    if comparable(metric, configurations) {
+        marks_of_best(metric, configurations)
+    } else {
+        vec![false; configurations.len()]
+    }
+}
+
+/// As [`marks`], of the metric that decides, whatever the rows' work: somebody has chosen it.
+pub fn marks_of_best(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> {
     let best = super::best::best(configurations, metric)
-        .filter(|_| marked)
+        .filter(|_| varied(metric, configurations))
         .and_then(|index| value(&configurations[index], metric));
     configurations.iter().map(|c| best.is_some() && value(c, metric) == best).collect()
 }

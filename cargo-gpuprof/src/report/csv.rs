@@ -80,9 +80,14 @@ impl Csv {
             let viewed = view.of(series);
             let rows = &viewed.series.configurations;
             let names = metric_names(series, view);
+            let headline = view.headline(&viewed.series);
+            let marks = |name: &str| match headline {
+                Some(decides) if decides == name => columns::marks_of_best(name, rows),
+                _ => columns::marks(name, rows),
+            };
             let ranks: Vec<(&String, Vec<Rank>)> = names
                 .iter()
-                .filter(|name| columns::marks(name, rows).contains(&true))
+                .filter(|name| marks(name).contains(&true))
                 .filter_map(|name| Some((name, ranking(rows, name)?.ranks)))
                 .collect();
             for &at in &viewed.shown {

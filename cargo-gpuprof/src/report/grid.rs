@@ -79,7 +79,7 @@ impl<'s> Cells<'s> {
     fn of(series: &'s SeriesResult, metric: &str, down: &'s Axis, across: &'s Axis) -> Self {
         let rows = &series.configurations;
         let found = rows.iter().find_map(|row| best::result(row, metric));
-        let marks = columns::marks(metric, rows);
+        let marks = columns::marks_of_best(metric, rows);
         let independent = sensitivity::independent_axes(series);
         let mut values = HashMap::new();
         for (row, marked) in rows.iter().zip(marks) {

@@ -73,7 +73,7 @@ impl Sheet {
             metrics.push(metric_column(name, rows));
             if Some(name.as_str()) == headline {
                 if let Some(column) = metrics.last_mut() {
-                    mark_ties(column, name, rows);
+                    mark_headline(column, name, rows);
                 }
                 metrics.push(ratio_column("vs best", best::ratios(rows, name), rows));
                 if let (Some(reference), Some(ratios)) =
@@ -174,8 +174,11 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
     }
 }
 
-/// Marks the cells whose values are not the best and cannot be told from it.
-fn mark_ties(column: &mut Column, name: &str, rows: &[ConfigurationResult]) {
+/// Marks the best of what decides, and the cells whose values are not the best and cannot be told from it.
+fn mark_headline(column: &mut Column, name: &str, rows: &[ConfigurationResult]) {
+    for (cell, best) in column.cells.iter_mut().zip(columns::marks_of_best(name, rows)) {
+        cell.best = best;
+    }
     let Some(ranking) = ranking(rows, name) else { return };
     let best = best::best(rows, name).and_then(|row| best::value(&rows[row], name));
     for row in ranking.tied().filter(|&row| best::value(&rows[row], name) != best) {

@@ -3,10 +3,10 @@
 use gpuprof_model::axis::AxisValue;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::expression::Expression;
-use gpuprof_model::run::{ConfigurationResult, SeriesResult};
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use super::paint::Paint;
-use super::{Table, axes, grid};
+use super::{Csv, Table, axes, grid};
 use crate::compare::fixture::{failed, row, series};
 use crate::compare::view::{Reference, Sort, View};
 
@@ -114,6 +114,29 @@ fn an_incomplete_product_says_why_it_has_no_effects() {
     );
     let grid = grid::lines(&product, "duration", None, Paint(false)).join("\n");
     assert!(grid.lines().any(|line| line.starts_with("16") && line.contains("  -  ")), "{grid}");
+}
+
+#[test]
+fn what_was_chosen_to_decide_has_its_best_marked_whatever_the_rows_work() {
+    use crate::compare::fixture::{gpu, series};
+    let rows = series(vec![gpu(64, 1 << 20, &[100.0]), gpu(64, 1 << 24, &[900.0])]);
+    let duration = |view: &View| {
+        let text = written(&rows, view, PLAIN);
+        let row = text.lines().find(|line| line.contains("1048576")).unwrap().to_owned();
+        row.contains(" * 100")
+    };
+    assert!(duration(&View { best_by: Some("duration".into()), ..View::default() }));
+    let csv = |view: &View| {
+        let mut out = Vec::new();
+        let run = Run { series: vec![rows.clone()], ..super::tests::gpu_run() };
+        Csv.write_as(view, &run, &mut out).unwrap();
+        String::from_utf8(out)
+            .unwrap()
+            .contains("100,ns,measured,noisy,100,100,100,100,100,0,1,,best")
+    };
+    assert!(csv(&View { best_by: Some("duration".into()), ..View::default() }));
+    assert!(!csv(&View::default()));
+    assert!(!duration(&View::default()), "a rate decides between rows of different work");
 }
 
 #[test]
