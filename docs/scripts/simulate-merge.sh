@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Simulates merges behind the gate of the book's page on CI, with no GPU: a repository with two kernels and its baseline in
+# git, a commit that changes nothing that counts, one that makes a kernel read with a stride, one that removes a
+# kernel, one that adds one. Prints the exit code of the gate for each, and fails where one is not as documented.
+#
+#   docs/scripts/simulate-merge.sh            # in a clone; CARGO_TARGET_DIR saves building twice
+set -euo pipefail
+clone=$(cd "$(dirname "$0")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cargo build --quiet --manifest-path "$clone/Cargo.toml" --package cargo-gpuprof
+tool=${CARGO_TARGET_DIR:-$clone/target}/debug/cargo-gpuprof
+gpuprof() { "$tool" gpuprof "$@"; }
+
+cd "$folder"
+mkdir -p src benches .config
+cp "$clone/Cargo.lock" .
+cat > Cargo.toml <<EOF
+[package]
+name = "shop"
+version = "0.1.0"
+edition = "2024"
+[lib]
+bench = false
+[[bench]]
+name = "kernels"
+harness = false
+[dependencies]
+gpuprof = { path = "$clone/runtime" }
+[workspace]
+EOF
+echo 'gpuprof::main!(shop);' > benches/kernels.rs
+printf '[preset.ci]\nbaseline = "main"\nstrict = true\n' > .config/gpuprof.toml
+printf 'target\nreport.md\njunit.xml\n' > .gitignore
+
+# kernel NAME INDEX: doubles the elements at INDEX.
+kernel() {
+    cat <<EOF
+#[gpuprof::kernel(
+    series(block = [64, 128], n = [1K]),
+    grid = n.div_ceil(block),
+    args(n, random(8 * n)),
+    metrics(duration, load_sectors_per_request),
+)]
+pub unsafe fn $1(n: u32, data: *mut f32) {
+    let i = thread::global_x();
+    if i < n {
+        // SAFETY: the buffer holds 8 n elements, and no two threads have one in common.
+        unsafe { *data.add(($2) as usize) *= 2.0 };
+    }
+}
+EOF
+}
+# commit MESSAGE KERNEL…: the library with these kernels, given as NAME=INDEX.
+commit() {
+    echo 'use gpuprof::prelude::*;' > src/lib.rs
+    local message=$1 each
+    shift
+    for each in "$@"; do kernel "${each%%=*}" "${each#*=}" >> src/lib.rs; done
+    git add --all
+    git -c user.name=gate -c user.email=gate@example.com commit --quiet --message "$message"
+}
+wrong=0
+# gate EXPECTED: what CI would do with the commit.
+gate() {
+    local code=0
+    gpuprof -P ci --backend emulator --quiet --export-markdown report.md > table.txt 2> log.txt || code=$?
+    gpuprof report latest --format junit --output junit.xml
+    printf '%-42s exit code %3d, as documented: %3d\n' "$(git log -1 --format=%s)" "$code" "$1"
+    grep -hE '^ (FAIL|MISSING|missing|new) ' table.txt | sed 's/^/    /' || true
+    [ "$code" = "$1" ] || { wrong=1; cat log.txt; }
+}
+
+git init --quiet --initial-branch main
+commit 'main' scale=i add=i
+gpuprof --backend emulator --quiet > table.txt
+gpuprof baseline accept main --checked-in
+git add .config
+git -c user.name=gate -c user.email=gate@example.com commit --quiet --message 'the baseline of main'
+gate 0
+commit 'a change that costs nothing' scale='i + 0' add='0 + i'
+gate 0
+commit 'neighbours that lie 32 bytes apart' scale='i * 8' add=i
+gate 100
+commit 'a kernel is removed' scale=i
+gate 106
+commit 'a kernel is added' scale=i add=i subtract=i
+gate 0
+exit $wrong
