@@ -75,6 +75,11 @@ fn line(change: &Change) -> Line {
 pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     let Some(comparison) = &run.comparison else { return Vec::new() };
     let mut out = Vec::new();
+    if let Some(id) = &comparison.run {
+        let theirs = named(id, comparison.git_revision.as_deref());
+        let ours = named(&run.id, run.provenance.git_revision.as_deref());
+        out.push(("baseline", format!("`{}`, {theirs}; this is {ours}", comparison.baseline)));
+    }
     if let Some(absent) = &comparison.absent {
         out.push(("missing", absent.clone()));
     }
@@ -89,4 +94,12 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     }
     out.extend(comparison.appeared.iter().map(|key| ("new", key.clone())));
     out
+}
+
+/// "run 20251121T01-1 of 5de2eba228f4-dirty".
+fn named(id: &str, revision: Option<&str>) -> String {
+    let Some(revision) = revision else { return format!("run {id}") };
+    let (hash, state) = revision.split_at(revision.find('-').unwrap_or(revision.len()));
+    let short: String = hash.chars().take(12).collect();
+    format!("run {id} of {short}{state}")
 }

@@ -57,7 +57,7 @@ impl Table {
         let notes = changes::of_run(run);
         for (label, text) in &notes {
             let label = match *label {
-                "differs" | "new" => paint.faint(label),
+                "baseline" | "differs" | "new" => paint.faint(label),
                 _ => paint.doubtful(label),
             };
             writeln!(out, " {label}  {text}")?;
