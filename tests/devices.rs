@@ -89,7 +89,7 @@ fn measured(timeline: &[Happening]) -> Vec<Happening> {
 fn two_devices_share_a_series_at_the_same_time_and_every_result_says_its_own() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
-        let arguments = [&EIGHT[..], &["--devices", "0,1"], isolation].concat();
+        let arguments = [&EIGHT[..], &["--devices", "0,1", "--ahead", "0"], isolation].concat();
         let tool = counted(&gpu, TWINS, &arguments).env("FAKE_TIMELINE", "20");
         let outcome = tool.run().exits_with(0);
         let labels = devices(&outcome);

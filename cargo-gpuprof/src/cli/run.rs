@@ -247,7 +247,7 @@ pub struct RunOptions {
     pub isolate: Isolate,
     /// Processes that prepare (context, module, inputs) while another one works: counters take two thirds of the time. They
     /// stop for what is measured, but what they hold of the device's memory stays
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
     pub ahead: u8,
     /// CUPTI's library or its folder, instead of looking for it
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", help_heading = "Run")]

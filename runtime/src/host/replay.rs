@@ -32,7 +32,7 @@ pub(crate) fn count<'a>(
     };
     let (warm_up, first) = called(Call::WarmUp)?;
     warm_up.finish(kernel)?;
-    let mut collection = Collection::open(session, counters, &request.sampling, None)?;
+    let mut collection = Box::new(Collection::open(session, counters, &request.sampling, None)?);
     loop {
         let passes = collection.passes();
         let (mut run, launch) = called(Call::Pass(collection))?;

@@ -37,7 +37,7 @@ pub(crate) enum Call<'a> {
     /// To warm the device up; counters are collected in calls of their own.
     WarmUp,
     /// For one counter pass.
-    Pass(Collection<'a>),
+    Pass(Box<Collection<'a>>),
 }
 
 #[derive(Default, Clone, Copy)]
