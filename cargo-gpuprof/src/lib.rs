@@ -22,6 +22,7 @@ pub mod discover;
 pub mod error;
 pub mod execute;
 pub mod plan;
+mod reader;
 pub mod repeats;
 pub mod report;
 pub mod schedule;

@@ -11,6 +11,7 @@ use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::reader::MayLeave;
 use clap::Parser;
 use gpuprof_model::ExitCode as Code;
 
@@ -43,34 +44,35 @@ pub fn main() -> ExitCode {
 
 fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     let mut out = std::io::stdout().lock();
+    let mut printed = MayLeave(std::io::stdout().lock());
     match parsed.command {
         None => profile(&parsed.run, interrupt, &mut out),
         Some(Command::Run(options)) => profile(&options, interrupt, &mut out),
         Some(Command::List(options)) => {
-            list::list(&options, interrupt, &mut out).map(|()| Code::Success)
+            list::list(&options, interrupt, &mut printed).map(|()| Code::Success)
         }
         Some(Command::Metrics(options)) => {
-            metrics::metrics(&options, &mut out).map(|()| Code::Success)
+            metrics::metrics(&options, &mut printed).map(|()| Code::Success)
         }
-        Some(Command::Doctor(options)) => doctor::doctor(&options, &mut out),
+        Some(Command::Doctor(options)) => doctor::doctor(&options, &mut printed),
         Some(Command::Guard(options)) => guard::guard(&options),
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),
         Some(Command::Compare(options)) => {
-            stored::compare(&options, screen(options.color), &mut out)
+            stored::compare(&options, screen(options.color), &mut printed)
         }
         Some(Command::Report(options)) => {
-            stored::report(&options, screen(options.color), &mut out).map(|()| Code::Success)
+            stored::report(&options, screen(options.color), &mut printed).map(|()| Code::Success)
         }
         Some(Command::Baseline(options)) => {
-            baselines::baseline(&options, screen(Color::Auto), &mut out).map(|()| Code::Success)
+            baselines::baseline(&options, screen(Color::Auto), &mut printed).map(|()| Code::Success)
         }
         Some(Command::Calibrate(options)) => {
             calibrate::calibrate(&options, screen(Color::Auto), interrupt, &mut out)
         }
         Some(Command::ShowConfig(options)) => {
-            show_config::show_config(&options, interrupt, &mut out).map(|()| Code::Success)
+            show_config::show_config(&options, interrupt, &mut printed).map(|()| Code::Success)
         }
         Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
             eprintln!("gpuprof: wrote {sentence}");
