@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What --ahead 1 changes, on a GPU machine: in a folder with cargo-gpuprof and ex.tar.zst (cargo gpuprof archive). For each level of --isolate, with and
 # without overlap: times of 12 processes, counters of $1 runs (5), and the wall times of both. The runs take turns, so that a machine that
-# drifts does so for all of them. $2 is the series (saxpy). Ten minutes are enough on an H200; $OUT, where it is set, gets what the runs wrote.
+# drifts does so for all of them; with $1 = 0 times only. $2 is the series (saxpy). Ten minutes are enough on an H200; $OUT, where it is set, gets what the runs wrote.
 RUNS=${1:-5} SERIES=${2:-saxpy} OUT=${OUT:-.}
 E=smsp__inst_executed.sum,smsp__warps_launched.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
 N=dram__bytes.sum,lts__t_sectors.sum,lts__t_sector_hit_rate.pct,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,sm__warps_active.avg.pct_of_peak_sustained_active,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed
@@ -58,7 +58,7 @@ for line in open(out + '/walls'):
     walls.setdefault((what, isolate, ahead), []).append(float(seconds))
     if code != '0': print('   exit code', code, 'of', what, isolate, ahead)
 for what in ('times', 'counters'):
-    print('   %-9s' % what, *['%s ahead %s: %.1f   ' % (i, a, st.median(walls[what, i, a])) for i, a in CELLS])
+    print('   %-9s' % what, *['%s ahead %s: %.1f   ' % (i, a, st.median(walls[what, i, a])) for i, a in CELLS if (what, i, a) in walls])
 exact = [k for k in table if kinds[k[0]] == 'exact']
 differ = [(k, table[k]) for k in exact if len({v for values in table[k].values() for v in values}) > 1]
 print('\nexact counters: %d of %d values equal in all runs' % (len(exact) - len(differ), len(exact)))
