@@ -28,6 +28,18 @@ fn an_option_that_is_not_there() {
 }
 
 #[test]
+fn a_target_folder_that_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let target = file.join("target").display().to_string();
+    let outcome = run(&["--target-dir", &target]);
+    assert_eq!(outcome.code, Some(110), "{}", outcome.stderr);
+    let expected = format!("error: cannot write {target}/gpuprof: Not a directory (os error 20)\n");
+    assert_eq!(outcome.stderr, expected);
+}
+
+#[test]
 fn an_unknown_axis() {
     assert_snapshot!(run(&["--series", "blocks=64..128"]).transcript(), @"
     exit code: 2

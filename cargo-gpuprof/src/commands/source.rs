@@ -14,6 +14,7 @@ use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::cli::{CargoOptions, KernelOptions};
 use crate::config::Config;
 use crate::error::{Failure, Result};
+use crate::store;
 
 /// Harnesses, and what it takes to get their kernels.
 #[derive(Debug)]
@@ -53,10 +54,12 @@ impl Source {
     ) -> Result<Self> {
         let metadata = host::metadata(cargo)?;
         let config = config(&metadata.workspace_root)?;
+        let target_directory = host::target_directory(&metadata, cargo);
+        store::writable(&target_directory)?;
         let harnesses = host::build(&metadata, cargo)?;
         Ok(Self {
             harnesses,
-            target_directory: host::target_directory(&metadata, cargo),
+            target_directory,
             config,
             origin: Origin::Workspace {
                 metadata: Box::new(metadata),

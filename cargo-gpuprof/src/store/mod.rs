@@ -118,6 +118,20 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
     write().map_err(|e| Failure::output(folder.as_std_path(), &e))
 }
 
+/// Makes sure that something can be written below `target_directory`, before anything is built there: where cargo finds it
+/// out, it looks like a failed build.
+///
+/// # Errors
+/// It cannot be written (exit code 110).
+pub fn writable(target_directory: &Utf8Path) -> Result<()> {
+    let folder = target_directory.join("gpuprof");
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(&folder)?;
+        tempfile::tempfile_in(&folder).map(drop)
+    };
+    write().map_err(|e| Failure::output(folder.as_std_path(), &e))
+}
+
 /// The SHA-256 of some bytes in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
