@@ -65,11 +65,14 @@ impl State {
                 kept.cloned().unwrap_or_default()
             }
         };
+        let ended = replayed.ended(series, configuration).cloned();
+        // One that ended goes on from nothing.
+        let image = collected.image.filter(|_| ended.is_none());
         Self {
             passes: passes.collect(),
-            image: collected.image.clone(),
-            collected,
-            ended: replayed.ended(series, configuration).cloned(),
+            collected: Collected { image: image.clone(), ..collected },
+            image,
+            ended,
             ..Self::default()
         }
     }

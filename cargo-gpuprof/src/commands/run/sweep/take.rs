@@ -75,7 +75,10 @@ impl Sweep<'_> {
         for (&index, handover) in job.configurations.iter().zip(&job.images) {
             for image in handover.before.iter().chain([&handover.after]) {
                 if !needed.contains(&image.file) {
-                    let _ = fs::remove_file(self.execution((job.series, index)).image(image));
+                    let path = self.execution((job.series, index)).image(image);
+                    // One that was killed while it wrote leaves the beginning.
+                    let _ = fs::remove_file(path.with_extension("unfinished"));
+                    let _ = fs::remove_file(path);
                 }
             }
         }
@@ -134,6 +137,8 @@ impl Sweep<'_> {
         if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
             let retried = |&index: &usize| ((job.series, index), reason.clone());
             self.retried.extend(job.configurations.iter().map(retried));
+            // It may have left counter data of some, which nobody goes on from.
+            self.tidy(job, states);
             return Ok(Some(job.configurations.iter().map(|&index| job.alone(index)).collect()));
         }
         for &index in &job.configurations {

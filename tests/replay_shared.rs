@@ -1,0 +1,223 @@
+//! Configurations that share a counter data image: each counts its own, whatever becomes of the others, and no image is left.
+//!
+//! Each has another `n` here, so that what was counted in another's place would be seen.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use support::replay::{METRICS, arguments, values, workshop};
+use support::{FakeGpu, Outcome, wait_for};
+
+/// All configurations of a kernel in a process, in the order of the series.
+const TOGETHER: [&str; 4] = ["--isolate", "kernel", "--interleave", "none"];
+
+/// Four values of `n`, by which grids and counts differ.
+const FOUR: [u64; 4] = [1024, 2048, 3072, 4096];
+
+/// No counter data.
+const NONE: [PathBuf; 0] = [];
+
+fn run(gpu: &FakeGpu, more: &[&str], environment: (&str, &str)) -> Outcome {
+    let more = [&TOGETHER[..], more].concat();
+    let tool = gpu.tool(&workshop(), &arguments(&["crowd"], &more));
+    tool.env(environment.0, environment.1).run()
+}
+
+/// The status of the configuration with `n` elements, and why.
+fn status(outcome: &Outcome, n: u64) -> (String, String) {
+    let of = |event: &&Value| event["configuration"] == format!("n={n}");
+    let events = outcome.events_of("configuration-finished");
+    let event = events.iter().find(of).unwrap_or_else(|| panic!("{n} of {outcome:#?}"));
+    let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    (text("status"), text("status_reason"))
+}
+
+/// That those with `n` elements counted what they do: a warp loads 32 of them, in sectors of 32 bytes.
+fn counted(outcome: &Outcome, n: impl IntoIterator<Item = u64>, told: &str) {
+    let all = values(outcome);
+    for n in n {
+        let worth = [n / 32, n / 8, n / 32, 4 * n].map(|value| value as f64);
+        assert_eq!(
+            all.get(&format!("n={n}")),
+            Some(&worth.to_vec()),
+            "{told}: {n} of {outcome:#?}"
+        );
+    }
+}
+
+/// What the run is called.
+fn id(outcome: &Outcome) -> String {
+    outcome.events_of("run-started")[0]["id"].as_str().expect("runs have names").to_owned()
+}
+
+/// The counter data in the folder of the run `id`.
+fn images(id: &str) -> Vec<PathBuf> {
+    let passes = fs::read_dir(workshop().run_folder(id).join("passes")).expect("it is kept");
+    let image = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "image" || extension == "unfinished")
+    };
+    passes.flatten().map(|file| file.path()).filter(image).collect()
+}
+
+/// The counter data that is left of a run.
+fn left(outcome: &Outcome) -> Vec<PathBuf> {
+    images(&id(outcome))
+}
+
+/// Runs until `trouble` hangs, and kills the runner; what the run is called.
+fn killed(gpu: &FakeGpu, more: &[&str], trouble: &str) -> String {
+    gpu.forget();
+    let more = [&TOGETHER[..], more].concat();
+    let tool = gpu.tool(&workshop(), &arguments(&["crowd"], &more));
+    let mut child =
+        tool.env("FAKE_CUPTI_TROUBLE", trouble).into_command().spawn().expect("it can be started");
+    gpu.wait_for(&mut child, "hangs");
+    kill_process(Pid::from_child(&child), Signal::KILL).expect("it still runs");
+    let mut first = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+    stdout.read_line(&mut first).expect("it is UTF-8");
+    child.wait().expect("it can be waited for");
+    wait_for("the end of every process", || gpu.survivors().is_empty().then_some(()));
+    gpu.forget();
+    let started: Value = serde_json::from_str(&first).expect("the first line is JSON");
+    started["id"].as_str().expect("runs have names").to_owned()
+}
+
+/// Makes of the journal of the run `id` what `change` makes of its lines.
+fn rewrite(id: &str, change: impl Fn(Vec<Value>) -> Vec<Value>) {
+    let path = workshop().run_folder(id).join("journal.jsonl");
+    let text = fs::read_to_string(&path).expect("it is text");
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON"));
+    let changed = change(lines.collect()).into_iter().map(|line| format!("{line}\n"));
+    fs::write(path, changed.collect::<String>()).expect("it can be written");
+}
+
+#[test]
+fn what_was_prepared_for_others_is_called_back_with_its_images() {
+    for (ahead, pass) in [("2", 0), ("1", 1), ("2", 2)] {
+        let gpu = FakeGpu::new();
+        let trouble = format!("abort pass={pass} grid=32");
+        let outcome = run(&gpu, &["--ahead", ahead], ("FAKE_CUPTI_TROUBLE", &trouble));
+        let outcome = outcome.exits_with(105);
+        assert_eq!(status(&outcome, 2048).0, "failed");
+        counted(&outcome, [1024, 3072, 4096], &format!("ahead {ahead} {trouble}"));
+        assert_eq!(left(&outcome), NONE, "ahead {ahead} {trouble}");
+    }
+}
+
+#[test]
+fn an_image_that_was_written_before_its_process_crashed_is_removed() {
+    let gpu = FakeGpu::new();
+    // Two images: the process crashes in the session of the second one.
+    let twenty = ["--series", "n=64..1280 step 64"];
+    let outcome = run(&gpu, &twenty, ("FAKE_CUPTI_TROUBLE", "abort pass=0 grid=18"));
+    let outcome = outcome.exits_with(105);
+    counted(&outcome, (1..=20).filter(|&blocks| blocks != 18).map(|blocks| 64 * blocks), "20");
+    assert_eq!(left(&outcome), NONE);
+}
+
+#[test]
+fn what_goes_wrong_in_a_pass_is_told_of_its_own_configuration() {
+    for (what, code, expected, reason) in [
+        ("panics", 105, "failed", "the harness panicked at crowd/src/lib.rs"),
+        (
+            "fills",
+            105,
+            "failed",
+            "allocating `y` (33554432 elements of f32): CUDA_ERROR_OUT_OF_MEMORY",
+        ),
+        ("faults", 105, "failed", "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("refused", 0, "invalid", "a block of 4096 threads is over the device's limit of 1024"),
+        ("beside-panics", 0, "finished", ""),
+        ("beside-fills", 0, "finished", ""),
+        ("beside-faults", 0, "finished", ""),
+    ] {
+        for (pass, ahead) in [(0, "1"), (2, "0")] {
+            let gpu = FakeGpu::new();
+            let wrong = format!("{what} {pass} 2048");
+            let outcome = run(&gpu, &["--ahead", ahead], ("GOES_WRONG", &wrong));
+            let outcome = outcome.exits_with(code);
+            let told = status(&outcome, 2048);
+            assert_eq!(told.0, expected, "{wrong}: {}", told.1);
+            assert!(told.1.contains(reason), "{wrong}: {}", told.1);
+            let fine = FOUR.into_iter().filter(|&n| n != 2048 || expected == "finished");
+            counted(&outcome, fine, &wrong);
+            assert_eq!(left(&outcome), NONE, "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn counters_that_cannot_be_combined_have_images_one_after_the_other() {
+    let metrics = format!("{},pcie__read_bytes.sum", METRICS.join(","));
+    for (ahead, trouble) in
+        [("0", "abort pass=3 grid=48"), ("2", "abort pass=1 grid=48"), ("1", "")]
+    {
+        let gpu = FakeGpu::new();
+        let more = ["--ahead", ahead, "--metrics", &metrics];
+        let outcome = run(&gpu, &more, ("FAKE_CUPTI_TROUBLE", trouble));
+        let outcome = outcome.exits_with(if trouble.is_empty() { 0 } else { 105 });
+        counted(&outcome, FOUR.into_iter().filter(|&n| n != 3072 || trouble.is_empty()), trouble);
+        assert_eq!(left(&outcome), NONE, "{trouble}");
+    }
+}
+
+#[test]
+fn a_runner_that_is_killed_between_two_of_a_shared_reply_goes_on_from_the_images_of_both_passes() {
+    let gpu = FakeGpu::new();
+    let run_id = killed(&gpu, &[], "hang pass=1 grid=32");
+    let before = images(&run_id);
+    let kept = before.iter().map(|path| fs::read(path).expect("it is there")).collect::<Vec<_>>();
+    assert_eq!(kept.len(), 1, "{before:?}");
+    assert_eq!(killed(&gpu, &["--resume", &run_id], "hang pass=2 grid=32"), run_id);
+    // The moment at which two of four had been written, and the image of the pass before was still there.
+    rewrite(&run_id, |mut lines| {
+        let cut = lines.split_off(lines.len() - 2);
+        assert!(cut.iter().all(|line| line["collected"]["steps"] == 2), "{cut:?}");
+        lines
+    });
+    fs::write(&before[0], &kept[0]).expect("it can be written");
+    let outcome = run(&gpu, &["--resume", &run_id], ("FAKE_CUPTI_TROUBLE", "")).exits_with(0);
+    counted(&outcome, FOUR, "killed");
+    let flush = "[gpuprof_flush 1024x256]";
+    let first = format!("0 [crowd 16x64] 1 [crowd 32x64] 2 {flush} 3 {flush}");
+    let second = format!("0 {flush} 1 {flush} 2 [crowd 48x64] 3 [crowd 64x64]");
+    let expected = [(1, &second), (2, &first), (2, &second), (3, &first), (3, &second)]
+        .map(|(pass, ranges)| format!("collected pass {pass} of 4: {ranges}"));
+    assert_eq!(gpu.logged("collected"), expected);
+    assert_eq!(left(&outcome), NONE);
+}
+
+#[test]
+fn a_journal_that_says_nothing_of_images_begins_its_counters_anew() {
+    let gpu = FakeGpu::new();
+    let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
+    rewrite(&run_id, |mut lines| {
+        let collected = lines.iter_mut().filter_map(|line| line["collected"].as_object_mut());
+        assert_eq!(collected.filter_map(|collected| collected.remove("image")).count(), 8);
+        lines
+    });
+    let outcome = run(&gpu, &["--resume", &run_id], ("FAKE_CUPTI_TROUBLE", "")).exits_with(0);
+    counted(&outcome, FOUR, "anew");
+    assert_eq!(gpu.logged("collected").len(), 4);
+    assert_eq!(left(&outcome), NONE);
+}
+
+#[test]
+fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_goes_on() {
+    let gpu = FakeGpu::new();
+    let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
+    let status = json!({ "status": "failed", "reason": "it did" });
+    rewrite(&run_id, |mut lines| {
+        lines.push(
+            json!({ "line": "ended", "series": 0, "configuration": 1, "status": status.clone() }),
+        );
+        lines
+    });
+    let outcome = run(&gpu, &["--resume", &run_id], ("FAKE_CUPTI_TROUBLE", "")).exits_with(105);
+    counted(&outcome, [1024, 3072, 4096], "ended");
+    assert_eq!(left(&outcome), NONE);
+}
