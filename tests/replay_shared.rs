@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use support::replay::{METRICS, arguments, values, workshop};
-use support::{FakeGpu, Outcome, wait_for};
+use support::{FakeGpu, Happening, Outcome, wait_for};
 
 /// All configurations of a kernel in a process, in the order of the series.
 const TOGETHER: [&str; 4] = ["--isolate", "kernel", "--interleave", "none"];
@@ -163,6 +163,21 @@ fn counters_that_cannot_be_combined_have_images_one_after_the_other() {
         counted(&outcome, FOUR.into_iter().filter(|&n| n != 3072 || trouble.is_empty()), trouble);
         assert_eq!(left(&outcome), NONE, "{trouble}");
     }
+}
+
+#[test]
+fn nothing_is_made_on_the_device_while_a_pass_is_collected() {
+    let gpu = FakeGpu::new();
+    // What is launched in the place of one that is missing is made before.
+    let trouble = "abort pass=1 grid=32";
+    let more = [&TOGETHER[..], &["--ahead", "0"]].concat();
+    let tool = gpu.tool(&workshop(), &arguments(&["crowd"], &more));
+    tool.env("FAKE_CUPTI_TROUBLE", trouble).env("FAKE_TIMELINE", "1").run().exits_with(105);
+    let timeline = gpu.timeline();
+    let passes: Vec<_> = timeline.iter().filter(|h| h.what == "counts").collect();
+    assert!(passes.len() > 4, "{timeline:#?}");
+    let made = |h: &&Happening| h.what == "prepares" && passes.iter().any(|p| p.meets(h));
+    assert_eq!(timeline.iter().find(made), None);
 }
 
 #[test]

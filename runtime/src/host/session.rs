@@ -104,14 +104,19 @@ impl Session {
     /// # Errors
     /// As there.
     pub(crate) fn evict(&self) -> Result<()> {
-        let flush = match self.flush.get() {
-            Some(flush) => flush,
-            None => {
-                let flush = Flush::new(&self.stream, self.device.l2_bytes)?;
-                self.flush.get_or_init(|| flush)
-            }
-        };
-        flush.run()
+        self.flusher()?.run()
+    }
+
+    /// What [`Session::evict`] launches. Made the first time that it is asked for: a module is loaded and a buffer filled then.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn flusher(&self) -> Result<&Flush> {
+        if let Some(flush) = self.flush.get() {
+            return Ok(flush);
+        }
+        let flush = Flush::new(&self.stream, self.device.l2_bytes)?;
+        Ok(self.flush.get_or_init(|| flush))
     }
 
     /// CUPTI, initialised; `library` is used the first time.

@@ -256,6 +256,10 @@ impl<'a> Collection<'a> {
             // The driver does that by work of its own, which CUPTI would take for a launch.
             persisting::reset();
         }
+        if members.len() < layout.places as usize {
+            // Not when it is first launched, which is inside the pass: CUPTI might take for a launch what fills its buffer.
+            session.flusher()?;
+        }
         session.stream.synchronize()?;
         steps.end("inputs");
         self.profiler.start().map_err(denied)?;
