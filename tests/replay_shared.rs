@@ -181,6 +181,16 @@ fn nothing_is_made_on_the_device_while_a_pass_is_collected() {
 }
 
 #[test]
+fn a_session_that_wants_more_passes_is_held_against_the_one_that_caused_it() {
+    let gpu = FakeGpu::new();
+    let outcome = run(&gpu, &[], ("FAKE_CUPTI_TROUBLE", "continue grid=32")).exits_with(105);
+    let wants_more = "4 passes were planned, and CUPTI wants more";
+    assert_eq!(status(&outcome, 2048), ("failed".to_owned(), wants_more.to_owned()));
+    counted(&outcome, [1024, 3072, 4096], wants_more);
+    assert_eq!(left(&outcome), NONE);
+}
+
+#[test]
 fn a_runner_that_is_killed_between_two_of_a_shared_reply_goes_on_from_the_images_of_both_passes() {
     let gpu = FakeGpu::new();
     let run_id = killed(&gpu, &[], "hang pass=1 grid=32");

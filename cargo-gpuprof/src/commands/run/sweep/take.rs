@@ -49,15 +49,15 @@ impl Sweep<'_> {
                     again.push(job.alone(index));
                     continue;
                 }
-                Some(PassOutcome::Failed { reason }) => {
-                    if job.may_be_innocent(&reason) {
-                        self.retried.push((at, reason));
-                        again.push(job.alone(index));
-                        continue;
-                    }
-                    Status::Failed { reason }
-                }
+                Some(PassOutcome::Failed { reason }) => Status::Failed { reason },
             };
+            if let Status::Failed { reason } = &status
+                && job.may_be_innocent(reason)
+            {
+                self.retried.push((at, reason.clone()));
+                again.push(job.alone(index));
+                continue;
+            }
             ended = true;
             self.end(at, state, status)?;
         }
