@@ -246,3 +246,28 @@ fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_goes_on() {
     counted(&outcome, [1024, 3072, 4096], "ended");
     assert_eq!(left(&outcome), NONE);
 }
+
+#[test]
+fn counters_that_are_denied_are_not_taken_from_what_has_all_of_them() {
+    let gpu = FakeGpu::new();
+    let resumed = |more: &[&str], trouble: &str| {
+        let metrics = METRICS.join(",");
+        let common = ["run", "--package", "crowd", "--message-format", "json", "--no-config"];
+        let counted = ["--repeat", "2..3", "--metrics", &metrics];
+        let tool = gpu.tool(&workshop(), &[&common[..], &counted, &TOGETHER, more].concat());
+        // Processes differ, so that each wants a third one.
+        tool.env("FAKE_CUDA_NOISE", "64:4").env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(0)
+    };
+    let whole = resumed(&[], "");
+    // Killed before the third ones; and the counter data of one was lost.
+    rewrite(&id(&whole), |mut lines| {
+        let count = lines.len();
+        lines.retain(|line| line["repeat"] != 2);
+        lines.retain(|line| line["line"] != "counters" || line["configuration"] != 1);
+        assert_eq!(lines.len(), count - 5);
+        lines
+    });
+    let outcome = resumed(&["--resume", &id(&whole)], "fail cuptiRangeProfilerStart 26");
+    counted(&outcome, [1024, 3072, 4096], "denied");
+    assert!(values(&outcome)["n=2048"].iter().all(|value| value.is_nan()));
+}

@@ -213,14 +213,15 @@ impl<'a> Sweep<'a> {
         let execution = &self.executions[device];
         while let Some(mut job) = agenda.next() {
             let states = &mut states[job.series];
+            job.configurations.retain(|&index| !states[index].has(job.pass));
             if let (Some(reason), Some(counters)) = (&self.denied[device], &execution.counters)
                 && matches!(job.pass, Pass::Counters { .. })
             {
-                for &index in &job.configurations {
+                // What has all of its counters keeps them.
+                for index in job.configurations.drain(..) {
                     states[index].collected = counters.denied(reason);
                 }
             }
-            job.configurations.retain(|&index| !states[index].has(job.pass));
             if job.configurations.is_empty() {
                 continue;
             }
