@@ -151,6 +151,21 @@ fn what_goes_wrong_in_a_pass_is_told_of_its_own_configuration() {
 }
 
 #[test]
+fn what_differs_in_constants_and_what_has_no_image_to_share_count_in_one_process_too() {
+    for selection in [["tiles", "reverse"], ["settles", "spends"]] {
+        let emulated = workshop().gpuprof(&arguments(&selection, &[])).exits_with(0);
+        let gpu = FakeGpu::new();
+        let more = [&TOGETHER[..], &["--ahead", "1"]].concat();
+        let outcome = gpu.tool(&workshop(), &arguments(&selection, &more)).run().exits_with(0);
+        assert_eq!(values(&outcome), values(&emulated), "{selection:?}");
+        // An entry point for each of the four pairs of constants, in one session; or a session for each.
+        let sessions = if selection[0] == "tiles" { 1 } else { 2 };
+        assert_eq!(gpu.logged("collected pass 0").len(), sessions, "{selection:?}");
+        assert_eq!(left(&outcome), NONE, "{selection:?}");
+    }
+}
+
+#[test]
 fn counters_that_cannot_be_combined_have_images_one_after_the_other() {
     let metrics = format!("{},pcie__read_bytes.sum", METRICS.join(","));
     for (ahead, trouble) in

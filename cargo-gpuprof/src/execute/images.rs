@@ -4,6 +4,8 @@
 //! collected in one process share an image, in which each keeps its place from the first pass to the last; one that has to
 //! run alone for a pass takes the whole image along, and goes on in a file of its own.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The most configurations that share an image: each takes some 1.5 MB of it.
@@ -40,8 +42,8 @@ pub fn hand_over(
     let together = if share { MOST_TOGETHER } else { 1 };
     let beginning = configurations.iter().filter(|(_, before)| before.is_none()).count();
     let mut begun = 0;
-    // The files before, where there are any; each goes on in one of its own.
-    let mut files = Vec::new();
+    // The files before, where there are any, numbered as they come; each goes on in one of its own.
+    let mut files = BTreeMap::new();
     let mut of = |(configuration, before): (usize, Option<Image>)| {
         let (file, place, places) = match &before {
             Some(image) => (Ok(image.file.clone()), image.place, image.places),
@@ -52,10 +54,8 @@ pub fn hand_over(
                 (Err(image), narrow(place), narrow(places))
             }
         };
-        let number = files.iter().position(|known| *known == file).unwrap_or_else(|| {
-            files.push(file);
-            files.len() - 1
-        });
+        let next = files.len();
+        let number = *files.entry(file).or_insert(next);
         let file = match number {
             0 => format!("{name}.image"),
             more => format!("{name}-{more}.image"),
