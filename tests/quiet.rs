@@ -89,6 +89,32 @@ fn nothing_prepares_or_leaves_while_another_process_measures() {
     }
 }
 
+#[test]
+fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let outcome = run(&gpu, "", isolation).exits_with(0);
+        assert_eq!(outcome.events_of("configuration-finished").len(), 2);
+        let timeline = gpu.timeline();
+        assert!(prepared_ahead(&timeline) > 0, "{isolation:?}");
+        let processes = by_process(&timeline);
+        let counts = |all: &[&Happening]| all.iter().any(|h| h.what == "counts");
+        let mut timed = 0;
+        for (process, all) in &processes {
+            let begin = all.iter().map(|h| h.begin).min();
+            let end = all.iter().filter(|h| h.what == "samples").map(|h| h.end).max();
+            let (Some(begin), Some(end)) = (begin, end) else { continue };
+            if counts(all) {
+                continue;
+            }
+            timed += 1;
+            let beside = |h: &&Happening| h.process != *process && h.end > begin && h.begin < end;
+            assert_eq!(timeline.iter().find(beside), None, "{isolation:?}");
+        }
+        assert_eq!(timed, if isolation.is_empty() { 2 } else { 1 });
+    }
+}
+
 /// Whether the configuration with blocks of 64 threads came to `status`, and the other one was not the worse for it.
 fn only_the_first(outcome: &Outcome, status: &str) -> bool {
     let [(first, _), other] = of_both(outcome);

@@ -82,19 +82,20 @@ fn the_cache_is_emptied_right_before_every_launch_that_counts() {
 fn configurations_whose_buffers_are_large_do_not_share_a_session() {
     let gpu = FakeGpu::new();
     // A megabyte each, where the device has 48.
-    let more = ["--series", "n=256K", "--isolate", "kernel", "--interleave", "none"];
+    let more = ["--series", "n=256K", "--series", "block=64..256", "--isolate", "kernel"];
+    let more = [&more[..], &["--interleave", "none"]].concat();
     let outcome =
         gpu.tool(&workshop(), &arguments(&["vector", "scale"], &more)).run().exits_with(0);
-    assert_eq!(of_both(&outcome), [finished(), finished()]);
     let expected = SCALE.map(|value| 64.0 * value);
-    assert_eq!(values(&outcome).into_values().collect::<Vec<_>>(), [expected, expected]);
+    assert_eq!(values(&outcome).into_values().collect::<Vec<_>>(), [expected; 3]);
     let lines = gpu.logged("collected");
-    // The first left room for both, not knowing how large they are.
-    let first = ": 0 [scale 4096x64] 1 [gpuprof_flush 1024x256]";
-    for ranges in [first, ": 0 [scale 2048x128]"] {
+    // The first left room for all, not knowing how large they are; the others know.
+    const FLUSH: &str = "[gpuprof_flush 1024x256]";
+    let first = format!(": 0 [scale 4096x64] 1 {FLUSH} 2 {FLUSH}");
+    for ranges in [&first, ": 0 [scale 2048x128]", ": 0 [scale 1024x256]"] {
         assert_eq!(lines.iter().filter(|line| line.ends_with(ranges)).count(), 4, "{lines:#?}");
     }
-    assert_eq!(lines.len(), 8, "{lines:#?}");
+    assert_eq!(lines.len(), 12, "{lines:#?}");
 }
 
 #[test]

@@ -85,17 +85,19 @@ pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isola
     }
 }
 
-/// What the provenance says of the order.
-pub fn described(order: Interleave, isolate: Isolate) -> Option<String> {
+/// What the provenance says of the order; `ahead` is how many processes prepare while another one takes times.
+pub fn described(order: Interleave, isolate: Isolate, ahead: usize) -> Option<String> {
     let order = match order {
         Interleave::Rounds => Some(format!("rounds, seed {SEED}")),
         Interleave::None => None,
     };
-    match (order, isolate) {
-        (order, Isolate::Configuration) => order,
-        (None, Isolate::Kernel) => Some("one process a kernel".to_owned()),
-        (Some(order), Isolate::Kernel) => Some(format!("{order}, one process a kernel")),
-    }
+    let isolate = match isolate {
+        Isolate::Configuration => None,
+        Isolate::Kernel => Some("one process a kernel".to_owned()),
+    };
+    let ahead = (ahead > 0).then(|| format!("{ahead} ahead of times"));
+    let parts: Vec<String> = [order, isolate, ahead].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Puts `items` in random order (Durstenfeld, *Communications of the ACM* 7, 1964).

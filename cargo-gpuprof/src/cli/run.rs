@@ -245,10 +245,10 @@ pub struct RunOptions {
     /// What has processes of its own
     #[arg(long, value_enum, default_value_t, value_name = "UNIT", help_heading = "Run")]
     pub isolate: Isolate,
-    /// Processes that prepare (context, module, inputs) while another one works: counters take two thirds of the time. They
-    /// stop for what is measured, but what they hold of the device's memory stays
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
-    pub ahead: u8,
+    /// Processes that prepare (context, module, inputs) while another one works [default: 1 where counters are collected,
+    /// 0 where times are taken]. They stop for what is measured, but what they hold of the device's memory stays
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
+    pub ahead: Option<u8>,
     /// CUPTI's library or its folder, instead of looking for it
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", help_heading = "Run")]
     pub cupti_path: Option<Utf8PathBuf>,

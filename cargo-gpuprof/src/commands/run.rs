@@ -35,7 +35,7 @@ use crate::config::{Config, Interleave};
 use crate::device::{self, Terms, profiler};
 use crate::discover;
 use crate::error::{Failure, Result};
-use crate::execute::{Execution, HarnessProcess, Interrupt};
+use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt};
 use crate::plan::{self, PlannedSeries};
 use crate::repeats::Repeats;
 use crate::report::json_lines::Event;
@@ -228,7 +228,7 @@ pub fn profile(
         emulated,
         repeat,
         // The emulated device is the processor: what runs beside it would only take it turns.
-        ahead: if emulated { 0 } else { options.ahead.into() },
+        ahead: if emulated { Ahead::NONE } else { Ahead::asked(options.ahead) },
         verify: !options.no_verify,
         sampling: Sampling {
             cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
@@ -280,6 +280,7 @@ pub fn profile(
         replayed,
         discipline: counters::discipline(options),
         denied: vec![None; executions.len()],
+        together: std::collections::BTreeMap::new(),
         retried: Vec::new(),
     };
     let swept = sweep.run(&mut run, out);

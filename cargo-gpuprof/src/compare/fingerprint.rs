@@ -48,6 +48,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
         &text(&run.kernel_toolchain),
         false,
     );
+    check("processes", &text(&baseline.order), &text(&run.order), false);
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
     out

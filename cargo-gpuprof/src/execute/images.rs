@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The most configurations that share an image: each takes some 1.5 MB of it.
-const MOST_TOGETHER: usize = 16;
+pub const MOST_TOGETHER: usize = 16;
 
 /// A configuration's place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,14 +32,13 @@ pub struct Handover {
 }
 
 /// Where the configurations of the job `name` leave what they count: those that have an image keep their places in it, and
-/// those that begin share one if they `share`. Files of configurations that had different ones stay apart. Configurations
+/// those that begin share one, as many as may be `together`. Files of configurations that had different ones stay apart. Configurations
 /// that share a file come right after each other, and else in the order given.
 pub fn hand_over(
     name: &str,
-    share: bool,
+    together: usize,
     configurations: Vec<(usize, Option<Image>)>,
 ) -> Vec<(usize, Handover)> {
-    let together = if share { MOST_TOGETHER } else { 1 };
     let beginning = configurations.iter().filter(|(_, before)| before.is_none()).count();
     let mut begun = 0;
     // The files before, where there are any, numbered as they come; each goes on in one of its own.
@@ -90,13 +89,14 @@ mod tests {
     #[test]
     fn those_that_begin_together_share_a_file_unless_each_has_its_own() {
         let begin = vec![(4, None), (2, None)];
-        assert_eq!(told(hand_over("a", true, begin.clone())), ["4 a.image 0/2", "2 a.image 1/2"]);
-        assert_eq!(told(hand_over("a", false, begin)), ["4 a.image 0/1", "2 a-1.image 0/1"]);
+        assert_eq!(told(hand_over("a", 16, begin.clone())), ["4 a.image 0/2", "2 a.image 1/2"]);
+        assert_eq!(told(hand_over("a", 1, begin)), ["4 a.image 0/1", "2 a-1.image 0/1"]);
     }
 
     #[test]
     fn a_file_holds_a_bounded_number() {
-        let handed = hand_over("a", true, (0..MOST_TOGETHER + 2).map(|c| (c, None)).collect());
+        let handed =
+            hand_over("a", MOST_TOGETHER, (0..MOST_TOGETHER + 2).map(|c| (c, None)).collect());
         let told = told(handed);
         assert_eq!(told[MOST_TOGETHER - 1], "15 a.image 15/16");
         assert_eq!(told[MOST_TOGETHER..], ["16 a-1.image 0/2", "17 a-1.image 1/2"]);
@@ -106,7 +106,8 @@ mod tests {
     fn places_stay_when_some_went_on_alone_and_those_of_a_file_stay_next_to_each_other() {
         let shared = |place| Some(image("before", place, 4));
         let alone = Some(image("other", 1, 4));
-        let handed = hand_over("b", true, vec![(7, shared(0)), (8, alone), (9, shared(3))]);
+        let handed =
+            hand_over("b", MOST_TOGETHER, vec![(7, shared(0)), (8, alone), (9, shared(3))]);
         assert_eq!(handed[1].1.before, shared(3));
         assert_eq!(told(handed), ["7 b.image 0/4", "9 b.image 3/4", "8 b-1.image 1/4"]);
     }

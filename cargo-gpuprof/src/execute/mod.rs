@@ -21,10 +21,10 @@ use gpuprof_model::protocol::Sampling;
 use crate::repeats::Repeats;
 
 pub use counters::{Collected, Counters};
-pub use images::{Handover, Image, hand_over};
+pub use images::{Handover, Image, MOST_TOGETHER, hand_over};
 pub use interrupt::Interrupt;
 pub use job::{Job, Pass, outcomes};
-pub use pipeline::{Event, Pipeline, wait};
+pub use pipeline::{Ahead, Event, Pipeline, wait};
 pub use process::{Asked, Ended, HarnessProcess, Running, Stderr, VISIBLE_ENV};
 
 /// What the passes of a run on one device have in common.
@@ -39,7 +39,7 @@ pub struct Execution<'a> {
     /// Processes that time each configuration.
     pub repeat: Repeats,
     /// Processes that prepare while another one measures.
-    pub ahead: usize,
+    pub ahead: Ahead,
     /// Whether outputs are compared with the host's reference.
     pub verify: bool,
     /// How samples are taken.

@@ -17,18 +17,40 @@ use gpuprof_model::protocol::{self, RequestBody};
 use super::process::{Asked, How, take_down};
 use super::profiler::Profiler;
 use super::worked::{Gate, Worked};
-use super::{Ended, HarnessProcess, Job, Running};
+use super::{Ended, HarnessProcess, Job, Pass, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 
 /// How often replies and ends are looked for.
 const TICK: Duration = Duration::from_millis(1);
 
+/// How many processes prepare while another one measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// Where either of them takes times: they were seen to be 1 % longer beside another context.
+    pub times: usize,
+    /// Where all of them collect counters.
+    pub counters: usize,
+}
+
+impl Ahead {
+    /// As asked for, or what changes nothing that is measured.
+    pub fn asked(number: Option<u8>) -> Self {
+        match number {
+            Some(number) => Self { times: number.into(), counters: number.into() },
+            None => Self { times: 0, counters: 1 },
+        }
+    }
+
+    /// Nobody prepares.
+    pub const NONE: Self = Self { times: 0, counters: 0 };
+}
+
 /// Jobs under way.
 #[derive(Debug)]
 pub struct Pipeline<'a> {
     process: &'a HarnessProcess<'a>,
-    ahead: usize,
+    ahead: Ahead,
     line: VecDeque<Started>,
     leaving: VecDeque<Started>,
     gate: Gate,
@@ -112,7 +134,7 @@ impl Drop for Pipeline<'_> {
 impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures; `profiler` is the lock of one that the device
     /// shares with others.
-    pub fn new(process: &'a HarnessProcess<'a>, ahead: usize, profiler: Option<PathBuf>) -> Self {
+    pub fn new(process: &'a HarnessProcess<'a>, ahead: Ahead, profiler: Option<PathBuf>) -> Self {
         let gate = Gate::at(process.quiet().map(|quiet| protocol::gate(&quiet)));
         let (line, leaving) = (VecDeque::new(), VecDeque::new());
         Self { process, ahead, line, leaving, gate, profiler: Profiler::at(profiler) }
@@ -124,7 +146,9 @@ impl<'a> Pipeline<'a> {
         if lonely {
             self.line.is_empty() && self.leaving.is_empty()
         } else {
-            self.line.len() <= self.ahead
+            let timed = |job: &Job| matches!(job.pass, Pass::Timed { .. });
+            let times = timed(job) || self.line.iter().any(|s| timed(&s.job));
+            self.line.len() <= if times { self.ahead.times } else { self.ahead.counters }
         }
     }
 

@@ -31,7 +31,7 @@ fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
     let interrupt = Interrupt::default();
     let timeout = Duration::from_secs(2);
     let process = HarnessProcess { timeout, ..HarnessProcess::asked(folder, &interrupt) };
-    let mut pipeline = Pipeline::new(&process, 1, None);
+    let mut pipeline = Pipeline::new(&process, Ahead::asked(Some(1)), None);
     let file = File::create(file(folder)).unwrap();
     file.lock().unwrap();
     let pass = Pass::Timed { repeat: 0 };

@@ -74,7 +74,7 @@ impl Made {
             (self.harnesses == now.harnesses, "the harness executables"),
             (self.cache_control == now.cache_control, "--cache-control"),
             (self.clock_control == now.clock_control, "--clock-control"),
-            (self.order == now.order, "--interleave"),
+            (self.order == now.order, "--interleave, --isolate or --ahead"),
             (self.repeat == now.repeat, "--repeat"),
             (self.counters == now.counters, "the counters"),
             (self.tool_version == now.tool_version, TOOL_VERSION),

@@ -9,6 +9,7 @@ use crate::cli::{CacheControl, ClockControl, RunOptions};
 use crate::commands::Source;
 use crate::commands::source::Kernels;
 use crate::config::Interleave;
+use crate::execute::Ahead;
 use crate::{schedule, store};
 
 /// The provenance of a run of `kernels` on `devices`; the device of its first pass is put in when that has ended.
@@ -24,6 +25,7 @@ pub(super) fn of(
         .iter()
         .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
         .collect();
+    let ahead = if devices.emulated { Ahead::NONE } else { Ahead::asked(options.ahead) };
     let clocks = if devices.emulated { ClockControl::None } else { options.clock_control };
     Provenance {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -42,6 +44,6 @@ pub(super) fn of(
         git_revision: source.git_revision(),
         profile: Some(options.cargo.profile.clone()),
         kernel_arch: Some(options.kernels.kernel_arch.clone()),
-        order: schedule::described(order, options.isolate),
+        order: schedule::described(order, options.isolate, ahead.times),
     }
 }

@@ -12,7 +12,7 @@ mod state;
 mod take;
 mod tell;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use gpuprof_model::measurement::DeviceName;
@@ -28,7 +28,7 @@ use crate::compare::replay::Discipline;
 use crate::compare::view::View;
 use crate::config::Interleave;
 use crate::error::Result;
-use crate::execute::{self, Event as Happened, Execution, Job, Pass, outcomes};
+use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass, outcomes};
 use crate::report::json_lines::Event;
 use crate::spread::Spread;
 use crate::store::journal::{Journal, Replayed};
@@ -63,6 +63,8 @@ pub(super) struct Sweep<'a> {
     pub(super) discipline: Discipline,
     /// Of each device: why its counters can no longer be had, where a pass found that out.
     pub(super) denied: Vec<Option<String>>,
+    /// How many configurations of a series have room in one process at once, where that turned out to be few.
+    pub(super) together: BTreeMap<usize, usize>,
     /// What went wrong beside others and was tried again alone: series and configuration, and why.
     pub(super) retried: Vec<((usize, usize), String)>,
 }
@@ -256,8 +258,11 @@ impl<'a> Sweep<'a> {
         let goes_on = counters.goes_on(step);
         let before = |&index: &usize| (index, states[index].image.clone().filter(|_| goes_on));
         let before = job.configurations.iter().map(before).collect();
-        let share = series.device_function && counters.shares_images();
-        let handed = execute::hand_over(&job.name(&series.id), share, before);
+        let together = match series.device_function && counters.shares_images() {
+            true => self.together.get(&job.series).copied().unwrap_or(MOST_TOGETHER),
+            false => 1,
+        };
+        let handed = execute::hand_over(&job.name(&series.id), together, before);
         for (index, handover) in &handed {
             states[*index].image = Some(handover.after.clone());
         }

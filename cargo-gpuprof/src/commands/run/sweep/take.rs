@@ -12,7 +12,7 @@ use gpuprof_model::run::Status;
 use super::state::State;
 use super::{INTERRUPTED, Sweep};
 use crate::error::Result;
-use crate::execute::{Ended, Image, Job, Pass};
+use crate::execute::{Ended, Handover, Image, Job, Pass};
 use crate::schedule::Step;
 
 impl Sweep<'_> {
@@ -26,6 +26,10 @@ impl Sweep<'_> {
         let mut again = Vec::new();
         let mut ended = false;
         let mut unreached = Vec::new();
+        let well = |outcome: &PassOutcome| {
+            matches!(outcome, PassOutcome::Finished(_) | PassOutcome::Invalid { .. })
+        };
+        let all_well = outcomes.iter().all(well);
         let mut outcomes = outcomes.into_iter();
         for (at, &index) in job.configurations.iter().enumerate() {
             let left = job.images.get(at).map(|handover| &handover.after);
@@ -61,11 +65,27 @@ impl Sweep<'_> {
             ended = true;
             self.end(at, state, status)?;
         }
-        if !unreached.is_empty() {
+        if let Some(&first) = unreached.first() {
+            if all_well {
+                self.learn_room(job, first);
+            }
             again.push(Job { configurations: unreached, ..job.clone() });
         }
         self.tidy(job, states);
         Ok((ended || !again.is_empty()).then_some(again))
+    }
+
+    /// A process that left a configuration of an image for another one had no room for more: those that begin from here on
+    /// leave no places free that nobody would fill.
+    fn learn_room(&mut self, job: &Job, unreached: usize) {
+        let Some(at) = job.configurations.iter().position(|&index| index == unreached) else {
+            return;
+        };
+        let Some(Handover { before: None, after }) = job.images.get(at) else { return };
+        let room = job.images[..at].iter().filter(|other| other.after.file == after.file).count();
+        if room > 0 {
+            self.together.insert(job.series, room);
+        }
     }
 
     /// Removes the counter data that nobody goes on from any more: some 0.7 MB a launch.
