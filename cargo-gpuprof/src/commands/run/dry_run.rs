@@ -8,12 +8,12 @@ use crate::device::profiler;
 use crate::repeats::{NOISE_PERCENT, Repeats};
 use crate::spread::Spread;
 
-/// Seconds of a counter process on a GPU (H200, `docs/measurements.md`), about: a context and the profiler; and of each
-/// configuration in it: the start of its session.
-const COUNTER_SECONDS: (f64, f64) = (0.5, 0.25);
+/// Seconds of a counter process on a GPU (H200, `docs/measurements.md`), about: a context and the profiler, while the next one
+/// prepares; and of each configuration in it: its warm-up and its part of the session.
+const COUNTER_SECONDS: (f64, f64) = (0.4, 0.05);
 
 /// Seconds of a process that takes time, about: a context; and of each configuration in it: warm-up and samples.
-const TIMED_SECONDS: (f64, f64) = (0.15, 0.2);
+const TIMED_SECONDS: (f64, f64) = (0.3, 0.07);
 
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
@@ -172,16 +172,16 @@ mod tests {
         let work = |units, configurations| Work { units, configurations };
         assert_eq!(
             estimate(&[work(5, 5)], 3, 9, false),
-            "about 39 s: an estimate, by what small kernels take on an H200"
+            "about 26 s: an estimate, by what small kernels take on an H200"
         );
         let takes = |devices: &[Work], repeat, in_turn, said: &str| {
             let text = estimate(devices, repeat, 9, in_turn);
             assert!(text.starts_with(said), "{text}");
         };
-        takes(&[work(100, 100)], 3, false, "about 13 min: ");
-        takes(&[work(1, 5)], 1, false, "about 17 s: ");
+        takes(&[work(100, 100)], 3, false, "about 9 min: ");
+        takes(&[work(1, 5)], 1, false, "about 7 s: ");
         // Two devices with half of it each, and the same where one counts at a time.
-        takes(&[work(50, 50), work(49, 49)], 3, false, "about 7 min: ");
-        takes(&[work(50, 50), work(49, 49)], 3, true, "about 13 min: ");
+        takes(&[work(50, 50), work(49, 49)], 3, false, "about 5 min: ");
+        takes(&[work(50, 50), work(49, 49)], 3, true, "about 8 min: ");
     }
 }
