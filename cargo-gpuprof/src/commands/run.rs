@@ -227,8 +227,7 @@ pub fn profile(
         modules: &kernels.modules,
         emulated,
         repeat,
-        // The emulated device is the processor: what runs beside it would only take it turns.
-        ahead: if emulated { Ahead::NONE } else { Ahead::asked(options.ahead) },
+        ahead: Ahead::on(devices.records.get(at), options.ahead),
         verify: !options.no_verify,
         sampling: Sampling {
             cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
+use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{self, RequestBody};
 
 use super::process::{Asked, How, take_down};
@@ -33,17 +34,23 @@ pub struct Ahead {
     pub counters: usize,
 }
 
+/// The compute mode `EXCLUSIVE_PROCESS` as the driver numbers it: a second process gets no context.
+const EXCLUSIVE_PROCESS: i64 = 3;
+
 impl Ahead {
-    /// As asked for, or what changes nothing that is measured.
-    pub fn asked(number: Option<u8>) -> Self {
+    /// Nobody prepares.
+    pub const NONE: Self = Self { times: 0, counters: 0 };
+
+    /// On a GPU as asked for, or what changes nothing that is measured. Without one none: the emulated device is the
+    /// processor, and what runs beside it would only take it turns.
+    pub fn on(gpu: Option<&DeviceRecord>, number: Option<u8>) -> Self {
+        let Some(gpu) = gpu else { return Self::NONE };
         match number {
+            _ if gpu.attributes.get("compute_mode") == Some(&EXCLUSIVE_PROCESS) => Self::NONE,
             Some(number) => Self { times: number.into(), counters: number.into() },
             None => Self { times: 0, counters: 1 },
         }
     }
-
-    /// Nobody prepares.
-    pub const NONE: Self = Self { times: 0, counters: 0 };
 }
 
 /// Jobs under way.

@@ -31,7 +31,7 @@ fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
     let interrupt = Interrupt::default();
     let timeout = Duration::from_secs(2);
     let process = HarnessProcess { timeout, ..HarnessProcess::asked(folder, &interrupt) };
-    let mut pipeline = Pipeline::new(&process, Ahead::asked(Some(1)), None);
+    let mut pipeline = Pipeline::new(&process, Ahead { times: 1, counters: 1 }, None);
     let file = File::create(file(folder)).unwrap();
     file.lock().unwrap();
     let pass = Pass::Timed { repeat: 0 };
@@ -63,4 +63,16 @@ fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
         panic!("{event:?}")
     };
     assert_eq!(seconds, 2);
+}
+
+#[test]
+fn who_prepares_follows_from_the_option_and_from_what_the_device_allows() {
+    let mut device = DeviceRecord::default();
+    assert_eq!(Ahead::on(Some(&device), None), Ahead { times: 0, counters: 1 });
+    assert_eq!(Ahead::on(Some(&device), Some(2)), Ahead { times: 2, counters: 2 });
+    assert_eq!(Ahead::on(Some(&device), Some(0)), Ahead::NONE);
+    device.attributes.insert("compute_mode".into(), 3);
+    assert_eq!(Ahead::on(Some(&device), None), Ahead::NONE);
+    assert_eq!(Ahead::on(Some(&device), Some(1)), Ahead::NONE);
+    assert_eq!(Ahead::on(None, Some(1)), Ahead::NONE);
 }

@@ -25,7 +25,7 @@ pub(super) fn of(
         .iter()
         .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
         .collect();
-    let ahead = if devices.emulated { Ahead::NONE } else { Ahead::asked(options.ahead) };
+    let ahead = Ahead::on(devices.records.first(), options.ahead);
     let clocks = if devices.emulated { ClockControl::None } else { options.clock_control };
     Provenance {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

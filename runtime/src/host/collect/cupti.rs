@@ -193,9 +193,9 @@ impl<'a> Collection<'a> {
             launches,
         };
         let options = SessionOptions {
-            config: fs::read(&request.config_image)?,
+            config: read(&request.config_image)?,
             metrics: request.metrics.clone(),
-            counter_data: request.image_before.as_ref().map(fs::read).transpose()?,
+            counter_data: request.image_before.as_deref().map(read).transpose()?,
             // Each takes some 0.7 MB of the image and 3 ms a session.
             max_ranges: layout.room(),
             // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
@@ -320,6 +320,10 @@ impl<'a> Collection<'a> {
         };
         Ok((CounterPass { complete, steps_ms: steps.taken }, values))
     }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|e| Error::failed(format!("cannot read {}: {e}", path.display())))
 }
 
 /// The values of every metric by place: sums add up over several launches, and everything else is told for one launch
