@@ -282,3 +282,11 @@ pub enum PassOutcome {
         reason: String,
     },
 }
+
+impl PassOutcome {
+    /// Whether the process it happened in can go on with other configurations.
+    #[must_use]
+    pub fn lets_others_go_on(&self) -> bool {
+        matches!(self, Self::Finished(_) | Self::Invalid { .. })
+    }
+}

@@ -1,13 +1,12 @@
-use gpuprof_model::run::{Provenance, SCHEMA_VERSION};
+use gpuprof_model::run::Provenance;
 
 use super::*;
 use crate::compare::against::Scope;
-use crate::compare::fixture::{h200, rows, series};
+use crate::compare::fixture::{self, h200, rows, series};
 
 fn run(of: Vec<SeriesResult>) -> Run {
     let provenance = Provenance { device: Some(h200()), ..Provenance::default() };
-    let id = "r".to_owned();
-    Run { schema_version: SCHEMA_VERSION, id, provenance, series: of, comparison: None }
+    Run { provenance, ..fixture::run("r", of) }
 }
 
 fn counted(kernel: &str, value: f64) -> SeriesResult {

@@ -1,11 +1,9 @@
-use gpuprof_model::run::SCHEMA_VERSION;
-
 use super::*;
-use crate::compare::fixture::{block, emulated, gh100, gpu, h200, rows, series};
+use crate::compare::fixture::{self, block, emulated, gh100, gpu, h200, rows, series};
 
 fn run(series: Vec<SeriesResult>) -> Run {
     let provenance = Provenance { device: Some(gh100()), ..Provenance::default() };
-    Run { schema_version: SCHEMA_VERSION, id: "r".into(), provenance, series, comparison: None }
+    Run { provenance, ..fixture::run("r", series) }
 }
 
 fn against(baseline: Run, scope: Scope) -> Against {

@@ -152,18 +152,11 @@ fn visible(noise_percent: f64, processes: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::compare::collect::finished;
-    use crate::compare::fixture::{gpu_pass, point, series};
-    use gpuprof_model::run::{Provenance, SCHEMA_VERSION};
+    use crate::compare::fixture::{self, gpu_pass, point, series};
 
     fn run(medians: &[f64]) -> Run {
         let passes: Vec<_> = medians.iter().map(|&m| gpu_pass(64, 1 << 20, &[m])).collect();
-        Run {
-            schema_version: SCHEMA_VERSION,
-            id: "r".into(),
-            provenance: Provenance::default(),
-            series: vec![series(vec![finished(point(64, 1 << 20), &passes)])],
-            comparison: None,
-        }
+        fixture::run("r", vec![series(vec![finished(point(64, 1 << 20), &passes)])])
     }
 
     fn noisy(percent: f64) -> Run {

@@ -8,7 +8,9 @@ use gpuprof_model::measurement::{
     DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
 };
 use gpuprof_model::metric::{self, CATALOGUE, Origin};
-use gpuprof_model::run::{ConfigurationResult, MetricResult, SeriesResult, Status};
+use gpuprof_model::run::{
+    ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
+};
 use gpuprof_model::series::SeriesId;
 
 use super::collect::{finished, unfinished};
@@ -204,5 +206,16 @@ pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
         judgements: Vec::new(),
         not_applicable: Vec::new(),
         changes: Vec::new(),
+    }
+}
+
+/// A run of these series, of which nothing else is known.
+pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
+    Run {
+        schema_version: SCHEMA_VERSION,
+        id: id.into(),
+        provenance: Provenance::default(),
+        series,
+        comparison: None,
     }
 }

@@ -140,7 +140,7 @@ impl Counters {
         if let Some(reason) = &to.left_out
             && to.steps == self.steps()
         {
-            *to = Collected { left_out: to.left_out.clone(), image: None, ..self.denied(reason) };
+            *to = Collected { left_out: to.left_out.clone(), ..self.denied(reason) };
         }
         Ok(())
     }

@@ -1,15 +1,10 @@
 use super::*;
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Provenance, SCHEMA_VERSION};
+
+use crate::compare::fixture;
 
 fn run(id: &str) -> Run {
-    Run {
-        schema_version: SCHEMA_VERSION,
-        id: id.into(),
-        provenance: Provenance::default(),
-        series: Vec::new(),
-        comparison: None,
-    }
+    fixture::run(id, Vec::new())
 }
 
 fn baselines() -> (tempfile::TempDir, Baselines) {

@@ -150,17 +150,11 @@ pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf
 mod tests {
     use super::*;
     use gpuprof_model::ExitCode;
-    use gpuprof_model::run::{Provenance, SeriesResult};
+    use gpuprof_model::run::SeriesResult;
     use proptest::prelude::*;
 
     fn run(id: &str) -> Run {
-        Run {
-            schema_version: SCHEMA_VERSION,
-            id: id.into(),
-            provenance: Provenance::default(),
-            series: Vec::new(),
-            comparison: None,
-        }
+        crate::compare::fixture::run(id, Vec::new())
     }
 
     fn target(ids: &[&str]) -> (tempfile::TempDir, Utf8PathBuf) {

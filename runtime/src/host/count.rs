@@ -5,6 +5,8 @@
 //! before the session starts, and its buffers stay until it has ended. How much memory that takes is bounded: what does
 //! not fit any more is left for another process, whose image it then has to itself.
 
+use std::path::Path;
+
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
@@ -19,9 +21,12 @@ const PART_OF_MEMORY: u64 = 64;
 
 /// How many of `requests`, from the first on, are collected together.
 pub(crate) fn together(requests: &[MeasureRequest]) -> usize {
-    let image = |request: &MeasureRequest| request.counters.as_ref().map(|c| c.image.clone());
     let Some(first) = requests.first().and_then(image) else { return requests.len().min(1) };
-    requests.iter().take_while(|request| image(request).as_ref() == Some(&first)).count()
+    requests.iter().take_while(|request| image(request) == Some(first)).count()
+}
+
+fn image(request: &MeasureRequest) -> Option<&Path> {
+    Some(&request.counters.as_ref()?.image)
 }
 
 /// Collects the counters of `requests`, which have `counters` in common but for their places. `set_up` makes a kernel

@@ -93,8 +93,7 @@ fn measure_each(requests: &[MeasureRequest], turn: Turn, quiet: Option<&Path>) -
         let found = measure(&session, now);
         let all_reached = found.len() == now.len();
         outcomes.extend(found);
-        let goes_on =
-            matches!(outcomes.last(), Some(PassOutcome::Finished(_) | PassOutcome::Invalid { .. }));
+        let goes_on = outcomes.last().is_some_and(PassOutcome::lets_others_go_on);
         if !(goes_on && all_reached) {
             break;
         }

@@ -275,10 +275,11 @@ impl<'r> KernelRun<'r> {
 
     /// What launches the kernel with its arguments, after everything that the driver would refuse has been refused.
     fn launcher(&self) -> Result<Launcher> {
-        let Some((grid, block, shared)) = self.run.launch_config()?.parts() else {
+        let config = self.run.launch_config()?;
+        let Some((grid, block, shared)) = config.parts() else {
             return Err(Error::failed("the annotation gives no block and grid"));
         };
-        let cluster = self.run.launch_config()?.cluster().map(<[u32; 3]>::from);
+        let cluster = config.cluster().map(<[u32; 3]>::from);
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
         self.check_launch(block, shared)?;
         if let Some(cluster) = cluster {

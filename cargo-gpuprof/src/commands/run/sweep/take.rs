@@ -26,10 +26,7 @@ impl Sweep<'_> {
         let mut again = Vec::new();
         let mut ended = false;
         let mut unreached = Vec::new();
-        let well = |outcome: &PassOutcome| {
-            matches!(outcome, PassOutcome::Finished(_) | PassOutcome::Invalid { .. })
-        };
-        let all_well = outcomes.iter().all(well);
+        let all_well = outcomes.iter().all(PassOutcome::lets_others_go_on);
         let mut outcomes = outcomes.into_iter();
         for (at, &index) in job.configurations.iter().enumerate() {
             let left = job.images.get(at).map(|handover| &handover.after);
