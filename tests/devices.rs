@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::replay::{ISOLATIONS, METRICS, workshop};
-use support::{FakeGpu, Happening, Outcome, Tool};
+use support::{FakeGpu, Happening, Outcome, Tool, times};
 
 /// What the fake driver calls its first two GPUs.
 const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
@@ -56,33 +56,35 @@ fn journal(run: &Path) -> Vec<(usize, u64, String)> {
     lines.filter_map(pass).collect()
 }
 
-/// When the processes of each device began and replied.
+/// When the processes of each device began and replied for the last time.
 fn processes(run: &Path) -> BTreeMap<String, Vec<(SystemTime, SystemTime)>> {
     let mut all: BTreeMap<String, Vec<(SystemTime, SystemTime)>> = BTreeMap::new();
     for entry in fs::read_dir(run.join("passes")).unwrap() {
-        let reply = entry.unwrap().path();
-        let Some(stem) = reply.to_str().and_then(|path| path.strip_suffix(".reply.json")) else {
+        let request = entry.unwrap().path();
+        let Some(stem) = request.to_str().and_then(|path| path.strip_suffix(".request.json"))
+        else {
             continue;
         };
-        let found: Value = serde_json::from_slice(&fs::read(&reply).unwrap()).unwrap();
+        let [first, then] = ["reply.json", "then.reply.json"].map(|kind| format!("{stem}.{kind}"));
+        let Ok(bytes) = fs::read(&first) else { continue };
+        let found: Value = serde_json::from_slice(&bytes).unwrap();
         let passes = &found["body"]["measured"][0]["finished"];
         let Some(device) = passes["device"]["uuid"].as_str() else { continue };
-        let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
-        let interval = (time(Path::new(&format!("{stem}.request.json"))), time(&reply));
+        let time = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
+        let last = time(Path::new(&then)).or_else(|_| time(Path::new(&first)));
+        let interval = (time(&request).unwrap(), last.unwrap());
         all.entry(device.to_owned()).or_default().push(interval);
     }
     all.values_mut().for_each(|intervals| intervals.sort());
     all
 }
 
-/// The last samples of every process that collected no counters: those that count, of which a device has one at a time.
+/// The last samples of every process that takes times: those that count, of which a device has one at a time.
 fn measured(timeline: &[Happening]) -> Vec<Happening> {
-    let mut samples: BTreeMap<u32, Vec<Happening>> = BTreeMap::new();
-    for happening in timeline.iter().filter(|happening| happening.what == "samples") {
-        samples.entry(happening.process).or_default().push(happening.clone());
-    }
-    samples.retain(|id, _| timeline.iter().all(|h| h.process != *id || h.what != "counts"));
-    samples.into_values().flat_map(|mut all| all.split_off(all.len().saturating_sub(24))).collect()
+    let last = |all: Vec<&Happening>| {
+        all[all.len().saturating_sub(24)..].iter().map(|&h| h.clone()).collect::<Vec<_>>()
+    };
+    times(timeline).into_values().flat_map(last).collect()
 }
 
 #[test]

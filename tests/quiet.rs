@@ -4,9 +4,16 @@
 //! every window of the process before it.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
 
+use serde_json::Value;
 use support::replay::{ISOLATIONS, arguments, finished, of_both, values, workshop};
-use support::{FakeGpu, Happening, Outcome, with_limit};
+use support::{FakeGpu, Happening, Outcome, times, wait_beside, with_limit};
 
 /// Milliseconds that what disturbs takes.
 const SLOW: &str = "10";
@@ -30,19 +37,9 @@ fn by_process(timeline: &[Happening]) -> BTreeMap<u32, Vec<&Happening>> {
 
 /// What counts, of all that was measured.
 fn windows(timeline: &[Happening]) -> Vec<&Happening> {
-    let of_process = |all: Vec<&'_ Happening>| -> Vec<Happening> {
-        let of = |what: &str| all.iter().filter(|h| h.what == what).copied().cloned().collect();
-        let (samples, passes): (Vec<Happening>, Vec<Happening>) = (of("samples"), of("counts"));
-        // A counter pass takes samples to warm up.
-        if passes.is_empty() {
-            samples[samples.len().saturating_sub(SAMPLES)..].to_vec()
-        } else {
-            passes
-        }
-    };
-    let counting: Vec<Happening> =
-        by_process(timeline).into_values().flat_map(of_process).collect();
-    timeline.iter().filter(|happening| counting.contains(happening)).collect()
+    let last = |all: Vec<_>| all.into_iter().rev().take(SAMPLES);
+    let samples = times(timeline).into_values().flat_map(last);
+    samples.chain(timeline.iter().filter(|happening| happening.what == "counts")).collect()
 }
 
 /// Pairs of a window and what another process did during it.
@@ -90,6 +87,33 @@ fn nothing_prepares_or_leaves_while_another_process_measures() {
 }
 
 #[test]
+fn others_prepare_while_cupti_starts_if_the_cache_is_emptied_after_that() {
+    let gpu = FakeGpu::new();
+    let arguments = arguments(&["vector", "scale"], &["--cache-control", "all"]);
+    let mut command = gpu.tool(&workshop(), &arguments).into_command();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let begun: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+    let passes = workshop().run_folder(begun["id"].as_str().unwrap()).join("passes");
+    let file = |of: &dyn Fn(&str) -> bool| -> Option<PathBuf> {
+        let mut paths = fs::read_dir(&passes).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.find(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(of))
+    };
+    // The times of the first process are there: what it still measures is a counter pass, beside one that prepares.
+    wait_beside(&mut child, "times", || file(&|name| name.ends_with("pass-1.reply.json")));
+    let lock = file(&|name| name.starts_with("quiet") && !name.ends_with(".gate")).unwrap();
+    let stage = File::open(lock).unwrap();
+    stage.lock_shared().unwrap();
+    wait_beside(&mut child, "a start", || (!gpu.logged("started pass").is_empty()).then_some(()));
+    // Nothing is launched before the stage is over.
+    sleep(Duration::from_millis(100));
+    assert_eq!(gpu.logged("collected pass"), [""; 0]);
+    drop(stage);
+    assert!(child.wait().unwrap().success());
+    assert!(!gpu.logged("collected pass").is_empty());
+}
+
+#[test]
 fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
@@ -97,21 +121,17 @@ fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
         assert_eq!(outcome.events_of("configuration-finished").len(), 2);
         let timeline = gpu.timeline();
         assert!(prepared_ahead(&timeline) > 0, "{isolation:?}");
-        let processes = by_process(&timeline);
-        let counts = |all: &[&Happening]| all.iter().any(|h| h.what == "counts");
-        let mut timed = 0;
-        for (process, all) in &processes {
-            let begin = all.iter().map(|h| h.begin).min();
-            let end = all.iter().filter(|h| h.what == "samples").map(|h| h.end).max();
-            let (Some(begin), Some(end)) = (begin, end) else { continue };
-            if counts(all) {
-                continue;
-            }
-            timed += 1;
-            let beside = |h: &&Happening| h.process != *process && h.end > begin && h.begin < end;
-            assert_eq!(timeline.iter().find(beside), None, "{isolation:?}");
+        assert_eq!(disturbances(&timeline), [], "{isolation:?}");
+        // Nobody begins while times are taken; who was there before may be leaving during the warm-up.
+        let times = times(&timeline);
+        let begins: Vec<u128> =
+            by_process(&timeline).values().filter_map(|all| Some(all.first()?.begin)).collect();
+        for samples in times.values() {
+            let (first, last) = (samples[0], samples[samples.len() - 1]);
+            let beside = |begin: &&u128| (first.begin..last.end).contains(*begin);
+            assert_eq!(begins.iter().find(beside), None, "{isolation:?}");
         }
-        assert_eq!(timed, if isolation.is_empty() { 2 } else { 1 });
+        assert_eq!(times.len(), if isolation.is_empty() { 2 } else { 1 });
     }
 }
 

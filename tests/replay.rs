@@ -142,7 +142,7 @@ fn a_series_function_that_does_something_else_in_a_later_call_is_told() {
         assert_eq!(event["status"], "failed", "{mode}");
         assert_eq!(
             event["status_reason"],
-            "`wavers` launched grid 1x1x1 block 64x1x1 shared 0 in its first call and launched grid 2x1x1 block 64x1x1 \
+            "`wavers` launched grid 2x1x1 block 64x1x1 shared 0 in one call and launched grid 3x1x1 block 64x1x1 \
              shared 0 in a later one: a series function is called again for every counter pass, and must do the same \
              every time",
             "{mode}"

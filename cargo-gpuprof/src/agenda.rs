@@ -1,8 +1,9 @@
 //! The jobs of a run, in order. Pure.
 //!
-//! Comes in: the batches of timed passes, and how many steps the counters take. Goes out: every job once, the
-//! counters of a configuration right behind the last timed pass that all configurations have; before all others
-//! those that were given back, and after them, in rounds, the timed passes that only some turned out to want.
+//! Comes in: the batches of timed passes, and how many steps the counters take. Goes out: every job once. A step of the counters goes
+//! into the process of a timed pass, as long as there are both; those that are left follow the last timed pass that all
+//! configurations have. Before all others come those that were given back, and after them, in rounds, the timed passes
+//! that only some turned out to want.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
@@ -16,18 +17,20 @@ pub struct Agenda {
     batches: IntoIter<Batch>,
     repeats: u32,
     steps: usize,
+    joined: bool,
     first: VecDeque<Job>,
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
 impl Agenda {
     /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps` for the counters
-    /// of each configuration.
-    pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize) -> Self {
+    /// of each configuration; `joined` puts them into the processes of timed passes.
+    pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize, joined: bool) -> Self {
         Self {
             batches: batches.into_iter(),
             repeats,
             steps,
+            joined,
             first: VecDeque::new(),
             later: BTreeMap::new(),
         }
@@ -62,11 +65,14 @@ impl Iterator for Agenda {
             }
             return job;
         };
+        let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
+        let joined = if self.joined { self.repeats as usize } else { 0 };
         if repeat + 1 == self.repeats {
-            let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
-            self.first.extend((0..self.steps).map(counters));
+            self.first.extend((joined..self.steps).map(counters));
         }
-        Some(Job::new(series, Pass::Timed { repeat }, configurations))
+        let step = repeat as usize;
+        let then = (step < joined.min(self.steps)).then(|| Box::new(counters(step)));
+        Some(Job { then, ..Job::new(series, Pass::Timed { repeat }, configurations) })
     }
 }
 
@@ -78,11 +84,11 @@ mod tests {
     use crate::schedule::batches;
 
     fn told(jobs: impl Iterator<Item = Job>) -> Vec<String> {
-        let text = |job: Job| match job.pass {
+        let text = |job: &Job| match job.pass {
             Pass::Timed { repeat } => format!("time {:?} {repeat}", job.configurations),
             Pass::Counters { step } => format!("count {:?} {step}", job.configurations),
         };
-        jobs.map(text).collect()
+        jobs.map(|job| job.parts().map(text).collect::<Vec<_>>().join(", ")).collect()
     }
 
     #[test]
@@ -90,16 +96,29 @@ mod tests {
         let one = batches(&[2], 2, Interleave::None, Isolate::Configuration);
         let order =
             ["time [0] 0", "time [0] 1", "count [0] 0", "count [0] 1", "time [1] 0", "time [1] 1"];
-        assert_eq!(told(Agenda::new(one, 2, 2))[..6], order);
+        assert_eq!(told(Agenda::new(one, 2, 2, false))[..6], order);
         let all = batches(&[2], 2, Interleave::None, Isolate::Kernel);
         let order = ["time [0, 1] 0", "time [0, 1] 1", "count [0, 1] 0"];
-        assert_eq!(told(Agenda::new(all, 2, 1)), order);
+        assert_eq!(told(Agenda::new(all, 2, 1, false)), order);
+    }
+
+    #[test]
+    fn counters_share_the_processes_of_timed_passes_as_far_as_there_are_both() {
+        let of = |repeats, steps| {
+            let batches = batches(&[2], repeats, Interleave::None, Isolate::Kernel);
+            told(Agenda::new(batches, repeats, steps, true))
+        };
+        let both = |n| format!("time [0, 1] {n}, count [0, 1] {n}");
+        assert_eq!(of(2, 1), [both(0), "time [0, 1] 1".into()]);
+        assert_eq!(of(2, 2), [both(0), both(1)]);
+        assert_eq!(of(1, 3), [both(0), "count [0, 1] 1".into(), "count [0, 1] 2".into()]);
+        assert_eq!(of(2, 0), ["time [0, 1] 0", "time [0, 1] 1"]);
     }
 
     #[test]
     fn what_only_some_want_comes_last_and_in_rounds() {
         let one = batches(&[2], 1, Interleave::None, Isolate::Configuration);
-        let mut agenda = Agenda::new(one, 1, 1);
+        let mut agenda = Agenda::new(one, 1, 1, false);
         assert_eq!(told(agenda.by_ref().take(1)), ["time [0] 0"]);
         [(1, vec![0]), (2, vec![0]), (1, vec![1])]
             .into_iter()
@@ -114,7 +133,7 @@ mod tests {
     #[test]
     fn what_is_given_back_comes_first_and_in_its_order() {
         let mut agenda =
-            Agenda::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0);
+            Agenda::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0, true);
         let taken: Vec<Job> = agenda.by_ref().take(2).collect();
         agenda.again(taken);
         assert_eq!(told(agenda), ["time [0] 0", "time [1] 0", "time [2] 0"]);

@@ -16,7 +16,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
@@ -65,6 +65,19 @@ pub struct Request {
     pub quiet: Option<PathBuf>,
     /// What to do.
     pub body: RequestBody,
+    /// What to measure in the same process once `body`, which is [`RequestBody::Measure`], has been replied to.
+    #[serde(default)]
+    pub then: Option<Then>,
+}
+
+/// What a process measures after its first reply: a context costs more than many a pass. Where something in the first part
+/// failed it does nothing of this, and replies that it did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Then {
+    /// Run these configurations, as [`RequestBody::Measure`] does.
+    pub measure: Vec<MeasureRequest>,
+    /// Where to write what they came to.
+    pub reply_path: PathBuf,
 }
 
 /// The kinds of request.

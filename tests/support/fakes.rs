@@ -2,6 +2,7 @@
 //!
 //! What it can be made to do is told at the top of `tests/fakes/cupti/src/trouble.rs`.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -78,7 +79,7 @@ fn nvml() -> Vec<u8> {
 pub struct Happening {
     /// The process.
     pub process: u32,
-    /// `prepares`, `samples`, `counts` or `decodes`.
+    /// `prepares`, `samples`, `profiles`, `counts` or `decodes`.
     pub what: String,
     /// When it began, in nanoseconds.
     pub begin: u128,
@@ -99,6 +100,18 @@ impl Happening {
     pub fn meets(&self, other: &Self) -> bool {
         self.begin < other.end && other.begin < self.end
     }
+}
+
+/// The samples of each process that are times: all before it uses the profiler, with those of the warm-up.
+pub fn times(timeline: &[Happening]) -> BTreeMap<u32, Vec<&Happening>> {
+    let profiles = |process| timeline.iter().find(|h| h.process == process && h.what == "profiles");
+    let mut times: BTreeMap<u32, Vec<&Happening>> = BTreeMap::new();
+    for happening in timeline.iter().filter(|happening| happening.what == "samples") {
+        if profiles(happening.process).is_none_or(|begun| happening.end <= begun.begin) {
+            times.entry(happening.process).or_default().push(happening);
+        }
+    }
+    times
 }
 
 /// A machine with a fake GPU, of which only the test that made it knows.

@@ -14,7 +14,7 @@ mod tool;
 mod workspace;
 
 pub use archive::{Archive, Entry};
-pub use fakes::{FakeGpu, Happening};
+pub use fakes::{FakeGpu, Happening, times};
 pub use outcome::Outcome;
 pub use packed::Packed;
 pub use patience::{wait_beside, wait_for, with_limit};

@@ -1,9 +1,12 @@
 //! What one process does, and the request that asks it to.
 
+use std::collections::BTreeSet;
+use std::iter;
+
 use camino::Utf8PathBuf;
 use gpuprof_model::SeriesId;
 use gpuprof_model::measurement::PassOutcome;
-use gpuprof_model::protocol::{CounterRequest, DISTURBED, MeasureRequest, ReplyBody, RequestBody};
+use gpuprof_model::protocol::{CounterRequest, DISTURBED, MeasureRequest, ReplyBody};
 
 use super::{Execution, Handover, Image};
 use crate::build::host::Harness;
@@ -34,7 +37,7 @@ pub enum Pass {
     },
 }
 
-/// One pass of one or more configurations of a series, in one process.
+/// One pass of one or more configurations of a series, in one process, and what the same process does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The position of the series.
@@ -47,12 +50,36 @@ pub struct Job {
     pub alone: bool,
     /// What it hands on of the counters of each configuration, once it is started.
     pub images: Vec<Handover>,
+    /// The counter pass that the same process makes once it has replied with the times that this is to find. They are taken
+    /// before CUPTI is loaded, and a context costs more than either of the passes.
+    pub then: Option<Box<Job>>,
 }
 
 impl Job {
     /// A pass of `configurations`, in one process.
     pub fn new(series: usize, pass: Pass, configurations: Vec<usize>) -> Self {
-        Self { series, pass, configurations, alone: false, images: Vec::new() }
+        let (images, then) = (Vec::new(), None);
+        Self { series, pass, configurations, alone: false, images, then }
+    }
+
+    /// This one, and what its process does next.
+    pub fn parts(&self) -> impl Iterator<Item = &Self> {
+        iter::successors(Some(self), |job| job.then.as_deref())
+    }
+
+    /// Whether its process takes times before anything else.
+    pub fn takes_times(&self) -> bool {
+        matches!(self.pass, Pass::Timed { .. })
+    }
+
+    /// Whether its process uses the profiler.
+    pub fn counts(&self) -> bool {
+        self.parts().any(|part| !part.takes_times())
+    }
+
+    /// The configurations that its process works for, each once.
+    pub fn everyone(&self) -> BTreeSet<usize> {
+        self.parts().flat_map(|part| part.configurations.iter().copied()).collect()
     }
 
     /// Whether what went wrong for `reason` may be the fault of something else in its process or on the
@@ -64,7 +91,7 @@ impl Job {
 
     /// The same pass of one of its configurations, alone.
     pub fn alone(&self, configuration: usize) -> Self {
-        Self { configurations: vec![configuration], alone: true, ..self.clone() }
+        Self { alone: true, ..Self::new(self.series, self.pass, vec![configuration]) }
     }
 
     /// What its files are called; no other job of the run has the name.
@@ -74,11 +101,12 @@ impl Job {
             0 | 1 => String::new(),
             more => format!("+{}", more - 1),
         };
-        let pass = match self.pass {
-            Pass::Timed { repeat } => format!("pass-0-{repeat}"),
-            Pass::Counters { step } => format!("pass-{}", step + 1),
-        };
-        format!("{:03}-{}-{first:05}{others}-{pass}", self.series, id.kernel)
+        let passes = self.parts().map(|part| match part.pass {
+            Pass::Timed { repeat } => format!("-pass-0-{repeat}"),
+            Pass::Counters { step } => format!("-pass-{}", step + 1),
+        });
+        let passes: String = passes.collect();
+        format!("{:03}-{}-{first:05}{others}{passes}", self.series, id.kernel)
     }
 }
 
@@ -88,8 +116,8 @@ impl Execution<'_> {
         self.process.folder.join(&image.file)
     }
 
-    /// What to ask a harness for `job`.
-    pub fn request(&self, job: &Job, planned: &PlannedSeries) -> RequestBody {
+    /// What to ask a harness for `job` itself, not for what follows it.
+    pub fn request(&self, job: &Job, planned: &PlannedSeries) -> Vec<MeasureRequest> {
         let id = &planned.series.id;
         let modules = || self.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect();
         let one = |(at, &configuration): (usize, &usize)| MeasureRequest {
@@ -110,7 +138,7 @@ impl Execution<'_> {
                 }
             },
         };
-        RequestBody::Measure(job.configurations.iter().enumerate().map(one).collect())
+        job.configurations.iter().enumerate().map(one).collect()
     }
 
     fn counted(
@@ -172,5 +200,18 @@ mod tests {
         let names =
             [job(&[3, 4], false), job(&[3], true), job(&[3, 4, 5], false)].map(|j| j.name(&id));
         assert_eq!(names, ["001-k-00003+1-pass-3", "001-k-00003-pass-3", "001-k-00003+2-pass-3"]);
+        let then = Some(Box::new(job(&[3], false)));
+        let both = Job { then, ..Job::new(1, Pass::Timed { repeat: 5 }, vec![3]) };
+        assert_eq!(both.name(&id), "001-k-00003-pass-0-5-pass-3");
+    }
+
+    #[test]
+    fn a_process_that_takes_times_and_counts_does_both_for_some_and_one_of_them_for_others() {
+        let then = Some(Box::new(job(&[5, 3], false)));
+        let both = Job { then, ..Job::new(1, Pass::Timed { repeat: 2 }, vec![4, 3]) };
+        assert!(both.takes_times() && both.counts());
+        assert_eq!(both.everyone().into_iter().collect::<Vec<_>>(), [3, 4, 5]);
+        assert!(!both.alone(4).counts());
+        assert!(!job(&[3], false).takes_times());
     }
 }

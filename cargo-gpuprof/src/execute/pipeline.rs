@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::protocol::{self, RequestBody};
+use gpuprof_model::protocol::{self, MeasureRequest, RequestBody};
 
 use super::process::{Asked, How, take_down};
 use super::profiler::Profiler;
 use super::worked::{Gate, Worked};
-use super::{Ended, HarnessProcess, Job, Pass, Running};
+use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 
@@ -28,9 +28,9 @@ const TICK: Duration = Duration::from_millis(1);
 /// How many processes prepare while another one measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// Where either of them takes times: they were seen to be 1 % longer beside another context.
+    /// While it takes times: they were seen to be 1 % longer beside another context.
     pub times: usize,
-    /// Where all of them collect counters.
+    /// While it collects counters.
     pub counters: usize,
 }
 
@@ -66,7 +66,10 @@ pub struct Pipeline<'a> {
 
 #[derive(Debug)]
 struct Started {
+    /// What it does now: of a job with a part that follows, that part once the times are there.
     job: Job,
+    /// All of it.
+    whole: Job,
     running: Running,
     /// The file it waits for; none once it has the device.
     turn: Option<Utf8PathBuf>,
@@ -77,27 +80,31 @@ struct Started {
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
-    /// A job's process wrote its reply; it ends by itself.
+    /// A job's process wrote a reply; it goes on with what follows, or ends by itself.
     Replied {
-        /// The job.
+        /// The part of the job that it is a reply to.
         job: Job,
         /// The reply.
         bytes: Vec<u8>,
-        /// How long it had the device.
+        /// How long it had the device for it.
         held: Duration,
+        /// Whether it goes on.
+        goes_on: bool,
     },
     /// A job's process ended without a reply, or was killed.
     Ended {
-        /// The job.
+        /// The part of the job that there is no reply to, with the one that would have followed.
         job: Job,
+        /// The whole job.
+        whole: Job,
         /// How.
         ended: Ended,
-        /// How long it had the device.
+        /// How long it had the device for it.
         held: Duration,
     },
     /// The process of a job that had replied is gone.
     Left {
-        /// The job.
+        /// The whole job.
         job: Job,
         /// How it ended, where that was not well.
         trouble: Option<String>,
@@ -153,13 +160,12 @@ impl<'a> Pipeline<'a> {
         if lonely {
             self.line.is_empty() && self.leaving.is_empty()
         } else {
-            let timed = |job: &Job| matches!(job.pass, Pass::Timed { .. });
-            let times = timed(job) || self.line.iter().any(|s| timed(&s.job));
+            let times = self.line.iter().any(|started| started.job.takes_times());
             self.line.len() <= if times { self.ahead.times } else { self.ahead.counters }
         }
     }
 
-    /// Starts a job.
+    /// Starts a job; `asked` are the requests of its parts.
     ///
     /// # Errors
     /// The request cannot be written or the process not started.
@@ -168,17 +174,21 @@ impl<'a> Pipeline<'a> {
         job: Job,
         name: &str,
         harness: &Harness,
-        body: RequestBody,
+        asked: Vec<Vec<MeasureRequest>>,
         single_stream: bool,
     ) -> Result<()> {
+        let mut asked = asked.into_iter();
+        let body = RequestBody::Measure(asked.next().unwrap_or_default());
+        let then = asked.next().unwrap_or_default();
         let turn = self.process.folder.join(format!("{name}.turn"));
         // One of a run that was killed and is resumed would announce a turn that has not come.
         let _ = fs::remove_file(&turn);
         let waits = !self.line.is_empty() || self.profiler.is_shared_by(&job);
         let turn = waits.then_some(turn);
-        let asked = Asked { name, harness, turn: turn.as_deref(), single_stream };
-        let running = self.process.start(&asked, body)?;
-        self.line.push_back(Started { job, running, turn, worked: Worked::from(Instant::now()) });
+        let asked = Asked { name, harness, turn: turn.as_deref(), single_stream, then };
+        let running = self.process.start(asked, body)?;
+        let (whole, worked) = (job.clone(), Worked::from(Instant::now()));
+        self.line.push_back(Started { job, whole, running, turn, worked });
         Ok(())
     }
 
@@ -189,7 +199,7 @@ impl<'a> Pipeline<'a> {
         let waiting = waiting.unwrap_or(self.line.len());
         let mut recalled = self.line.split_off(waiting);
         take_down(recalled.iter_mut().map(|started| &mut started.running));
-        recalled.into_iter().map(|started| started.job).collect()
+        recalled.into_iter().map(|started| started.whole).collect()
     }
 
     /// What happened, if anything did; hands the device on before.
@@ -234,22 +244,32 @@ impl<'a> Pipeline<'a> {
         if reply.is_none() && !self.leaving.is_empty() {
             return None;
         }
-        let mut started = self.line.pop_front()?;
-        let job = started.job.clone();
         if let Some(bytes) = reply {
-            // It has closed its session.
-            self.profiler.give_back();
-            started.worked = Worked::from(now);
-            self.leaving.push_back(started);
-            return Some(Event::Replied { job, bytes, held });
+            first.worked = Worked::from(now);
+            let mut job = first.job.clone();
+            let goes_on = match job.then.take() {
+                Some(then) => {
+                    first.job = *then;
+                    true
+                }
+                None => {
+                    // It has closed its session.
+                    self.profiler.give_back();
+                    self.leaving.extend(self.line.pop_front());
+                    false
+                }
+            };
+            return Some(Event::Replied { job, bytes, held, goes_on });
         }
+        let mut started = self.line.pop_front()?;
         let ended = match how {
             Some(How::Well) => started.running.without("exited without a reply".to_owned()),
             Some(How::Badly(how)) => started.running.without(how),
             None => started.running.timed_out(patience),
         };
         self.profiler.give_back();
-        Some(Event::Ended { job, ended, held })
+        let Started { job, whole, .. } = started;
+        Some(Event::Ended { job, whole, ended, held })
     }
 
     /// The process that replied longest ago, if it is gone: what is told of a run keeps one order, whichever of two
@@ -275,7 +295,7 @@ impl<'a> Pipeline<'a> {
                 started.running.stderr().tail()
             )),
         };
-        Some(Event::Left { job: started.job, trouble })
+        Some(Event::Left { job: started.whole, trouble })
     }
 }
 

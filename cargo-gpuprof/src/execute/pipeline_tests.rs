@@ -36,7 +36,7 @@ fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
     file.lock().unwrap();
     let pass = Pass::Timed { repeat: 0 };
     let job = Job::new(0, pass, vec![0]);
-    pipeline.start(job, "job", &harness, RequestBody::Probe, true).unwrap();
+    pipeline.start(job, "job", &harness, vec![Vec::new()], true).unwrap();
     let go = folder.join("go");
     let other = thread::spawn(move || {
         thread::sleep(timeout * 2);

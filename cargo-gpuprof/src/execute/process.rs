@@ -3,6 +3,7 @@
 //! Comes in: a request. Goes out: the reply's bytes, or how the process ended without one and the end
 //! of what it wrote to stderr. The request, the reply and both outputs stay in the run's folder.
 
+use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,7 +16,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::protocol::{Header, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, VERSION};
+use gpuprof_model::protocol::{
+    Header, MeasureRequest, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, Then, VERSION,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Interrupt;
@@ -66,7 +69,7 @@ impl<'a> HarnessProcess<'a> {
 }
 
 /// What a process is asked for, beside the question itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Asked<'a> {
     /// What its files are called.
     pub name: &'a str,
@@ -76,6 +79,8 @@ pub struct Asked<'a> {
     pub turn: Option<&'a Utf8Path>,
     /// Whether nothing in it launches on several streams at once.
     pub single_stream: bool,
+    /// What it measures once it has replied; nothing where this is empty.
+    pub then: Vec<MeasureRequest>,
 }
 
 /// How a process exited.
@@ -149,8 +154,9 @@ impl HarnessProcess<'_> {
             RequestBody::PlanCounters(_) => "counters",
         };
         let name = format!("{kind}-{}-{}", harness.package, harness.target);
-        let asked = Asked { name: &name, harness, turn: None, single_stream: true };
-        Ok(self.start(&asked, body)?.wait(self.timeout, self.interrupt))
+        let asked =
+            Asked { name: &name, harness, turn: None, single_stream: true, then: Vec::new() };
+        Ok(self.start(asked, body)?.wait(self.timeout, self.interrupt))
     }
 
     /// Starts asking a harness; the process runs while the caller does something else.
@@ -160,26 +166,32 @@ impl HarnessProcess<'_> {
     ///
     /// # Errors
     /// The request cannot be written or the process not started.
-    pub fn start(&self, asked: &Asked<'_>, body: RequestBody) -> Result<Running> {
-        let Asked { name, harness, .. } = *asked;
+    pub fn start(&self, asked: Asked<'_>, body: RequestBody) -> Result<Running> {
+        let Asked { name, harness, turn, single_stream, then } = asked;
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
         let (request_path, reply_path, stderr_path) =
             (file("request.json"), file("reply.json"), file("stderr"));
+        let then_path = (!then.is_empty()).then(|| file("then.reply.json"));
         let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
         let request = Request {
             header,
             reply_path: reply_path.clone().into_std_path_buf(),
-            turn: asked.turn.map(Into::into),
+            turn: turn.map(Into::into),
             quiet: self.quiet(),
             body,
+            then: then_path.clone().map(|path| Then { measure: then, reply_path: path.into() }),
         };
         let bytes = serde_json::to_vec(&request).expect("requests are plain data");
         let written = |path: &Utf8PathBuf, result: io::Result<()>| {
             result.map_err(|e| Failure::output(path.as_std_path(), &e))
         };
         written(&request_path, fs::write(&request_path, bytes))?;
-        // That of a run that was killed and is resumed is not the answer to this request.
-        let _ = fs::remove_file(&reply_path);
+        // Those of a run that was killed and is resumed are not the answers to this request.
+        let replies: Vec<Utf8PathBuf> =
+            [Some(reply_path), then_path].into_iter().flatten().collect();
+        for path in &replies {
+            let _ = fs::remove_file(path);
+        }
         let create = |path: &Utf8PathBuf| {
             File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
         };
@@ -197,7 +209,7 @@ impl HarnessProcess<'_> {
             .stdout(create(&file("stdout"))?)
             .stderr(create(&stderr_path)?)
             .process_group(0);
-        if asked.single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
+        if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
             command.env(CONNECTIONS_ENV, "1");
         }
         if let Some(uuid) = self.device {
@@ -219,7 +231,7 @@ impl HarnessProcess<'_> {
             let mut child = child;
             let _ = sender.send(child.wait());
         });
-        Ok(Running { group, status, exited: None, reply_path, stderr_path })
+        Ok(Running { group, status, exited: None, replies: replies.into(), stderr_path })
     }
 
     /// The lock of the device's quiet window; none where the device is emulated, each process having one of its own.
@@ -251,7 +263,8 @@ pub struct Running {
     group: Pid,
     status: Receiver<io::Result<ExitStatus>>,
     exited: Option<io::Result<ExitStatus>>,
-    reply_path: Utf8PathBuf,
+    /// Where those of its replies go that have not been read.
+    replies: VecDeque<Utf8PathBuf>,
     stderr_path: Utf8PathBuf,
 }
 
@@ -286,9 +299,11 @@ impl Running {
         })
     }
 
-    /// Its reply, if it is there. A reply is there whole or not at all.
-    pub(super) fn reply(&self) -> Option<Vec<u8>> {
-        fs::read(&self.reply_path).ok()
+    /// Its next reply, if it is there, each once. A reply is there whole or not at all.
+    pub(super) fn reply(&mut self) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.replies.front()?).ok()?;
+        self.replies.pop_front();
+        Some(bytes)
     }
 
     /// The end of what it wrote to stderr.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::{Job, Pass};
+use super::Job;
 use crate::device::lock::{self, Lock, Owner, Try};
 use crate::error::Result;
 
@@ -26,7 +26,7 @@ impl Profiler {
 
     /// Whether `job` may have to wait for it.
     pub(super) fn is_shared_by(&self, job: &Job) -> bool {
-        self.path.is_some() && matches!(job.pass, Pass::Counters { .. })
+        self.path.is_some() && job.counts()
     }
 
     /// Takes it for `job`, if that needs it; whether the job can go on.
@@ -59,6 +59,7 @@ impl Profiler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::execute::Pass;
 
     fn job(pass: Pass) -> Job {
         Job::new(0, pass, vec![0])

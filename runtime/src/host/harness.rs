@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody};
+use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, Then};
 use gpuprof_model::series::entry_point;
 
 use super::collect::cupti;
@@ -20,7 +20,7 @@ use super::listing::{self, Options};
 use super::quiet::Quiet;
 use super::registry::{self, Body, SeriesEntry};
 use super::replay;
-use super::reply;
+use super::reply::{self, reply};
 use super::run::{Call, Run};
 use super::session::{self, Session};
 use super::turn::Turn;
@@ -60,37 +60,56 @@ pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     }
 }
 
-fn answer(request: Request, target: &HarnessTarget) -> ReplyBody {
-    let Request { turn, quiet, body, .. } = request;
-    match body {
+fn answer(request: Request, target: &HarnessTarget) -> io::Result<()> {
+    let body = match request.body {
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
         RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(cupti::plan(&request)),
-        RequestBody::Measure(requests) => {
-            ReplyBody::Measured(measure_each(&requests, Turn::of(turn), quiet.as_deref()))
-        }
-    }
+        RequestBody::Measure(ref requests) => return measure_all(&request, requests),
+    };
+    reply(&request.reply_path, body)
 }
 
-/// One outcome a request, up to the first that failed or, for want of memory, was not reached. The device is opened once: contexts and profilers
-/// cost more than passes do. It is closed before the reply is written, so the runner hands on a device that this process
-/// has left.
-fn measure_each(requests: &[MeasureRequest], turn: Turn, quiet: Option<&Path>) -> Vec<PassOutcome> {
+/// Measures `first`, and what `request` wants then, in one session with the device: contexts and profilers cost more than passes do. The device is
+/// closed before the last reply is written, so the runner hands on one that this process has left.
+fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
         default(panic);
     }));
-    let emulated = requests.first().is_some_and(|request| request.emulated);
-    let session = match caught(|| Session::open(emulated, turn, Quiet::of(quiet)?)) {
-        Ok(session) => session,
-        Err(error) => return vec![PassOutcome::Failed { reason: error.to_string() }],
+    let Request { turn, quiet, reply_path, then, .. } = request;
+    let emulated = first.iter().any(|request| request.emulated);
+    let turn = Turn::of(turn.clone());
+    let session = caught(|| Session::open(emulated, turn, Quiet::of(quiet.as_deref())?));
+    let mut outcomes = match &session {
+        Ok(session) => measure_each(session, first),
+        Err(error) => vec![PassOutcome::Failed { reason: error.to_string() }],
     };
+    let mut reply_path = reply_path;
+    if let Some(Then { measure, reply_path: then }) = then {
+        let all_well =
+            outcomes.len() == first.len() && outcomes.iter().all(PassOutcome::lets_others_go_on);
+        reply(reply_path, ReplyBody::Measured(outcomes))?;
+        outcomes = match &session {
+            Ok(session) if all_well => measure_each(session, measure),
+            _ => Vec::new(),
+        };
+        reply_path = then;
+    }
+    if let Ok(session) = session {
+        session.close();
+    }
+    reply(reply_path, ReplyBody::Measured(outcomes))
+}
+
+/// One outcome a request, up to the first that failed or, for want of memory, was not reached.
+fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
     let mut outcomes = Vec::new();
     let mut rest = requests;
     while !rest.is_empty() {
         let (now, later) = rest.split_at(count::together(rest));
-        let found = measure(&session, now);
+        let found = measure(session, now);
         let all_reached = found.len() == now.len();
         outcomes.extend(found);
         let goes_on = outcomes.last().is_some_and(PassOutcome::lets_others_go_on);
@@ -99,7 +118,6 @@ fn measure_each(requests: &[MeasureRequest], turn: Turn, quiet: Option<&Path>) -
         }
         rest = later;
     }
-    session.close();
     outcomes
 }
 

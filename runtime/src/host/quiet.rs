@@ -2,7 +2,8 @@
 //!
 //! Comes in: the path of a file that all processes of a run share for one device. Goes out: *stages*, which any number of
 //! processes work on at once (opening a context, loading a module, filling a buffer, leaving), and *windows*, which one
-//! process has with no stage going on anywhere: a batch of samples, or a counter pass with the start of CUPTI before it.
+//! process has with no stage going on anywhere: a batch of samples, or a counter pass, with the start of CUPTI
+//! before it where the cache is not emptied after that.
 //!
 //! Stages hold the file's lock shared, windows hold it exclusively. A second file, the gate, keeps both sides moving: each
 //! passes through it while it waits. Who wants a window keeps new stages out, so that it waits for those under way and no

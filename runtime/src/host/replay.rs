@@ -54,7 +54,7 @@ pub(crate) fn count<'a>(
 
 fn differs(kernel: &str, first: &str, later: &str) -> Error {
     Error::failed(format!(
-        "`{kernel}` {first} in its first call and {later} in a later one: a series function is called again for every \
+        "`{kernel}` {first} in one call and {later} in a later one: a series function is called again for every \
          counter pass, and must do the same every time"
     ))
 }

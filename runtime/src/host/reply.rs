@@ -20,22 +20,32 @@ struct Envelope {
     reply_path: PathBuf,
 }
 
-/// Reads the request at `path`, lets `answer` answer it, and writes the reply.
+/// Reads the request at `path` and lets `answer` answer it, where it is understood.
 ///
 /// # Errors
-/// Files that cannot be read or written, and requests that are no requests.
-pub(crate) fn serve(path: &Path, answer: impl FnOnce(Request) -> ReplyBody) -> io::Result<()> {
+/// Files that cannot be read or written, and requests that are no requests; those of `answer`.
+pub(crate) fn serve(path: &Path, answer: impl FnOnce(Request) -> io::Result<()>) -> io::Result<()> {
     std::hint::black_box(MARKER);
     let text = fs::read(path)?;
     let envelope: Envelope = serde_json::from_slice(&text)?;
+    match envelope.header.protocol {
+        VERSION => answer(serde_json::from_slice(&text)?),
+        _ => write(&envelope.reply_path, None),
+    }
+}
+
+/// Writes the reply `body` to `path`.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn reply(path: &Path, body: ReplyBody) -> io::Result<()> {
+    write(path, Some(body))
+}
+
+fn write(path: &Path, body: Option<ReplyBody>) -> io::Result<()> {
     let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
-    let body = if envelope.header.protocol == VERSION {
-        Some(answer(serde_json::from_slice(&text)?))
-    } else {
-        None
-    };
-    let mut unfinished = envelope.reply_path.clone().into_os_string();
+    let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     fs::write(&unfinished, serde_json::to_vec(&Reply { header, body })?)?;
-    fs::rename(&unfinished, &envelope.reply_path)
+    fs::rename(&unfinished, path)
 }

@@ -32,7 +32,7 @@ use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pas
 use crate::report::json_lines::Event;
 use crate::spread::Spread;
 use crate::store::journal::{Journal, Replayed};
-use lane::{Lane, call_back, leave, share};
+use lane::{Lane, leave, share};
 use state::State;
 use tell::Told;
 
@@ -140,7 +140,7 @@ impl<'a> Sweep<'a> {
             let job = match happened {
                 Happened::Interrupted => return Ok(()),
                 Happened::Idle => break,
-                Happened::Replied { job, bytes, held } => {
+                Happened::Replied { job, bytes, held, goes_on } => {
                     let harness = &self.harnesses[self.checked[job.series].planned.harness];
                     let outcomes = outcomes(&bytes, harness);
                     share(held, &job, &mut states[job.series]);
@@ -151,19 +151,23 @@ impl<'a> Sweep<'a> {
                         &mut states[job.series],
                         &mut lane.agenda,
                     );
-                    call_back(again, lane, states);
+                    lane.run_again(again);
+                    if !goes_on {
+                        lane.call_back(states);
+                    }
                     continue;
                 }
-                Happened::Ended { job, ended, held } => {
+                Happened::Ended { job, whole, ended, held } => {
                     share(held, &job, &mut states[job.series]);
-                    leave(&job, &mut states[job.series]);
+                    leave(&whole, &mut states[job.series]);
                     let again = self.lose(&job, &ended, &mut states[job.series])?;
-                    call_back(again, lane, states);
-                    job
+                    lane.run_again(again);
+                    lane.call_back(states);
+                    whole
                 }
                 Happened::Left { job, trouble } => {
                     leave(&job, &mut states[job.series]);
-                    for &index in &job.configurations {
+                    for index in job.everyone() {
                         let state = &mut states[job.series][index];
                         if let (Some(reason), None, false) = (&trouble, &state.ended, state.told) {
                             self.end(
@@ -177,7 +181,7 @@ impl<'a> Sweep<'a> {
                     job
                 }
             };
-            for &index in &job.configurations {
+            for index in job.everyone() {
                 let (at, state) = ((job.series, index), &mut states[job.series][index]);
                 self.tell_if_over(at, state, told)?;
             }
@@ -209,29 +213,18 @@ impl<'a> Sweep<'a> {
         &self,
         states: &mut [Vec<State>],
         device: usize,
-        Lane { agenda, pipeline }: &mut Lane<'_>,
+        Lane { agenda, pipeline, .. }: &mut Lane<'_>,
         progress: &Progress,
     ) -> Result<()> {
         let execution = &self.executions[device];
-        while let Some(mut job) = agenda.next() {
+        while let Some(job) = agenda.next() {
             let states = &mut states[job.series];
-            job.configurations.retain(|&index| !states[index].has(job.pass));
-            if let (Some(reason), Some(counters)) = (&self.denied[device], &execution.counters)
-                && matches!(job.pass, Pass::Counters { .. })
-            {
-                // What has all of its counters keeps them.
-                for index in job.configurations.drain(..) {
-                    states[index].collected = counters.denied(reason);
-                }
-            }
-            if job.configurations.is_empty() {
-                continue;
-            }
+            let Some(job) = self.wanted(job, device, states) else { continue };
             if !pipeline.has_room(&job) {
                 agenda.again(vec![job]);
                 return Ok(());
             }
-            job.configurations.iter().for_each(|&index| states[index].processes += 1);
+            job.everyone().into_iter().for_each(|index| states[index].processes += 1);
             let job = self.hand_over(job, execution, states);
             let planned = &self.checked[job.series].planned;
             progress.start(&format!(
@@ -239,17 +232,36 @@ impl<'a> Sweep<'a> {
                 planned.series.id, planned.configurations[job.configurations[0]]
             ));
             let name = job.name(&planned.series.id);
-            let body = execution.request(&job, planned);
+            let asked = job.parts().map(|part| execution.request(part, planned)).collect();
             let harness = &self.harnesses[planned.harness];
-            let single_stream =
-                planned.series.device_function || matches!(job.pass, Pass::Counters { .. });
-            pipeline.start(job, &name, harness, body, single_stream)?;
+            let single_stream = planned.series.device_function || !job.takes_times();
+            pipeline.start(job, &name, harness, asked, single_stream)?;
         }
         Ok(())
     }
 
+    /// What is left to do of a job, if anything is; its configurations have no counters where the device denies them.
+    fn wanted(&self, mut job: Job, device: usize, states: &mut [State]) -> Option<Job> {
+        job.configurations.retain(|&index| !states[index].has(job.pass));
+        let counters = &self.executions[device].counters;
+        if let (Some(reason), Some(counters), false) =
+            (&self.denied[device], counters, job.takes_times())
+        {
+            // What has all of its counters keeps them.
+            for index in job.configurations.drain(..) {
+                states[index].collected = counters.denied(reason);
+            }
+        }
+        let then = job.then.take().and_then(|then| self.wanted(*then, device, states));
+        if job.configurations.is_empty() {
+            return then;
+        }
+        Some(Job { then: then.map(Box::new), ..job })
+    }
+
     /// The job with where its configurations leave their counter data, in the order of its files.
     fn hand_over(&self, mut job: Job, execution: &Execution<'_>, states: &mut [State]) -> Job {
+        job.then = job.then.map(|then| Box::new(self.hand_over(*then, execution, states)));
         job.images.clear();
         let (Pass::Counters { step }, Some(counters)) = (job.pass, &execution.counters) else {
             return job;

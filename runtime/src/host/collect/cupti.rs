@@ -241,12 +241,13 @@ impl<'a> Collection<'a> {
     /// CUPTI, or the launches.
     pub(crate) fn pass(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, steps, .. } = self;
-        // Whatever another process did from here on would be in the cache, and in the counters.
-        let quiet = session.quiet.window()?;
-        steps.end("quiet");
         // CUPTI launches again, for every pass, whatever is launched after it has started: the emptying too, and the cache
         // would be full by the time that it comes to the kernel.
         let by_cupti = self.request.replay == Replay::Kernel;
+        // Whatever another process did from here on would be in the cache, and in the counters. A start takes 0.2 s, in which
+        // others prepare where what they leave in the cache goes when it is emptied.
+        let quiet_start = (by_cupti || !self.cold).then(|| session.quiet.window()).transpose()?;
+        steps.end("quiet");
         if by_cupti {
             members.iter_mut().try_for_each(|member| member.restore())?;
             if self.cold {
@@ -264,6 +265,8 @@ impl<'a> Collection<'a> {
         steps.end("inputs");
         self.profiler.start().map_err(denied)?;
         steps.end("start");
+        let quiet = quiet_start.map_or_else(|| session.quiet.window(), Ok)?;
+        steps.end("quiet since");
         for place in 0..layout.places {
             let member = members.iter_mut().find(|member| member.place() == place);
             let Some(member) = member else {

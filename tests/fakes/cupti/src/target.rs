@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::call::{
     self, Code, INVALID_CONTEXT, INVALID_OPERATION, INVALID_PARAMETER, UNKNOWN, sys,
 };
-use crate::{driver, session, trouble};
+use crate::{driver, session, timeline, trouble};
 
 /// The counter availability image.
 pub const AVAILABILITY: &[u8] = b"fake CUPTI: every counter is available\n";
@@ -38,6 +38,7 @@ pub fn initialize(_: &mut sys::CUpti_Profiler_Initialize_Params) -> Result<(), C
         return Err(UNKNOWN);
     }
     INITIALIZED.fetch_add(1, Ordering::SeqCst);
+    timeline::record("profiles", timeline::now());
     Ok(())
 }
 

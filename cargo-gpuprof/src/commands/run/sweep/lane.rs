@@ -20,6 +20,8 @@ pub(super) struct Lane<'a> {
     pub(super) agenda: Agenda,
     /// Those under way.
     pub(super) pipeline: Pipeline<'a>,
+    /// What must run again once the process that has the device is done, if anything must or has ended.
+    again: Option<Vec<Job>>,
 }
 
 impl<'a> Sweep<'a> {
@@ -33,13 +35,16 @@ impl<'a> Sweep<'a> {
                 batch.configurations.retain(|&index| here(batch.series, index));
             }
             batches.retain(|batch| !batch.configurations.is_empty());
-            let mut agenda = Agenda::new(batches, least, state::steps(execution));
+            // Who holds a profiler that others wait for takes no times meanwhile.
+            let joined = execution.profiler.is_none();
+            let mut agenda = Agenda::new(batches, least, state::steps(execution), joined);
             for (series, states) in states.iter_mut().enumerate() {
                 let own = (0..states.len()).filter(|&index| here(series, index)).collect();
                 self.add(series, own, states, &mut agenda);
             }
             let profiler = execution.profiler.clone();
-            Lane { agenda, pipeline: Pipeline::new(&execution.process, execution.ahead, profiler) }
+            let pipeline = Pipeline::new(&execution.process, execution.ahead, profiler);
+            Lane { agenda, pipeline, again: None }
         };
         self.executions.iter().enumerate().map(lane).collect()
     }
@@ -80,25 +85,31 @@ pub(super) fn share(held: Duration, job: &Job, states: &mut [State]) {
 }
 
 pub(super) fn leave(job: &Job, states: &mut [State]) {
-    job.configurations.iter().for_each(|&index| states[index].processes -= 1);
+    job.everyone().into_iter().for_each(|index| states[index].processes -= 1);
 }
 
-/// Where something must run again or has ended, what waits behind it was prepared for something else: it is called
-/// back, and what is still wanted of it starts anew.
-pub(super) fn call_back(
-    again: Option<Vec<Job>>,
-    Lane { agenda, pipeline }: &mut Lane<'_>,
-    states: &mut [Vec<State>],
-) {
-    let Some(again) = again else { return };
-    let recalled = pipeline.recall();
-    recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
-    for job in recalled.iter().chain(&again) {
-        for &index in &job.configurations {
-            let state = &mut states[job.series][index];
-            state.image = state.collected.image.clone();
+impl Lane<'_> {
+    /// Keeps what must run again.
+    pub(super) fn run_again(&mut self, again: Option<Vec<Job>>) {
+        if let Some(again) = again {
+            self.again.get_or_insert_default().extend(again);
         }
     }
-    agenda.again(recalled);
-    agenda.again(again);
+
+    /// Where something must run again or has ended, what waits behind it was prepared for something else: it is called
+    /// back, and what is still wanted of it starts anew. Only when the process that found it is done: until then it leaves counter
+    /// data for what waits.
+    pub(super) fn call_back(&mut self, states: &mut [Vec<State>]) {
+        let Some(again) = self.again.take() else { return };
+        let recalled = self.pipeline.recall();
+        recalled.iter().for_each(|job| leave(job, &mut states[job.series]));
+        for job in recalled.iter().chain(&again) {
+            for index in job.everyone() {
+                let state = &mut states[job.series][index];
+                state.image = state.collected.image.clone();
+            }
+        }
+        self.agenda.again(recalled);
+        self.agenda.again(again);
+    }
 }

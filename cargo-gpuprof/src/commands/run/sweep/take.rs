@@ -89,7 +89,8 @@ impl Sweep<'_> {
     pub(super) fn tidy(&self, job: &Job, states: &[State]) {
         let needed: BTreeSet<_> =
             states.iter().filter_map(|state| Some(&state.collected.image.as_ref()?.file)).collect();
-        for (&index, handover) in job.configurations.iter().zip(&job.images) {
+        let handed = job.parts().flat_map(|part| part.configurations.iter().zip(&part.images));
+        for (&index, handover) in handed {
             for image in handover.before.iter().chain([&handover.after]) {
                 if !needed.contains(&image.file) {
                     let path = self.execution((job.series, index)).image(image);
@@ -156,7 +157,8 @@ impl Sweep<'_> {
             self.retried.extend(job.configurations.iter().map(retried));
             // It may have left counter data of some, which nobody goes on from.
             self.tidy(job, states);
-            return Ok(Some(job.configurations.iter().map(|&index| job.alone(index)).collect()));
+            let alone = job.configurations.iter().map(|&index| job.alone(index));
+            return Ok(Some(alone.chain(job.then.as_deref().cloned()).collect()));
         }
         for &index in &job.configurations {
             if !states[index].has(job.pass) {
@@ -164,7 +166,7 @@ impl Sweep<'_> {
             }
         }
         self.tidy(job, states);
-        Ok(Some(Vec::new()))
+        Ok(Some(job.then.as_deref().cloned().into_iter().collect()))
     }
 
     pub(super) fn end(

@@ -44,6 +44,8 @@ fn noise_percent(block: u32) -> u64 {
         let (noisy, percent) = noise.split_once(':')?;
         let request = env::var("__GPUPROF_REQUEST").ok()?;
         let (_, repeat) = request.trim_end_matches(".request.json").rsplit_once("pass-0-")?;
+        // What the process counts after that may follow.
+        let (repeat, _) = repeat.split_once('-').unwrap_or((repeat, ""));
         let odd = repeat.parse::<u64>().ok()? % 2;
         (noisy.parse() == Ok(block)).then_some(odd * percent.parse::<u64>().ok()?)
     };
