@@ -22,6 +22,11 @@ pub struct Agenda {
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
+/// How many processes of a configuration do both, where it is timed `repeats` times and its counters take `steps`.
+pub fn both(repeats: u32, steps: usize, joined: bool) -> usize {
+    if joined { steps.min(repeats as usize) } else { 0 }
+}
+
 impl Agenda {
     /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps` for the counters
     /// of each configuration; `joined` puts them into the processes of timed passes.
@@ -66,12 +71,12 @@ impl Iterator for Agenda {
             return job;
         };
         let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
-        let joined = if self.joined { self.repeats as usize } else { 0 };
+        let both = both(self.repeats, self.steps, self.joined);
         if repeat + 1 == self.repeats {
-            self.first.extend((joined..self.steps).map(counters));
+            self.first.extend((both..self.steps).map(counters));
         }
         let step = repeat as usize;
-        let then = (step < joined.min(self.steps)).then(|| Box::new(counters(step)));
+        let then = (step < both).then(|| Box::new(counters(step)));
         Some(Job { then, ..Job::new(series, Pass::Timed { repeat }, configurations) })
     }
 }

@@ -3,16 +3,18 @@
 use super::Checked;
 use super::counters::CounterSetup;
 use super::devices::Devices;
+use crate::agenda;
 use crate::cli::Isolate;
 use crate::device::profiler;
 use crate::repeats::{NOISE_PERCENT, Repeats};
 use crate::spread::Spread;
 
-/// Seconds of a counter process on a GPU (H200, `docs/measurements.md`), about: a context and the profiler, while the next one
+/// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and the profiler, while the next one
 /// prepares; and of each configuration in it: its warm-up and its part of the session.
-const COUNTER_SECONDS: (f64, f64) = (0.4, 0.05);
+const COUNTER_SECONDS: (f64, f64) = (0.35, 0.03);
 
-/// Seconds of a process that takes time, about: a context; and of each configuration in it: warm-up and samples.
+/// Seconds of a process that takes times only, about: a context; and of each configuration that any process times: warm-up and
+/// samples.
 const TIMED_SECONDS: (f64, f64) = (0.3, 0.07);
 
 /// Metrics named as costly, at most.
@@ -60,7 +62,9 @@ pub(super) fn text(
     });
     let work: Vec<Work> = work.collect();
     let units: usize = work.iter().map(|w| w.units).sum();
-    let processes = |repeat: u32| units * (repeat as usize + steps);
+    let shares = devices.records.first().is_some_and(|device| profiler::shared(device).is_some());
+    let both = agenda::both(repeat.least, steps, !shares);
+    let processes = |repeat: u32| units * (repeat as usize + steps - both);
     let (least, most) = (processes(repeat.least), processes(repeat.most));
     let processes = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let backend = match devices.names().len() {
@@ -72,7 +76,11 @@ pub(super) fn text(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
     text.push_str(&who(checked, devices, spread));
-    let shares = devices.records.first().is_some_and(|device| profiler::shared(device).is_some());
+    if both > 0 {
+        text.push_str(
+            "a process that counts takes a configuration's times first, before it loads CUPTI\n",
+        );
+    }
     let in_turn = shares && steps > 0 && devices.records.len() > 1;
     if in_turn {
         text.push_str(
@@ -86,7 +94,8 @@ pub(super) fn text(
         ));
     }
     if !devices.emulated {
-        text.push_str(&format!("{}\n", estimate(&work, repeat.least, steps, in_turn)));
+        let passes = Passes { repeat: repeat.least as usize, steps, both };
+        text.push_str(&format!("{}\n", estimate(&work, passes, in_turn)));
     }
     text
 }
@@ -118,6 +127,17 @@ struct Work {
     configurations: usize,
 }
 
+/// The processes of a configuration.
+#[derive(Debug, Clone, Copy)]
+struct Passes {
+    /// That time it.
+    repeat: usize,
+    /// That count.
+    steps: usize,
+    /// Of both, those that do both.
+    both: usize,
+}
+
 /// What is known of the counters: those that cannot be had, and those that cost passes.
 fn known(setup: &CounterSetup) -> String {
     let planned = match setup {
@@ -142,14 +162,13 @@ fn known(setup: &CounterSetup) -> String {
 }
 
 /// The devices work at the same time: the one with most to do decides; but for counters that they collect in turn.
-fn estimate(devices: &[Work], repeat: u32, steps: usize, in_turn: bool) -> String {
+fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: bool) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let each = |work: &Work, (process, one): (f64, f64)| {
-        work.units as f64 * process + work.configurations as f64 * one
+    let each = |work: &Work, processes: usize, passes: usize, (process, one): (f64, f64)| {
+        (work.units * processes) as f64 * process + (work.configurations * passes) as f64 * one
     };
-    let timed = |work: &Work| f64::from(repeat) * each(work, TIMED_SECONDS);
-    #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
-    let counted = |work: &Work| steps as f64 * each(work, COUNTER_SECONDS);
+    let timed = |work: &Work| each(work, repeat - both, repeat, TIMED_SECONDS);
+    let counted = |work: &Work| each(work, steps, steps, COUNTER_SECONDS);
     let most = |seconds: &dyn Fn(&Work) -> f64| devices.iter().map(seconds).fold(0.0, f64::max);
     let seconds = match in_turn {
         true => most(&timed) + devices.iter().map(counted).sum::<f64>(),
@@ -170,18 +189,19 @@ mod tests {
     #[test]
     fn the_estimate_says_that_it_is_one() {
         let work = |units, configurations| Work { units, configurations };
+        let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(
-            estimate(&[work(5, 5)], 3, 9, false),
-            "about 26 s: an estimate, by what small kernels take on an H200"
+            estimate(&[work(5, 5)], passes(3, 3), false),
+            "about 19 s: an estimate, by what small kernels take on an H200"
         );
-        let takes = |devices: &[Work], repeat, in_turn, said: &str| {
-            let text = estimate(devices, repeat, 9, in_turn);
+        let takes = |devices: &[Work], passes, in_turn, said: &str| {
+            let text = estimate(devices, passes, in_turn);
             assert!(text.starts_with(said), "{text}");
         };
-        takes(&[work(100, 100)], 3, false, "about 9 min: ");
-        takes(&[work(1, 5)], 1, false, "about 7 s: ");
+        takes(&[work(100, 100)], passes(3, 3), false, "about 7 min: ");
+        takes(&[work(1, 5)], passes(1, 1), false, "about 5 s: ");
         // Two devices with half of it each, and the same where one counts at a time.
-        takes(&[work(50, 50), work(49, 49)], 3, false, "about 5 min: ");
-        takes(&[work(50, 50), work(49, 49)], 3, true, "about 8 min: ");
+        takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min: ");
+        takes(&[work(50, 50), work(49, 49)], passes(3, 0), true, "about 7 min: ");
     }
 }

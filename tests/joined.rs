@@ -1,0 +1,153 @@
+//! Processes that take times and then count: how many there are, and that neither part loses what the other one found.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use support::replay::{ISOLATIONS, METRICS, finished, of_both, workshop};
+use support::{FakeGpu, Outcome, Tool, times, wait_for, with_limit};
+
+fn tool(gpu: &FakeGpu, more: &[&str], trouble: &str) -> Tool {
+    let metrics = METRICS.join(",");
+    let common = ["run", "--package", "vector", "scale", "--no-config", "--message-format", "json"];
+    let tool = gpu.tool(&workshop(), &[&common, &["--metrics", &metrics][..], more].concat());
+    tool.env("FAKE_CUPTI_TROUBLE", trouble)
+}
+
+fn id(event: &Value) -> String {
+    event["id"].as_str().expect("runs have names").to_owned()
+}
+
+/// The lines of a run's journal that say `what`, by configuration.
+fn journal(id: &str, what: &str) -> BTreeMap<u64, usize> {
+    let text = fs::read_to_string(workshop().run_folder(id).join("journal.jsonl")).expect("kept");
+    let mut lines = BTreeMap::new();
+    for line in text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        if line["line"] == what {
+            *lines.entry(line["configuration"].as_u64().expect("a number")).or_default() += 1;
+        }
+    }
+    lines
+}
+
+/// What the processes of a run were asked to measure: times, counters, or both, with how often.
+fn asked(outcome: &Outcome) -> BTreeMap<String, usize> {
+    let passes = workshop().run_folder(&id(&outcome.events_of("run-started")[0])).join("passes");
+    let mut asked = BTreeMap::new();
+    for path in fs::read_dir(passes).expect("it is kept").map(|file| file.expect("read").path()) {
+        if !path.to_str().is_some_and(|path| path.ends_with(".request.json")) {
+            continue;
+        }
+        let request: Value =
+            serde_json::from_slice(&fs::read(path).expect("it is kept")).expect("JSON");
+        let kind = |requests: &Value| {
+            let counters = &requests.as_array()?.first()?["counters"];
+            Some(if counters.is_null() { "times" } else { "counters" })
+        };
+        let parts = [kind(&request["body"]["measure"]), kind(&request["then"]["measure"])];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            *asked.entry(parts.join(", then ")).or_default() += 1;
+        }
+    }
+    asked
+}
+
+#[test]
+fn a_step_of_the_counters_goes_into_the_process_of_each_timed_pass() {
+    // The counters take four passes.
+    for (repeat, mode, expected) in [
+        ("1", "application", vec![("counters", 3), ("times, then counters", 1)]),
+        ("3", "application", vec![("counters", 1), ("times, then counters", 3)]),
+        ("5", "application", vec![("times", 1), ("times, then counters", 4)]),
+        ("2", "range", vec![("times", 1), ("times, then counters", 1)]),
+        ("2", "none", vec![("times", 2)]),
+    ] {
+        for isolation in ISOLATIONS {
+            let more = ["--repeat", repeat, "--replay-mode", mode];
+            let gpu = FakeGpu::new();
+            let outcome = tool(&gpu, &[&more, isolation].concat(), "").run().exits_with(0);
+            let each = if isolation.is_empty() { 2 } else { 1 };
+            let expected = expected.iter().map(|&(parts, count)| (parts.to_owned(), each * count));
+            assert_eq!(asked(&outcome), expected.collect(), "{more:?} {isolation:?}");
+            assert_eq!(of_both(&outcome), [finished(), finished()]);
+        }
+    }
+}
+
+#[test]
+fn no_time_is_taken_once_cupti_is_there() {
+    let gpu = FakeGpu::new();
+    let tool = tool(&gpu, &["--repeat", "3"], "").env("FAKE_TIMELINE", "2");
+    tool.run().exits_with(0);
+    let timeline = gpu.timeline();
+    let counting = timeline.iter().filter(|happening| happening.what == "counts").count();
+    // Whoever takes times takes more than the warm-up of eight: and all that are taken for times come before it.
+    let times = times(&timeline);
+    assert_eq!((counting, times.len()), (8, 6));
+    assert!(times.values().all(|samples| samples.len() > 24), "{times:#?}");
+}
+
+#[test]
+fn a_process_that_crashes_while_it_counts_has_taken_its_times() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let more = [&["--repeat", "2"][..], isolation].concat();
+        let outcome = tool(&gpu, &more, "abort pass=0 block=64").run().exits_with(105);
+        let [(first, reason), other] = of_both(&outcome);
+        assert_eq!((first.as_str(), other), ("failed", finished()), "{reason}");
+        let taken = journal(&id(&outcome.events_of("run-started")[0]), "pass");
+        // The first timed passes of both, and the second of the one that goes on.
+        assert_eq!(taken, BTreeMap::from([(0, 1), (1, 2)]), "{isolation:?}");
+        assert_eq!(gpu.survivors(), [0; 0]);
+    }
+}
+
+#[test]
+fn a_process_that_hangs_while_it_counts_has_its_whole_limit_for_that_and_has_taken_its_times() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let within = |limit: &str| {
+            let more = [&["--repeat", "1", "--timeout", limit][..], isolation].concat();
+            tool(&gpu, &more, "hang pass=0 block=64").run()
+        };
+        let fits = |outcome: &Outcome| {
+            let [(first, _), other] = of_both(outcome);
+            first == "timeout" && other == finished() && !gpu.logged("hangs").is_empty()
+        };
+        let (seconds, outcome) = with_limit(within, fits);
+        let outcome = outcome.exits_with(105);
+        let [(_, reason), _] = of_both(&outcome);
+        let told = format!("the process ran for {seconds} s and was killed");
+        assert!(reason.starts_with(&told), "{reason}");
+        let taken = journal(&id(&outcome.events_of("run-started")[0]), "pass");
+        assert_eq!(taken, BTreeMap::from([(0, 1), (1, 1)]), "{isolation:?}");
+    }
+}
+
+#[test]
+fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
+    for isolation in ISOLATIONS {
+        let gpu = FakeGpu::new();
+        let more = [&["--repeat", "2"][..], isolation].concat();
+        let mut command = tool(&gpu, &more, "hang pass=0 block=128").into_command();
+        let mut child = command.spawn().expect("it can be started");
+        gpu.wait_for(&mut child, "hangs");
+        kill_process(Pid::from_child(&child), Signal::KILL).expect("it still runs");
+        let mut first = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        stdout.read_line(&mut first).expect("it is UTF-8");
+        child.wait().expect("it can be waited for");
+        wait_for("the end of every process", || gpu.survivors().is_empty().then_some(()));
+        let id = id(&serde_json::from_str(&first).expect("the first line is JSON"));
+        let before = journal(&id, "pass");
+        assert!(before.contains_key(&1), "{before:?}");
+        let outcome = tool(&gpu, &[&more[..], &["--resume", &id]].concat(), "").run().exits_with(0);
+        assert_eq!(of_both(&outcome), [finished(), finished()]);
+        // Nothing that was timed is timed again.
+        let taken = journal(&id, "pass");
+        assert_eq!(taken, BTreeMap::from([(0, 2), (1, 2)]), "{isolation:?} {before:?}");
+    }
+}
