@@ -156,7 +156,9 @@ impl<'a> Pipeline<'a> {
 
     /// Whether `job` can start now.
     pub fn has_room(&self, job: &Job) -> bool {
-        let lonely = job.alone || self.line.iter().any(|s| s.job.alone);
+        // One that replied still has its context until it is gone; the emulated device is each process' own.
+        let nobody_beside = self.ahead == Ahead::NONE && self.process.quiet().is_some();
+        let lonely = nobody_beside || job.alone || self.line.iter().any(|s| s.job.alone);
         if lonely {
             self.line.is_empty() && self.leaving.is_empty()
         } else {

@@ -70,8 +70,8 @@ fn answer(request: Request, target: &HarnessTarget) -> io::Result<()> {
     reply(&request.reply_path, body)
 }
 
-/// Measures `first`, and what `request` wants then, in one session with the device: contexts and profilers cost more than passes do. The device is
-/// closed before the last reply is written, so the runner hands on one that this process has left.
+/// Measures `first`, and what `request` wants then, in one session with the device: contexts and profilers cost more than passes
+/// do. It ends with the last reply: the runner hands the device on while this process leaves it.
 fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -97,10 +97,11 @@ fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
         };
         reply_path = then;
     }
-    if let Ok(session) = session {
-        session.close();
+    let reply = || reply(reply_path, ReplyBody::Measured(outcomes));
+    match session {
+        Ok(session) => session.close(reply),
+        Err(_) => reply(),
     }
-    reply(reply_path, ReplyBody::Measured(outcomes))
 }
 
 /// One outcome a request, up to the first that failed or, for want of memory, was not reached.

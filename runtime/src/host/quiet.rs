@@ -110,10 +110,10 @@ impl Quiet {
 
     /// Does what is left to be done with the device, as a stage that lasts until the process is gone: what a library or
     /// the user's code still holds is freed by then.
-    pub(crate) fn leave(self, work: impl FnOnce()) {
+    pub(crate) fn leave<T>(self, work: impl FnOnce() -> T) -> T {
         // Where the lock fails, there is still nothing else to do than to leave.
         let held = self.share().ok().flatten();
-        work();
+        let done = work();
         std::mem::forget(held);
         if self.files.is_some() {
             // The process' end is not waited for, and takes the thread and the lock along.
@@ -122,6 +122,7 @@ impl Quiet {
                 drop(self);
             });
         }
+        done
     }
 
     fn share(&self) -> io::Result<Option<Held<'_>>> {

@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -80,14 +81,20 @@ impl Session {
         self.turn.take();
     }
 
-    /// Frees everything on the device and destroys the context, while nobody measures; what the user's code has kept goes
-    /// with the process.
-    pub(crate) fn close(self) {
+    /// Has the reply written by `reply`, frees everything on the device and destroys the context, while nobody measures; what
+    /// the user's code has kept goes with the process.
+    ///
+    /// # Errors
+    /// Those of `reply`.
+    pub(crate) fn close(self, reply: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let Self { context, stream, profiler, flush, watch, quiet, .. } = self;
         quiet.leave(|| {
+            // The next process may have the device: it warms up, and measures once this one is gone.
+            let replied = reply();
             drop((profiler, watch, flush, stream));
             drop(context);
-        });
+            replied
+        })
     }
 
     /// Queues what empties the L2 cache; its buffer stays until the process ends.
