@@ -26,19 +26,22 @@ timed ncu-application-one-invocation all application
 timed ncu-kernel-five-invocations one kernel
 timed ncu-kernel-one-invocation all kernel
 ours() { local name=$1; shift; timed "gpuprof-$name" $G --repeat 1 --metrics $M --export-json "$name.json" "$@"; }
-ours first-run-plans-the-counters --ahead 0
-ours configuration --ahead 0
+ours first-run-plans-the-counters
+ours configuration
+ours configuration-ahead-0 --ahead 0
 ours configuration-ahead-1 --ahead 1
-ours kernel --isolate kernel --ahead 0
-ours kernel-ahead-1 --isolate kernel --ahead 1
-ours configuration-range --replay-mode range --ahead 0
-ours configuration-range-ahead-1 --replay-mode range --ahead 1
-ours kernel-range --replay-mode range --isolate kernel --ahead 0
-ours kernel-range-ahead-1 --replay-mode range --isolate kernel --ahead 1
-ours configuration-kernel --replay-mode kernel --ahead 0
-ours kernel-kernel --replay-mode kernel --isolate kernel --ahead 0
-timed gpuprof-times-only $G --repeat 1 --metrics duration --replay-mode none --ahead 0
-timed gpuprof-times-only-kernel $G --repeat 1 --metrics duration --replay-mode none --isolate kernel --ahead 0
+ours kernel --isolate kernel
+ours kernel-ahead-0 --isolate kernel --ahead 0
+ours configuration-range --replay-mode range
+ours kernel-range --replay-mode range --isolate kernel
+ours kernel-range-ahead-0 --replay-mode range --isolate kernel --ahead 0
+ours configuration-kernel --replay-mode kernel
+ours kernel-kernel --replay-mode kernel --isolate kernel
+timed gpuprof-times-only $G --repeat 1 --metrics duration --replay-mode none
+timed gpuprof-times-only-kernel $G --repeat 1 --metrics duration --replay-mode none --isolate kernel
+timed gpuprof-seven-times $G --repeat 7 --metrics $M
+timed gpuprof-seven-times-kernel $G --repeat 7 --metrics $M --isolate kernel
+timed gpuprof-seven-times-only $G --repeat 7 --metrics duration --replay-mode none
 python3 - <<'P'
 import json, glob, csv, io
 exact = ['smsp__inst_executed.sum', 'smsp__warps_launched.sum', 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum', 'l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum', 'smsp__sass_data_bytes_mem_global_op_ld.sum']

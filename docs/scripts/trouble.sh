@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A kernel that never ends, one that writes where nothing is, and a runner that is killed meanwhile, on a GPU machine: in a folder with
-# cargo-gpuprof and trouble.tar.zst, the archive of tests/fixtures/trouble. Says what each came to; ends with 1 where one is not as it should be.
+# A kernel that never ends, one that writes where nothing is, and a runner that is killed meanwhile or while counters are collected, on a GPU
+# machine: in a folder with cargo-gpuprof, trouble.tar.zst (the archive of tests/fixtures/trouble) and ex.tar.zst (that of the examples). Says what each came
+# to; ends with 1 where one is not as it should be.
 G="./cargo-gpuprof gpuprof run -q --archive-file trouble.tar.zst --extract-to t --repeat 1 --replay-mode none --metrics duration --interleave none"
 bad=0
 check() { if [ "$2" = "$3" ]; then echo "ok: $1: $2"; else echo "NOT AS IT SHOULD BE: $1: $2, not $3"; bad=1; fi; }
@@ -31,4 +32,38 @@ $G hangs --timeout 8 --no-wait --resume --export-json resumed.json > log-resumed
 check "exit code of the resumed run" $? 105
 check "its configurations" "$(statuses resumed.json)" "hangs/32=finished hangs/64=timeout hangs/128=finished"
 grep resuming log-resumed
+
+# The runner is killed in a counter pass: what was found before is not looked for again, and the counters are those of a run that nobody killed.
+E=smsp__inst_executed.sum,smsp__warps_launched.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
+for isolate in kernel configuration; do
+  C="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy --repeat 2 --no-gate --isolate $isolate --metrics $E,sm__throughput.avg.pct_of_peak_sustained_elapsed"
+  newest() { ls -t target/gpuprof/runs 2> /dev/null | head -1; }
+  before=$(newest)
+  $C > log-counting 2>&1 &
+  runner=$!
+  for i in $(seq 3000); do
+    run=$(newest)
+    [ "$run" != "$before" ] && [ "$(cat target/gpuprof/runs/$run/journal.jsonl 2> /dev/null | grep -c '"line":"counter-step"')" -ge 12 ] && break
+    sleep 0.01
+  done
+  sleep 0.2
+  kill -KILL $runner; wait $runner 2> /dev/null
+  cp target/gpuprof/runs/$run/journal.jsonl killed.jsonl
+  $C --no-wait --resume $run --export-json counted.json > log-counted 2>&1
+  check "exit code of counters that were resumed, --isolate $isolate" $? 0
+  python3 - killed.jsonl target/gpuprof/runs/$run/journal.jsonl counted.json $E <<'P' || bad=1
+import collections, json, sys
+lines = lambda f: [json.loads(l) for l in open(f) if l.endswith('\n')]
+before, after = lines(sys.argv[1]), lines(sys.argv[2])
+steps = lambda all: sum(l['line'] in ('counter-step', 'counters') for l in all)
+timed = collections.Counter((l['configuration'], l['repeat']) for l in after if l['line'] == 'pass')
+counted = collections.Counter((l['configuration'], l['collected']['steps']) for l in after if l['line'] == 'counter-step')
+once = after[:len(before)] == before and set(timed.values()) == {1} and set(counted.values()) == {1}
+values = [tuple(c['metrics'][m].get('value') for m in sys.argv[4].split(',')) for c in json.load(open(sys.argv[3]))['series'][0]['configurations']]
+# 32768 warps; each loads 32 floats of two arrays by two requests.
+right = len(values) == 5 and all(v[1:] == (32768, 65536, 8388608) and v[0] for v in values)
+print('ok:' if once and right else 'NOT AS IT SHOULD BE:', 'killed with %d steps of the counters in the journal, %d at the end, each once; values' % (steps(before), steps(after)), sorted(set(values)))
+sys.exit(not (once and right))
+P
+done
 exit $bad

@@ -148,8 +148,8 @@ impl<'a> Run<'a> {
     /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. What
     /// it launches must be the same every time.
     ///
-    /// Where counters are collected on a GPU, the whole function is called once to warm up and once more for every
-    /// pass, so that the launches of each pass find the inputs that it sets up, and not what earlier launches left.
+    /// Where counters are collected on a GPU, the whole function is called once more to warm up and once for every
+    /// pass, after the call that takes times or in another process, so that the launches of each pass find the inputs that it sets up, and not what earlier launches left.
     ///
     /// # Errors
     /// The first error of `launch` or of the driver.
