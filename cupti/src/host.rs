@@ -49,7 +49,9 @@ impl HostApi {
     /// If another thread panicked in here.
     pub fn load(location: &Location) -> Result<Self, LoadError> {
         static LOADED: Mutex<Option<HostApi>> = Mutex::new(None);
-        locate::refuse(location)?;
+        if let Some(refusal) = location.refusal() {
+            return Err(refusal);
+        }
         let mut loaded = LOADED.lock().expect("nothing panics while it is held");
         if let Some(api) = *loaded {
             return if api.path == location.path() {

@@ -1,6 +1,6 @@
 //! Shared objects, opened for good.
 //!
-//! Nothing opened here is closed again: CUPTI and the driver start threads and keep pointers into themselves.
+//! What is used is never closed again: CUPTI and the driver start threads and keep pointers into themselves.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ pub(crate) struct Library {
     handle: std::ptr::NonNull<std::ffi::c_void>,
 }
 
-// SAFETY: a handle of dlopen may be used from any thread, and is never closed.
+// SAFETY: a handle of dlopen may be used from any thread, and is closed by nobody who goes on using it.
 unsafe impl Send for Library {}
 // SAFETY: as above; looking up a symbol does not change it.
 unsafe impl Sync for Library {}
@@ -54,6 +54,16 @@ impl Library {
         assert_eq!(size_of::<F>(), size_of_val(&address), "F is a function pointer");
         // SAFETY: the caller's promise; the sizes agree.
         Ok(unsafe { std::mem::transmute_copy(&address) })
+    }
+
+    /// Closes a library that turned out not to be wanted: while it is open the linker gives it to whoever asks for
+    /// another one by the same bare name.
+    ///
+    /// # Safety
+    /// Nothing of it is used any more, nor any copy of this handle, and nothing that it was asked to do goes on.
+    pub(crate) unsafe fn close(self) {
+        // SAFETY: the handle is open; the rest is the caller's promise.
+        unsafe { libc::dlclose(self.handle.as_ptr()) };
     }
 
     /// Whether it exports `name`.
@@ -100,6 +110,8 @@ impl Library {
     pub(crate) unsafe fn symbol<F: Copy>(&self, name: &'static str) -> Result<F, &'static str> {
         Err(name)
     }
+
+    pub(crate) unsafe fn close(self) {}
 
     pub(crate) fn has(&self, _name: &'static str) -> bool {
         false

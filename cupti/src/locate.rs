@@ -5,8 +5,11 @@
 //! toolkits of `$CUDA_HOME` and `$CUDA_PATH`; `/usr/local/cuda*`; `$LD_LIBRARY_PATH`; what the linker finds by itself;
 //! the site-packages of the active Python.
 //!
-//! Opening `libnvperf_host.so` by path before CUPTI makes CUPTI's own search for the bare name find it, so
-//! `LD_LIBRARY_PATH` is not needed.
+//! A library that was not named and cannot be used here (too old, or useless without a driver) does not end the search:
+//! an old toolkit would hide the CUPTI that its owner installed beside it.
+//!
+//! Opening `libnvperf_host.so` by path before CUPTI is called makes CUPTI's own search for the bare name find it, so
+//! `LD_LIBRARY_PATH` is not needed. It is opened for a CUPTI that can be used only: the first one of that name serves all.
 
 mod python;
 mod search;
@@ -54,23 +57,32 @@ impl Location {
     /// # Errors
     /// [`LoadError::Open`], [`LoadError::NvperfMissing`], or [`LoadError::MissingSymbol`] where it is not CUPTI.
     fn open(path: &Path, place: Place) -> Result<Self, LoadError> {
-        let bare = path.components().count() == 1;
-        if !bare {
-            open_nvperf(path)?;
-        }
         let library =
             Library::open(path).map_err(|reason| LoadError::Open { path: path.into(), reason })?;
         let file = library.file_of("cuptiGetVersion").ok_or_else(|| LoadError::MissingSymbol {
             path: path.into(),
             symbol: "cuptiGetVersion",
         })?;
-        if bare {
-            open_nvperf(&file)?;
-        }
         let version = version_of(&library, &file)?;
         Ok(Self { path: file, version, place, library })
     }
+
+    /// Why it cannot be used here, without calling anything of it.
+    pub(crate) fn refusal(&self) -> Option<LoadError> {
+        let (path, version) = (self.path.clone(), self.version);
+        if !version.is_new_enough() {
+            return Some(LoadError::TooOld { path, version });
+        }
+        if version.works_without_driver() {
+            return None;
+        }
+        let driver = driver::probe_nvidia().err()?;
+        Some(LoadError::NeedsDriver { path, version, driver })
+    }
 }
+
+/// What every CUPTI with the Range Profiler API has.
+const FIRST_OF_RANGES: &str = "cuptiRangeProfilerEnable";
 
 /// `libnvperf_host.so`, beside CUPTI: what its search for the bare name then finds. Costs 50 ms (32 MB are relocated).
 fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
@@ -84,6 +96,7 @@ pub(crate) fn beside(cupti: &Path, name: &str) -> PathBuf {
     cupti.canonicalize().unwrap_or_else(|_| cupti.into()).with_file_name(name)
 }
 
+/// The version; what can be used has its nvperf open afterwards.
 fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
     let bound = MARKERS.iter().find(|(symbol, _)| library.has(symbol)).map(|(_, version)| *version);
     // From 13.2 on, even this call needs NVIDIA's driver (see `version`).
@@ -92,11 +105,15 @@ fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
     {
         return Ok(bound);
     }
+    // Those before the Range Profiler API answer without it (seen with 12.1).
+    if library.has(FIRST_OF_RANGES) {
+        open_nvperf(file)?;
+    }
     // SAFETY: `CUptiResult cuptiGetVersion(uint32_t *version)` in every CUPTI.
     let get = unsafe { library.symbol::<unsafe extern "C" fn(*mut u32) -> u32>("cuptiGetVersion") }
         .map_err(|symbol| LoadError::MissingSymbol { path: file.into(), symbol })?;
     let mut api = 0;
-    // SAFETY: it writes one u32; nvperf is loaded, and a driver answers where the version asks for one.
+    // SAFETY: it writes one u32; nvperf is loaded where the version may ask for it, and a driver answers where the version asks for one.
     if unsafe { get(&raw mut api) } == 0 {
         return Ok(Version::from_api(api));
     }
@@ -112,8 +129,9 @@ pub fn locate(explicit: Option<&Path>) -> Result<Location, NotFound> {
 }
 
 impl Search {
-    /// Runs the search; the first library that opens wins. Where a path was named, by argument or by `$GPUPROF_CUPTI`,
-    /// nothing else is tried.
+    /// Runs the search; the first library that can be used here wins. Where a path was named, by argument or by
+    /// `$GPUPROF_CUPTI`, nothing else is tried, and what it names is taken if it is CUPTI at all: loading it says why it
+    /// cannot be used.
     ///
     /// # Errors
     /// [`NotFound`] with all places that were looked at.
@@ -125,12 +143,18 @@ impl Search {
                 searched.push(Searched { place: place.clone(), reason: None });
             }
             for candidate in candidates {
-                match Location::open(&candidate, place.clone()) {
-                    Ok(location) => return Ok(location),
-                    Err(error) => {
-                        searched.push(Searched { place: place.clone(), reason: Some(error) })
-                    }
-                }
+                let refused = match Location::open(&candidate, place.clone()) {
+                    Ok(location) => match location.refusal().filter(|_| !place.is_named()) {
+                        None => return Ok(location),
+                        Some(refused) => {
+                            // SAFETY: nobody else has the location, and at most its version was asked for.
+                            unsafe { location.library.close() };
+                            refused
+                        }
+                    },
+                    Err(error) => error,
+                };
+                searched.push(Searched { place: place.clone(), reason: Some(refused) });
             }
             if place.is_named() {
                 break;
@@ -158,32 +182,21 @@ pub struct NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no CUPTI was found; looked at:")?;
+        f.write_str("no CUPTI that can be used was found; looked at:")?;
         for Searched { place, reason } in &self.searched {
             match reason {
                 Some(reason) => write!(f, "\n  {place}: {reason}")?,
                 None => write!(f, "\n  {place}: no libcupti.so there")?,
             }
         }
+        if self.searched.iter().any(|searched| searched.place.is_named()) {
+            return f.write_str(
+                "\n  nothing else was tried: correct --cupti-path or GPUPROF_CUPTI, or leave both out to have it looked for",
+            );
+        }
         f.write_str(
             "\n  install it with `pip install nvidia-cuda-cupti` (13.0.85 also works without a GPU), or name it with \
              GPUPROF_CUPTI",
         )
     }
-}
-
-/// Why `version` cannot be used here, without calling anything of CUPTI.
-pub(crate) fn refuse(location: &Location) -> Result<(), LoadError> {
-    let (path, version) = (location.path.clone(), location.version);
-    if !version.is_new_enough() {
-        return Err(LoadError::TooOld { path, version });
-    }
-    if version.works_without_driver() {
-        return Ok(());
-    }
-    driver::probe_nvidia().map(|_| ()).map_err(|driver| LoadError::NeedsDriver {
-        path,
-        version,
-        driver,
-    })
 }

@@ -19,7 +19,7 @@ fn imitation(folder: &Path, source: &str) -> PathBuf {
         let (input, output) = (folder.join(format!("{name}.c")), folder.join(name));
         fs::write(&input, text).unwrap();
         let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-o"]).arg(&output).arg(input);
+        cc.args(["-shared", "-fPIC", &format!("-Wl,-soname,{name}"), "-o"]).arg(&output).arg(input);
         assert!(cc.status().unwrap().success(), "cc builds {name}");
         output
     };
@@ -161,6 +161,58 @@ fn an_old_cupti_and_one_without_the_functions_are_refused() {
             let found = locate(Some(folder.path())).unwrap();
             let error = HostApi::load(&found).err().unwrap().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    });
+}
+
+#[test]
+fn an_old_toolkit_does_not_hide_a_newer_library() {
+    let toolkit = tempfile::tempdir().unwrap();
+    let folder = toolkit.path().join("lib64");
+    fs::create_dir(&folder).unwrap();
+    imitation(&folder, "int cuptiGetVersion(unsigned *v) { *v = 18; return 0; }");
+    let prepare = |child: &mut Command| {
+        child.env("CUDA_HOME", toolkit.path()).env("LD_LIBRARY_PATH", pinned());
+    };
+    isolated_with("an_old_toolkit_does_not_hide_a_newer_library", prepare, || {
+        let search = gpuprof_cupti::locate::Search {
+            prefix: None,
+            python: false,
+            ..gpuprof_cupti::locate::Search::from_environment(None)
+        };
+        let found = search.run().unwrap();
+        assert_eq!(found.place(), &Place::LibraryPath(pinned().into()));
+        // Its own nvperf is the one that it works with, not the old one's.
+        HostApi::load(&found).unwrap().chips().unwrap();
+        // Nor is it what the linker gives for the same bare name.
+        let by_name = gpuprof_cupti::locate::Search { library_path: None, ..search.clone() };
+        assert_eq!(by_name.run().unwrap().place(), &Place::Linker);
+        let none = gpuprof_cupti::locate::Search { library_path: None, linker: false, ..search };
+        let text = none.run().unwrap_err().to_string();
+        assert!(
+            text.contains("lib64/libcupti.so.13 is CUPTI 11.8; the Range Profiler API"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn what_is_named_and_no_library_is_told_as_what_it_is() {
+    isolated("what_is_named_and_no_library_is_told_as_what_it_is", || {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("libcupti.so.13");
+        fs::write(&text, "not a library, and longer than the head of one would be if it were one")
+            .unwrap();
+        for (path, reason) in [
+            (
+                folder.path().join("gone"),
+                "cannot open shared object file: No such file or directory",
+            ),
+            (text, "invalid ELF header"),
+        ] {
+            let error = locate(Some(&path)).unwrap_err().to_string();
+            assert!(error.contains(&format!("cannot be loaded: {reason}\n")), "{error}");
+            assert!(!error.contains("pip install"), "{error}");
         }
     });
 }
