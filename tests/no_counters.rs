@@ -123,3 +123,24 @@ fn without_replay_nothing_of_cupti_is_touched() {
     assert_eq!(reasons, ["--replay-mode none collects no counters"; 2]);
     assert_eq!(gpu.log(), [""; 0]);
 }
+
+#[test]
+fn a_library_is_found_by_a_relative_path_and_an_empty_variable_names_none() {
+    let counted = |cupti: &str| {
+        let gpu = FakeGpu::new();
+        let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], &[]));
+        let outcome = tool.env("GPUPROF_CUPTI", cupti).run().exits_with(0);
+        let of = |row: &Value| row["metrics"][METRICS[2]]["value"].as_f64();
+        outcome.events_of("configuration-finished").iter().map(of).collect::<Vec<_>>()
+    };
+    // The processes that measure run in the package's folder, not in this one.
+    let root = workshop().root.canonicalize().unwrap();
+    let up = "../".repeat(root.components().count() - 1);
+    let relative = format!("{up}{}", FakeGpu::libraries().strip_prefix("/").unwrap().display());
+    assert_eq!(counted(&relative), [Some(128.0); 2]);
+    // Then it is looked for, and found on the library path.
+    assert_eq!(counted(""), [Some(128.0); 2]);
+    let doctor = FakeGpu::new().tool(&workshop(), &["doctor"]).env("GPUPROF_CUPTI", "").run();
+    let said = format!("({} (LD_LIBRARY_PATH))\n", FakeGpu::libraries().display());
+    assert!(doctor.stdout.contains(&said), "{}", doctor.stdout);
+}

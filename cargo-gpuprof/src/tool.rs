@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use crate::cli::{Cargo, Color, Command, Gpuprof, RunOptions, with_subcommand_word};
+use crate::cli::{self, Color, Command, Gpuprof, RunOptions};
 use crate::commands::{
     archive, baselines, calibrate, doctor, list, metrics, run, show_config, stored,
 };
@@ -12,12 +12,11 @@ use crate::device::guard;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::reader::MayLeave;
-use clap::Parser;
 use gpuprof_model::ExitCode as Code;
 
 /// What the executable does.
 pub fn main() -> ExitCode {
-    let Cargo::Gpuprof(parsed) = Cargo::parse_from(with_subcommand_word(std::env::args_os()));
+    let parsed = cli::parse(std::env::args_os());
     // The guard listens to no signal: main's second one would end it with clocks locked.
     if let Some(Command::Guard(options)) = &parsed.command {
         return end(&guard::guard(options));

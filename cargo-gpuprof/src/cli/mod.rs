@@ -2,7 +2,9 @@
 
 mod cargo;
 mod gate;
+mod library;
 mod output;
+mod parse;
 mod run;
 mod view;
 
@@ -15,7 +17,9 @@ pub use gate::{
     BaselineAction, BaselineOptions, CalibrateOptions, CompareOptions, Format, GateOptions,
     PlaceOptions, ReportOptions,
 };
+pub use library::library;
 pub use output::{MessageFormat, OutputOptions};
+pub use parse::{parse, with_subcommand_word};
 pub use run::{
     AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Isolate, KernelOptions,
     ReplayMode, RunOptions, SelectionOptions, Set,
@@ -130,7 +134,7 @@ pub struct MetricsOptions {
     #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
     pub list_sections: bool,
     /// CUPTI's library or its folder, instead of looking for it
-    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI")]
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
     pub cupti_path: Option<camino::Utf8PathBuf>,
 }
 
@@ -144,10 +148,10 @@ pub struct DoctorOptions {
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
     pub devices: Option<Asked>,
     /// CUPTI's library or its folder, instead of looking for it
-    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI")]
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
     pub cupti_path: Option<camino::Utf8PathBuf>,
     /// NVML's library instead of libnvidia-ml.so.1
-    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML")]
+    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library)]
     pub nvml_path: Option<camino::Utf8PathBuf>,
     /// Toolchain for the kernels
     #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC")]
@@ -210,17 +214,6 @@ fn exit_codes() -> String {
     }
     text.push_str("  128+n  ended by signal n, with what was measured kept");
     text
-}
-
-/// Puts the word `gpuprof` in where the executable is started without cargo.
-pub fn with_subcommand_word(
-    args: impl IntoIterator<Item = std::ffi::OsString>,
-) -> Vec<std::ffi::OsString> {
-    let mut args: Vec<_> = args.into_iter().collect();
-    if args.get(1).is_none_or(|word| word != "gpuprof") {
-        args.insert(1.min(args.len()), "gpuprof".into());
-    }
-    args
 }
 
 /// What a command line says, for tests.

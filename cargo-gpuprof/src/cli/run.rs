@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use gpuprof_model::ExitCode;
 
-use super::{CargoOptions, GateOptions, OutputOptions, ViewOptions};
+use super::{CargoOptions, GateOptions, OutputOptions, ViewOptions, library};
 use crate::config::Config;
 use crate::device::choice::Asked;
 use crate::plan::{MAX_CONFIGURATIONS, Override, Selection};
@@ -234,7 +234,7 @@ pub struct RunOptions {
     #[arg(long, value_enum, default_value_t, value_name = "CONTROL", help_heading = "Run")]
     pub clock_control: ClockControl,
     /// NVML's library instead of libnvidia-ml.so.1
-    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", help_heading = "Run")]
+    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library, help_heading = "Run")]
     pub nvml_path: Option<Utf8PathBuf>,
     /// Do not wait for a GPU on which another gpuprof measures: exit with 107
     #[arg(long, help_heading = "Run")]
@@ -250,7 +250,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
     pub ahead: Option<u8>,
     /// CUPTI's library or its folder, instead of looking for it
-    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", help_heading = "Run")]
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library, help_heading = "Run")]
     pub cupti_path: Option<Utf8PathBuf>,
     /// Do not compare outputs with the host reference
     #[arg(long, help_heading = "Run")]

@@ -32,7 +32,7 @@ use super::thresholds::{self, Placed};
 use crate::cli::{CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions};
 use crate::compare::view::View;
 use crate::config::{Config, Interleave};
-use crate::device::{self, Terms, profiler};
+use crate::device::{Terms, profiler};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt};
@@ -174,7 +174,7 @@ pub fn profile(
     if emulated && options.clock_control != ClockControl::None && !options.output.quiet {
         eprintln!("gpuprof: --clock-control does nothing here: the emulated driver has no clocks");
     }
-    let nvml = device::library(options.nvml_path.as_deref());
+    let nvml = &options.nvml_path;
     let terms = Terms {
         clocks: if options.dry_run { ClockControl::None } else { options.clock_control },
         nvml: nvml.as_deref(),

@@ -14,7 +14,7 @@ use std::env;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -33,17 +33,6 @@ pub struct Terms<'a> {
     pub nvml: Option<&'a Utf8Path>,
     /// Whether to wait for another gpuprof.
     pub wait: bool,
-}
-
-/// NVML's library as processes in other folders find it: a path from the root, or a bare name for the linker.
-pub fn library(named: Option<&Utf8Path>) -> Option<Utf8PathBuf> {
-    let absolute = |path: &Utf8Path| {
-        let found = std::path::absolute(path).ok().filter(|_| path.as_str().contains('/'));
-        found
-            .and_then(|path| Utf8PathBuf::from_path_buf(path).ok())
-            .unwrap_or_else(|| path.to_owned())
-    };
-    named.map(absolute)
 }
 
 /// A device that this process alone measures on, until this is dropped.
@@ -171,15 +160,5 @@ mod tests {
         waiting.told = Some(Some(owner(1)));
         assert!(!waiting.is_news(Some(&owner(1))) && !waiting.is_news(None));
         assert!(waiting.is_news(Some(&owner(2))));
-    }
-
-    #[test]
-    fn a_library_is_found_from_every_folder() {
-        let here = std::env::current_dir().unwrap();
-        let found = |text: &str| library(Some(Utf8Path::new(text))).unwrap().into_std_path_buf();
-        assert_eq!(found("libnvidia-ml.so.1"), std::path::Path::new("libnvidia-ml.so.1"));
-        assert_eq!(found("./lib/nvml.so"), here.join("lib/nvml.so"));
-        assert_eq!(found("/usr/lib/nvml.so"), std::path::Path::new("/usr/lib/nvml.so"));
-        assert_eq!(library(None), None);
     }
 }

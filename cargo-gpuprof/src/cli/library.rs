@@ -1,0 +1,38 @@
+//! A library that is named on the command line.
+
+use std::path;
+
+use camino::Utf8PathBuf;
+
+/// What `text` names, as processes in other folders find it: a path from the root where it has folders or is there, else
+/// a bare name for the linker.
+///
+/// # Errors
+/// It names nothing.
+pub fn library(text: &str) -> Result<Utf8PathBuf, String> {
+    if text.is_empty() {
+        return Err("it names no library; leave it out to have it looked for".to_owned());
+    }
+    let named = Utf8PathBuf::from(text);
+    if !text.contains('/') && !named.exists() {
+        return Ok(named);
+    }
+    let found = path::absolute(&named).map_err(|e| format!("no path from the root: {e}"))?;
+    Utf8PathBuf::from_path_buf(found).map_err(|path| format!("{} is not UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_found_from_every_folder() {
+        let here = std::env::current_dir().unwrap();
+        let found = |text: &str| library(text).unwrap().into_std_path_buf();
+        assert_eq!(found("libnvidia-ml.so.1"), path::Path::new("libnvidia-ml.so.1"));
+        assert_eq!(found("./lib/nvml.so"), here.join("lib/nvml.so"));
+        assert_eq!(found("/usr/lib/nvml.so"), path::Path::new("/usr/lib/nvml.so"));
+        assert_eq!(found("src"), here.join("src"), "a folder that is here");
+        assert!(library("").unwrap_err().contains("leave it out"));
+    }
+}

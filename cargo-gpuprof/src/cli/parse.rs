@@ -1,0 +1,59 @@
+//! Reading the command line, and the variables that stand for options.
+//!
+//! Comes in: arguments, with or without cargo's word. Goes out: what they say. A variable that is set to nothing is as good
+//! as none: that is how CI clears one, or hands on an input that nobody filled in.
+
+use std::env;
+use std::ffi::OsString;
+
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
+
+use super::{Cargo, Gpuprof};
+
+/// What `arguments` say; help, versions and errors end the process.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
+    let empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
+    let mut command = without_variables(Cargo::command(), &empty);
+    let matches = command.try_get_matches_from_mut(with_subcommand_word(arguments));
+    let parsed = matches.and_then(|matches| Cargo::from_arg_matches(&matches));
+    let Cargo::Gpuprof(parsed) = parsed.unwrap_or_else(|e| e.format(&mut command).exit());
+    parsed
+}
+
+/// `command` and everything below it, without the variables that `empty` tells.
+fn without_variables(command: Command, empty: &impl Fn(&std::ffi::OsStr) -> bool) -> Command {
+    let argument = |argument: Arg| match argument.get_env().is_some_and(empty) {
+        true => argument.env(None::<&'static str>),
+        false => argument,
+    };
+    command.mut_args(argument).mut_subcommands(|below| without_variables(below, empty))
+}
+
+/// Puts the word `gpuprof` in where the executable is started without cargo.
+pub fn with_subcommand_word(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<_> = args.into_iter().collect();
+    if args.get(1).is_none_or(|word| word != "gpuprof") {
+        args.insert(1.min(args.len()), "gpuprof".into());
+    }
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_empty_is_none() {
+        let variables = |command: &Command| {
+            let gpuprof = command.find_subcommand("gpuprof").unwrap();
+            let doctor = gpuprof.find_subcommand("doctor").unwrap();
+            let names = doctor.get_arguments().filter_map(Arg::get_env);
+            names.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let all = variables(&Cargo::command());
+        assert!(all.contains(&"GPUPROF_CUPTI".to_owned()), "{all:?}");
+        let left = variables(&without_variables(Cargo::command(), &|name| name == "GPUPROF_CUPTI"));
+        assert_eq!(left.len() + 1, all.len());
+        assert!(!left.contains(&"GPUPROF_CUPTI".to_owned()), "{left:?}");
+    }
+}
