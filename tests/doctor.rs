@@ -98,6 +98,21 @@ fn every_device_is_named_and_answers_for_itself() {
 }
 
 #[test]
+fn a_driver_without_a_device_is_no_machine_for_the_emulator() {
+    // A run by itself refuses it, since a GPU may be hidden or broken: so does the doctor.
+    let gpu = FakeGpu::new();
+    let hidden = |arguments: &[&str]| {
+        let tool = gpu.tool(&workshop(), arguments).env("GPUPROF_BACKEND", "auto");
+        tool.env("CUDA_VISIBLE_DEVICES", "").run()
+    };
+    hidden(&["run", "--package", "vector", "--no-config", "scale"]).exits_with(107);
+    let told = hidden(&["doctor"]).exits_with(107).stdout;
+    assert!(told.contains("fail  driver       cuInit failed with 100: no CUDA device"), "{told}");
+    assert!(told.ends_with("and none answers; --backend emulator goes without\n"), "{told}");
+    hidden(&["doctor", "--backend", "emulator"]).exits_with(0);
+}
+
+#[test]
 fn a_mig_instance_that_the_driver_does_not_show_is_found_by_its_name() {
     let (name, digits) = ("Fake H200 MIG 1g.18gb", "67707570-726f-662d-6661-6b652d6770");
     let other = format!("MIG-{digits}31");

@@ -97,6 +97,8 @@ pub enum Answer {
     Cost(Cost),
     /// The driver's devices, one at least.
     Driver(Vec<gpuprof_model::measurement::DeviceRecord>),
+    /// No driver is installed: the linker's words. One that is there and does not work gives no answer.
+    NoDriver(String),
     /// What NVML says.
     Nvml(crate::device::nvml::Facts),
     /// A session was opened on this chip.

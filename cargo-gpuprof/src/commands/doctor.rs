@@ -70,11 +70,12 @@ impl fmt::Display for Check {
 pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode> {
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     let driver = ask(Question::Driver)?;
-    let has_gpu = driver.is_ok();
-    let installed = Path::new("/proc/driver/nvidia/version").exists();
+    let has_gpu = matches!(driver, Ok(Answer::Driver(_)));
+    // A driver that is there and does not work keeps a run from the emulator, so it keeps this from being well.
+    let installed = !matches!(driver, Ok(Answer::NoDriver(_)))
+        || Path::new("/proc/driver/nvidia/version").exists();
     let expected = options.backend == Backend::Cuda
-        || (options.backend == Backend::Auto
-            && (has_gpu || installed || options.devices.is_some()));
+        || (options.backend == Backend::Auto && (installed || options.devices.is_some()));
     let mut checks = vec![gpu::driver(&driver, expected)];
     if has_gpu {
         checks.push(gpu::permission(fs::read_to_string(PARAMETERS).ok().as_deref()));

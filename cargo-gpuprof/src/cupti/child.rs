@@ -138,7 +138,12 @@ fn cost(host: &Host, names: &[String], each: bool) -> Cost {
 }
 
 fn devices() -> Result<Answer, Refusal> {
-    let found = driver::probe_nvidia().map_err(text)?;
+    let found = match driver::probe_nvidia() {
+        Err(absent @ driver::DriverProblem::NotInstalled { .. }) => {
+            return Ok(Answer::NoDriver(text(absent)));
+        }
+        found => found.map_err(text)?,
+    };
     let record = |device: driver::Shown| DeviceRecord {
         name: device.name,
         uuid: device.uuid,

@@ -14,10 +14,10 @@ pub(super) fn driver(answer: &Result<Answer, Refusal>, expected: bool) -> Check 
                 format!("CUDA {}.{}, {count} device{plural}", version / 1000, version % 1000 / 10);
             Check::new(State::Ok, "driver", found)
         }
-        Ok(_) => Check::new(State::Fail, "driver", "the answer was to another question"),
-        Err(reason) => {
+        Err(reason) | Ok(Answer::NoDriver(reason)) => {
             Check::new(if expected { State::Fail } else { State::Warn }, "driver", reason.clone())
         }
+        Ok(_) => Check::new(State::Fail, "driver", "the answer was to another question"),
     }
 }
 
