@@ -42,6 +42,12 @@ fn a_machine_that_counts_is_told_from_one_that_does_not() {
     let locked = doctor("fail cuptiRangeProfilerEnable 35").exits_with(107).stdout;
     assert!(locked.contains("fail  counters     cuptiRangeProfilerEnable failed"), "{locked}");
     assert!(locked.contains("--cap-add=SYS_ADMIN"), "{locked}");
+    // Whatever a run asks before it starts is asked here.
+    let asked = doctor("fail cuptiProfilerGetCounterAvailability 35").exits_with(107).stdout;
+    assert!(
+        asked.contains("fail  counters     cuptiProfilerGetCounterAvailability failed"),
+        "{asked}"
+    );
     let crashing = doctor("abort at=cuptiRangeProfilerEnable").exits_with(107).stdout;
     assert!(crashing.contains("fail  counters     "), "{crashing}");
     assert!(crashing.contains("SIGABRT"), "{crashing}");

@@ -35,8 +35,14 @@ fn every_obstacle_is_told_with_its_remedy() {
             "without confidential computing",
         ),
         ("fail cuptiProfilerHostInitialize 46", "(46)", "install a newer CUPTI"),
+        ("support architecture 1", "architecture: this CUPTI does not support", "a GPU below 7.0"),
         // A library that crashes is an answer.
         ("abort at=cuptiRangeProfilerEnable", "was killed by SIGABRT (signal 6)", "told to abort"),
+        (
+            "abort at=cuptiRangeProfilerEnable",
+            "set up CUPTI",
+            "remedy: try another version, named by --cupti-path",
+        ),
     ];
     for (trouble, said, remedy) in obstacles {
         let outcome = planned(trouble, &[]).exits_with(0);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuprof_cupti::{Advice, Code};
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::{
     CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, Header, ReplyBody, RequestBody,
@@ -113,19 +114,31 @@ pub fn plan_counters(
             Err(problem) => Err(Failure::new(ExitCode::DiscoveryFailed, problem)),
         },
         Ended::Without { how, stderr } => {
-            let reason = format!("the process that tried to set up CUPTI {how}{}", stderr.tail());
-            Ok(Err(CounterProblem::Machine(reason)))
+            Ok(Err(CounterProblem::Machine(crashed(&how.to_string(), &stderr.tail()))))
         }
-        Ended::TimedOut { seconds, .. } => {
-            let reason = format!(
-                "CUPTI did not answer within {seconds} s; another profiler may hold the device"
-            );
-            Ok(Err(CounterProblem::Machine(reason)))
-        }
+        Ended::TimedOut { seconds, .. } => Ok(Err(CounterProblem::Machine(silent(seconds)))),
         Ended::Interrupted => {
             Err(Failure::new(ExitCode::DiscoveryFailed, "interrupted while planning counters"))
         }
     }
+}
+
+/// CUPTI ended the process that asked it; `tail` is the end of what that one said.
+fn crashed(how: &str, tail: &str) -> String {
+    format!(
+        "the process that tried to set up CUPTI {how}{tail}\n  cause: a library that does not fit the driver, or another \
+         tool in the process\n  check: cargo gpuprof doctor; env | grep -E 'LD_PRELOAD|CUDA_INJECTION'\n  remedy: try \
+         another version, named by --cupti-path or GPUPROF_CUPTI: that of the driver's CUDA major version"
+    )
+}
+
+/// CUPTI did not answer: seen where another process held the profiler.
+fn silent(seconds: u64) -> String {
+    let Advice { check, remedy, .. } = Code::HardwareBusy.advice();
+    format!(
+        "CUPTI did not answer within {seconds} s\n  cause: probably another tool that holds the GPU's performance \
+         counters: asking for them beside one was seen to hang\n  check: {check}\n  remedy: {remedy}"
+    )
 }
 
 fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
@@ -133,4 +146,17 @@ fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
         ExitCode::DiscoveryFailed,
         format!("harness `{}` answered another question: {reply:?}", harness.target),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cupti_that_does_not_answer_comes_with_check_and_remedy() {
+        let silent = silent(60);
+        assert!(silent.starts_with("CUPTI did not answer within 60 s\n  cause: "), "{silent}");
+        assert!(silent.contains("\n  check: nvidia-smi"), "{silent}");
+        assert!(silent.contains("\n  remedy: stop it, or pause DCGM's profiling"), "{silent}");
+    }
 }

@@ -75,9 +75,11 @@ impl Code {
                  Performance Counters), or profile on Linux",
             ),
             Self::InvalidChipName => advice(
-                "this CUPTI does not know the GPU's chip",
-                "compare the device's chip with the list of chips that this CUPTI supports",
-                "install a newer CUPTI (`pip install --upgrade nvidia-cuda-cupti`)",
+                "this CUPTI does not support the GPU's chip, which is newer than the library or too old for it",
+                "nvidia-smi --query-gpu=name,compute_cap --format=csv; cargo gpuprof metrics --list-chips",
+                "for a new GPU install a newer CUPTI (`pip install --upgrade nvidia-cuda-cupti`); for compute capability \
+                 7.0 and 7.2, which 13.1 dropped, an older one (`pip install nvidia-cuda-cupti==13.0.85`); a GPU below \
+                 7.0 has no counters that CUPTI's Range Profiler reads",
             ),
             Self::OldProfilerApiInitialized | Self::LegacyProfilerNotSupported => advice(
                 "something in this process uses CUPTI's older event or profiler API, which excludes this one",

@@ -68,7 +68,9 @@ pub fn open_a_session(api: HostApi, ordinal: usize) -> Result<String, TrialProbl
         return Err(TrialProblem::Obstacle { part: part.to_string(), code: *code });
     }
     let chip = target.chip_name(ordinal)?;
-    let config = Host::new(api, &chip, None)?.config_image(&[METRIC])?;
+    // As a run asks: this is the first thing that a locked machine refuses, and where one that is shared may hang.
+    let availability = target.counter_availability(&context)?;
+    let config = Host::new(api, &chip, Some(&availability))?.config_image(&[METRIC])?;
     let options = SessionOptions {
         config,
         metrics: vec![METRIC.to_owned()],

@@ -166,6 +166,7 @@ mod tests {
             (Code::MigDeviceNotSupported, "owns its whole GPU instance"),
             (Code::ConfidentialComputingNotSupported, "devtools mode"),
             (Code::InvalidChipName, "pip install --upgrade nvidia-cuda-cupti"),
+            (Code::InvalidChipName, "a GPU below 7.0 has no counters"),
             (Code::NotInitialized, "reinstall CUPTI"),
             (Code::NotCompatible, "the driver's CUDA major version"),
             (Code::MultipleSubscribersNotSupported, "run without that tool"),
