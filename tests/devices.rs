@@ -250,6 +250,41 @@ fn counters_that_one_device_denies_are_had_from_the_other() {
 }
 
 #[test]
+fn a_denial_stands_in_the_way_only_of_thresholds_on_what_its_device_measures() {
+    // `gather`, whose annotation has a threshold on a counter, goes to the second device, and `scale` to the first.
+    let gpu = FakeGpu::new();
+    let tool = counted(&gpu, TWINS, &["--devices", "all"]);
+    let first = tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 26 device=677075");
+    let outcome = first.run().exits_with(0);
+    let judged = outcome.events_of("threshold-judged");
+    assert_eq!(
+        (judged.len(), &judged[0]["judgement"]["verdict"]),
+        (1, &Value::from("pass")),
+        "{judged:#?}"
+    );
+
+    // Of one series too, whether it is known before the run or found out by a pass.
+    for function in ["cuptiRangeProfilerEnable", "cuptiRangeProfilerStart"] {
+        let judged = |block: &str, more: &[&str]| {
+            let threshold = format!("where block=={block} {} <= 128", METRICS[0]);
+            let scale = ["scale", "--devices", "all", "--threshold", &threshold];
+            let gpu = FakeGpu::new();
+            let tool = counted(&gpu, TWINS, &[&scale, more].concat());
+            let trouble = format!("fail {function} 26 device=677031");
+            tool.env("FAKE_CUPTI_TROUBLE", trouble).run()
+        };
+        let labels = devices(&judged("64", &["--no-gate"]).exits_with(0));
+        let on = |device: &str| {
+            let key = labels.iter().find(|(_, label)| *label == device).unwrap().0;
+            if key.contains("block=64") { "64" } else { "128" }
+        };
+        judged(on(FIRST), &[]).exits_with(0);
+        let refused = judged(on(SECOND), &[]).exits_with(107);
+        assert!(refused.stderr.contains("thresholds need hardware counters"), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused_before_anything_runs() {
     let mixed = "Fake H200,Fake A100";
     let shown = format!("the driver shows\n  0  {FIRST}  Fake H200\n  1  {SECOND}  Fake H200");

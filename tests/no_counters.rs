@@ -91,6 +91,30 @@ fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
 }
 
 #[test]
+fn thresholds_that_a_baseline_brings_need_counters_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let baseline = folder.path().join("base.json");
+    let run = |trouble: &str, more: &[&str]| {
+        let gpu = FakeGpu::new();
+        let tool = gpu.tool(&workshop(), &arguments(&["vector", "scale"], more));
+        tool.env("FAKE_CUPTI_TROUBLE", trouble).run()
+    };
+    let baseline = baseline.to_str().unwrap();
+    run("", &["--export-json", baseline]).exits_with(0);
+    for function in ["cuptiRangeProfilerEnable", "cuptiRangeProfilerStart"] {
+        let denied = format!("fail {function} 35");
+        let outcome = run(&denied, &["--baseline", baseline]).exits_with(107);
+        let said = "thresholds need hardware counters, which could not be had.\n  vector::kernels::scale: `every ";
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("<= baseline` (default) needs "), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("--cap-add=SYS_ADMIN"), "{}", outcome.stderr);
+        let end = &outcome.events_of("run-finished")[0];
+        assert_eq!(end["exit_code"], 107, "{end:#}");
+    }
+    run("", &["--baseline", baseline, "--replay-mode", "none"]).exits_with(0);
+}
+
+#[test]
 fn more_passes_than_allowed_are_refused_before_anything_starts() {
     let gpu = FakeGpu::new();
     let arguments = arguments(&["vector", "scale"], &["--max-passes", "3"]);

@@ -204,7 +204,8 @@ pub fn profile(
             && options.replay_mode != ReplayMode::None
             && !options.gate.no_gate
         {
-            refusal::check(&checked, counters, &devices.blamed(at, reason), name)?;
+            let reason = devices.blamed(at, reason);
+            refusal::check(&checked, (counters, &reason), name, |c| spread.device(c) == at)?;
         }
     }
     let packages: BTreeSet<String> = checked
@@ -292,9 +293,12 @@ pub fn profile(
     }
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
-    let mut denied = sweep.denied.iter().enumerate().filter(|_| gate.gated);
-    let denied = denied.find_map(|(at, reason)| Some(devices.blamed(at, reason.as_ref()?)));
-    let denied = denied.and_then(|reason| refusal::found_out(&checked, &counters, &reason, name));
+    let judged = gate.gated && options.replay_mode != ReplayMode::None;
+    let mut denied = sweep.denied.iter().zip(&setups).enumerate().filter(|_| judged);
+    let denied = denied.find_map(|(at, (found_out, setup))| {
+        let (counters, reason) = setup.denied(found_out.as_deref())?;
+        refusal::found_out(&run, &counters, &devices.blamed(at, reason))
+    });
     let ending = Ending {
         folder: &folder,
         exports: &exports,

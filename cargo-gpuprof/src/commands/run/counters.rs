@@ -57,6 +57,20 @@ impl CounterSetup {
         }
     }
 
+    /// The counters that the machine denied and why, where it did: before the run, or as a pass `found_out`.
+    pub(super) fn denied<'a>(
+        &'a self,
+        found_out: Option<&'a str>,
+    ) -> Option<(Vec<String>, &'a str)> {
+        match self {
+            Self::NotNeeded => None,
+            Self::Planned(planned) => {
+                Some((planned.counters.metrics().cloned().collect(), found_out?))
+            }
+            Self::Unavailable(names, reason) => Some((names.clone(), reason)),
+        }
+    }
+
     /// The counters that will have no value, each with the reason.
     pub(super) fn without_value(&self) -> Vec<(&str, &str)> {
         match self {

@@ -1,17 +1,22 @@
 //! Counters that are needed and cannot be had.
 //!
-//! Comes in: the checked series and what became of the plan for their counters. Goes out: nothing where every
+//! Comes in: the checked series and what became of the plan for the counters of a device. Goes out: nothing where every
 //! threshold can be decided without them (times and launch facts go on, and the counters are `unavailable`);
 //! else a refusal before anything runs, since an hour of measuring would end in a verdict that cannot be had.
 //! What does not decide the exit code does not decide this either: soft thresholds, thresholds that speak of
-//! other devices, and all of them with `--no-gate`.
+//! other devices or of what other devices of the run measure, and all of them with `--no-gate`.
+//!
+//! What only the end of a run tells (a pass that was denied, a threshold that its baseline brought) is read off the
+//! verdicts: what could be decided all the same needed nothing.
 
 use std::collections::BTreeSet;
 
 use gpuprof_cupti::Code;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric;
+use gpuprof_model::run::Run;
 use gpuprof_model::threshold::{Severity, Threshold};
+use gpuprof_model::verdict::{Judgement, Verdict};
 
 use super::Checked;
 use crate::error::{Failure, Result};
@@ -19,31 +24,46 @@ use crate::error::{Failure, Result};
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
 
-/// Refuses where a threshold of `checked` cannot be met without `counters`, which cannot be had for `reason`.
+/// Refuses where a threshold of `checked` cannot be met without `counters`, which the device called `name` does not give
+/// for `reason`; `measures` says which configurations (series, position) are its.
 ///
 /// # Errors
 /// It cannot (exit code 107).
 pub(super) fn check(
     checked: &[Checked],
-    counters: &[String],
-    reason: &str,
-    device: Option<&str>,
+    (counters, reason): (&[String], &str),
+    name: Option<&str>,
+    measures: impl Fn((usize, usize)) -> bool,
 ) -> Result<()> {
-    refuse(thresholds(checked), counters, reason, device)
+    let of_series = |(at, series): (usize, &Checked)| {
+        let (id, all) = (series.planned.series.id.to_string(), &series.planned.configurations);
+        let concerns = |threshold: &Threshold| {
+            let spoken_of = |index: &usize| threshold.selector.matches(&all[*index]);
+            (0..all.len()).filter(spoken_of).any(|index| measures((at, index)))
+        };
+        let concerned = series.thresholds.iter().filter(|placed| concerns(&placed.threshold));
+        concerned
+            .map(|placed| (id.clone(), placed.threshold.clone(), placed.origin.clone()))
+            .collect::<Vec<_>>()
+    };
+    let thresholds = checked.iter().enumerate().flat_map(of_series);
+    refuse(thresholds, counters, reason, name)
 }
 
-/// As [`check`], where a pass found out `reason` while the run went on: what to say, if a threshold needs
-/// what could not be had.
-pub(super) fn found_out(
-    checked: &[Checked],
-    counters: &[String],
-    reason: &str,
-    device: Option<&str>,
-) -> Option<String> {
-    let blocked = blocked(thresholds(checked), counters, device);
+/// What to say of a `run` that has ended, if thresholds of it could not be decided for want of `counters`.
+pub(super) fn found_out(run: &Run, counters: &[String], reason: &str) -> Option<String> {
+    let undecided = run.series.iter().flat_map(|series| {
+        let judged = series.judgements.iter().filter(|j| j.verdict == Verdict::Unavailable);
+        let threshold = |judgement: &Judgement| {
+            let threshold = Threshold::parse(&judgement.threshold).ok()?;
+            Some((series.id.to_string(), threshold, judgement.origin.clone()))
+        };
+        judged.filter_map(threshold)
+    });
+    let blocked = blocked(undecided, counters, None);
     (!blocked.is_empty()).then(|| {
         let list = listed(blocked);
-        format!("thresholds need hardware counters, which were denied during the run.\n  {list}\n{reason}")
+        format!("thresholds need hardware counters, which could not be had.\n  {list}\n{reason}")
     })
 }
 
@@ -54,22 +74,14 @@ pub(super) fn is_virtual_gpu(reason: &str) -> bool {
         .any(|code| reason.contains(code.advice().cause))
 }
 
-fn thresholds(checked: &[Checked]) -> impl Iterator<Item = (String, &Threshold, &str)> {
-    checked.iter().flat_map(|series| {
-        let id = &series.planned.series.id;
-        let placed = series.thresholds.iter();
-        placed.map(move |placed| (id.to_string(), &placed.threshold, &*placed.origin))
-    })
-}
-
 /// The thresholds that decide and need one of `counters`, each with the counter.
-fn blocked<'t>(
-    thresholds: impl Iterator<Item = (String, &'t Threshold, &'t str)>,
+fn blocked(
+    thresholds: impl Iterator<Item = (String, Threshold, String)>,
     counters: &[String],
     device: Option<&str>,
 ) -> Vec<String> {
     let missing: BTreeSet<&str> = counters.iter().map(String::as_str).collect();
-    let blocked = |(series, threshold, origin): (String, &Threshold, &str)| {
+    let blocked = |(series, threshold, origin): (String, Threshold, String)| {
         let speaks = device.is_none_or(|device| threshold.speaks_of(device));
         let metric = metric::find(&threshold.metric)
             .filter(|_| threshold.severity == Severity::Hard && speaks)?;
@@ -89,8 +101,8 @@ fn listed(mut blocked: Vec<String>) -> String {
     blocked.join("\n  ") + &more
 }
 
-fn refuse<'t>(
-    thresholds: impl Iterator<Item = (String, &'t Threshold, &'t str)>,
+fn refuse(
+    thresholds: impl Iterator<Item = (String, Threshold, String)>,
     counters: &[String],
     reason: &str,
     device: Option<&str>,
@@ -120,8 +132,8 @@ mod tests {
             texts.iter().map(|text| Threshold::parse(text).unwrap()).collect();
         let counters = metric::hardware_names(metric::find("dram_throughput").unwrap());
         let counters: Vec<String> = counters.into_iter().map(str::to_owned).collect();
-        let placed =
-            thresholds.iter().map(|t| ("saxpy::kernels::saxpy".to_owned(), t, "attribute"));
+        let key = || "saxpy::kernels::saxpy".to_owned();
+        let placed = thresholds.into_iter().map(|t| (key(), t, "attribute".to_owned()));
         refuse(placed, &counters, reason, Some("NVIDIA H200"))
     }
 
