@@ -76,6 +76,38 @@ fn a_killed_runner_takes_its_processes_along_and_the_run_goes_on() {
 }
 
 #[test]
+fn passes_of_two_replay_modes_are_not_mixed() {
+    let (gpu, workspace) = (FakeGpu::new(), workshop());
+    let (id, ..) = ended_by(Signal::INT, &gpu, &workspace, &[]);
+    let more = [&IN_ORDER[..], &["--resume", &id, "--replay-mode", "kernel"]].concat();
+    let outcome = gpu.tool(&workspace, &arguments(&["vector", "scale"], &more)).run().exits_with(2);
+    assert!(outcome.stderr.contains("--replay-mode changed since"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_rate_is_not_held_against_one_that_another_replay_mode_measured() {
+    let (workspace, folder) = (workshop(), tempfile::tempdir().unwrap());
+    let base = folder.path().join("base.json");
+    let base = base.to_str().unwrap();
+    let run = |mode: &str, more: &[&str]| {
+        let rate = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+        let limit = format!("every {rate} <= baseline + 5%");
+        let more = [&["--replay-mode", mode, "--threshold", &limit], more].concat();
+        FakeGpu::new().tool(&workspace, &arguments(&["vector", "scale"], &more)).run().exits_with(0)
+    };
+    run("application", &["--export-json", base]);
+    let verdict = |outcome: &support::Outcome| {
+        outcome.events_of("threshold-judged")[0]["judgement"]["verdict"].clone()
+    };
+    let kernel = run("kernel", &["--baseline", base]);
+    assert_eq!(verdict(&kernel), "incomparable");
+    let reason = kernel.events_of("threshold-judged")[0]["judgement"]["reason"].to_string();
+    assert!(reason.contains("--replay-mode application in the baseline, kernel here"), "{reason}");
+    // Those of the other modes are alike, and told apart from noise by the number of processes only.
+    assert_eq!(verdict(&run("range", &["--baseline", base])), "inconclusive");
+}
+
+#[test]
 fn an_interrupted_pass_keeps_what_was_measured_and_the_run_goes_on() {
     for isolation in ISOLATIONS {
         let (gpu, workspace) = (FakeGpu::new(), workshop());

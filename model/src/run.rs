@@ -58,6 +58,9 @@ pub struct Provenance {
     pub cache_control: String,
     /// `none`: clocks are measured and never changed.
     pub clock_control: String,
+    /// How the hardware counters were collected: `application`, `range` or `kernel`; none where none were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_mode: Option<String>,
     /// The cargo profile of the harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,

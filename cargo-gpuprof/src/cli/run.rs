@@ -71,6 +71,18 @@ pub enum ReplayMode {
     None,
 }
 
+impl ReplayMode {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Range => "range",
+            Self::Kernel => "kernel",
+            Self::None => "none",
+        }
+    }
+}
+
 /// What a process is shared by.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,

@@ -61,7 +61,6 @@ pub fn judge(
     run: &Run,
     against: Option<&Against>,
 ) {
-    let baseline = against.map_or_else(Baseline::none, |a| a.series(&series.id, &run.provenance));
     let device = run.provenance.device.as_ref();
     let speaks = |threshold: &Threshold| device.is_none_or(|d| threshold.speaks_of(&d.name));
     let mut all = thresholds.to_vec();
@@ -80,6 +79,9 @@ pub fn judge(
             series.not_applicable.push(threshold.text.clone());
             continue;
         }
+        let baseline = against.map_or_else(Baseline::none, |against| {
+            against.metric(&threshold.metric, &series.id, &run.provenance)
+        });
         let rows = &series.configurations;
         let judgement = judge::judge(threshold, origin, rows, device, &baseline);
         series.judgements.push(Judgement { place: place.clone(), ..judgement });

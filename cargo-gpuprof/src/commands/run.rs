@@ -240,10 +240,11 @@ pub fn profile(
     };
     let executions: Vec<Execution<'_>> = setups.iter().enumerate().map(execution).collect();
     let names = devices.names();
+    let counts = setups.iter().any(|setup| setup.counters().is_some());
     let mut run = Run {
         schema_version: SCHEMA_VERSION,
         id: folder.id.clone(),
-        provenance: provenance::of(&source, &kernels, &devices, options, order),
+        provenance: provenance::of(&source, &kernels, &devices, options, (order, counts)),
         series: Vec::new(),
         comparison: None,
     };

@@ -71,6 +71,19 @@ impl Against {
         }
     }
 
+    /// As [`Self::series`], for a threshold on the metric called `name`.
+    pub fn metric(&self, name: &str, id: &SeriesId, provenance: &Provenance) -> Baseline<'_> {
+        let baseline = self.series(id, provenance);
+        match (&baseline, self.obstacle(name, provenance)) {
+            (Baseline::Held { .. }, Some(obstacle)) => Baseline::Incomparable(obstacle),
+            _ => baseline,
+        }
+    }
+
+    fn obstacle(&self, name: &str, provenance: &Provenance) -> Option<String> {
+        fingerprint::of_metric(name, &self.run.as_ref().ok()?.provenance, provenance)
+    }
+
     /// The series `id` of the baseline, whether it may be compared or not.
     pub fn held(&self, id: &SeriesId) -> Option<&SeriesResult> {
         self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
@@ -87,7 +100,7 @@ impl Against {
         let find = |rows: &'_ [ConfigurationResult], row: &ConfigurationResult| {
             rows.iter().position(|other| other.configuration == row.configuration)
         };
-        let mut changes = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
         for row in &series.configurations {
             let before = find(theirs, row).map(|at| &theirs[at]);
             changes.extend(columns.iter().filter_map(|m| pair::change(m, before, Some(row))));
@@ -95,6 +108,12 @@ impl Against {
         if self.scope.holds(&series.id) {
             for row in theirs.iter().filter(|row| find(&series.configurations, row).is_none()) {
                 changes.extend(columns.iter().filter_map(|m| pair::change(m, Some(row), None)));
+            }
+        }
+        for change in changes.iter_mut().filter(|c| c.baseline.is_some() && c.value.is_some()) {
+            if let Some(obstacle) = self.obstacle(&change.metric, provenance) {
+                (change.outcome, change.reason) = (Outcome::Incomparable, Some(obstacle));
+                (change.percent, change.confidence, change.cycles_percent) = (None, None, None);
             }
         }
         changes

@@ -6,7 +6,10 @@
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::metric::{self, Class};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
+
+use crate::cli::ReplayMode;
 
 /// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
@@ -40,6 +43,10 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     }
     check("cache control", &baseline.cache_control, &run.cache_control, true);
     check("clock control", &baseline.clock_control, &run.clock_control, true);
+    // A side without counters says nothing; what it matters for is told metric by metric.
+    if let (Some(before), Some(after)) = (&baseline.replay_mode, &run.replay_mode) {
+        check("replay mode", before, after, false);
+    }
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
     check(
@@ -52,6 +59,20 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
     out
+}
+
+/// What stands in the way of comparing the metric called `name`, where the runs as a whole may be compared: CUPTI's own
+/// replay measures what it put back into the cache, so rates by it are not those of the other modes. Exact counts are.
+pub fn of_metric(name: &str, baseline: &Provenance, run: &Provenance) -> Option<String> {
+    let (before, after) = (baseline.replay_mode.as_deref()?, run.replay_mode.as_deref()?);
+    let by_cupti = |mode: &str| mode == ReplayMode::Kernel.word();
+    let metric = metric::find(name)?;
+    let differs = by_cupti(before) != by_cupti(after)
+        && metric.class_on(false) == Class::Noisy
+        && !metric::hardware_names(metric).is_empty();
+    differs.then(|| {
+        format!("--replay-mode {before} in the baseline, {after} here: rates of a launch that CUPTI replays differ")
+    })
 }
 
 /// The pieces of silicon: all of them, where the configurations were spread over several.
@@ -120,6 +141,24 @@ mod tests {
         assert_eq!(told(&before, &after, false), []);
         after.kernel_toolchain = Some("rustc 1.96.0".into());
         assert_eq!(told(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
+    }
+
+    #[test]
+    fn rates_by_kernel_replay_are_compared_with_their_like_only() {
+        let mode =
+            |mode: Option<&str>| Provenance { replay_mode: mode.map(str::to_owned), ..on(h200()) };
+        let [application, range, kernel] =
+            ["application", "range", "kernel"].map(|word| mode(Some(word)));
+        let of = |name, a: &Provenance, b: &Provenance| of_metric(name, a, b).is_some();
+        assert!(of("dram_throughput", &application, &kernel));
+        assert!(of("dram_throughput", &kernel, &range));
+        assert!(!of("dram_throughput", &application, &range));
+        assert!(!of("dram_throughput", &kernel, &kernel));
+        assert!(!of("dram_throughput", &mode(None), &kernel));
+        assert!(!of("duration", &application, &kernel), "no time comes from a pass that counts");
+        assert!(!of("load_sectors_per_request", &application, &kernel), "exact counts agree");
+        assert_eq!(told(&application, &kernel, false), [("replay mode".to_owned(), false)]);
+        assert_eq!(told(&mode(None), &kernel, false), []);
     }
 
     #[test]

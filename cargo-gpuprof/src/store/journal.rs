@@ -27,6 +27,17 @@ pub const FILE: &str = "journal.jsonl";
 /// What changed, where another version wrote the journal.
 const TOOL_VERSION: &str = "the version of cargo-gpuprof";
 
+/// What changed, where other counters are collected.
+const COUNTERS: &str = "the counters";
+
+/// Why a run that began without counters, which can be had now, is not resumed with them.
+const WITHOUT: &str = "it began without hardware counters (denied, or not asked for), and now they are collected. \
+                       --replay-mode none goes on without them; for them";
+
+/// Why a run with counters is not resumed where none are collected.
+const NO_LONGER: &str = "it began with hardware counters, and now none are collected: `cargo gpuprof doctor` says \
+                         whether they can be had. To go on as it began, have them back; to go on without";
+
 /// What a run is made of: a resumed run must be made of the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Made {
@@ -50,6 +61,9 @@ pub struct Made {
     /// What is done to the clocks; journals before that could be chosen say nothing of them.
     #[serde(default = "untouched")]
     pub clock_control: String,
+    /// How counters are collected; none where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_mode: Option<String>,
     /// In which order passes run.
     pub order: Option<String>,
     /// Processes that time each configuration.
@@ -76,7 +90,8 @@ impl Made {
             (self.clock_control == now.clock_control, "--clock-control"),
             (self.order == now.order, "--interleave, --isolate or --ahead"),
             (self.repeat == now.repeat, "--repeat"),
-            (self.counters == now.counters, "the counters"),
+            (self.counters == now.counters, COUNTERS),
+            (self.replay_mode == now.replay_mode, "--replay-mode"),
             (self.tool_version == now.tool_version, TOOL_VERSION),
         ];
         checks.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
@@ -182,18 +197,23 @@ impl Journal {
             File::options().read(true).write(true).open(&path).map_err(|e| failed(&e))?;
         lock(&file, &path)?;
         let bytes = read_open(&mut file, &path)?;
-        let changed = |what: &str| {
+        let refused = |why: String| {
             Failure::usage(format!(
-                "{folder} cannot be resumed: {what} changed since; start a new run without --resume"
+                "{folder} cannot be resumed: {why}; start a new run without --resume"
             ))
         };
+        let changed = |what: &str| refused(format!("{what} changed since"));
         // Another version may write other lines.
         if written_by(&bytes).is_some_and(|version| version != made.tool_version) {
             return Err(changed(TOOL_VERSION));
         }
         let (before, replayed, whole) = parse(&bytes, &path)?;
         if let Some(what) = before.difference(made) {
-            return Err(changed(what));
+            return Err(match (what, before.counters.is_empty(), made.counters.is_empty()) {
+                (COUNTERS, true, false) => refused(WITHOUT.to_owned()),
+                (COUNTERS, false, true) => refused(NO_LONGER.to_owned()),
+                _ => changed(what),
+            });
         }
         let whole = whole as u64;
         file.set_len(whole).map_err(|e| failed(&e))?;

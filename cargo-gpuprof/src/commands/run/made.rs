@@ -42,6 +42,7 @@ pub(super) fn of(
         backend: run.provenance.backend.clone(),
         cache_control: run.provenance.cache_control.clone(),
         clock_control: run.provenance.clock_control.clone(),
+        replay_mode: run.provenance.replay_mode.clone(),
         order: run.provenance.order.clone(),
         repeat,
         counters,

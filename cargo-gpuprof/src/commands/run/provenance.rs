@@ -12,13 +12,14 @@ use crate::config::Interleave;
 use crate::execute::Ahead;
 use crate::{schedule, store};
 
-/// The provenance of a run of `kernels` on `devices`; the device of its first pass is put in when that has ended.
+/// The provenance of a run of `kernels` on `devices`, which `counts` on hardware or does not; the device of its first pass
+/// is put in when that has ended.
 pub(super) fn of(
     source: &Source,
     kernels: &Kernels,
     devices: &Devices,
     options: &RunOptions,
-    order: Interleave,
+    (order, counts): (Interleave, bool),
 ) -> Provenance {
     let hashes: BTreeMap<String, String> = kernels
         .modules
@@ -39,6 +40,7 @@ pub(super) fn of(
         }
         .to_owned(),
         clock_control: clocks.word().to_owned(),
+        replay_mode: counts.then(|| options.replay_mode.word().to_owned()),
         ptx_sha256: hashes,
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: source.git_revision(),

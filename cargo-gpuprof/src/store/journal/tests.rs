@@ -15,6 +15,7 @@ fn made() -> Made {
         backend: "cuda".into(),
         cache_control: "all".into(),
         clock_control: "none".into(),
+        replay_mode: None,
         order: Some("rounds, seed 1".into()),
         repeat: Repeats::exactly(3),
         counters: Vec::new(),
@@ -107,12 +108,13 @@ fn counters_are_taken_up_where_they_were_left() {
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
     type Change = (&'static str, fn(&mut Made));
-    let changes: [Change; 5] = [
+    let changes: [Change; 6] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
+        ("--replay-mode", |m| m.replay_mode = Some("range".into())),
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();
@@ -128,6 +130,28 @@ fn a_run_made_of_something_else_is_not_resumed() {
             )
         );
     }
+}
+
+#[test]
+fn counters_that_come_or_go_are_told_with_the_way_on() {
+    let counting = || Made { counters: vec!["a.sum".into()], ..made() };
+    let resumed = |before: &Made, now: &Made| {
+        let (_keep, path) = folder();
+        drop(Journal::begin(&path, before).unwrap());
+        let message = Journal::resume(&path, now).unwrap_err().message;
+        assert!(message.ends_with("; start a new run without --resume"), "{message}");
+        message
+    };
+    let came = resumed(&made(), &counting());
+    assert!(
+        came.contains("it began without hardware counters (denied, or not asked for)"),
+        "{came}"
+    );
+    assert!(came.contains("--replay-mode none goes on without them"), "{came}");
+    let gone = resumed(&counting(), &made());
+    assert!(gone.contains("it began with hardware counters, and now none are collected"), "{gone}");
+    let others = resumed(&counting(), &Made { counters: vec!["b.sum".into()], ..made() });
+    assert!(others.contains(": the counters changed since"), "{others}");
 }
 
 #[test]
