@@ -119,17 +119,28 @@ fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> O
         }
         AppReplayMode::Balanced => {
             let mut left: Vec<&LaunchRecord> = b.iter().collect();
+            let mut unmatched: Option<(usize, &LaunchRecord)> = None;
             for (index, launch) in a.iter().enumerate() {
                 match left.iter().position(|other| same(launch, other)) {
                     Some(position) => drop(left.remove(position)),
-                    None => {
-                        let what = format!("launch {}, in any place,", index + 1);
-                        return Some((what, text(Some(launch)), text(None)));
-                    }
+                    None => unmatched = unmatched.or(Some((index, launch))),
                 }
             }
-            let more = left.first()?;
-            Some(("a launch more".to_owned(), text(None), text(Some(more))))
+            match (unmatched, left.first()) {
+                (None, None) => None,
+                (None, Some(more)) => {
+                    Some(("a launch more".to_owned(), text(None), text(Some(more))))
+                }
+                // What matches nothing here is the nearest to the other side that there is.
+                (Some((index, launch)), other) => {
+                    let what = format!("launch {}, in any place,", index + 1);
+                    let other = other.map_or_else(
+                        || text(None),
+                        |other| format!("absent (but {} is)", launch_text(other)),
+                    );
+                    Some((what, text(Some(launch)), other))
+                }
+            }
         }
     }
 }
@@ -254,6 +265,18 @@ mod tests {
             Err("launch 1, in any place,".into())
         );
         assert_eq!(compared(&[1], &[1, 3], By::Grid, Mode::Balanced), Err("a launch more".into()));
+        // Both sides: what has no counterpart, and the first that is nobody's.
+        let discipline = Discipline { matching: By::Grid, mode: Mode::Balanced };
+        let told = |a: &[u32], b: &[u32]| {
+            let error = same_program(&launched(a), &launched(b), discipline).unwrap_err();
+            (error.first, error.other)
+        };
+        let launch = |grid: u32| {
+            format!("`saxpy` grid {grid}x1x1 block 256x1x1 shared 0 context 1 stream 7")
+        };
+        let expected = (launch(2), format!("absent (but {} is)", launch(3)));
+        assert_eq!(told(&[1, 2, 4], &[4, 3, 1]), expected);
+        assert_eq!(told(&[1, 2], &[1]), (launch(2), "absent".to_owned()));
         assert_eq!(
             compared(&[1], &[1, 3], By::Grid, Mode::Relaxed),
             Ok(Some("a launch more".into()))
