@@ -119,8 +119,13 @@ fn a_time_of_a_gpu_that_stays_slow_is_unstable_and_its_counters_are_kept() {
     // depends on the machine.
     gpu.nvml("reasons", "0 0 64");
     let threshold = ["--threshold", "every duration <= 1 s"];
-    let run = arguments(&["vector", "scale/block=64"], &threshold);
+    let name = format!("slow-{}", std::process::id());
+    let more = [&threshold[..], &["--save-baseline", &name]].concat();
+    let run = arguments(&["vector", "scale/block=64"], &more);
     let outcome = gpu.tool(&workshop(), &run).run().exits_with(0);
+    // It would be a measure that holds no time, against which every time is as good.
+    let said = format!("not kept as baseline `{name}`: a time is unstable");
+    assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
     let row = &outcome.events_of("configuration-finished")[0];
     let reason =
         row["metrics"]["duration"]["unstable"].as_str().unwrap_or_else(|| panic!("{row:#}"));

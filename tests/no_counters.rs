@@ -103,7 +103,9 @@ fn thresholds_that_a_baseline_brings_need_counters_too() {
     run("", &["--export-json", baseline]).exits_with(0);
     for function in ["cuptiRangeProfilerEnable", "cuptiRangeProfilerStart"] {
         let denied = format!("fail {function} 35");
-        let outcome = run(&denied, &["--baseline", baseline]).exits_with(107);
+        let arguments = ["--baseline", baseline, "--save-baseline", "without-counters"];
+        let outcome = run(&denied, &arguments).exits_with(107);
+        assert!(outcome.stderr.contains("not kept as baseline"), "{}", outcome.stderr);
         let said = "thresholds need hardware counters, which could not be had.\n  vector::kernels::scale: `every ";
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("<= baseline` (default) needs "), "{}", outcome.stderr);

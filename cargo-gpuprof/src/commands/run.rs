@@ -311,7 +311,7 @@ pub fn profile(
     let code =
         ending.write(&run, swept, out, |code, out| show(&run, code, json, screen, &view, out))?;
     if let Some((name, path)) = save_to {
-        against::save(name, &path, &run, gate)?;
+        against::save(name, &path, (&run, code), gate)?;
     }
     ending::prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
     Ok((code, Some(run)))

@@ -147,7 +147,8 @@ pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
 }
 
 /// What to tell before `run` replaces the baseline at `path`: that configurations are no longer held against
-/// anything, as where the run was of a part. Nothing where none is, or where there is no baseline.
+/// anything, as where the run was of a part, or a column of a series that goes on, as where counters could not be had.
+/// Nothing where none is, or where there is no baseline.
 pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
     let keys = |run: &Run| -> BTreeSet<String> {
         let of = |series: &SeriesResult| {
@@ -158,12 +159,29 @@ pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
         run.series.iter().flat_map(of).collect()
     };
     // One that cannot be read is replaced all the same.
-    let before = keys(&document::read(path).ok()?);
-    let after = keys(run);
-    let mut lost = before.difference(&after);
+    let baseline = document::read(path).ok()?;
+    let (before, after) = (keys(&baseline), keys(run));
+    let columns = lost_columns(&baseline, run);
+    let mut lost = before.difference(&after).chain(&columns);
     let (first, more) = (lost.next()?, lost.count());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!("it no longer holds {first}{more}, which the one before did"))
+}
+
+/// The columns of `baseline` that a series of `run` has no value of any more, by series.
+fn lost_columns(baseline: &Run, run: &Run) -> Vec<String> {
+    let has = |series: &SeriesResult, name: &str| {
+        let mut rows = series.configurations.iter();
+        rows.any(|row| row.metrics.get(name).is_some_and(|metric| metric.value.is_ok()))
+    };
+    let of = |theirs: &SeriesResult| {
+        let Some(ours) = run.series.iter().find(|ours| ours.id == theirs.id) else {
+            return Vec::new();
+        };
+        let lost = theirs.columns.iter().filter(|name| has(theirs, name) && !has(ours, name));
+        lost.map(|name| format!("{name} of {}", theirs.id)).collect::<Vec<_>>()
+    };
+    baseline.series.iter().flat_map(of).collect()
 }
 
 /// `run` without the samples behind its values, for small files: what each process found stays, and

@@ -84,6 +84,26 @@ fn a_run_of_a_part_that_replaces_the_whole_is_told() {
 }
 
 #[test]
+fn a_column_that_the_new_one_has_no_value_of_is_told() {
+    use crate::compare::fixture::{rows, series};
+    let (_keep, all) = baselines();
+    let path = all.place("main", false).unwrap();
+    let mut counted = series(rows("global_sectors", &[1.0, 2.0]));
+    counted.columns = vec!["global_sectors".into()];
+    let mut denied = counted.clone();
+    for row in &mut denied.configurations {
+        row.metrics.get_mut("global_sectors").unwrap().value = Err("no permission".into());
+    }
+    let of = |series: &SeriesResult| Run { series: vec![series.clone()], ..run("x") };
+    write(&path, &of(&counted)).unwrap();
+    assert_eq!(lost(&path, &of(&counted)), None);
+    assert_eq!(
+        lost(&path, &of(&denied)).unwrap(),
+        "it no longer holds global_sectors of saxpy::kernels::saxpy, which the one before did"
+    );
+}
+
+#[test]
 fn names_stay_inside_the_folder() {
     let (_keep, all) = baselines();
     for bad in ["", "..", "../x", "a b", "-x", ".x", "_x", "ä", &"x".repeat(101)] {

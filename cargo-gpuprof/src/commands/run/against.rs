@@ -33,8 +33,14 @@ pub(super) fn read(
     Ok(Some(Against { name, run, across_devices, scope }))
 }
 
-/// Keeps `run` as a baseline, unless something of it failed: a bad run must not become the measure.
-pub(super) fn save(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result<()> {
+/// Keeps `run`, which ended with the code `ended`, as a baseline, unless something of it failed: a bad run must not become
+/// the measure, nor one that lacks what the next is to be held against.
+pub(super) fn save(
+    name: &str,
+    path: &Utf8Path,
+    (run, ended): (&Run, ExitCode),
+    gate: Gate,
+) -> Result<()> {
     let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
     let mut rows = run.series.iter().flat_map(|series| &series.configurations);
     let code = Gate { gated: true, ..gate }.exit_code(run);
@@ -42,6 +48,11 @@ pub(super) fn save(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result
         "not every configuration finished"
     } else if code == ExitCode::ThresholdFailed {
         "a threshold failed; `cargo gpuprof baseline accept` keeps it all the same"
+    } else if ended == ExitCode::NotPossible {
+        "thresholds need hardware counters, which could not be had; `cargo gpuprof baseline accept` keeps it all the same"
+    } else if is_unstable(run) {
+        "a time is unstable, since the GPU was slowed down, and would be held against nothing; run again, or \
+         `cargo gpuprof baseline accept` keeps it all the same"
     } else {
         let lost = baseline::lost(path, run);
         baseline::write(path, run)?;
@@ -53,4 +64,10 @@ pub(super) fn save(name: &str, path: &Utf8Path, run: &Run, gate: Gate) -> Result
     };
     eprintln!("gpuprof: not kept as baseline `{name}`: {obstacle}");
     Ok(())
+}
+
+/// Whether a duration could not be told.
+fn is_unstable(run: &Run) -> bool {
+    let mut rows = run.series.iter().flat_map(|series| &series.configurations);
+    rows.any(|row| row.metrics.get("duration").is_some_and(|duration| duration.unstable))
 }
