@@ -58,6 +58,12 @@ fn without_permission_to_lock_nothing_is_started() {
     assert!(outcome.stderr.contains(&start), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, "");
     assert_eq!(gpu.nvml_log(), [""; 0]);
+    // Without NVML it is nothing that an administrator could allow.
+    let more = ["--clock-control", "boost", "--nvml-path", "/nonexistent/nvml.so"];
+    let stderr = timed(&FakeGpu::new(), &more).exits_with(107).stderr;
+    assert!(stderr.contains("NVML (/nonexistent/nvml.so) does not work: "), "{stderr}");
+    assert!(stderr.contains(". Go on with --clock-control none: "), "{stderr}");
+    assert!(!stderr.contains("administrator"), "{stderr}");
 }
 
 #[test]

@@ -67,12 +67,22 @@ pub fn lock(
         }),
         Some(Said::Refused(reason)) => {
             let _ = guard.wait();
-            Err(refused(uuid, option, &reason))
+            Err(refused(uuid, option, &reason, ""))
+        }
+        Some(Said::Denied(reason)) => {
+            let _ = guard.wait();
+            let limit = if option == "base" { "tdp,tdp" } else { "MHZ,MHZ" };
+            let remedy = format!(
+                "Only an administrator may: run as root, or let one lock them with `nvidia-smi -i {uuid} \
+                 --lock-gpu-clocks={limit}` (afterwards `--reset-gpu-clocks`); or "
+            );
+            Err(refused(uuid, option, &reason, &remedy))
         }
         Some(Said::Restored) | None => {
             drop(guard.stdin.take());
             let how = guard.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
-            Err(refused(uuid, option, &format!("the process that was to lock them ended: {how}")))
+            let reason = format!("the process that was to lock them ended: {how}");
+            Err(refused(uuid, option, &reason, ""))
         }
     }
 }
@@ -116,13 +126,12 @@ fn start(
     }
 }
 
-fn refused(uuid: &str, option: &str, reason: &str) -> Failure {
-    let limit = if option == "base" { "tdp,tdp" } else { "MHZ,MHZ" };
+/// `remedy` is a sentence up to its "or"; empty where nobody can do anything but go without.
+fn refused(uuid: &str, option: &str, reason: &str, remedy: &str) -> Failure {
+    let on = if remedy.is_empty() { "Go on" } else { "go on" };
     let message = format!(
-        "--clock-control {option} cannot lock the clocks of {uuid}: {reason}. Only an administrator may: run as \
-         root, or let one lock them with `nvidia-smi -i {uuid} --lock-gpu-clocks={limit}` (afterwards \
-         `--reset-gpu-clocks`); or go on with --clock-control none: the clock of every sample is recorded. \
-         Nothing was run"
+        "--clock-control {option} cannot lock the clocks of {uuid}: {reason}. {remedy}{on} with --clock-control none: \
+         the clock of every sample is recorded. Nothing was run"
     );
     Failure::new(ExitCode::NotPossible, message)
 }
@@ -175,7 +184,9 @@ impl LockedClocks {
                 );
                 Ok(())
             }
-            Some(Said::Refused(reason)) => Err(guard::left_locked(&self.uuid, &reason)),
+            Some(Said::Refused(reason) | Said::Denied(reason)) => {
+                Err(guard::left_locked(&self.uuid, &reason))
+            }
             _ => Err(guard::left_locked(&self.uuid, "their guard was killed")),
         }
     }

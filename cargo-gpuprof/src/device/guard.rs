@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gpuprof_model::ExitCode;
+use nvml_wrapper::error::NvmlError;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -37,6 +38,8 @@ pub enum Said {
     Restored,
     /// They are as they were, for this reason.
     Refused(String),
+    /// They are as they were, for want of permission.
+    Denied(String),
 }
 
 /// The file of the clocks of `uuid`.
@@ -75,12 +78,17 @@ pub fn guard(options: &GuardOptions) -> Result<ExitCode> {
             said(&Said::Refused(reason));
             Ok(ExitCode::NotPossible)
         }
+        Err(Trouble::Denied(reason)) => {
+            said(&Said::Denied(reason));
+            Ok(ExitCode::NotPossible)
+        }
         Err(Trouble::LeftLocked(reason)) => Err(left_locked(&options.device, &reason)),
     }
 }
 
 enum Trouble {
     Refused(String),
+    Denied(String),
     LeftLocked(String),
 }
 
@@ -88,7 +96,10 @@ fn work(options: &GuardOptions, held: Lock, said: &dyn Fn(&Said)) -> Result<(), 
     let uuid = &options.device;
     let library = Library::open(options.nvml_path.as_deref()).map_err(Trouble::Refused)?;
     let mut device = library.gpu(uuid).map_err(Trouble::Refused)?;
-    let refused = |e| Trouble::Refused(nvml::words(&e));
+    let refused = |e: NvmlError| match e {
+        NvmlError::NoPermission => Trouble::Denied(nvml::words(&e)),
+        e => Trouble::Refused(nvml::words(&e)),
+    };
     if let Some(clocks) = nvml::lockable(&device, options.clocks).map_err(refused)? {
         nvml::lock(&mut device, clocks).map_err(refused)?;
         said(&Said::Locked(clocks));
