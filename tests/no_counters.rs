@@ -85,6 +85,14 @@ fn a_threshold_that_needs_counters_cannot_be_met_without_them() {
     let outcome = judged(&counted).exits_with(107);
     assert!(outcome.stderr.contains("thresholds need hardware counters"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("dcgmi profile --pause"), "{}", outcome.stderr);
+    // So does a dry run, which tells what a run would start.
+    let would = judged(&[&counted[..], &["--dry-run"]].concat()).exits_with(0).stdout;
+    let said = "a run would start nothing and end with exit code 107; these thresholds need hardware counters:\n  vector::kernels::scale: \
+                `every smsp__warps_launched.sum <= 128` (--threshold) needs smsp__warps_launched.sum\n";
+    assert!(would.ends_with(said), "{would}");
+    let dry = ["--dry-run", "--no-gate"];
+    let would = judged(&[&counted[..], &dry].concat()).exits_with(0).stdout;
+    assert!(!would.contains("107"), "{would}");
     // What decides nothing, or needs no counter, stops nothing.
     judged(&[&counted[..], &["--no-gate"]].concat()).exits_with(0);
     judged(&["--threshold", "every duration <= 1 s"]).exits_with(0);
@@ -175,4 +183,21 @@ fn a_library_is_found_by_a_relative_path_and_an_empty_variable_names_none() {
     let doctor = FakeGpu::new().tool(&workshop(), &["doctor"]).env("GPUPROF_CUPTI", "").run();
     let said = format!("({} (LD_LIBRARY_PATH))\n", FakeGpu::libraries().display());
     assert!(doctor.stdout.contains(&said), "{}", doctor.stdout);
+}
+
+#[test]
+fn what_a_dry_run_found_out_is_what_the_next_run_does() {
+    let gpu = FakeGpu::new();
+    let workspace = workshop();
+    let run = |trouble: &str, more: &[&str]| {
+        let counted = ["--threshold", "every smsp__warps_launched.sum <= 128"];
+        let arguments = arguments(&["vector", "scale"], &[&counted, more].concat());
+        gpu.tool(&workspace, &arguments).env("FAKE_CUPTI_TROUBLE", trouble).run()
+    };
+    let denied = "fail cuptiRangeProfilerEnable 35";
+    // This keeps a plan, which says that counters can be had.
+    run("", &[]).exits_with(0);
+    run(denied, &["--dry-run"]).exits_with(0);
+    let refused = run(denied, &[]).exits_with(107);
+    assert!(refused.stderr.contains("nothing was run"), "{}", refused.stderr);
 }

@@ -191,23 +191,19 @@ pub fn profile(
         counters::plan(&checked, &view, wanted, known, &process, &source.harnesses[0])
     };
     let setups = (0..devices.count()).map(setup).collect::<Result<Vec<_>>>()?;
+    let refused = refusal::of_all(&checked, &setups, &devices, &spread, options);
     if options.dry_run {
-        let text = dry_run::text(&checked, repeat, &devices, (&spread, options.isolate), &setups);
+        let spread = (&spread, options.isolate);
+        let mut text = dry_run::text(&checked, repeat, &devices, spread, &setups);
+        if let Err(failure) = refused {
+            text.push_str(&dry_run::refused(&failure));
+        }
         out.write_all(text.as_bytes())
             .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
         folder.discard();
         return Ok((ExitCode::Success, None));
     }
-    let name = devices.records.first().map(|device| device.name.as_str());
-    for (at, setup) in setups.iter().enumerate() {
-        if let CounterSetup::Unavailable(counters, reason) = setup
-            && options.replay_mode != ReplayMode::None
-            && !options.gate.no_gate
-        {
-            let reason = devices.blamed(at, reason);
-            refusal::check(&checked, (counters, &reason), name, |c| spread.device(c) == at)?;
-        }
-    }
+    refused?;
     let packages: BTreeSet<String> = checked
         .iter()
         .filter(|c| c.planned.series.device_function)

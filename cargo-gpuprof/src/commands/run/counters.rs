@@ -165,6 +165,8 @@ pub(super) fn plan(
             return Err(Failure::usage(with_nearest(problem, options, chip, &asked)?));
         }
         Err(CounterProblem::Machine(reason)) => {
+            // That of an earlier run, which a dry run does not go by: the next run is told before it starts anything.
+            known.plans.forget(&key);
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };

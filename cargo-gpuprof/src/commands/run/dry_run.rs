@@ -6,6 +6,7 @@ use super::devices::Devices;
 use crate::agenda;
 use crate::cli::Isolate;
 use crate::device::profiler;
+use crate::error::Failure;
 use crate::repeats::{NOISE_PERCENT, Repeats};
 use crate::spread::Spread;
 
@@ -136,6 +137,16 @@ struct Passes {
     steps: usize,
     /// Of both, those that do both.
     both: usize,
+}
+
+/// That a run would end with `failure` before it starts anything: the thresholds; the reason stands above.
+pub(super) fn refused(failure: &Failure) -> String {
+    let thresholds = failure.message.lines().skip(1).take_while(|line| line.starts_with("  "));
+    let lines: String = thresholds.map(|line| format!("{line}\n")).collect();
+    let code = failure.code.code();
+    format!(
+        "a run would start nothing and end with exit code {code}; these thresholds need hardware counters:\n{lines}"
+    )
 }
 
 /// What is known of the counters: those that cannot be had, and those that cost passes.

@@ -19,17 +19,45 @@ use gpuprof_model::threshold::{Severity, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict};
 
 use super::Checked;
+use super::counters::CounterSetup;
+use super::devices::Devices;
+use crate::cli::{ReplayMode, RunOptions};
 use crate::error::{Failure, Result};
+use crate::spread::Spread;
 
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
+
+/// Refuses where a threshold of `checked` cannot be met for want of the counters that `setups` say a device does not give.
+///
+/// # Errors
+/// It cannot (exit code 107).
+pub(super) fn of_all(
+    checked: &[Checked],
+    setups: &[CounterSetup],
+    devices: &Devices,
+    spread: &Spread,
+    options: &RunOptions,
+) -> Result<()> {
+    if options.replay_mode == ReplayMode::None || options.gate.no_gate {
+        return Ok(());
+    }
+    let name = devices.records.first().map(|device| device.name.as_str());
+    for (at, setup) in setups.iter().enumerate() {
+        if let CounterSetup::Unavailable(counters, reason) = setup {
+            let reason = devices.blamed(at, reason);
+            check(checked, (counters, &reason), name, |place| spread.device(place) == at)?;
+        }
+    }
+    Ok(())
+}
 
 /// Refuses where a threshold of `checked` cannot be met without `counters`, which the device called `name` does not give
 /// for `reason`; `measures` says which configurations (series, position) are its.
 ///
 /// # Errors
 /// It cannot (exit code 107).
-pub(super) fn check(
+fn check(
     checked: &[Checked],
     (counters, reason): (&[String], &str),
     name: Option<&str>,
