@@ -191,7 +191,8 @@ impl fmt::Display for NotFound {
         }
         if self.searched.iter().any(|searched| searched.place.is_named()) {
             return f.write_str(
-                "\n  nothing else was tried: correct --cupti-path or GPUPROF_CUPTI, or leave both out to have it looked for",
+                "\n  nothing else was tried: correct --cupti-path or GPUPROF_CUPTI, or leave both out to have it looked \
+                 for; `pip install nvidia-cuda-cupti` installs one (13.0.85 also works without a GPU)",
             );
         }
         f.write_str(
