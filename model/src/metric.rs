@@ -9,6 +9,7 @@ mod formula;
 mod launch;
 mod legacy;
 mod perfworks;
+mod recalled;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -22,6 +23,7 @@ pub use defined::{Definition, DefinitionProblem, define, defined, redefine};
 pub use formula::{Formula, Undefined};
 pub use launch::{DEVICE_ATTRIBUTE, LAUNCH};
 pub use legacy::{legacy, legacy_refused};
+pub use recalled::recall;
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,6 +75,8 @@ pub enum Origin {
     Hardware(&'static str),
     /// A formula over other metrics.
     Derived(&'static str),
+    /// A stored run, which does not tell how it came by its values.
+    Recorded,
 }
 
 /// One metric of the catalogue.
@@ -102,7 +106,8 @@ impl Metric {
 }
 
 /// The metric called `name`: of the catalogue, a launch fact or device attribute by Nsight Compute's name,
-/// one by an older profiler's name, one that was [`define`]d, or any hardware counter by its PerfWorks name.
+/// one by an older profiler's name, one that was [`define`]d or [`recall`]ed, or any hardware counter by its
+/// PerfWorks name.
 pub fn find(name: &str) -> Option<&'static Metric> {
     let translated = || match legacy::find(name)? {
         legacy::Legacy::Translated(metric) => Some(metric),
@@ -115,6 +120,7 @@ pub fn find(name: &str) -> Option<&'static Metric> {
         .or_else(|| perfworks::find(name))
         .or_else(translated)
         .or_else(|| defined::find(name))
+        .or_else(|| recalled::find(name))
 }
 
 /// The formula of a derived metric, parsed once a process.
@@ -162,6 +168,7 @@ pub fn unknown(name: &str) -> String {
         );
     }
     let own = CATALOGUE.iter().map(|m| m.name).chain(defined().into_iter().map(|m| m.name));
+    let own = own.chain(recalled::recalled().into_iter().map(|m| m.name));
     let names = own.chain(LAUNCH.iter().map(|m| m.name)).chain(legacy().map(|m| m.name));
     let near = crate::suggest::did_you_mean(name, names)
         .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());

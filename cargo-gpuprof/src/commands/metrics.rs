@@ -126,6 +126,7 @@ fn show(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
         Origin::Emulator => "the emulator, or hardware counters",
         Origin::Hardware(name) => name,
         Origin::Derived(formula) => formula,
+        Origin::Recorded => "a stored run",
     };
     let unit = match metric.unit.symbol() {
         "" => "a number",

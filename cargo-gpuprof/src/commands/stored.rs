@@ -104,6 +104,15 @@ pub(super) fn check_view(view: &View, run: &Run) -> Result<()> {
     }
 }
 
+/// Makes known what `run` measured and nobody defines here: metrics of a configuration file or a section that is
+/// elsewhere, or has changed since.
+pub(super) fn recall(run: &Run) {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    for (name, result) in rows.flat_map(|row| &row.metrics) {
+        metric::recall(name, result.unit, result.direction, result.class);
+    }
+}
+
 /// Writes a stored run in any format.
 ///
 /// # Errors
@@ -111,6 +120,7 @@ pub(super) fn check_view(view: &View, run: &Run) -> Result<()> {
 pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
     let (_, target) = places(&options.place);
     let run = document::find(&target, &options.run)?;
+    recall(&run);
     let view = view(&options.view, options.format, &run)?;
     let how = (options.format, screen, None);
     match &options.output {
@@ -141,6 +151,8 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         }),
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
+    recall(&after);
+    recall(&before);
     let view = view(&options.view, options.format, &after)?;
     let thresholds = conditions(&options.threshold)?;
     check_axes(&thresholds, &after)?;

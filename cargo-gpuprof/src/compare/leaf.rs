@@ -42,6 +42,9 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         Origin::Emulator => hardware(metric.name, pass),
         Origin::Hardware(name) => hardware(name, pass),
         Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),
+        Origin::Recorded => {
+            Err("it is a metric of a stored run, which nothing here defines".to_owned())
+        }
     }
 }
 

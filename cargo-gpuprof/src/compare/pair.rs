@@ -6,7 +6,8 @@
 //! is no regression of the kernel.
 
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
-use gpuprof_model::metric::{Class, Direction, Origin};
+use gpuprof_model::measurement::Source;
+use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Statistic;
@@ -82,7 +83,7 @@ impl Side {
             Statistic::Min => p.min,
             Statistic::Mean => p.mean,
         };
-        let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(metric));
+        let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(row, metric));
         let value = number(result, statistic)?;
         Ok(Self {
             value,
@@ -99,22 +100,20 @@ fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
     if metric == "duration" {
         return EVENT_RESOLUTION_NS;
     }
-    let duration = row.metrics.get("duration").filter(|_| depends_on_time(metric));
+    let duration = row.metrics.get("duration").filter(|_| depends_on_time(row, metric));
     match duration.map(|duration| &duration.value) {
         Some(Ok(duration)) if *duration > 0.0 => value.abs() * EVENT_RESOLUTION_NS / duration,
         _ => 0.0,
     }
 }
 
-/// Whether `metric` is a duration or made of one, so that cycles can confirm it.
-fn depends_on_time(metric: &str) -> bool {
-    gpuprof_model::metric::find(metric).is_some_and(|metric| match metric.origin {
-        Origin::Time => metric.name == "duration",
-        Origin::Derived(formula) => {
-            metric.name != "sm_cycles" && formula.split_whitespace().any(|word| word == "duration")
-        }
-        _ => false,
-    })
+/// Whether `metric` is a duration or made of one, so that cycles can confirm it: what is derived has statistics over the
+/// samples of the duration only. Asked of the row, since a stored run does not tell its formulas.
+fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
+    let derived = |result: &MetricResult| {
+        result.source == Source::Derived && result.statistics.is_some() && metric != "sm_cycles"
+    };
+    metric == "duration" || row.metrics.get(metric).is_some_and(derived)
 }
 
 impl Evidence {

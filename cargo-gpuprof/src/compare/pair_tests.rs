@@ -1,8 +1,10 @@
 use gpuprof_model::comparison::Outcome;
+use gpuprof_model::measurement::PassResult;
+use gpuprof_model::metric;
 use proptest::prelude::*;
 
 use super::*;
-use crate::compare::collect::finished;
+use crate::compare::collect::{Terms, finished, finished_with};
 use crate::compare::fixture::{emulated_pass, gpu_pass, point};
 
 const N: u64 = 1 << 20;
@@ -13,12 +15,16 @@ fn timed(medians: &[f64]) -> ConfigurationResult {
 }
 
 fn clocked(medians: &[f64], hertz: f64) -> ConfigurationResult {
+    finished(point(64, N), &passes(medians, hertz))
+}
+
+fn passes(medians: &[f64], hertz: f64) -> Vec<PassResult> {
     let pass = |&median: &f64| {
         let mut pass = gpu_pass(64, N, &[median - 64.0, median, median + 64.0]);
         pass.timing.as_mut().unwrap().sm_clock_hz = vec![Some(hertz); 3];
         pass
     };
-    finished(point(64, N), &medians.iter().map(pass).collect::<Vec<_>>())
+    medians.iter().map(pass).collect()
 }
 
 fn outcome_of(metric: &str, before: &ConfigurationResult, after: &ConfigurationResult) -> Change {
@@ -78,6 +84,36 @@ fn time_that_only_the_clock_explains_is_not_worse() {
     assert!(told.reason.unwrap().starts_with("SM cycles do not confirm it: they changed by"));
     let same_clock = outcome_of("duration", &before, &clocked(&slower, 1.98e9));
     assert_eq!(same_clock.outcome, Outcome::Worse);
+}
+
+/// However the formula that names the duration is written, and by whatever way it comes to it.
+#[test]
+fn what_only_the_clock_explains_is_not_worse_by_a_metric_of_the_users_either() {
+    let definition = |name: &str, formula: &str| metric::Definition {
+        name: name.into(),
+        formula: formula.into(),
+        unit: gpuprof_model::quantity::Unit::Ratio,
+        direction: Direction::Lower,
+        description: None,
+    };
+    let definitions = [definition("p_half", "(duration)/2"), definition("p_same", "2*p_half")];
+    metric::define(&definitions).unwrap();
+    let names = ["p_half", "p_same"];
+    let row = |medians: &[f64], hertz| {
+        let terms = Terms {
+            asked: names.iter().filter_map(|name| metric::find(name)).collect(),
+            ..Terms::default()
+        };
+        finished_with(point(64, N), &passes(medians, hertz), &terms)
+    };
+    let before = row(&[10_000.0, 10_020.0, 9_980.0, 10_010.0], 1.98e9);
+    let slower: Vec<f64> = [10_005.0, 10_015.0, 9_985.0, 10_000.0].map(|t| t * 1.1).into();
+    for name in names {
+        let told = outcome_of(name, &before, &row(&slower, 1.8e9));
+        assert_eq!(told.outcome, Outcome::Inconclusive, "{told:?}");
+        let same_clock = outcome_of(name, &before, &row(&slower, 1.98e9));
+        assert_eq!(same_clock.outcome, Outcome::Worse);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::exports::Exports;
 use crate::cli::{MessageFormat, PlaceOptions, RunOptions};
 use crate::commands::gate::{Gate, Written, rejudge_each};
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::stored::{check_view, places};
+use crate::commands::stored::{check_view, places, recall};
 use crate::commands::thresholds::{self, Annotated};
 use crate::compare::against::{Against, Scope};
 use crate::compare::view;
@@ -59,6 +59,7 @@ pub(super) fn run(
     let loaded = baselines
         .read(name)?
         .map_err(|reason| Failure::usage(format!("--load-baseline: {reason}")))?;
+    recall(&loaded);
     check_view(&view, &loaded)?;
     let against = Against {
         run: baselines.read(&baseline)?,
