@@ -21,7 +21,7 @@ use crate::store::prune::KeepRuns;
 mod metrics;
 mod written;
 
-pub use metrics::{MetricDefinition, Metrics, define};
+pub use metrics::{MetricDefinition, Metrics, define, on_itself};
 pub use written::Written;
 
 /// Where the file is, below the workspace root.

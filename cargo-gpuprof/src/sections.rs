@@ -210,5 +210,16 @@ mod tests {
         let failure = Sections::load(Some(root)).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         assert!(failure.message.contains("Mine.toml: no metric is called `icp`"), "{failure}");
+        write(
+            "Mine.toml",
+            "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"s_a\" }]\n\
+             [[definitions]]\nname = \"s_a\"\nformula = \"bytes\"\nformulas.GH = \"2 * s_b\"\nunit = \"B\"\n\
+             direction = \"lower\"\n[[definitions]]\nname = \"s_b\"\nformula = \"1 * s_a\"\nunit = \"B\"\n\
+             direction = \"lower\"\n",
+        );
+        let failure = Sections::load(Some(root)).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Configuration);
+        let expected = "Mine.toml: metric `s_a` on GH…: it depends on itself: s_a → s_b → s_a";
+        assert!(failure.message.ends_with(expected), "{failure}");
     }
 }

@@ -4,6 +4,7 @@
 //! are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
 
 mod catalogue;
+mod cycle;
 mod defined;
 mod formula;
 mod launch;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::Unit;
 
 pub use catalogue::CATALOGUE;
+pub use cycle::cycle_among;
 pub use defined::{Definition, DefinitionProblem, define, defined, redefine};
 pub use formula::{Formula, Undefined};
 pub use launch::{DEVICE_ATTRIBUTE, LAUNCH};

@@ -144,10 +144,19 @@ fn refusal(path: &str, name: &str, formula: &str, problem: DefinitionProblem) ->
             "a metric's name has letters, digits and single underscores".to_owned()
         }
         DefinitionProblem::Taken => "there is a metric of this name already".to_owned(),
+        DefinitionProblem::Differs => {
+            "it is defined already, with another formula, unit or direction; choose another name"
+                .to_owned()
+        }
         DefinitionProblem::Operand(message) => message,
-        DefinitionProblem::Cycle(way) => format!("it depends on itself: {}", way.join(" → ")),
+        DefinitionProblem::Cycle(way) => on_itself(&way),
     };
     format!("{path}: metric `{name}`: {message}")
+}
+
+/// That a metric depends on itself by this `way`.
+pub fn on_itself(way: &[String]) -> String {
+    format!("it depends on itself: {}", way.join(" → "))
 }
 
 #[cfg(test)]
@@ -200,6 +209,16 @@ mod tests {
              gpuprof.toml: metric `m_e`: no metric is called `duraton`: did you mean `duration`?\n\
              gpuprof.toml: metric `m_e`: no metric is called `byts`: did you mean `bytes`?\n\
              gpuprof.toml: metric `m_f`: no metric is called `flosp`: did you mean `flops`?"
+        );
+        // A preset would be heard by nobody: what a metric is does not depend on who asks.
+        assert_eq!(
+            error(
+                "[metrics.m_g]\nformula = \"1\"\n[preset.ci.metrics.m_g]\nformula = \"2\"\n\
+                 [preset.night.metrics.m_g]\nformula = \"1\"\nunit = \"B\""
+            ),
+            "gpuprof.toml: metric `m_g`: it is defined already, with another formula, unit or direction; choose another \
+             name\ngpuprof.toml: metric `m_g`: it is defined already, with another formula, unit or direction; choose \
+             another name"
         );
         let text = error("[metrics.m_d]\nformule = \"1\"");
         assert!(text.contains("line 2") && text.contains("unknown field `formule`"), "{text}");

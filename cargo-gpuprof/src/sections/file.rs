@@ -12,7 +12,7 @@ use gpuprof_model::run::{SectionColumn, SectionColumns};
 use serde::Deserialize;
 
 use crate::cli::Set;
-use crate::config::define;
+use crate::config::{define, on_itself};
 use crate::error::{Failure, Result};
 
 /// One section.
@@ -47,6 +47,13 @@ struct SectionDefinition {
     formulas: BTreeMap<String, String>,
     unit: Unit,
     direction: Direction,
+}
+
+impl SectionDefinition {
+    /// Its name and its formula on `chip`.
+    fn formula_on(&self, chip: &str) -> (&str, &str) {
+        (&self.name, of_chip(&self.formulas, chip).unwrap_or(&self.formula))
+    }
 }
 
 /// One metric of a section.
@@ -95,9 +102,7 @@ impl Section {
     /// The metrics it defines, each with its formula on `chip`.
     pub(super) fn formulas(&self, chip: &str) -> Vec<(&str, &str)> {
         let with_own = self.definitions.iter().filter(|d| !d.formulas.is_empty());
-        with_own
-            .map(|d| (d.name.as_str(), of_chip(&d.formulas, chip).unwrap_or(&d.formula)))
-            .collect()
+        with_own.map(|d| d.formula_on(chip)).collect()
     }
 
     /// Nsight Compute does not mind the case either.
@@ -158,6 +163,16 @@ pub(super) fn parse(id: &str, text: &str, path: &str) -> Result<Section> {
         let formula = Formula::parse(text).map_err(|e| wrong(e.render(path, text)))?;
         if let Some(message) = metric::all_unknown(formula.names()) {
             return Err(wrong(format!("{path}: {message}")));
+        }
+    }
+    for beginning in section.definitions.iter().flat_map(|d| d.formulas.keys()) {
+        let on_chip = section.definitions.iter().map(|d| d.formula_on(beginning));
+        let written = definitions.iter().map(|d| (d.name.as_str(), d.formula.as_str()));
+        // Of a name that comes twice the last one counts.
+        let all: Vec<_> = written.chain(on_chip).collect();
+        if let Some(way) = metric::cycle_among(&all) {
+            let message = on_itself(&way);
+            return Err(wrong(format!("{path}: metric `{}` on {beginning}…: {message}", way[0])));
         }
     }
     let named = section.metrics.iter().flat_map(SectionMetric::names);

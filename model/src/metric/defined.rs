@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use super::cycle::cycle;
 use super::{Class, Direction, Formula, Metric, Origin};
 use crate::quantity::Unit;
 use crate::text::ParseError;
@@ -16,8 +17,8 @@ static DEFINED: Mutex<BTreeMap<&'static str, Defined>> = Mutex::new(BTreeMap::ne
 #[derive(Clone, Copy)]
 struct Defined {
     metric: &'static Metric,
-    /// The formula it was first given.
-    written: &'static str,
+    /// As it was first defined: the formula may be another one by now.
+    first: &'static Metric,
 }
 
 /// One definition.
@@ -42,6 +43,8 @@ pub enum DefinitionProblem {
     Name,
     /// A metric has this name already.
     Taken,
+    /// It is defined already, with another formula, unit or direction.
+    Differs,
     /// The formula does not parse.
     Formula(ParseError),
     /// An operand is no metric; the message with the nearest names.
@@ -68,8 +71,8 @@ pub fn define(definitions: &[Definition]) -> Result<(), Vec<(String, DefinitionP
     let mut problems = Vec::new();
     let mut formulas = BTreeMap::new();
     let names: Vec<&str> = definitions.iter().map(|d| d.name.as_str()).collect();
-    for definition in definitions {
-        match parse(definition) {
+    for (at, definition) in definitions.iter().enumerate() {
+        match parse(definition, &definitions[..at]) {
             Ok(formula) => drop(formulas.insert(definition.name.as_str(), formula)),
             Err(problem) => problems.push((definition.name.clone(), problem)),
         }
@@ -110,7 +113,7 @@ pub fn define(definitions: &[Definition]) -> Result<(), Vec<(String, DefinitionP
             origin: Origin::Derived(formula),
             description: leak(description),
         }));
-        defined.insert(metric.name, Defined { metric, written: formula });
+        defined.insert(metric.name, Defined { metric, first: metric });
     }
     Ok(())
 }
@@ -150,45 +153,28 @@ pub fn redefine(formulas: &[(&str, &str)]) -> Result<(), (String, DefinitionProb
     Ok(())
 }
 
-fn parse(definition: &Definition) -> Result<Formula, DefinitionProblem> {
-    let name = &definition.name;
+/// The formula of `definition`, which comes after those of `earlier`.
+fn parse(definition: &Definition, earlier: &[Definition]) -> Result<Formula, DefinitionProblem> {
+    let Definition { name, formula, unit, direction, .. } = definition;
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !plain || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.contains("__") {
         return Err(DefinitionProblem::Name);
     }
     let before = DEFINED.lock().unwrap_or_else(PoisonError::into_inner).get(name.as_str()).copied();
-    let same = before.is_some_and(|it| it.written == definition.formula);
-    let elsewhere = before.is_none() && super::find(name).is_some();
-    // Reading the same file twice is no mistake.
-    if elsewhere || (before.is_some() && !same) {
+    if before.is_none() && super::find(name).is_some() {
         return Err(DefinitionProblem::Taken);
     }
-    Formula::parse(&definition.formula).map_err(DefinitionProblem::Formula)
-}
-
-/// The way from `name` back to itself.
-fn cycle(name: &str, formulas: &BTreeMap<&str, Formula>) -> Option<Vec<String>> {
-    fn walk(
-        goal: &str,
-        path: &mut Vec<String>,
-        formulas: &BTreeMap<&str, Formula>,
-    ) -> Option<Vec<String>> {
-        let formula = formulas.get(path.last()?.as_str())?;
-        for operand in formula.names() {
-            if operand == goal {
-                return Some([path.as_slice(), &[operand.to_owned()]].concat());
-            }
-            if !path.iter().any(|seen| seen == operand) {
-                path.push(operand.to_owned());
-                if let Some(cycle) = walk(goal, path, formulas) {
-                    return Some(cycle);
-                }
-                path.pop();
-            }
-        }
-        None
+    // Reading the same file twice is no mistake. What says something else would be heard by nobody.
+    let as_first = |Defined { first, .. }: Defined| {
+        matches!(first.origin, Origin::Derived(text) if text == formula)
+            && (first.unit, first.direction) == (*unit, *direction)
+    };
+    let same = |o: &Definition| (&o.formula, o.unit, o.direction) == (formula, *unit, *direction);
+    let mut called_so = earlier.iter().filter(|other| other.name == *name);
+    if !before.is_none_or(as_first) || !called_so.all(same) {
+        return Err(DefinitionProblem::Differs);
     }
-    walk(name, &mut vec![name.to_owned()], formulas)
+    Formula::parse(formula).map_err(DefinitionProblem::Formula)
 }
 
 /// What is made of exact metrics alone is exact. There is no cycle any more.
@@ -271,6 +257,15 @@ mod tests {
             )
         );
         assert_eq!(problem(&[definition("duration", "1")]), DefinitionProblem::Taken);
+        let bytes = Definition { unit: Unit::Bytes, ..definition("e_g", "2") };
+        for other in [definition("e_g", "1"), bytes] {
+            let both = [definition("e_g", "2"), other.clone()];
+            assert_eq!(problem(&both), DefinitionProblem::Differs);
+            assert!(find("e_g").is_none());
+        }
+        define(&[definition("e_h", "2")]).unwrap();
+        let higher = Definition { direction: Direction::Higher, ..definition("e_h", "2") };
+        assert_eq!(problem(&[higher]), DefinitionProblem::Differs);
         assert_eq!(problem(&[definition("my ratio", "1")]), DefinitionProblem::Name);
         assert!(matches!(problem(&[definition("e_f", "1 +")]), DefinitionProblem::Formula(_)));
     }

@@ -1,0 +1,40 @@
+//! Metrics that depend on themselves.
+//!
+//! Comes in: formulas by the names of what they define. Goes out: the way from a metric back to itself.
+
+use std::collections::BTreeMap;
+
+use super::Formula;
+
+/// How one of the metrics `formulas` names depends on itself, by way of these metrics, where one does.
+pub fn cycle_among(formulas: &[(&str, &str)]) -> Option<Vec<String>> {
+    let parsed =
+        formulas.iter().filter_map(|(name, text)| Some((*name, Formula::parse(text).ok()?)));
+    let parsed: BTreeMap<&str, Formula> = parsed.collect();
+    parsed.keys().find_map(|name| cycle(name, &parsed))
+}
+
+/// The way from `name` back to itself.
+pub(super) fn cycle(name: &str, formulas: &BTreeMap<&str, Formula>) -> Option<Vec<String>> {
+    fn walk(
+        goal: &str,
+        path: &mut Vec<String>,
+        formulas: &BTreeMap<&str, Formula>,
+    ) -> Option<Vec<String>> {
+        let formula = formulas.get(path.last()?.as_str())?;
+        for operand in formula.names() {
+            if operand == goal {
+                return Some([path.as_slice(), &[operand.to_owned()]].concat());
+            }
+            if !path.iter().any(|seen| seen == operand) {
+                path.push(operand.to_owned());
+                if let Some(cycle) = walk(goal, path, formulas) {
+                    return Some(cycle);
+                }
+                path.pop();
+            }
+        }
+        None
+    }
+    walk(name, &mut vec![name.to_owned()], formulas)
+}
