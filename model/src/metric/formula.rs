@@ -3,6 +3,8 @@
 //! Comes in: text such as `bytes / duration * 1e9` and a look-up of values. Goes out: a number, or
 //! which operand is not there, or that a division by zero leaves it undefined.
 
+use std::ops::Range;
+
 use crate::quantity::parse_number;
 use crate::text::{Cursor, ParseError};
 
@@ -144,7 +146,7 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     let (word, span) = cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
     match word.chars().next() {
         None => Err(ParseError::new("expected a number or a metric", cursor.next_span())),
-        Some(c) if c.is_ascii_digit() => parse_number(word, span).map(Node::Number),
+        Some(c) if c.is_ascii_digit() => number(cursor, word, span).map(Node::Number),
         Some(_) if word == "max" && cursor.eat("(") => {
             let left = sum(cursor, depth + 1)?;
             if !cursor.eat(",") {
@@ -161,6 +163,19 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
         }
         Some(_) => Ok(Node::Metric(word.to_owned())),
     }
+}
+
+/// The number that begins with `word`, to which the sign and the digits of an exponent belong, as in `1e-3`.
+fn number(cursor: &mut Cursor<'_>, word: &str, span: Range<usize>) -> Result<f64, ParseError> {
+    let rest = cursor.rest();
+    let exponent = rest.strip_prefix(['+', '-']).filter(|_| word.ends_with(['e', 'E']));
+    let digits =
+        exponent.map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+    if digits == 0 {
+        return parse_number(word, span);
+    }
+    cursor.advance(1 + digits);
+    parse_number(&format!("{word}{}", &rest[..=digits]), span.start..span.end + 1 + digits)
 }
 
 #[cfg(test)]
@@ -182,6 +197,7 @@ mod tests {
         assert_eq!(eval("10 - 4 - 3"), 3.0);
         assert_eq!(eval("100 * a.sum / (4 * 3)"), 50.0);
         assert_eq!(eval("10 - max(a.sum, 2 + 1)"), 4.0);
+        assert_eq!(eval("1e-3 * a.sum + 2E+2-1e3"), 0.006 + 200.0 - 1000.0);
     }
 
     #[test]
@@ -193,7 +209,18 @@ mod tests {
 
     #[test]
     fn malformed_formulas_are_refused() {
-        for bad in ["", "a +", "(a", "a b", "a ** b", "max(a)", "max(a, b", &"(".repeat(100)] {
+        for bad in [
+            "",
+            "a +",
+            "(a",
+            "a b",
+            "a ** b",
+            "1e",
+            "1e- 3",
+            "max(a)",
+            "max(a, b",
+            &"(".repeat(100),
+        ] {
             assert!(Formula::parse(bad).is_err(), "{bad}");
         }
     }
