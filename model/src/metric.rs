@@ -23,7 +23,7 @@ pub use catalogue::CATALOGUE;
 pub use cycle::cycle_among;
 pub use defined::{Definition, DefinitionProblem, define, defined, redefine};
 pub use formula::{Formula, Undefined};
-pub use launch::{DEVICE_ATTRIBUTE, LAUNCH};
+pub use launch::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, LAUNCH, attributes};
 pub use legacy::{legacy, legacy_refused};
 pub use recalled::recall;
 
@@ -171,7 +171,8 @@ pub fn unknown(name: &str) -> String {
     }
     let own = CATALOGUE.iter().map(|m| m.name).chain(defined().into_iter().map(|m| m.name));
     let own = own.chain(recalled::recalled().into_iter().map(|m| m.name));
-    let names = own.chain(LAUNCH.iter().map(|m| m.name)).chain(legacy().map(|m| m.name));
+    let facts = LAUNCH.iter().chain(attributes()).map(|m| m.name);
+    let names = own.chain(facts).chain(legacy().map(|m| m.name));
     let near = crate::suggest::did_you_mean(name, names)
         .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());
     format!("no metric is called `{name}`: {near}")

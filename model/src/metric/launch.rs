@@ -3,8 +3,7 @@
 //! Comes in: `launch__…` or `device__attribute_…`. Goes out: a metric whose values are in
 //! [`crate::measurement::LaunchFacts`] and [`crate::measurement::DeviceRecord`].
 
-use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use super::Direction::{Higher, Lower};
 use super::{Class, Direction, Metric, Origin};
@@ -84,42 +83,81 @@ pub static LAUNCH: &[Metric] = &[
     ),
 ];
 
-/// Attributes seen so far; they live as long as the process does.
-static ATTRIBUTES: LazyLock<Mutex<BTreeMap<String, &'static Metric>>> =
-    LazyLock::new(Mutex::default);
+/// The attributes of a device that every pass tells of, by the names that `cuda.h` has behind `CU_DEVICE_ATTRIBUTE_`: what a
+/// launch can depend on, and what says how fast the device is.
+pub const KEPT_ATTRIBUTES: &[&str] = &[
+    "max_threads_per_block",
+    "max_block_dim_x",
+    "max_block_dim_y",
+    "max_block_dim_z",
+    "max_grid_dim_x",
+    "max_grid_dim_y",
+    "max_grid_dim_z",
+    "max_shared_memory_per_block",
+    "max_shared_memory_per_block_optin",
+    "max_shared_memory_per_multiprocessor",
+    "reserved_shared_memory_per_block",
+    "total_constant_memory",
+    "warp_size",
+    "max_registers_per_block",
+    "max_registers_per_multiprocessor",
+    "max_threads_per_multiprocessor",
+    "max_blocks_per_multiprocessor",
+    "multiprocessor_count",
+    "clock_rate",
+    "memory_clock_rate",
+    "global_memory_bus_width",
+    "l2_cache_size",
+    "max_persisting_l2_cache_size",
+    "compute_capability_major",
+    "compute_capability_minor",
+    "compute_mode",
+    "concurrent_kernels",
+    "ecc_enabled",
+    "async_engine_count",
+    "integrated",
+    "unified_addressing",
+    "managed_memory",
+    "cooperative_launch",
+    "cluster_launch",
+    "global_l1_cache_supported",
+    "local_l1_cache_supported",
+    "single_to_double_precision_perf_ratio",
+    "texture_alignment",
+    "max_pitch",
+    "kernel_exec_timeout",
+];
 
-/// The fact or attribute called `name`. Whether a device has the attribute is for its driver to say.
-pub(super) fn find(name: &str) -> Option<&'static Metric> {
-    let attribute = name.strip_prefix(DEVICE_ATTRIBUTE);
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    match attribute {
-        Some(rest) if !rest.is_empty() && rest.chars().all(plain) => Some(device_attribute(name)),
-        _ => LAUNCH.iter().find(|metric| metric.name == name),
-    }
-}
-
-fn device_attribute(name: &str) -> &'static Metric {
-    let mut seen = ATTRIBUTES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(metric) = seen.get(name) {
-        return metric;
-    }
-    let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    let metric: &'static Metric = Box::leak(Box::new(Metric {
-        name: leaked,
+static ATTRIBUTES: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    let metric = |attribute: &&str| Metric {
+        name: Box::leak(format!("{DEVICE_ATTRIBUTE}{attribute}").into_boxed_str()),
         unit: Count,
         direction: Higher,
         class: Class::Exact,
         origin: Origin::Device,
         description: "attribute of the device; cuda.h describes it as CU_DEVICE_ATTRIBUTE_…",
-    }));
-    seen.insert(name.to_owned(), metric);
-    metric
+    };
+    KEPT_ATTRIBUTES.iter().map(metric).collect()
+});
+
+/// Every attribute of a device that a run can show.
+pub fn attributes() -> &'static [Metric] {
+    &ATTRIBUTES
+}
+
+/// Whether only the driver could tell what is called `name`: no counter is called so.
+pub(super) fn is_of_driver(name: &str) -> bool {
+    name.starts_with("launch__") || name.starts_with("device__")
+}
+
+/// The fact or attribute called `name`.
+pub(super) fn find(name: &str) -> Option<&'static Metric> {
+    let all = if name.starts_with(DEVICE_ATTRIBUTE) { attributes() } else { LAUNCH };
+    all.iter().find(|metric| metric.name == name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn facts_and_attributes_are_found_and_need_no_counter() {
         let names = ["launch__grid_size", "device__attribute_multiprocessor_count"];
@@ -128,8 +166,16 @@ mod tests {
             assert_eq!(metric.name, name);
             assert!(crate::metric::hardware_names(metric).is_empty());
         }
-        for name in ["launch__gird_size", "device__attribute_", "device__attribute_X"] {
-            assert!(find(name).is_none(), "{name}");
+        for (name, near) in [
+            ("launch__gird_size", "launch__grid_size"),
+            ("launch__grid_size.sum", "launch__grid_size"),
+            ("device__attribute_warp_sise", "device__attribute_warp_size"),
+        ] {
+            assert!(crate::metric::find(name).is_none(), "{name}");
+            let message = crate::metric::unknown(name);
+            let expected = format!("no metric is called `{name}`: did you mean `{near}`");
+            assert!(message.starts_with(&expected), "{message}");
         }
+        assert!(crate::metric::find("device__attribute_").is_none());
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn find(name: &str) -> Option<&'static Metric> {
     let formed =
         base.split_once("__").is_some_and(|(unit, rest)| !unit.is_empty() && !rest.is_empty());
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
-    if !formed || base.starts_with("ptx__") || suffix.is_empty() || !name.chars().all(plain) {
+    let elsewhere = base.starts_with("ptx__") || super::launch::is_of_driver(base);
+    if !formed || elsewhere || suffix.is_empty() || !name.chars().all(plain) {
         return None;
     }
     let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

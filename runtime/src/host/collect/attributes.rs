@@ -74,5 +74,10 @@ mod tests {
             KEPT.iter().map(|attribute| (format!("{attribute:?}"), ())).collect();
         assert_eq!(names.len(), KEPT.len());
         assert!(names.keys().all(|name| name.starts_with(PREFIX)), "{names:?}");
+        // What is not among these is refused before anything runs.
+        let known = gpuprof_model::metric::KEPT_ATTRIBUTES.iter();
+        let known: BTreeMap<String, ()> =
+            known.map(|name| (format!("{PREFIX}{}", name.to_uppercase()), ())).collect();
+        assert_eq!(known, names);
     }
 }
