@@ -244,6 +244,12 @@ pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Result<Optio
     Ok(did_you_mean(base, names))
 }
 
+/// That CUPTI knows the chips `known`, and `chip` is none of them.
+pub fn no_chip(chip: &str, known: &[String]) -> Refusal {
+    let chip = chip.to_uppercase();
+    format!("this CUPTI knows no chip `{chip}`; it knows {}", known.join(", "))
+}
+
 fn crashed(status: ExitStatus) -> Refusal {
     let how = match status.signal() {
         Some(signal) => {

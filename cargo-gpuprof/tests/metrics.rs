@@ -80,12 +80,58 @@ fn what_is_not_there_is_told_with_the_nearest_or_the_reason() {
         ),
         (["--describe", "cf_issued"], "has no equivalent: issues are not counted by pipe"),
         (["--describe", "occupanci"], "did you mean `occupancy`"),
+        (["--describe", "device__attribute_warp"], "did you mean `device__attribute_warp_size`"),
+        (["--describe", "launch__grid_sizes"], "did you mean `launch__grid_size`"),
         (["--chip", "zz"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
+        (["--chip=zz", "--list-sections"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
+        (["--chip=zz", "occupancy"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
     ] {
-        let (code, _, err) = metrics(&arguments);
-        assert_eq!(code, 2, "{err}");
+        let (code, out, err) = metrics(&arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(message), "{err}");
     }
+}
+
+#[test]
+fn a_search_that_finds_nothing_says_where_else_to_look() {
+    let (code, out, err) = metrics(&["ocupancy"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert_eq!(
+        err,
+        "gpuprof: no metric is called `ocupancy`: did you mean `occupancy`?\n\
+         gpuprof: --chip gh100 looks among the counters of a chip\n"
+    );
+    let (_, out, err) = metrics(&["--chip", "gh100", "gld"]);
+    assert_eq!(out, "");
+    assert!(err.starts_with("gpuprof: no counter of GH100 holds `gld` in its name or"), "{err}");
+    let (_, out, err) = metrics(&["attribute_warp"]);
+    assert!(out.starts_with("device__attribute_warp_size\n"), "{out}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn what_a_section_of_the_workspace_defines_is_described_by_the_chips_formula() {
+    let folder = tempfile::tempdir().unwrap();
+    let sections = folder.path().join(".config/gpuprof/sections");
+    std::fs::create_dir_all(&sections).unwrap();
+    std::fs::write(
+        sections.join("Traffic.toml"),
+        "title = \"Traffic\"\nmetrics = [{ label = \"all\", name = \"traffic\" }]\n\
+         [[definitions]]\nname = \"traffic\"\nformula = \"dram__bytes.sum\"\n\
+         formulas.GH = \"2 * dram__bytes.sum\"\nunit = \"B\"\ndirection = \"lower\"\n",
+    )
+    .unwrap();
+    let run = |arguments: &[&str]| tool(arguments, folder.path(), cupti::pinned());
+    let (_, out, _) = run(&["metrics", "traff"]);
+    assert!(out.contains("traffic\n"), "{out}");
+    for (chip, formula) in [("gh100", "2 * dram__bytes.sum"), ("ga100", "dram__bytes.sum")] {
+        let (code, out, err) = run(&["metrics", "--describe", "traffic", "--chip", chip]);
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains(&format!("noisy; from: {formula}\n")), "{out}");
+    }
+    // Without --chip it is the chip whose passes are told.
+    let (_, out, _) = run(&["metrics", "traffic"]);
+    assert!(out.contains("from: 2 * dram__bytes.sum\n") && out.contains("on GH100:"), "{out}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::Path;
 use camino::Utf8Path;
 use clap::ValueEnum;
 use gpuprof_model::metric::{
-    self, CATALOGUE, Class, Direction, LAUNCH, Metric, Origin, legacy, legacy_refused,
+    self, CATALOGUE, Class, Direction, LAUNCH, Metric, Origin, attributes, legacy, legacy_refused,
 };
 
 use crate::cli::{MetricsOptions, Set};
@@ -32,12 +32,10 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     if let Some(root) = root {
         Config::load(root, None)?;
     }
+    let sections = Sections::load(root)?;
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     if options.list_sets {
-        return sets(&Sections::load(root)?, out).map_err(output);
-    }
-    if options.list_sections {
-        return list_sections(&Sections::load(root)?, options.chip.as_deref(), out).map_err(output);
+        return sets(&sections, out).map_err(output);
     }
     if options.list_chips {
         return match ask(Question::Chips)? {
@@ -45,30 +43,60 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
             answer => Err(Failure::usage(refusal(answer))),
         };
     }
-    if let Some(name) = &options.describe {
-        return describe::one(name, options, out);
+    // Without CUPTI nobody knows the chips, and what needs CUPTI says so.
+    if let Some(chip) = &options.chip
+        && let Ok(Answer::Chips(chips)) = ask(Question::Chips)?
+        && !chips.contains(&chip.to_uppercase())
+    {
+        return Err(Failure::usage(cupti::no_chip(chip, &chips)));
+    }
+    if options.list_sections {
+        return list_sections(&sections, options.chip.as_deref(), out).map_err(output);
     }
     // What is a metric's whole name is described as one, and not only looked for.
-    if let Some(name) = options.search.as_deref().filter(|name| describe::is_whole_name(name)) {
-        return describe::one(name, options, out);
+    let whole = options.search.as_deref().filter(|name| describe::is_whole_name(name));
+    if let Some(name) = options.describe.as_deref().or(whole) {
+        return describe::one(name, &sections, options, out);
     }
-    let search = options.search.as_deref().unwrap_or("").to_lowercase();
-    if let Some(chip) = &options.chip {
-        match ask(Question::Catalogue { chip: chip.clone() })? {
-            Ok(Answer::Catalogue(metrics)) => {
-                return counters(&metrics, &search, out).map_err(output);
-            }
-            // CUPTI is there, so it is the chip that is not.
+    let search = options.search.as_deref().unwrap_or("");
+    let found = match &options.chip {
+        None => catalogue(search, out),
+        Some(chip) => match ask(Question::Catalogue { chip: chip.clone() })? {
+            Ok(Answer::Catalogue(metrics)) => counters(&metrics, search, out),
+            // CUPTI is there, and cannot tell.
             answer if ask(Question::Locate)?.is_ok() => {
                 return Err(Failure::usage(refusal(answer)));
             }
-            answer => eprintln!(
-                "gpuprof: the counters of {chip} cannot be listed: {}\ngpuprof: our own catalogue follows",
-                refusal(answer)
-            ),
-        }
+            answer => {
+                eprintln!(
+                    "gpuprof: the counters of {chip} cannot be listed: {}\ngpuprof: our own catalogue follows",
+                    refusal(answer)
+                );
+                catalogue(search, out)
+            }
+        },
+    };
+    if !found.map_err(output)? {
+        eprintln!("gpuprof: {}", nothing(search, options.chip.as_deref()));
     }
-    catalogue(&search, out).map_err(output)
+    Ok(())
+}
+
+/// That nothing is called or described so, and where else to look.
+fn nothing(search: &str, chip: Option<&str>) -> String {
+    match chip {
+        None => {
+            format!(
+                "{}\ngpuprof: --chip gh100 looks among the counters of a chip",
+                metric::unknown(search)
+            )
+        }
+        Some(chip) => format!(
+            "no counter of {} holds `{search}` in its name or description; without --chip our own metrics and the names \
+             of older profilers are looked through",
+            chip.to_uppercase()
+        ),
+    }
 }
 
 /// The nearest folder with settings, as cargo would find the workspace, without asking cargo for it.
@@ -83,29 +111,34 @@ fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
     answer.err().unwrap_or_else(|| "the answer was to another question".to_owned())
 }
 
-fn catalogue(search: &str, out: &mut impl Write) -> io::Result<()> {
-    let matches = |m: &Metric| {
-        m.name.to_lowercase().contains(search) || m.description.to_lowercase().contains(search)
+/// Lists what is ours; whether anything is.
+fn catalogue(search: &str, out: &mut impl Write) -> io::Result<bool> {
+    let lower = search.to_lowercase();
+    let matches = |m: &&Metric| {
+        m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
     };
-    let defined = metric::defined();
-    let own = CATALOGUE.iter().chain(LAUNCH).chain(defined);
-    let found: Vec<&Metric> = own.filter(|metric| matches(metric)).collect();
-    found.iter().try_for_each(|metric| show(metric, out))?;
-    // Old names only where they were looked for: there are more of them than of ours.
+    let own = CATALOGUE.iter().chain(LAUNCH).chain(metric::defined());
+    let mut found: Vec<&Metric> = own.filter(matches).collect();
+    // Device attributes and old names only where they were looked for: there are more of them than of ours.
     if search.is_empty() {
+        found.iter().try_for_each(|metric| show(metric, out))?;
         let (translated, refused) = (legacy().count(), legacy_refused().count());
-        return writeln!(
+        writeln!(
             out,
-            "\n{} names of older profilers are understood as well ({refused} are refused with the reason); \
-             `cargo gpuprof metrics TEXT` searches them too",
-            translated + refused
-        );
+            "\n{} names of older profilers ({refused} are refused with the reason) and {} attributes of the device are \
+             understood as well; `cargo gpuprof metrics TEXT` searches them too",
+            translated + refused,
+            attributes().len()
+        )?;
+        return Ok(true);
     }
-    legacy().filter(|metric| matches(metric)).try_for_each(|metric| show(metric, out))?;
-    for (name, reason) in legacy_refused().filter(|(name, _)| name.contains(search)) {
+    found.extend(attributes().iter().chain(legacy()).filter(matches));
+    found.iter().try_for_each(|metric| show(metric, out))?;
+    let refused: Vec<_> = legacy_refused().filter(|(name, _)| name.contains(&lower)).collect();
+    for (name, reason) in &refused {
         writeln!(out, "{name}\n    no equivalent: {reason}")?;
     }
-    Ok(())
+    Ok(!found.is_empty() || !refused.is_empty())
 }
 
 fn show(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
@@ -136,14 +169,18 @@ fn show(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "    in {unit}; {better} is better; {class}; from: {needs}")
 }
 
-fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Result<()> {
+/// Lists those of a chip's counters; whether there are any.
+fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Result<bool> {
+    let lower = search.to_lowercase();
     let matches = |m: &&Described| {
-        m.name.to_lowercase().contains(search) || m.description.to_lowercase().contains(search)
+        m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
     };
+    let mut any = false;
     for Described { name, kind, description, dim_unit, .. } in metrics.iter().filter(matches) {
         writeln!(out, "{name}\n    {description}\n    {kind}{}", in_unit(dim_unit))?;
+        any = true;
     }
-    Ok(())
+    Ok(any)
 }
 
 fn in_unit(unit: &str) -> String {

@@ -10,7 +10,7 @@ use gpuprof_model::measurement::DeviceRecord;
 
 use crate::device::nvml;
 
-use super::{Answer, Cost, Described, Located, MetricCost, Question, Refusal, Request};
+use super::{Answer, Cost, Described, Located, MetricCost, Question, Refusal, Request, no_chip};
 
 /// Answers the request in the file `request` into the file `reply`.
 ///
@@ -63,7 +63,7 @@ fn open(api: HostApi, chip: &str) -> Result<Host, Refusal> {
     let chip = chip.to_uppercase();
     let known = api.chips().map_err(text)?;
     if !known.contains(&chip) {
-        return Err(format!("this CUPTI knows no chip `{chip}`; it knows {}", known.join(", ")));
+        return Err(no_chip(&chip, &known));
     }
     Host::new(api, &chip, None).map_err(text)
 }

@@ -6,12 +6,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use gpuprof_model::metric::{self, Origin};
+use gpuprof_model::metric::{self, DEVICE_ATTRIBUTE, Origin};
 
 use super::{in_unit, refusal, show};
 use crate::cli::MetricsOptions;
 use crate::cupti::{self, Answer, Described, Question, Refusal};
 use crate::error::{Failure, Result};
+use crate::sections::Sections;
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";
@@ -25,9 +26,16 @@ pub(super) fn is_whole_name(name: &str) -> bool {
 ///
 /// # Errors
 /// A metric that is not there, with the nearest names, or a roll-up that it does not have, with those it has.
-pub(super) fn one(name: &str, options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
+pub(super) fn one(
+    name: &str,
+    sections: &Sections,
+    options: &MetricsOptions,
+    out: &mut impl Write,
+) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let chip = options.chip.as_deref().unwrap_or(DEFAULT_CHIP).to_uppercase();
+    // What a section defines may be counted otherwise on this chip.
+    sections.settle(&chip);
     let known = metric::find(name);
     let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name));
     let Some(own) = own else { return counter(name, &chip, options, out) };
@@ -53,7 +61,7 @@ fn counter(name: &str, chip: &str, options: &MetricsOptions, out: &mut impl Writ
             let output = |e| Failure::output(Path::new("standard output"), &e);
             out.write_all(text.as_bytes()).map_err(output)
         }
-        Err(_) if metric::find(name).is_none() && !name.contains("__") => {
+        Err(_) if metric::find(name).is_none() && !counters_name(name) => {
             Err(Failure::usage(metric::unknown(name)))
         }
         Err(reason) => {
@@ -63,6 +71,11 @@ fn counter(name: &str, chip: &str, options: &MetricsOptions, out: &mut impl Writ
             Err(Failure::usage(format!("{reason}{near}")))
         }
     }
+}
+
+/// Whether `name` could be a counter's, which only CUPTI knows.
+fn counters_name(name: &str) -> bool {
+    name.contains("__") && !name.starts_with("launch__") && !name.starts_with(DEVICE_ATTRIBUTE)
 }
 
 /// What CUPTI says about a counter.
