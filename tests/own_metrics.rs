@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use support::{Outcome, Workspace};
+use support::{FakeGpu, Outcome, Workspace};
 
 /// A file that defines `loads` by `formula`.
 fn configured(folder: &Path, formula: &str) -> String {
@@ -58,4 +58,40 @@ fn stored_runs_are_compared_and_shown_by_metrics_of_a_configuration_file_that_is
     assert!(shown.stdout.contains("loads [KiB]"), "{}", shown.stdout);
     let unknown = workshop.gpuprof(&["report", &few, "--columns", "lods"]).exits_with(2);
     assert!(unknown.stderr.contains("did you mean `loads`"), "{}", unknown.stderr);
+}
+
+/// The series `scale` on a fake GPU with the options `more`.
+fn on_a_gpu(gpu: &FakeGpu, more: &[&str]) -> Outcome {
+    let run = ["run", "--package", "vector", "scale/block=64", "--quiet", "--repeat", "1"];
+    gpu.tool(&Workspace::fixture("workshop"), &[&run[..], more].concat()).run()
+}
+
+#[test]
+fn a_counter_that_the_chip_lacks_is_told_with_the_metrics_that_were_written() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("gpuprof.toml");
+    fs::write(&file, "[metrics.busy]\nformula = \"sm__cycles_activ.avg / 2\"\n")
+        .expect("it can be written");
+    let config = ["--config-file", file.to_str().expect("temporary paths are UTF-8")];
+    let metrics = ["--metrics", "busy,occupancy,foo__bar.sum", "--threshold"];
+    let threshold = ["every achieved_occupancy >= 0.1"];
+    let all = [&config[..], &metrics, &threshold].concat();
+    let refused = on_a_gpu(&FakeGpu::new(), &all).exits_with(2);
+    assert_eq!(
+        refused.stderr,
+        "error: GH100 has no metric `foo__bar`\n\
+         GH100 has no metric `sm__cycles_activ`\n\
+         GH100 has no metric `sm__warps_active`\n\
+         `sm__cycles_activ` is needed for `busy`: did you mean `sm__cycles_active`?\n\
+         `sm__warps_active` is needed for `achieved_occupancy`, `occupancy`: did you mean `sm__cycles_active`?\n"
+    );
+}
+
+#[test]
+fn what_only_another_device_must_meet_is_collected_nowhere_else() {
+    let threshold = ["--threshold", "on \"A100\" every stall_sync <= 10%"];
+    let elsewhere = on_a_gpu(&FakeGpu::new(), &threshold).exits_with(0);
+    assert!(elsewhere.stdout.contains("not for this device: on \"A100\""), "{}", elsewhere.stdout);
+    let here = ["--threshold", "on \"H200\" every stall_sync <= 10%"];
+    on_a_gpu(&FakeGpu::new(), &here).exits_with(2);
 }

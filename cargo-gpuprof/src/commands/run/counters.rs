@@ -5,7 +5,7 @@
 //! asked for and that no metric of the chip has is refused before anything runs; one that only a section
 //! holds is left out, and says why.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8PathBuf;
 use gpuprof_model::measurement::DeviceRecord;
@@ -115,7 +115,8 @@ pub(super) fn plan(
     harness: &Harness,
 ) -> Result<CounterSetup> {
     let chip = known.chip;
-    let (asked, sections) = needed(checked, view);
+    let written = written(checked, view, &known.device.name);
+    let (asked, sections) = needed(checked, &written);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
     let replay = match options.replay_mode {
         _ if metrics.is_empty() => return Ok(CounterSetup::NotNeeded),
@@ -162,7 +163,7 @@ pub(super) fn plan(
     let plan = match answer {
         Ok(plan) => plan,
         Err(CounterProblem::Metrics(problem)) => {
-            return Err(Failure::usage(with_nearest(problem, options, chip, &asked)?));
+            return Err(Failure::usage(with_nearest(problem, options, chip, &written)?));
         }
         Err(CounterProblem::Machine(reason)) => {
             // That of an earlier run, which a dry run does not go by: the next run is told before it starts anything.
@@ -185,17 +186,23 @@ pub(super) fn plan(
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, cost, key })))
 }
 
-/// The PerfWorks names that columns, thresholds and the view need, and those that sections need.
-fn needed(checked: &[Checked], view: &View) -> (BTreeSet<String>, BTreeSet<String>) {
+/// The metrics that columns, the view and the thresholds name: of these, those that speak of `device`. What another
+/// device must meet costs no pass here, and need not be known here.
+fn written<'c>(checked: &'c [Checked], view: &'c View, device: &str) -> BTreeSet<&'c str> {
+    let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
+    let thresholds = checked.iter().flat_map(|c| &c.thresholds).map(|placed| &placed.threshold);
+    let judged = thresholds.filter(|t| t.speaks_of(device)).map(|t| t.metric.as_str());
+    columns.chain(judged).chain(view.names()).collect()
+}
+
+/// The PerfWorks names that `written` metrics need, and those that sections need.
+fn needed(checked: &[Checked], written: &BTreeSet<&str>) -> (BTreeSet<String>, BTreeSet<String>) {
     fn counters<'n>(names: impl Iterator<Item = &'n str>) -> BTreeSet<String> {
         let metrics = names.filter_map(metric::find);
         metrics.flat_map(metric::hardware_names).map(str::to_owned).collect()
     }
-    let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
-    let judged =
-        checked.iter().flat_map(|c| c.thresholds.iter().map(|p| p.threshold.metric.as_str()));
     let in_sections = checked.iter().flat_map(Checked::in_sections).map(String::as_str);
-    (counters(columns.chain(judged).chain(view.names())), counters(in_sections))
+    (counters(written.iter().copied()), counters(in_sections))
 }
 
 /// What the counters cost on `chip`; none where that cannot be told here, and the harness will say why.
@@ -213,21 +220,39 @@ fn cost(
     })
 }
 
-/// What is wrong with metrics, with the nearest names that the chip has.
+/// What is wrong with counters, with the nearest names that the chip has, and with the metrics that were `written` where
+/// those have other names.
 fn with_nearest(
     mut problem: String,
     options: &RunOptions,
     chip: Option<&str>,
-    asked: &BTreeSet<String>,
+    written: &BTreeSet<&str>,
 ) -> Result<String> {
     let Some(chip) = chip else { return Ok(problem) };
-    for name in asked {
-        let base = name.split('.').next().unwrap_or(name);
-        if problem.contains(&format!("has no metric `{base}`"))
-            && let Some(near) = cupti::nearest(options.cupti_path.as_deref(), chip, name)?
-        {
-            problem.push_str(&format!("\n`{base}`: {near}"));
+    let mut needed_for: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for metric in written.iter().copied().filter_map(metric::find) {
+        for counter in metric::hardware_names(metric) {
+            needed_for.entry(counter).or_default().push(metric.name);
         }
+    }
+    let told = problem.clone();
+    for (counter, mut metrics) in needed_for {
+        let base = counter.split('.').next().unwrap_or(counter);
+        if !told.contains(&format!("`{base}`")) {
+            continue;
+        }
+        let near = match told.contains(&format!("has no metric `{base}`")) {
+            true => cupti::nearest(options.cupti_path.as_deref(), chip, counter)?,
+            false => None,
+        };
+        metrics.retain(|name| *name != counter);
+        let metrics: Vec<String> = metrics.iter().map(|name| format!("`{name}`")).collect();
+        problem.push_str(&match (metrics.as_slice(), near) {
+            ([], None) => continue,
+            ([], Some(near)) => format!("\n`{base}`: {near}"),
+            (_, None) => format!("\n`{base}` is needed for {}", metrics.join(", ")),
+            (_, Some(near)) => format!("\n`{base}` is needed for {}: {near}", metrics.join(", ")),
+        });
     }
     Ok(problem)
 }
