@@ -95,3 +95,49 @@ fn what_only_another_device_must_meet_is_collected_nowhere_else() {
     let here = ["--threshold", "on \"H200\" every stall_sync <= 10%"];
     on_a_gpu(&FakeGpu::new(), &here).exits_with(2);
 }
+
+#[test]
+fn sections_of_the_workspace_are_known_wherever_its_settings_are_read() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let root = folder.path().join("workshop");
+    let workspace = Workspace::fixture("workshop").copied_to(&root);
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        fs::write(path, text).expect("it can be written");
+    };
+    write(
+        ".config/gpuprof/sections/Halves.toml",
+        "title = \"By halves\"\n[[metrics]]\nlabel = \"half a grid\"\nname = \"half_grid\"\n\
+         formula = \"launch__grid_size / 2\"\nunit = \"count\"\ndirection = \"lower\"\n",
+    );
+    // What our own sections define can be used in the file as well.
+    write(
+        ".config/gpuprof.toml",
+        "sections = [\"halves\"]\nthresholds = [\"every half_grid <= 32\"]\n\
+         [metrics.of_the_roof]\nformula = \"roofline_fp32 / 2\"\nunit = \"FLOP/s\"\n",
+    );
+    let scale = ["--package", "vector", "scale"];
+    let shown = workspace.gpuprof(&[&["show-config"], &scale[..]].concat()).exits_with(0);
+    assert!(shown.stdout.contains("every half_grid <= 32"), "{}", shown.stdout);
+    let wrong = ["show-config", "--section", "Halfs"];
+    let wrong = workspace.gpuprof(&[&wrong[..], &scale].concat()).exits_with(2);
+    assert!(wrong.stderr.contains("no section is called `Halfs`: did you mean `Halves`?"));
+    // Also where the run is an older one, which does not hold them.
+    let old = folder.path().join("old.json").display().to_string();
+    let run = ["run", "--quiet", "--backend", "emulator", "--no-config", "--export-json", &old];
+    Workspace::fixture("workshop").gpuprof(&[&run[..], &scale].concat()).exits_with(0);
+    let judged = workspace.gpuprof(&["run", "--load-baseline", &old, "--baseline", &old]);
+    let judged = judged.exits_with(0);
+    assert!(judged.stdout.contains("UNAVAILABLE  every half_grid <= 32"), "{}", judged.stdout);
+    let file = folder.path().join("vector.tar.zst").display().to_string();
+    let pack = ["archive", "--archive-file", &file, "--package", "vector"];
+    workspace.gpuprof(&pack).exits_with(0);
+    let there = folder.path().join("there");
+    fs::create_dir(&there).expect("it can be made");
+    let there = Workspace { root: there.clone(), target: there.join("target") };
+    let run = ["run", "--archive-file", &file, "scale", "--quiet", "--backend", "emulator"];
+    let outcome = there.gpuprof(&run).exits_with(0);
+    assert!(outcome.stdout.contains("By halves\n"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("PASS  every half_grid <= 32"), "{}", outcome.stdout);
+}

@@ -9,11 +9,12 @@ mod file;
 
 use std::fs;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::redefine;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::Set;
 use crate::error::{Failure, Result};
@@ -65,6 +66,40 @@ pub fn chip_of((major, minor): (u32, u32)) -> Option<&'static str> {
     })
 }
 
+/// A file of a workspace's own sections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SectionFile {
+    /// Where it is, for messages.
+    pub path: Utf8PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+impl SectionFile {
+    /// What its section is called.
+    pub fn id(&self) -> &str {
+        self.path.file_stem().unwrap_or_default()
+    }
+
+    /// Those of the workspace at `root`, by name.
+    ///
+    /// # Errors
+    /// One that cannot be read (exit code 96).
+    pub fn all(root: &Utf8Path) -> Result<Vec<Self>> {
+        let entries = root.join(FOLDER).read_dir_utf8().into_iter().flatten();
+        let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
+        paths.retain(|path| path.extension() == Some("toml"));
+        paths.sort();
+        let read = |path: Utf8PathBuf| match fs::read_to_string(&path) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(e) => {
+                Err(Failure::new(ExitCode::Configuration, format!("cannot read {path}: {e}")))
+            }
+        };
+        paths.into_iter().map(read).collect()
+    }
+}
+
 /// All sections of a workspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sections(Vec<Section>);
@@ -75,19 +110,19 @@ impl Sections {
     /// # Errors
     /// A file that is wrong (exit code 96).
     pub fn load(root: Option<&Utf8Path>) -> Result<Self> {
+        Self::of(&root.map_or_else(|| Ok(Vec::new()), SectionFile::all)?)
+    }
+
+    /// Ours and those of `files`, of which one called like ours takes its place.
+    ///
+    /// # Errors
+    /// A file that is wrong (exit code 96).
+    pub fn of(files: &[SectionFile]) -> Result<Self> {
         let own = BUILT_IN.iter().map(|(id, text)| parse(id, text, &format!("{id}.toml")));
         let mut sections = own.collect::<Result<Vec<_>>>()?;
-        let folder = root.map(|root| root.join(FOLDER));
-        let entries = folder.iter().filter_map(|folder| folder.read_dir_utf8().ok()).flatten();
-        let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
-        paths.retain(|path| path.extension() == Some("toml"));
-        paths.sort();
-        for path in paths {
-            let wrong =
-                |e| Failure::new(ExitCode::Configuration, format!("cannot read {path}: {e}"));
-            let text = fs::read_to_string(&path).map_err(wrong)?;
-            let section = parse(path.file_stem().unwrap_or_default(), &text, path.as_str())?;
-            match sections.iter_mut().find(|other| other.id == section.id) {
+        for file in files {
+            let section = parse(file.id(), &file.text, file.path.as_str())?;
+            match sections.iter_mut().find(|other| other.is_called(&section.id)) {
                 Some(other) => *other = section,
                 None => sections.push(section),
             }
@@ -197,14 +232,15 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"ipc\" }]\n");
+        // Nobody minds the case where a section is asked for.
         write(
-            "Occupancy.toml",
+            "occupancy.toml",
             "title = \"Other\"\nmetrics = [{ label = \"b\", name = \"waves\" }]\n",
         );
         write("notes.txt", "not a section");
         let sections = Sections::load(Some(root)).unwrap();
         let columns = sections.choose(&[], &["Mine".into(), "Occupancy".into()], None).unwrap();
-        assert_eq!(ids(&columns), ["Occupancy", "Mine"]);
+        assert_eq!(ids(&columns), ["occupancy", "Mine"]);
         assert_eq!(columns[0].columns[0].name, "waves");
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
         let failure = Sections::load(Some(root)).unwrap_err();

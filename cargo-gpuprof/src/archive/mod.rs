@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sections::SectionFile;
+
 pub use pack::{Contents, pack};
 pub use unpack::{Unpacked, unpack};
 
@@ -35,6 +37,9 @@ pub struct Manifest {
     pub modules: BTreeMap<String, String>,
     /// The workspace's `gpuprof.toml`, as text.
     pub config: Option<String>,
+    /// The workspace's own sections.
+    #[serde(default)]
+    pub sections: Vec<SectionFile>,
     /// The toolchain of the kernels.
     pub kernel_toolchain: Option<String>,
     /// The git revision of the workspace.

@@ -12,6 +12,7 @@ use super::{FORMAT, MANIFEST, Manifest, PackedHarness, platform};
 use crate::build::host::Harness;
 use crate::build::kernels::hex;
 use crate::error::{Failure, Result};
+use crate::sections::SectionFile;
 
 /// Enough for executables; higher levels take long and gain little.
 const COMPRESSION: i32 = 3;
@@ -26,6 +27,8 @@ pub struct Contents<'a> {
     pub modules: BTreeMap<String, camino::Utf8PathBuf>,
     /// The text of `gpuprof.toml`.
     pub config: Option<String>,
+    /// The workspace's own sections.
+    pub sections: Vec<SectionFile>,
     /// The toolchain of the kernels.
     pub kernel_toolchain: Option<String>,
     /// The git revision.
@@ -46,6 +49,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         harnesses: Vec::new(),
         modules: BTreeMap::new(),
         config: contents.config.clone(),
+        sections: contents.sections.clone(),
         kernel_toolchain: contents.kernel_toolchain.clone(),
         git_revision: contents.git_revision.clone(),
         files: BTreeMap::new(),

@@ -10,6 +10,7 @@ use crate::config::{Config, DEFAULT_PATH};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
+use crate::sections::{SectionFile, Sections};
 use crate::store::check_writable;
 
 /// Builds and packs; returns the sentence that says what was written.
@@ -18,10 +19,18 @@ use crate::store::check_writable;
 /// Build, discovery, files.
 pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String> {
     check_writable(&options.archive_file)?;
-    let mut config_text = None;
+    let (mut config_text, mut sections) = (None, Vec::new());
+    // Definitions in the configuration file may use what our sections define.
+    Sections::load(None)?;
     let source = Source::workspace(&options.cargo, |root| {
         config_text = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
-        Config::load(root, None)
+        let config = Config::load(root, None)?;
+        sections = SectionFile::all(root)?;
+        Sections::of(&sections)?;
+        for file in &mut sections {
+            file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
+        }
+        Ok(config)
     })?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
@@ -38,6 +47,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
     let contents = Contents {
         modules: kernels.modules,
         config: config_text,
+        sections,
         kernel_toolchain: kernels.toolchain,
         git_revision: source.git_revision(),
         harnesses: &source.harnesses,

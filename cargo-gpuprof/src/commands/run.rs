@@ -141,7 +141,7 @@ pub fn profile(
         None => None,
     };
     let against = against::read(options, &settings, &baselines, &source)?;
-    let sections = Sections::load(Some(&source.root()))?;
+    let sections = source.sections()?;
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))

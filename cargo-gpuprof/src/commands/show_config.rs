@@ -24,6 +24,9 @@ pub fn show_config(
     let (source, planned) = planned_for(options, interrupt)?;
     let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
+    // Thresholds may speak of what sections define.
+    let chosen = source.sections()?.choose(&settings.sets.value, &settings.sections.value, None);
+    chosen.map_err(|failure| settings.sections.blamed(failure))?;
     let mut series = Vec::new();
     for planned in &planned {
         let all =

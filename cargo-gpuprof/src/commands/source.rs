@@ -14,6 +14,7 @@ use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::cli::{CargoOptions, KernelOptions};
 use crate::config::Config;
 use crate::error::{Failure, Result};
+use crate::sections::{SectionFile, Sections};
 use crate::store;
 
 /// Harnesses, and what it takes to get their kernels.
@@ -143,6 +144,24 @@ impl Source {
             Origin::Workspace { metadata, .. } => metadata.workspace_root.clone(),
             Origin::Archive(_) => ".".into(),
         }
+    }
+
+    /// Our sections and those of the workspace; for an archive those that it holds, of which one in the present folder
+    /// takes the place of its namesake.
+    ///
+    /// # Errors
+    /// A file that is wrong (exit code 96).
+    pub fn sections(&self) -> Result<Sections> {
+        let mut files = SectionFile::all(&self.root())?;
+        if let Origin::Archive(unpacked) = &self.origin {
+            let packed = unpacked.manifest.sections.iter();
+            let not_here = |file: &&SectionFile| {
+                files.iter().all(|here| !here.id().eq_ignore_ascii_case(file.id()))
+            };
+            let packed: Vec<SectionFile> = packed.filter(not_here).cloned().collect();
+            files.extend(packed);
+        }
+        Sections::of(&files)
     }
 
     /// Packages of the workspace whose harnesses were not selected.

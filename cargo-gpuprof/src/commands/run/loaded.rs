@@ -48,6 +48,8 @@ pub(super) fn run(
         true => Config::default(),
         false => Config::load(&root, options.config_file.as_deref())?,
     };
+    // And its thresholds what the workspace's do.
+    Sections::load(Some(&root))?;
     let layers = Layers::new(&config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let Some(baseline) = settings.baseline_of(&root) else {
