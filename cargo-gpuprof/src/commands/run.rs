@@ -182,7 +182,7 @@ pub fn profile(
     };
     // From here on the devices are this run's alone: planning counters opens a trial session.
     let holds = devices.hold(&terms, interrupt)?;
-    let wanted = (options, settings.max_passes.value);
+    let wanted = (options, &settings.max_passes);
     let setup = |at: usize| {
         let Some(device) = devices.records.get(at) else { return Ok(CounterSetup::NotNeeded) };
         let folder = devices.folder(at, &passes)?;

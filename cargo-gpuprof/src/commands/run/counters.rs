@@ -5,16 +5,19 @@
 //! asked for and that no metric of the chip has is refused before anything runs; one that only a section
 //! holds is left out, and says why.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod refused;
+
+use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::{self, Metric};
+use gpuprof_model::metric;
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay};
 
 use super::Checked;
 use crate::build::host::Harness;
 use crate::cli::{ReplayMode, RunOptions};
+use crate::commands::settings::Setting;
 use crate::compare::replay::Discipline;
 use crate::compare::view::View;
 use crate::cupti::{self, Answer, Cost, Question};
@@ -23,6 +26,7 @@ use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
 use crate::store::plans::{Depends, Plans};
+use refused::{too_many, with_nearest};
 
 /// What is known of counters before the run.
 #[derive(Debug)]
@@ -109,7 +113,7 @@ pub(super) struct Known<'a> {
 pub(super) fn plan(
     checked: &[Checked],
     view: &View,
-    (options, max_passes): (&RunOptions, Option<u32>),
+    (options, max_passes): (&RunOptions, &Setting<Option<u32>>),
     known: Known<'_>,
     process: &HarnessProcess<'_>,
     harness: &Harness,
@@ -128,11 +132,9 @@ pub(super) fn plan(
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };
-    let cost = if options.dry_run || max_passes.is_some() || !sections.is_empty() {
-        let each = options.dry_run || max_passes.is_some();
-        cost(options, chip, &metrics, each)?
-    } else {
-        None
+    let cost = match options.dry_run || !sections.is_empty() {
+        true => cost(options, chip, &metrics, options.dry_run)?,
+        false => None,
     };
     let refused = cost.iter().flat_map(|cost| &cost.refused);
     let left_out: Vec<(String, String)> =
@@ -172,8 +174,9 @@ pub(super) fn plan(
         }
     };
     let passes = plan.groups.iter().map(|group| group.passes).sum();
-    if let Some(most) = max_passes.filter(|&most| passes > most) {
-        return Err(too_many(passes, most, cost.as_ref()));
+    if max_passes.value.is_some_and(|most| passes > most) {
+        let each = self::cost(options, chip, &metrics, true)?;
+        return Err(too_many(passes, max_passes, each.as_ref(), &written));
     }
     let counters = Counters {
         cupti: Utf8PathBuf::from_path_buf(plan.cupti)
@@ -218,90 +221,4 @@ fn cost(
         Ok(Answer::Cost(cost)) => Some(cost),
         _ => None,
     })
-}
-
-/// What is wrong with counters, with the nearest names that the chip has, and with the metrics that were `written` where
-/// those have other names.
-fn with_nearest(
-    mut problem: String,
-    options: &RunOptions,
-    chip: Option<&str>,
-    written: &BTreeSet<&str>,
-) -> Result<String> {
-    let Some(chip) = chip else { return Ok(problem) };
-    let mut needed_for: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for metric in written.iter().copied().filter_map(metric::find) {
-        for counter in metric::hardware_names(metric) {
-            needed_for.entry(counter).or_default().push(metric.name);
-        }
-    }
-    let told = problem.clone();
-    for (counter, mut metrics) in needed_for {
-        let base = counter.split('.').next().unwrap_or(counter);
-        if !told.contains(&format!("`{base}`")) {
-            continue;
-        }
-        let near = match told.contains(&format!("has no metric `{base}`")) {
-            true => cupti::nearest(options.cupti_path.as_deref(), chip, counter)?,
-            false => None,
-        };
-        metrics.retain(|name| *name != counter);
-        let metrics: Vec<String> = metrics.iter().map(|name| format!("`{name}`")).collect();
-        problem.push_str(&match (metrics.as_slice(), near) {
-            ([], None) => continue,
-            ([], Some(near)) => format!("\n`{base}`: {near}"),
-            (_, None) => format!("\n`{base}` is needed for {}", metrics.join(", ")),
-            (_, Some(near)) => format!("\n`{base}` is needed for {}: {near}", metrics.join(", ")),
-        });
-    }
-    Ok(problem)
-}
-
-fn too_many(passes: u32, most: u32, cost: Option<&Cost>) -> Failure {
-    let mut message = format!(
-        "the counters need {passes} passes a configuration, and --max-passes allows {most}; nothing was started."
-    );
-    let dearest = cost.map(Cost::dearest).unwrap_or_default();
-    for metric in dearest.iter().take(3) {
-        message.push_str(&format!(
-            "\n  without {}: {} passes{}",
-            metric.name,
-            metric.without,
-            metrics_over(&metric.name)
-        ));
-    }
-    message.push_str("\nAsk for fewer metrics, or raise the limit");
-    Failure::usage(message)
-}
-
-/// " (for gld_efficiency)", where a shorter name stands for the counter.
-fn metrics_over(counter: &str) -> String {
-    let over = |m: &&Metric| m.name != counter && metric::hardware_names(m).contains(&counter);
-    let found = metric::CATALOGUE.iter().find(over);
-    found.map_or_else(String::new, |metric| format!(" (as in `{}`)", metric.name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cupti::MetricCost;
-
-    #[test]
-    fn too_many_passes_are_refused_with_what_costs_most() {
-        let each = |name: &str, without| MetricCost { name: name.into(), alone: 1, without };
-        let cost = Cost {
-            refused: Vec::new(),
-            passes: 9,
-            each: vec![
-                each("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 4),
-                each("smsp__inst_executed.sum", 9),
-            ],
-        };
-        assert_eq!(
-            too_many(9, 5, Some(&cost)).message,
-            "the counters need 9 passes a configuration, and --max-passes allows 5; nothing was started.\n  \
-             without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes (as in \
-             `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
-        );
-    }
 }

@@ -1,0 +1,128 @@
+//! What is said where the counters that were asked for cannot be collected: the chip does not have them, or they take more
+//! passes than are allowed.
+//!
+//! Comes in: the problem, and the metrics that were written, which may have other names than their counters. Goes out: the
+//! text, with what is near and what costs most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuprof_model::metric::{self, Metric};
+
+use crate::cli::RunOptions;
+use crate::commands::settings::Setting;
+use crate::cupti::{self, Cost};
+use crate::error::{Failure, Result};
+
+/// What is wrong with counters, with the nearest names that the chip has, and with the metrics that were `written` where
+/// those have other names.
+pub(super) fn with_nearest(
+    mut problem: String,
+    options: &RunOptions,
+    chip: Option<&str>,
+    written: &BTreeSet<&str>,
+) -> Result<String> {
+    let Some(chip) = chip else { return Ok(problem) };
+    let mut needed_for: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for metric in written.iter().copied().filter_map(metric::find) {
+        for counter in metric::hardware_names(metric) {
+            needed_for.entry(counter).or_default().push(metric.name);
+        }
+    }
+    let told = problem.clone();
+    for (counter, mut metrics) in needed_for {
+        let base = counter.split('.').next().unwrap_or(counter);
+        if !told.contains(&format!("`{base}`")) {
+            continue;
+        }
+        let near = match told.contains(&format!("has no metric `{base}`")) {
+            true => cupti::nearest(options.cupti_path.as_deref(), chip, counter)?,
+            false => None,
+        };
+        metrics.retain(|name| *name != counter);
+        let metrics: Vec<String> = metrics.iter().map(|name| format!("`{name}`")).collect();
+        problem.push_str(&match (metrics.as_slice(), near) {
+            ([], None) => continue,
+            ([], Some(near)) => format!("\n`{base}`: {near}"),
+            (_, None) => format!("\n`{base}` is needed for {}", metrics.join(", ")),
+            (_, Some(near)) => format!("\n`{base}` is needed for {}: {near}", metrics.join(", ")),
+        });
+    }
+    Ok(problem)
+}
+
+/// What to say where `passes` are more than the setting `most` allows; `written` are the metrics that were asked for.
+pub(super) fn too_many(
+    passes: u32,
+    most: &Setting<Option<u32>>,
+    cost: Option<&Cost>,
+    written: &BTreeSet<&str>,
+) -> Failure {
+    let limit = most.value.unwrap_or_default();
+    let allows = match most.on_command_line() {
+        true => format!("--max-passes allows {limit}"),
+        false => format!("max-passes allows {limit} [{}]", most.origin),
+    };
+    let mut message = format!(
+        "the counters need {passes} {} a configuration, and {allows}; nothing was started.",
+        if passes == 1 { "pass" } else { "passes" }
+    );
+    let dearest = cost.map(Cost::dearest).unwrap_or_default();
+    for metric in dearest.iter().take(3) {
+        message.push_str(&format!(
+            "\n  without {}: {} {}{}",
+            metric.name,
+            metric.without,
+            if metric.without == 1 { "pass" } else { "passes" },
+            metrics_over(&metric.name, written)
+        ));
+    }
+    message.push_str("\nAsk for fewer metrics, or raise the limit");
+    Failure::usage(message)
+}
+
+/// " (as in `gld_efficiency`)", where a shorter name stands for the counter: one that was asked for, or else one of ours.
+fn metrics_over(counter: &str, written: &BTreeSet<&str>) -> String {
+    let over = |m: &&Metric| m.name != counter && metric::hardware_names(m).contains(&counter);
+    let asked = written.iter().filter_map(|name| metric::find(name)).find(over);
+    let found = asked.or_else(|| metric::CATALOGUE.iter().find(over));
+    found.map_or_else(String::new, |metric| format!(" (as in `{}`)", metric.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cupti::MetricCost;
+
+    #[test]
+    fn too_many_passes_are_refused_with_what_costs_most() {
+        let each = |name: &str, without| MetricCost { name: name.into(), alone: 1, without };
+        let cost = Cost {
+            refused: Vec::new(),
+            passes: 9,
+            each: vec![
+                each("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 4),
+                each("smsp__inst_executed.sum", 9),
+            ],
+        };
+        let setting = |origin: &str| Setting { value: Some(5), origin: origin.into() };
+        let written = BTreeSet::new();
+        assert_eq!(
+            too_many(9, &setting("--max-passes"), Some(&cost), &written).message,
+            "the counters need 9 passes a configuration, and --max-passes allows 5; nothing was started.\n  \
+             without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes (as in \
+             `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
+        );
+        metric::define(&[metric::Definition {
+            name: "c_half".into(),
+            formula: "dram_throughput / 2".into(),
+            unit: gpuprof_model::quantity::Unit::Percent,
+            direction: metric::Direction::Higher,
+            description: None,
+        }])
+        .unwrap();
+        let of_file = too_many(9, &setting("preset ci"), Some(&cost), &BTreeSet::from(["c_half"]));
+        for part in ["and max-passes allows 5 [preset ci]; nothing", "4 passes (as in `c_half`)"] {
+            assert!(of_file.message.contains(part), "{of_file}");
+        }
+    }
+}
