@@ -62,9 +62,9 @@ fn write_table(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Res
     }
     write_sheet(&Sheet::viewed(viewed, view), viewed.shown.len(), out)?;
     for section in &series.sections {
-        if let Some(sheet) = Sheet::of_section(series, section) {
+        if let Some(sheet) = Sheet::of_section(viewed, section) {
             writeln!(out, "#### {}\n", escaped(&section.title))?;
-            write_sheet(&sheet, series.configurations.len(), out)?;
+            write_sheet(&sheet, viewed.shown.len(), out)?;
         }
     }
     Ok(())

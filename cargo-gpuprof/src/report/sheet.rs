@@ -105,14 +105,14 @@ impl Sheet {
         }
         let mut axes: Vec<Column> =
             axes_of(series, view).map(|axis| axis_column(axis, rows)).collect();
-        for column in axes.iter_mut().chain(&mut metrics) {
-            column.cells = viewed.shown.iter().map(|&row| column.cells[row].clone()).collect();
-        }
+        show(viewed, axes.iter_mut().chain(&mut metrics));
         Self { axes, metrics }
     }
 
-    /// The sheet of a section of `series`, under the section's own labels; none where no row has any of it.
-    pub fn of_section(series: &SeriesResult, section: &SectionColumns) -> Option<Self> {
+    /// The sheet of a section, with the rows that are shown of its series and under its own labels; none where no row has
+    /// any of it.
+    pub fn of_section(viewed: &Viewed<'_>, section: &SectionColumns) -> Option<Self> {
+        let series = &*viewed.series;
         let rows = &series.configurations;
         let positive = |name: &str| rows.iter().any(|row| best::value(row, name) > Some(0.0));
         if section.needs.as_deref().is_some_and(|name| !positive(name)) {
@@ -121,7 +121,7 @@ impl Sheet {
         let told = |column: &&SectionColumn| {
             rows.iter().any(|row| best::value(row, &column.name).is_some())
         };
-        let metrics: Vec<Column> = section
+        let mut metrics: Vec<Column> = section
             .columns
             .iter()
             .filter(told)
@@ -130,8 +130,17 @@ impl Sheet {
                 false => largest_column(column, rows),
             })
             .collect();
-        let axes = series.axes.iter().map(|axis| axis_column(axis, rows)).collect();
+        let mut axes: Vec<Column> =
+            series.axes.iter().map(|axis| axis_column(axis, rows)).collect();
+        show(viewed, axes.iter_mut().chain(&mut metrics));
         (!metrics.is_empty()).then_some(Self { axes, metrics })
+    }
+}
+
+/// Leaves of `columns` the rows that are shown, in their order.
+fn show<'c>(viewed: &Viewed<'_>, columns: impl Iterator<Item = &'c mut Column>) {
+    for column in columns {
+        column.cells = viewed.shown.iter().map(|&row| column.cells[row].clone()).collect();
     }
 }
 

@@ -113,7 +113,7 @@ impl Table {
         write_remarks(&remarks::of(&viewed, view), paint, out)?;
         self.write_shapes(&viewed, view, out)?;
         for section in &viewed.series.sections {
-            let Some(sheet) = Sheet::of_section(&viewed.series, section) else { continue };
+            let Some(sheet) = Sheet::of_section(&viewed, section) else { continue };
             writeln!(out, "\n{}", paint.bold(&section.title))?;
             for metrics in self.fitting(&sheet) {
                 for line in self.layout(&sheet.axes, metrics).lines() {

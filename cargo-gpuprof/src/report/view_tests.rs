@@ -163,3 +163,27 @@ fn a_metric_that_no_row_has_is_best_of_nothing() {
     let text = written(&product(&["f32"]), &view, PLAIN);
     assert!(text.contains("no row has a value of waves, so none is best by it"), "{text}");
 }
+
+#[test]
+fn a_section_has_the_rows_that_are_shown_in_their_order() {
+    let mut series = product(&["f32"]);
+    let column = |label: &str, name: &str| gpuprof_model::run::SectionColumn {
+        label: label.into(),
+        name: name.into(),
+        largest_of: std::collections::BTreeMap::new(),
+    };
+    series.sections = vec![gpuprof_model::run::SectionColumns {
+        id: "Launch".into(),
+        title: "Launch".into(),
+        needs: None,
+        columns: vec![column("registers a thread", "registers")],
+    }];
+    let view =
+        View { sort: Some(Sort::parse("block desc").unwrap()), top: Some(2), ..View::default() };
+    let text = written(&series, &view, PLAIN);
+    let section: Vec<&str> = text.split("\nLaunch\n").nth(1).unwrap().lines().collect();
+    // A title, a line, two rows.
+    assert!(section[2].starts_with(" f32       8    256"), "{text}");
+    assert!(section[3].starts_with(" f32      16    256"), "{text}");
+    assert_eq!(section.len(), 4, "{text}");
+}
