@@ -139,7 +139,9 @@ pub fn define(definitions: &[Definition], path: &str) -> Result<()> {
 
 fn refusal(path: &str, name: &str, formula: &str, problem: DefinitionProblem) -> String {
     let message = match problem {
-        DefinitionProblem::Formula(error) => return error.render(path, formula),
+        DefinitionProblem::Formula(error) => {
+            return error.render(&format!("{path}, metric `{name}`"), formula);
+        }
         DefinitionProblem::Name => {
             "a metric's name has letters, digits and single underscores".to_owned()
         }
@@ -198,7 +200,7 @@ mod tests {
         );
         assert_eq!(
             error("[metrics.m_c]\nformula = \"1 +\""),
-            "expected a number or a metric\n  --> gpuprof.toml\n   |\n   | 1 +\n   |    ^"
+            "expected a number or a metric\n  --> gpuprof.toml, metric `m_c`\n   |\n   | 1 +\n   |    ^"
         );
         assert_eq!(
             error(
