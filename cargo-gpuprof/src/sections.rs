@@ -53,6 +53,8 @@ const BUILT_IN: &[(&str, &str)] = built_in![
 /// The chip of a compute capability, as CUPTI calls it; one of its family where several have it.
 pub fn chip_of((major, minor): (u32, u32)) -> Option<&'static str> {
     Some(match (major, minor) {
+        (7, 0) => "GV100",
+        (7, 2) => "GV11B",
         (7, 5) => "TU102",
         (8, 0) => "GA100",
         (8, 6) => "GA102",
@@ -61,7 +63,10 @@ pub fn chip_of((major, minor): (u32, u32)) -> Option<&'static str> {
         (9, 0) => "GH100",
         (10, 0) => "GB100",
         (10, 3) => "GB110",
+        // Thor, which older drivers number so.
+        (10, 1) | (11, 0) => "GB10B",
         (12, 0) => "GB202",
+        (12, 1) => "GB20B",
         _ => return None,
     })
 }

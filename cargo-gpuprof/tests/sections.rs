@@ -9,7 +9,7 @@ mod cupti;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use cargo_gpuprof::sections::{Section, Sections};
+use cargo_gpuprof::sections::{Section, Sections, chip_of};
 use clap::ValueEnum;
 use gpuprof_cupti::{Host, HostApi, locate};
 use gpuprof_model::metric::{find, hardware_names};
@@ -66,6 +66,38 @@ fn every_section_can_be_collected_on_every_family_of_chips() {
     }
     // What a family has no counter for; book/src/counters.md says why.
     assert_eq!(left_out, include_str!("left_out.txt"));
+}
+
+/// Without a chip no section could leave out what that chip lacks.
+#[test]
+fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
+    let location = locate(Some(cupti::pinned())).unwrap_or_else(|e| panic!("{e}"));
+    let known = HostApi::load(&location).unwrap().chips().unwrap();
+    let capabilities: [(u32, u32); 16] = [
+        (7, 0),
+        (7, 2),
+        (7, 5),
+        (8, 0),
+        (8, 6),
+        (8, 7),
+        (8, 9),
+        (9, 0),
+        (10, 0),
+        (10, 1),
+        (10, 3),
+        (11, 0),
+        (12, 0),
+        (12, 1),
+        // Nobody's, and too old.
+        (6, 0),
+        (99, 0),
+    ];
+    for capability in capabilities {
+        match chip_of(capability) {
+            Some(chip) => assert!(known.iter().any(|name| name == chip), "{chip}"),
+            None => assert!(capability.0 < 7 || capability.0 > 12, "{capability:?}"),
+        }
+    }
 }
 
 #[test]
