@@ -219,6 +219,18 @@ mod tests {
     }
 
     #[test]
+    fn a_chip_may_be_written_in_any_case() {
+        let text = "title = \"Mine\"\n[[metrics]]\nlabel = \"a\"\nname = \"ipc\"\nchips = { gh = \"waves\" }\n";
+        let file = SectionFile { path: "Mine.toml".into(), text: text.into() };
+        let sections = Sections::of(&[file]).unwrap();
+        let name = |chip: &str| {
+            let mut chosen = sections.choose(&[], &["Mine".into()], Some(chip)).unwrap();
+            chosen.remove(0).columns.remove(0).name
+        };
+        assert_eq!([name("GH100"), name("GA100"), name("G")], ["waves", "ipc", "ipc"]);
+    }
+
+    #[test]
     fn a_section_that_is_not_there_is_refused_with_the_nearest() {
         let asked = ["Ocupancy", "LaunchStats", "zzz"].map(str::to_owned);
         let failure = Sections::load(None).unwrap().choose(&[], &asked, None);

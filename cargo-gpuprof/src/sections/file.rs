@@ -94,7 +94,11 @@ impl SectionMetric {
 
 /// What `by_beginning` has for `chip`: of the beginnings of its name the longest.
 fn of_chip<'m>(by_beginning: &'m BTreeMap<String, String>, chip: &str) -> Option<&'m str> {
-    let own = by_beginning.iter().filter(|(beginning, _)| chip.starts_with(beginning.as_str()));
+    // As --chip, whatever the case.
+    let begins = |beginning: &str| {
+        chip.get(..beginning.len()).is_some_and(|part| part.eq_ignore_ascii_case(beginning))
+    };
+    let own = by_beginning.iter().filter(|(beginning, _)| begins(beginning));
     own.max_by_key(|(beginning, _)| beginning.len()).map(|(_, own)| own.as_str())
 }
 
