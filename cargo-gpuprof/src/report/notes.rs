@@ -31,6 +31,7 @@ pub(super) struct Note {
 pub(super) fn of(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     let mut notes = unfinished(&series.configurations);
     notes.extend(unavailable(series, columns));
+    notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
     notes.extend(slowed(&series.configurations));
     notes.extend(noise::of(series));
@@ -132,6 +133,21 @@ fn unavailable(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
         text,
     };
     groups.into_iter().map(note).collect()
+}
+
+/// Sections that were asked for and speak of work that the kernel does not do.
+fn hidden(series: &SeriesResult) -> Option<Note> {
+    let zero = |name: &str| {
+        let mut values = series.configurations.iter().filter_map(|row| best::value(row, name));
+        values.next().is_some_and(|first| first <= 0.0) && values.all(|value| value <= 0.0)
+    };
+    let needs = series.sections.iter().filter_map(|s| Some((s.id.as_str(), s.needs.as_deref()?)));
+    let (ids, needs): (Vec<_>, Vec<_>) = needs.filter(|(_, name)| zero(name)).unzip();
+    (!ids.is_empty()).then(|| Note {
+        label: NO_VALUE,
+        subject: ids.join(", "),
+        text: format!("not shown: {} nowhere above zero", needs.join(", ")),
+    })
 }
 
 /// Columns whose values came from somewhere else than the device in the heading.

@@ -349,7 +349,16 @@ fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
     for text in [written(&table(None), &run), written(&Markdown, &run)] {
         assert!(text.contains("Roofline of flops") && text.contains("bound by"), "{text}");
         assert!(text.contains("many") && !text.contains("few"), "{text}");
-        assert!(!text.contains("static") && !text.contains("Roofline of dram"), "{text}");
+        assert!(
+            !text.contains("Roofline of static") && !text.contains("Roofline of dram"),
+            "{text}"
+        );
+        // Whoever asked for it is told.
+        let text = text.replace('\\', "");
+        assert!(
+            text.contains("static_shared: not shown: static_shared nowhere above zero"),
+            "{text}"
+        );
     }
 }
 
