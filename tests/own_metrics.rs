@@ -53,6 +53,20 @@ fn stored_runs_are_compared_and_shown_by_metrics_of_a_configuration_file_that_is
     let unit = ["--threshold", "every loads <= 1 us"];
     let refused = workshop.gpuprof(&[&["compare", &many, &few][..], &unit].concat());
     assert!(refused.exits_with(2).stderr.contains("`loads` needs a limit in B"));
+    // A baseline that called something else so proves nothing.
+    let other = fs::read_to_string(&many).expect("it was written");
+    let series = "\"direction\": \"higher\"";
+    let other = other.split("\"loads\":").enumerate().map(|(at, part)| match at {
+        0 => part.to_owned(),
+        _ => format!("\"loads\":{}", part.replacen("\"direction\": \"lower\"", series, 1)),
+    });
+    let turned = folder.path().join("turned.json").display().to_string();
+    fs::write(&turned, other.collect::<String>()).expect("it can be written");
+    let anew = ["compare", &turned, &few, "--strict"];
+    let anew = workshop.gpuprof(&[&anew[..], &["--threshold", "loads <= baseline"]].concat());
+    let anew = anew.exits_with(106);
+    assert!(anew.stdout.contains("INCOMPARABLE  loads <= baseline"), "{}", anew.stdout);
+    assert!(anew.stdout.contains("`loads` was defined anew"), "{}", anew.stdout);
     let options = ["--columns", "block,loads", "--sort", "loads", "--best-by", "loads"];
     let shown = workshop.gpuprof(&[&["report", &few][..], &options].concat()).exits_with(0);
     assert!(shown.stdout.contains("loads [KiB]"), "{}", shown.stdout);

@@ -272,7 +272,9 @@ pub fn change(
         outcome: if before.is_none() { Outcome::New } else { Outcome::Missing },
         reason: None,
     };
-    if let (Some(before), Some(after)) = (&before, &after) {
+    if let Some(reason) = baseline.zip(run).and_then(|(b, r)| defined_anew(metric, b, r)) {
+        (change.outcome, change.reason) = (Outcome::Incomparable, Some(reason));
+    } else if let (Some(before), Some(after)) = (&before, &after) {
         let evidence = Evidence::of(class, before, after);
         (change.outcome, change.reason) = outcome(class, direction, before, after, &evidence);
         change.percent = evidence.percent;
@@ -283,6 +285,28 @@ pub fn change(
         change.reason = row.and_then(Result::err).map(str::to_owned);
     }
     Some(change)
+}
+
+/// That `metric` was something else in the baseline, where its unit or its direction says so: numbers of the two compare
+/// to nothing.
+pub fn defined_anew(
+    metric: &str,
+    baseline: &ConfigurationResult,
+    run: &ConfigurationResult,
+) -> Option<String> {
+    let (before, after) = (baseline.metrics.get(metric)?, run.metrics.get(metric)?);
+    let told = |result: &MetricResult| {
+        let unit = match result.unit.symbol() {
+            "" => "a plain number",
+            symbol => symbol,
+        };
+        let better = if result.direction == Direction::Lower { "lower" } else { "higher" };
+        format!("{unit} of which {better} is better")
+    };
+    let (before, after) = (told(before), told(after));
+    (before != after).then(|| {
+        format!("`{metric}` was defined anew: in the baseline it is {before}, here {after}")
+    })
 }
 
 fn outcome(

@@ -133,6 +133,26 @@ fn exact_metrics_compare_exactly() {
 }
 
 #[test]
+fn a_metric_with_another_unit_or_direction_is_another_metric() {
+    let before = finished(point(64, N), &[emulated_pass(64, N)]);
+    let of = |redefine: &dyn Fn(&mut MetricResult)| {
+        let mut after = before.clone();
+        redefine(after.metrics.get_mut("load_sectors_per_request").unwrap());
+        outcome_of("load_sectors_per_request", &before, &after)
+    };
+    let unit = of(&|metric| metric.unit = gpuprof_model::quantity::Unit::Percent);
+    assert_eq!(unit.outcome, Outcome::Incomparable);
+    assert_eq!(
+        unit.reason.unwrap(),
+        "`load_sectors_per_request` was defined anew: in the baseline it is a plain number of which lower is better, here \
+         % of which lower is better"
+    );
+    let direction = of(&|metric| metric.direction = Direction::Higher);
+    assert_eq!(direction.outcome, Outcome::Incomparable);
+    assert_eq!(of(&|_| ()).outcome, Outcome::Same);
+}
+
+#[test]
 fn a_side_that_is_not_there_is_missing_or_new() {
     let row = timed(&[1_000.0; 3]);
     assert_eq!(change("duration", Some(&row), None).unwrap().outcome, Outcome::Missing);

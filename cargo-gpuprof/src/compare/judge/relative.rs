@@ -28,6 +28,7 @@ use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use super::{Baseline, margin_percent, none_has};
+use crate::compare::pair::defined_anew;
 use crate::compare::two_sample::{self, SIGNIFICANCE};
 use pairs::Lacks;
 use verdict::Held;
@@ -52,6 +53,15 @@ pub(super) fn judge(
     };
     if let Err(error) = threshold.check(metric) {
         return without(Verdict::Incomparable, error.message);
+    }
+    let holding = |rows: &[ConfigurationResult]| {
+        rows.iter().position(|row| row.metrics.contains_key(&threshold.metric))
+    };
+    if let (Some(before), Some(after)) = (holding(theirs), holding(configurations))
+        && let Some(reason) =
+            defined_anew(&threshold.metric, &theirs[before], &configurations[after])
+    {
+        return without(Verdict::Incomparable, reason);
     }
     let mut lacks = Lacks::default();
     let pairs = match threshold.selector {
