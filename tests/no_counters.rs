@@ -201,3 +201,50 @@ fn what_a_dry_run_found_out_is_what_the_next_run_does() {
     let refused = run(denied, &[]).exits_with(107);
     assert!(refused.stderr.contains("nothing was run"), "{}", refused.stderr);
 }
+
+#[test]
+fn what_a_slice_of_a_gpu_withholds_is_unavailable_and_the_rest_is_counted() {
+    let run = |more: &[&str], trouble: &str| {
+        let gpu = FakeGpu::new();
+        let tool = gpu
+            .tool(&workshop(), &arguments(&["vector", "scale"], more))
+            .env("FAKE_CUPTI_TROUBLE", trouble);
+        tool.run()
+    };
+    let outcome = run(&[], "withhold l1tex").exits_with(0);
+    for event in outcome.events_of("configuration-finished") {
+        assert_eq!(event["status"], "finished");
+        for metric in METRICS {
+            let found = &event["metrics"][metric];
+            let withheld = metric.starts_with("l1tex");
+            assert_eq!(found["value"].is_null(), withheld, "{metric}: {found}");
+            let reason = found["unavailable"].as_str().unwrap_or_default();
+            assert_eq!(
+                reason.contains("a MIG instance has none of the units"),
+                withheld,
+                "{metric}: {found}"
+            );
+        }
+    }
+    let told = run(&["--dry-run"], "withhold l1tex").exits_with(0).stdout;
+    assert!(
+        told.contains(&format!("left out: {}: the chip has this counter", METRICS[0])),
+        "{told}"
+    );
+    // A threshold that needs one is refused before anything runs, and one that needs another is not.
+    let threshold = |metric: &str| format!("every {metric} >= 1");
+    let needs = run(&["--threshold", &threshold(METRICS[0])], "withhold l1tex").exits_with(107);
+    assert!(
+        needs.stderr.contains(METRICS[0]) && needs.stderr.contains("nvidia-smi -L"),
+        "{needs:#?}"
+    );
+    assert_eq!(needs.events_of("configuration-finished"), [] as [Value; 0]);
+    run(&["--threshold", &threshold(METRICS[2])], "withhold l1tex").exits_with(0);
+    // All of them: the machine gives no counters that are asked for.
+    let none = run(&[], "withhold l1tex; withhold smsp").exits_with(0);
+    let event = &none.events_of("configuration-finished")[0];
+    assert!(METRICS.iter().all(|metric| event["metrics"][*metric]["value"].is_null()), "{event:#}");
+    // What no such chip has is the user's to mend, on a slice too.
+    let unknown = run(&["--threshold", &threshold("l1tex__nonsense.sum")], "withhold l1tex");
+    assert_eq!(unknown.code, Some(2), "{unknown:#?}");
+}

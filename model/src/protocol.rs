@@ -127,7 +127,15 @@ pub struct CounterPlan {
     pub chip: String,
     /// The counters, as they are collected together.
     pub groups: Vec<CounterGroup>,
+    /// Those that the chip has and this device does not give, as [`WITHHELD`] says.
+    #[serde(default)]
+    pub withheld: Vec<String>,
 }
+
+/// Why counters of the chip may not be had on a device that gives others.
+pub const WITHHELD: &str = "the chip has this counter, and this device does not give it: a MIG instance has none of the units that \
+                            it shares with other instances. Check: nvidia-smi -L; remedy: leave it out, or measure on the whole \
+                            GPU or on an instance with units of its own";
 
 /// Why counters cannot be collected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -143,6 +143,7 @@ mod tests {
             cupti_version: "13.0".into(),
             chip: "GH100".into(),
             groups: vec![group],
+            withheld: Vec::new(),
         };
         (plan, Plans::new(&folder.join("target")))
     }

@@ -11,7 +11,7 @@ use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, Then};
 use gpuprof_model::series::entry_point;
 
-use super::collect::cupti;
+use super::collect::plan;
 use super::count;
 use super::error::{Error, Result};
 use super::kernel_run::KernelRun;
@@ -64,7 +64,7 @@ fn answer(request: Request, target: &HarnessTarget) -> io::Result<()> {
     let body = match request.body {
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
-        RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(cupti::plan(&request)),
+        RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(plan::plan(&request)),
         RequestBody::Measure(ref requests) => return measure_all(&request, requests),
     };
     reply(&request.reply_path, body)

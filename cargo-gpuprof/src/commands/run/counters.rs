@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use camino::Utf8PathBuf;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric;
-use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay};
+use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
 use super::Checked;
 use crate::build::host::Harness;
@@ -44,8 +44,10 @@ pub(super) enum CounterSetup {
 pub(super) struct Planned {
     /// How.
     pub(super) counters: Counters,
-    /// Those of sections that the chip does not have, each with the reason.
+    /// Those that will have no value, each with the reason: of sections, what the chip does not have, and what the device withholds.
     pub(super) left_out: Vec<(String, String)>,
+    /// What the device withholds.
+    withheld: Vec<String>,
     /// What each costs, where it was asked and could be told.
     pub(super) cost: Option<Cost>,
     /// What the plan is called among the kept ones.
@@ -69,7 +71,12 @@ impl CounterSetup {
         match self {
             Self::NotNeeded => None,
             Self::Planned(planned) => {
-                Some((planned.counters.metrics().cloned().collect(), found_out?))
+                let all = || planned.counters.metrics().chain(&planned.withheld).cloned().collect();
+                let withheld = || (planned.withheld.clone(), WITHHELD);
+                match found_out {
+                    Some(reason) => Some((all(), reason)),
+                    None => (!planned.withheld.is_empty()).then(withheld),
+                }
             }
             Self::Unavailable(names, reason) => Some((names.clone(), reason)),
         }
@@ -137,7 +144,7 @@ pub(super) fn plan(
         false => None,
     };
     let refused = cost.iter().flat_map(|cost| &cost.refused);
-    let left_out: Vec<(String, String)> =
+    let mut left_out: Vec<(String, String)> =
         refused.filter(|(name, _)| !asked.contains(name)).cloned().collect();
     metrics.retain(|name| left_out.iter().all(|(other, _)| other != name));
     if metrics.is_empty() {
@@ -186,7 +193,9 @@ pub(super) fn plan(
         replay,
         discipline: discipline(options),
     };
-    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, cost, key })))
+    let withheld = plan.withheld;
+    left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
+    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
 }
 
 /// The metrics that columns, the view and the thresholds name: of these, those that speak of `device`. What another

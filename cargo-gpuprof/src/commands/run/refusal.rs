@@ -44,9 +44,9 @@ pub(super) fn of_all(
     }
     let name = devices.records.first().map(|device| device.name.as_str());
     for (at, setup) in setups.iter().enumerate() {
-        if let CounterSetup::Unavailable(counters, reason) = setup {
+        if let Some((counters, reason)) = setup.denied(None) {
             let reason = devices.blamed(at, reason);
-            check(checked, (counters, &reason), name, |place| spread.device(place) == at)?;
+            check(checked, (&counters, &reason), name, |place| spread.device(place) == at)?;
         }
     }
     Ok(())

@@ -13,14 +13,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use cudarc::driver::CudaContext;
-use gpuprof_cupti::host::ConfigProblem;
 use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay, TargetError};
 use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions, Target, locate};
 use gpuprof_model::measurement::{CounterPass, HardwareValue};
-use gpuprof_model::protocol::{
-    CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, CounterRequest, Replay, Sampling,
-};
+use gpuprof_model::protocol::{CounterRequest, Replay, Sampling};
 
 use super::persisting;
 use crate::host::error::{Error, Result};
@@ -31,60 +27,6 @@ const MAX_LAUNCHES: u32 = 16;
 
 /// What the counters of one configuration came to, by metric.
 type Hardware = BTreeMap<String, HardwareValue>;
-
-/// Says what the counters will take, after a trial session, and writes their config image.
-///
-/// # Errors
-/// Metrics the chip does not have, or a machine that does not give counters.
-pub(crate) fn plan(
-    request: &CounterPlanRequest,
-) -> std::result::Result<CounterPlan, CounterProblem> {
-    fn machine(error: impl ToString) -> CounterProblem {
-        CounterProblem::Machine(error.to_string())
-    }
-    let location = locate(request.cupti.as_deref()).map_err(machine)?;
-    let api = HostApi::load(&location).map_err(machine)?;
-    let target = Target::initialize(api).map_err(machine)?;
-    let context = CudaContext::new(0).map_err(|e| machine(crate::host::error::describe(e)))?;
-    let support = target.device_supported(&context).map_err(machine)?;
-    if let Some((part, _, code)) = support.obstacles().first() {
-        let advice = code.advice();
-        return Err(machine(format!(
-            "{part}: {}; check: {}; remedy: {}",
-            advice.cause, advice.check, advice.remedy
-        )));
-    }
-    let chip = target.chip_name(0).map_err(machine)?;
-    let availability = target.counter_availability(&context).map_err(machine)?;
-    let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
-    let groups = host.groups(&request.metrics).map_err(|problem| match problem {
-        ConfigProblem::Failed(failure) => machine(failure),
-        problem => CounterProblem::Metrics(problem.to_string()),
-    })?;
-    let first = groups.first().ok_or_else(|| machine("no counters were asked for"))?;
-    let trial = SessionOptions {
-        config: first.config.clone(),
-        metrics: first.metrics.clone(),
-        counter_data: None,
-        max_ranges: 1,
-        replay: CuptiReplay::Application,
-        range: RangeMode::Auto,
-        pass: PassStart::default(),
-    };
-    drop(CuptiSession::open(&target, &context, trial).map_err(machine)?);
-    let kept = groups.into_iter().enumerate().map(|(position, group)| {
-        let config_image = request.config_folder.join(format!("counters-{position}.config"));
-        fs::write(&config_image, group.config)?;
-        let passes = u32::try_from(group.passes)?;
-        Ok(CounterGroup { metrics: group.metrics, config_image, passes })
-    });
-    Ok(CounterPlan {
-        cupti: location.path().to_owned(),
-        cupti_version: location.version().to_string(),
-        chip,
-        groups: kept.collect::<Result<_>>().map_err(machine)?,
-    })
-}
 
 /// CUPTI, initialised for collection.
 pub(crate) struct Profiler {

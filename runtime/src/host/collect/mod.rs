@@ -11,3 +11,4 @@ pub(crate) mod facts;
 pub(crate) mod flush;
 pub(crate) mod identity;
 pub(crate) mod persisting;
+pub(crate) mod plan;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::sync::{LazyLock, Mutex};
 
-use crate::call::{self, Code, INVALID_METRIC_NAME, INVALID_PARAMETER, UNKNOWN, sys};
+use crate::call::{
+    self, Code, INVALID_METRIC_NAME, INVALID_PARAMETER, NOT_SUPPORTED, UNKNOWN, sys,
+};
 use crate::catalogue::{self, CHIPS, Kind, Metric};
 use crate::counter_data::CounterData;
 use crate::plan::{Plan, raws_of};
@@ -15,6 +17,8 @@ use crate::trouble;
 struct Host {
     chip: String,
     metrics: Vec<String>,
+    /// Whether it knows what the device gives.
+    knows_device: bool,
     /// A refused addition: nothing more can be had from the object.
     spoiled: bool,
 }
@@ -91,7 +95,8 @@ pub fn initialize(p: &mut sys::CUpti_Profiler_Host_Initialize_Params) -> Result<
     if p.profilerType != sys::CUpti_ProfilerType::CUPTI_PROFILER_TYPE_RANGE_PROFILER {
         return Err(INVALID_PARAMETER);
     }
-    if !p.pCounterAvailabilityImage.is_null() {
+    let knows_device = !p.pCounterAvailabilityImage.is_null();
+    if knows_device {
         let expected = crate::target::AVAILABILITY;
         // SAFETY: the client's image, which has no size here: CUPTI trusts it, and the client sealed it.
         let image = unsafe { call::bytes(p.pCounterAvailabilityImage, expected.len()) }?;
@@ -101,7 +106,7 @@ pub fn initialize(p: &mut sys::CUpti_Profiler_Host_Initialize_Params) -> Result<
     }
     p.pHostObject = hosts(|all| {
         let next = all.last_key_value().map_or(0x1000, |(last, _)| last + 16);
-        all.insert(next, Host { chip, ..Host::default() });
+        all.insert(next, Host { chip, knows_device, ..Host::default() });
         std::ptr::without_provenance_mut(next)
     });
     Ok(())
@@ -156,6 +161,10 @@ pub fn add_metrics(p: &mut sys::CUpti_Profiler_Host_ConfigAddMetrics_Params) -> 
     let names = unsafe { call::texts(p.ppMetricNames, p.numMetrics) }?;
     with(p.pHostObject, |host| {
         let all: Vec<String> = host.metrics.iter().cloned().chain(names).collect();
+        if host.knows_device && all.iter().any(|name| trouble::withholds(name)) {
+            host.spoiled = true;
+            return Err(NOT_SUPPORTED);
+        }
         // A bad name is a bad parameter here, and only here.
         let planned = Plan::new(&host.chip, &all)
             .map_err(|code| if code == INVALID_METRIC_NAME { INVALID_PARAMETER } else { code });

@@ -6,6 +6,7 @@
 //! * `FAKE_CUPTI_PER_PASS`: counters a pass takes, 1 by default; `_sass_` ones share a pass of their own.
 //! * `FAKE_CUPTI_VERSION`: what `cuptiGetVersion` says, 130001 by default.
 //! * `FAKE_CUPTI_TROUBLE`: what goes wrong, several separated by `;`. Passes count from 0.
+//!   `withhold BEGINNING`, of metrics' names: the device does not give them, though its chip has them ·
 //!   `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` · `abort at=FUNCTION` ·
 //!   `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its counters), or `continue` (never say that it
 //!   was the last), each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass),
@@ -48,6 +49,14 @@ pub fn version() -> u32 {
 /// Hardware counters a pass takes.
 pub fn per_pass() -> usize {
     number("FAKE_CUPTI_PER_PASS", 1).max(1) as usize
+}
+
+/// Whether the device withholds a metric.
+pub fn withholds(metric: &str) -> bool {
+    items().iter().any(|words| match words.as_slice() {
+        [what, beginning] => what == "withhold" && metric.starts_with(beginning.as_str()),
+        _ => false,
+    })
 }
 
 /// The code with which `function` is to fail.

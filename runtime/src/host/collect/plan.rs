@@ -1,0 +1,100 @@
+//! The plan for counters: what collecting them takes on this device, and which of them it does not give.
+//!
+//! Comes in: PerfWorks names. Goes out: groups with their config images, after a trial session. What the chip has and
+//! this device withholds (a MIG instance, the units that it shares with others) is told apart from what no such chip has.
+
+use std::fs;
+
+use cudarc::driver::CudaContext;
+use gpuprof_cupti::host::{ConfigProblem, Group};
+use gpuprof_cupti::target::{PassStart, RangeMode, Replay};
+use gpuprof_cupti::{Host, HostApi, Session, SessionOptions, Target, locate};
+use gpuprof_model::protocol::{
+    CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, WITHHELD,
+};
+
+use crate::host::error::{self, Error};
+
+/// Says what the counters will take, after a trial session, and writes their config image.
+///
+/// # Errors
+/// Metrics the chip does not have, or a machine that does not give counters.
+pub(crate) fn plan(request: &CounterPlanRequest) -> Result<CounterPlan, CounterProblem> {
+    let location = locate(request.cupti.as_deref()).map_err(machine)?;
+    let api = HostApi::load(&location).map_err(machine)?;
+    let target = Target::initialize(api).map_err(machine)?;
+    let context = CudaContext::new(0).map_err(|e| machine(error::describe(e)))?;
+    let support = target.device_supported(&context).map_err(machine)?;
+    if let Some((part, _, code)) = support.obstacles().first() {
+        let advice = code.advice();
+        return Err(machine(format!(
+            "{part}: {}; check: {}; remedy: {}",
+            advice.cause, advice.check, advice.remedy
+        )));
+    }
+    let chip = target.chip_name(0).map_err(machine)?;
+    let availability = target.counter_availability(&context).map_err(machine)?;
+    let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
+    let whole = || Host::new(api, &chip, None).map_err(machine);
+    let (groups, withheld) = given(&host, whole, &request.metrics)?;
+    let first = groups.first().ok_or_else(|| machine("no counters were asked for"))?;
+    let trial = SessionOptions {
+        config: first.config.clone(),
+        metrics: first.metrics.clone(),
+        counter_data: None,
+        max_ranges: 1,
+        replay: Replay::Application,
+        range: RangeMode::Auto,
+        pass: PassStart::default(),
+    };
+    drop(Session::open(&target, &context, trial).map_err(machine)?);
+    let kept = groups.into_iter().enumerate().map(|(position, group)| {
+        let config_image = request.config_folder.join(format!("counters-{position}.config"));
+        fs::write(&config_image, group.config)?;
+        let passes = u32::try_from(group.passes)?;
+        Ok(CounterGroup { metrics: group.metrics, config_image, passes })
+    });
+    Ok(CounterPlan {
+        cupti: location.path().to_owned(),
+        cupti_version: location.version().to_string(),
+        chip,
+        groups: kept.collect::<Result<_, Error>>().map_err(machine)?,
+        withheld,
+    })
+}
+
+fn machine(error: impl ToString) -> CounterProblem {
+    CounterProblem::Machine(error.to_string())
+}
+
+/// The groups of those of `names` that the device of `host` gives, and the others that its chip has; `whole` knows the chip
+/// without the device.
+fn given(
+    host: &Host,
+    whole: impl FnOnce() -> Result<Host, CounterProblem>,
+    names: &[String],
+) -> Result<(Vec<Group>, Vec<String>), CounterProblem> {
+    let metrics = |problem: ConfigProblem| match problem {
+        ConfigProblem::Failed(failure) => machine(failure),
+        problem => CounterProblem::Metrics(problem.to_string()),
+    };
+    let problem = match host.groups(names) {
+        Ok(groups) => return Ok((groups, Vec::new())),
+        Err(problem) => problem,
+    };
+    let refused: Vec<&String> = match &problem {
+        ConfigProblem::NotCollectable { names, .. } => names.iter().collect(),
+        ConfigProblem::Invalid { names } => names.iter().map(|(name, _)| name).collect(),
+        _ => return Err(metrics(problem)),
+    };
+    let whole = whole()?;
+    if refused.iter().any(|name| whole.config_image(&[name]).is_err()) {
+        return Err(metrics(problem));
+    }
+    let withheld: Vec<String> = refused.into_iter().cloned().collect();
+    let rest: Vec<&String> = names.iter().filter(|name| !withheld.contains(name)).collect();
+    if rest.is_empty() {
+        return Err(machine(format!("{}: {WITHHELD}", withheld.join(", "))));
+    }
+    Ok((host.groups(&rest).map_err(metrics)?, withheld))
+}
