@@ -1,9 +1,9 @@
 //! Jobs, one after the other on a device; the next ones prepare while the present one measures.
 //!
-//! Comes in: jobs. Goes out: for each, in the order started, its reply or how it ended without one, and then that
+//! Comes in: jobs. Goes out: for each, in the order started, its replies or how it ended without one, and then that
 //! its process is gone. The first process of the line has the device; the others wait for a file that is made
-//! when [`wait`] is called again, so that what the caller does with a reply (write the journal) is done
-//! before anything else is measured. A counter pass on a GPU that shares its profiler waits for that too.
+//! when [`wait`] is called again, so that what the caller does with a last reply (write the journal) is done
+//! before the next process measures; one that goes on after its times counts meanwhile. A counter pass on a GPU that shares its profiler waits for that too.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -291,11 +291,15 @@ impl<'a> Pipeline<'a> {
                 "the process {how} after its reply{}",
                 started.running.stderr().tail()
             )),
-            None => Some(format!(
-                "the process replied and did not end within {} s (--timeout raises the limit){}",
-                limit.as_secs(),
-                started.running.stderr().tail()
-            )),
+            None => {
+                // What it still holds of the device is what others run again for, and have run again for, alone.
+                take_down([&mut started.running]);
+                Some(format!(
+                    "the process replied and did not end within {} s (--timeout raises the limit){}",
+                    limit.as_secs(),
+                    started.running.stderr().tail()
+                ))
+            }
         };
         Some(Event::Left { job: started.whole, trouble })
     }

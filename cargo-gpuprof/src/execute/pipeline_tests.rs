@@ -9,43 +9,73 @@ use camino::Utf8Path;
 use super::*;
 use crate::execute::{Interrupt, Pass};
 
-/// What a process that replies when `go` appears comes to, with a limit of two seconds. It has the device, and another
-/// of the run keeps `file` locked for longer than that.
-fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = Utf8Path::from_path(folder.path()).unwrap();
+/// How long a process may have the device.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// A harness in `folder` that is a shell `script`.
+fn harness(folder: &Utf8Path, script: &str) -> Harness {
     let program = folder.join("harness");
-    let script = "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done\necho ended > job.reply.json\n";
     // Written by another process: a file that this one has open cannot be started, and a process that another test
     // starts meanwhile has it open for a moment.
-    let write = "printf %s \"$1\" > \"$0\" && chmod +x \"$0\"";
+    let write = "printf '#!/bin/sh\n%s' \"$1\" > \"$0\" && chmod +x \"$0\"";
     let written = Command::new("sh").args(["-c", write, program.as_str(), script]).status();
     assert!(written.unwrap().success());
-    let harness = Harness {
+    Harness {
         package: "p".into(),
         target: "t".into(),
         executable: program,
         folder: folder.to_owned(),
         library_folders: Vec::new(),
-    };
+    }
+}
+
+/// Starts a timed pass in a process of `harness`.
+fn start(pipeline: &mut Pipeline<'_>, harness: &Harness) {
+    let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![0]);
+    pipeline.start(job, "job", harness, vec![Vec::new()], true).unwrap();
+}
+
+/// What a process that replies when `go` appears comes to. It has the device, and another
+/// of the run keeps `file` locked for longer than the limit.
+fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let script = "while [ ! -e go ]; do sleep 0.02; done\necho ended > job.reply.json\n";
+    let harness = harness(folder, script);
     let interrupt = Interrupt::default();
-    let timeout = Duration::from_secs(2);
-    let process = HarnessProcess { timeout, ..HarnessProcess::asked(folder, &interrupt) };
+    let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
     let mut pipeline = Pipeline::new(&process, Ahead { times: 1, counters: 1 }, None);
     let file = File::create(file(folder)).unwrap();
     file.lock().unwrap();
-    let pass = Pass::Timed { repeat: 0 };
-    let job = Job::new(0, pass, vec![0]);
-    pipeline.start(job, "job", &harness, vec![Vec::new()], true).unwrap();
+    start(&mut pipeline, &harness);
     let go = folder.join("go");
     let other = thread::spawn(move || {
-        thread::sleep(timeout * 2);
+        thread::sleep(LIMIT * 2);
         fs::write(go, "").unwrap();
         drop(file);
     });
     let (_, event) = wait(&mut [&mut pipeline]).unwrap();
     other.join().unwrap();
     event
+}
+
+#[test]
+fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let script = "echo $$ > id\necho done > job.reply.json\nexec sleep 600\n";
+    let harness = harness(folder, script);
+    let interrupt = Interrupt::default();
+    let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
+    let mut pipeline = Pipeline::new(&process, Ahead::NONE, None);
+    start(&mut pipeline, &harness);
+    let (_, event) = wait(&mut [&mut pipeline]).unwrap();
+    assert!(matches!(event, Event::Replied { goes_on: false, .. }), "{event:?}");
+    let (_, event) = wait(&mut [&mut pipeline]).unwrap();
+    let Event::Left { trouble: Some(trouble), .. } = event else { panic!("{event:?}") };
+    assert!(trouble.starts_with("the process replied and did not end within 2 s"), "{trouble}");
+    let id = fs::read_to_string(folder.join("id")).unwrap();
+    assert!(!PathBuf::from(format!("/proc/{}", id.trim())).exists());
 }
 
 #[test]

@@ -89,7 +89,9 @@ impl Session {
     pub(crate) fn close(self, reply: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let Self { context, stream, profiler, flush, watch, quiet, .. } = self;
         quiet.leave(|| {
-            // The next process may have the device: it warms up, and measures once this one is gone.
+            // Pools give back what was freed, of which the next process may need every byte: a reply hands it the device.
+            let _ = context.synchronize();
+            // It warms up, and measures once this one is gone.
             let replied = reply();
             drop((profiler, watch, flush, stream));
             drop(context);
