@@ -100,14 +100,16 @@ fn configurations_whose_buffers_are_large_do_not_share_a_session() {
 
 #[test]
 fn every_pass_of_a_series_function_finds_what_it_set_up() {
-    let selection = ["settles", "spends"];
-    let emulated = values(&workshop().gpuprof(&arguments(&selection, &[])).exits_with(0));
-    // Two loads of every thread, as in a first launch.
-    let first = vec![64.0, 256.0, 32.0, 8192.0];
-    assert_eq!(emulated.values().collect::<Vec<_>>(), [&first, &first]);
-    in_every_mode(&selection, &emulated, |gpu, _, mode| {
-        assert_eq!(gpu.logged("collected").len(), 8, "{mode}");
-    });
+    for function in ["spends", "keeps"] {
+        let selection = ["settles", function];
+        let emulated = values(&workshop().gpuprof(&arguments(&selection, &[])).exits_with(0));
+        // Two loads of every thread, as in a first launch.
+        let first = vec![64.0, 256.0, 32.0, 8192.0];
+        assert_eq!(emulated.values().collect::<Vec<_>>(), [&first, &first]);
+        in_every_mode(&selection, &emulated, |gpu, _, mode| {
+            assert_eq!(gpu.logged("collected").len(), 8, "{mode}");
+        });
+    }
 }
 
 #[test]
