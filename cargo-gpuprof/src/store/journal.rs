@@ -1,4 +1,4 @@
-//! The journal of a run: what has ended, on disk before the next pass starts.
+//! The journal of a run: what has ended, on disk before the next process measures.
 //!
 //! A line of JSON each: first what the run is made of, then one for every pass that ended. A line is
 //! written at once and synchronised; a kill at any instant leaves whole lines and at most the beginning

@@ -77,11 +77,7 @@ pub(super) fn text(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
     text.push_str(&who(checked, devices, spread));
-    if both > 0 {
-        text.push_str(
-            "a process that counts takes a configuration's times first, before it loads CUPTI\n",
-        );
-    }
+    text.push_str(&joined(steps, both));
     let in_turn = shares && steps > 0 && devices.records.len() > 1;
     if in_turn {
         text.push_str(
@@ -172,6 +168,23 @@ fn known(setup: &CounterSetup) -> String {
     text
 }
 
+/// What is said where `both` of the `steps` processes that count for a configuration take its times too.
+fn joined(steps: usize, both: usize) -> String {
+    let who = match both {
+        0 => return String::new(),
+        _ if both == steps => {
+            "a process that counts takes a configuration's times first, before it loads".to_owned()
+        }
+        1 => format!(
+            "1 of the {steps} processes that count for a configuration takes its times first, before it loads"
+        ),
+        _ => format!(
+            "{both} of the {steps} processes that count for a configuration take its times first, before they load"
+        ),
+    };
+    format!("{who} CUPTI\n")
+}
+
 /// The devices work at the same time: the one with most to do decides; but for counters that they collect in turn.
 fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: bool) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
@@ -196,6 +209,23 @@ fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: b
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_that_do_both_are_told_as_far_as_there_are_any() {
+        assert_eq!(joined(9, 0), "");
+        let of_all =
+            "a process that counts takes a configuration's times first, before it loads CUPTI\n";
+        assert_eq!(joined(3, 3), of_all);
+        let of_some = "of the 9 processes that count for a configuration";
+        assert_eq!(
+            joined(9, 1),
+            format!("1 {of_some} takes its times first, before it loads CUPTI\n")
+        );
+        assert_eq!(
+            joined(9, 7),
+            format!("7 {of_some} take its times first, before they load CUPTI\n")
+        );
+    }
 
     #[test]
     fn the_estimate_says_that_it_is_one() {

@@ -2,7 +2,7 @@
 //!
 //! Comes in: checked series, and what a resumed run's journal holds. Goes out: a run that holds a result
 //! for every planned configuration, also for those that an interrupt kept from running. Every pass that
-//! ended is in the journal before the next one has its device. Events are written as things happen: a
+//! ended is in the journal before the next process has its device. Events are written as things happen: a
 //! configuration is told when its last process has gone, and a series when its last configuration has.
 //! What goes wrong in a process that several configurations share is tried again alone, so that a
 //! configuration answers for itself only.
