@@ -122,14 +122,16 @@ fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
         let timeline = gpu.timeline();
         assert!(prepared_ahead(&timeline) > 0, "{isolation:?}");
         assert_eq!(disturbances(&timeline), [], "{isolation:?}");
-        // Nobody begins while times are taken; who was there before may be leaving during the warm-up.
-        let times = times(&timeline);
-        let begins: Vec<u128> =
-            by_process(&timeline).values().filter_map(|all| Some(all.first()?.begin)).collect();
-        for samples in times.values() {
-            let (first, last) = (samples[0], samples[samples.len() - 1]);
-            let beside = |begin: &&u128| (first.begin..last.end).contains(*begin);
-            assert_eq!(begins.iter().find(beside), None, "{isolation:?}");
+        // From its beginning until its times are there, a process has the device for itself: another one may be leaving.
+        let (times, processes) = (times(&timeline), by_process(&timeline));
+        for (process, samples) in &times {
+            let (first, last) = (processes[process][0], samples[samples.len() - 1]);
+            let taking = Happening { begin: first.begin, ..(*last).clone() };
+            for (other, all) in &processes {
+                let begins = (taking.begin..taking.end).contains(&all[0].begin);
+                let works = all.iter().any(|h| h.what != "prepares" && h.meets(&taking));
+                assert!(other == process || !(begins || works), "{isolation:?}");
+            }
         }
         assert_eq!(times.len(), if isolation.is_empty() { 2 } else { 1 });
     }

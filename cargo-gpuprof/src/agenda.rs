@@ -1,9 +1,8 @@
 //! The jobs of a run, in order. Pure.
 //!
-//! Comes in: the batches of timed passes, and how many steps the counters take. Goes out: every job once. A step of the counters goes
-//! into the process of a timed pass, as long as there are both; those that are left follow the last timed pass that all
-//! configurations have. Before all others come those that were given back, and after them, in rounds, the timed passes
-//! that only some turned out to want.
+//! Comes in: the batches of timed passes, and how many steps the counters take. Goes out: every job once. The first step of the counters
+//! goes into the process of the last timed pass that all configurations have, and the others follow it. Before all others
+//! come those that were given back, and after them, in rounds, the timed passes that only some turned out to want.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
@@ -22,14 +21,9 @@ pub struct Agenda {
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
-/// How many processes of a configuration do both, where it is timed `repeats` times and its counters take `steps`.
-pub fn both(repeats: u32, steps: usize, joined: bool) -> usize {
-    if joined { steps.min(repeats as usize) } else { 0 }
-}
-
 impl Agenda {
     /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps` for the counters
-    /// of each configuration; `joined` puts them into the processes of timed passes.
+    /// of each configuration; `joined` puts the first of them into the process of a timed pass.
     pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize, joined: bool) -> Self {
         Self {
             batches: batches.into_iter(),
@@ -71,12 +65,11 @@ impl Iterator for Agenda {
             return job;
         };
         let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
-        let both = both(self.repeats, self.steps, self.joined);
-        if repeat + 1 == self.repeats {
-            self.first.extend((both..self.steps).map(counters));
-        }
-        let step = repeat as usize;
-        let then = (step < both).then(|| Box::new(counters(step)));
+        let last = repeat + 1 == self.repeats;
+        let mut steps = if last { 0..self.steps } else { 0..0 };
+        let then =
+            if self.joined { steps.next() } else { None }.map(|step| Box::new(counters(step)));
+        self.first.extend(steps.map(counters));
         Some(Job { then, ..Job::new(series, Pass::Timed { repeat }, configurations) })
     }
 }
@@ -108,15 +101,15 @@ mod tests {
     }
 
     #[test]
-    fn counters_share_the_processes_of_timed_passes_as_far_as_there_are_both() {
+    fn the_first_counters_share_the_process_of_the_last_timed_pass() {
         let of = |repeats, steps| {
             let batches = batches(&[2], repeats, Interleave::None, Isolate::Kernel);
             told(Agenda::new(batches, repeats, steps, true))
         };
-        let both = |n| format!("time [0, 1] {n}, count [0, 1] {n}");
-        assert_eq!(of(2, 1), [both(0), "time [0, 1] 1".into()]);
-        assert_eq!(of(2, 2), [both(0), both(1)]);
-        assert_eq!(of(1, 3), [both(0), "count [0, 1] 1".into(), "count [0, 1] 2".into()]);
+        let both = "time [0, 1] 1, count [0, 1] 0";
+        assert_eq!(of(2, 1), ["time [0, 1] 0", both]);
+        assert_eq!(of(2, 2), ["time [0, 1] 0", both, "count [0, 1] 1"]);
+        assert_eq!(of(1, 2), ["time [0, 1] 0, count [0, 1] 0", "count [0, 1] 1"]);
         assert_eq!(of(2, 0), ["time [0, 1] 0", "time [0, 1] 1"]);
     }
 

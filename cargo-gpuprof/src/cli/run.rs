@@ -257,8 +257,8 @@ pub struct RunOptions {
     /// What has processes of its own
     #[arg(long, value_enum, default_value_t, value_name = "UNIT", help_heading = "Run")]
     pub isolate: Isolate,
-    /// Processes that prepare (context, module, inputs) while another one works [default: 1 while it collects counters,
-    /// 0 while it takes times]. They stop for what is measured, but what they hold of the device's memory stays
+    /// Processes that prepare (context, module, inputs) while another one works [default: 1 where both collect counters,
+    /// 0 where either takes times]. They stop for what is measured, but what they hold of the device's memory stays
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
     pub ahead: Option<u8>,
     /// CUPTI's library or its folder, instead of looking for it

@@ -28,9 +28,9 @@ const TICK: Duration = Duration::from_millis(1);
 /// How many processes prepare while another one measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// While it takes times: they were seen to be 1 % longer beside another context.
+    /// Where either of them takes times: they were seen to be 1 % longer in a context that was opened beside another one.
     pub times: usize,
-    /// While it collects counters.
+    /// Where both collect counters.
     pub counters: usize,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Pipeline<'a> {
         if lonely {
             self.line.is_empty() && self.leaving.is_empty()
         } else {
-            let times = self.line.iter().any(|started| started.job.takes_times());
+            let times = job.takes_times() || self.line.iter().any(|s| s.job.takes_times());
             self.line.len() <= if times { self.ahead.times } else { self.ahead.counters }
         }
     }

@@ -3,7 +3,6 @@
 use super::Checked;
 use super::counters::CounterSetup;
 use super::devices::Devices;
-use crate::agenda;
 use crate::cli::Isolate;
 use crate::device::profiler;
 use crate::error::Failure;
@@ -64,7 +63,7 @@ pub(super) fn text(
     let work: Vec<Work> = work.collect();
     let units: usize = work.iter().map(|w| w.units).sum();
     let shares = devices.records.first().is_some_and(|device| profiler::shared(device).is_some());
-    let both = agenda::both(repeat.least, steps, !shares);
+    let both = usize::from(!shares && steps > 0);
     let processes = |repeat: u32| units * (repeat as usize + steps - both);
     let (least, most) = (processes(repeat.least), processes(repeat.most));
     let processes = if least == most { least.to_string() } else { format!("{least} to {most}") };
@@ -77,7 +76,9 @@ pub(super) fn text(
         "{processes} processes on {backend}; nothing was started (--dry-run)\n"
     ));
     text.push_str(&who(checked, devices, spread));
-    text.push_str(&joined(steps, both));
+    if both > 0 {
+        text.push_str("the process that times a configuration last collects its first counters too, once the times are there\n");
+    }
     let in_turn = shares && steps > 0 && devices.records.len() > 1;
     if in_turn {
         text.push_str(
@@ -168,23 +169,6 @@ fn known(setup: &CounterSetup) -> String {
     text
 }
 
-/// What is said where `both` of the `steps` processes that count for a configuration take its times too.
-fn joined(steps: usize, both: usize) -> String {
-    let who = match both {
-        0 => return String::new(),
-        _ if both == steps => {
-            "a process that counts takes a configuration's times first, before it loads".to_owned()
-        }
-        1 => format!(
-            "1 of the {steps} processes that count for a configuration takes its times first, before it loads"
-        ),
-        _ => format!(
-            "{both} of the {steps} processes that count for a configuration take its times first, before they load"
-        ),
-    };
-    format!("{who} CUPTI\n")
-}
-
 /// The devices work at the same time: the one with most to do decides; but for counters that they collect in turn.
 fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: bool) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
@@ -211,35 +195,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_that_do_both_are_told_as_far_as_there_are_any() {
-        assert_eq!(joined(9, 0), "");
-        let of_all =
-            "a process that counts takes a configuration's times first, before it loads CUPTI\n";
-        assert_eq!(joined(3, 3), of_all);
-        let of_some = "of the 9 processes that count for a configuration";
-        assert_eq!(
-            joined(9, 1),
-            format!("1 {of_some} takes its times first, before it loads CUPTI\n")
-        );
-        assert_eq!(
-            joined(9, 7),
-            format!("7 {of_some} take its times first, before they load CUPTI\n")
-        );
-    }
-
-    #[test]
     fn the_estimate_says_that_it_is_one() {
         let work = |units, configurations| Work { units, configurations };
         let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(
-            estimate(&[work(5, 5)], passes(3, 3), false),
-            "about 19 s: an estimate, by what small kernels take on an H200"
+            estimate(&[work(5, 5)], passes(3, 1), false),
+            "about 22 s: an estimate, by what small kernels take on an H200"
         );
         let takes = |devices: &[Work], passes, in_turn, said: &str| {
             let text = estimate(devices, passes, in_turn);
             assert!(text.starts_with(said), "{text}");
         };
-        takes(&[work(100, 100)], passes(3, 3), false, "about 7 min: ");
+        takes(&[work(100, 100)], passes(3, 1), false, "about 8 min: ");
         takes(&[work(1, 5)], passes(1, 1), false, "about 5 s: ");
         // Two devices with half of it each, and the same where one counts at a time.
         takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min: ");
