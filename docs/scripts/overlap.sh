@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What it changes that processes prepare while another one measures, and that counters follow times in one process, on a GPU machine: in a folder with
+# What it changes that processes prepare while another one measures, and that one goes on to count after its times, on a GPU machine: in a folder with
 # cargo-gpuprof and ex.tar.zst (cargo gpuprof archive). For each level of --isolate: times of 12 processes and the counters of $1 runs (5), `alone` (--ahead 0,
 # times in processes that count nothing), by `default`, and with --ahead 1; and the wall times. The runs take turns, so that a machine that drifts does so for
 # all of them. $2 is the series (saxpy). $OUT, where it is set, gets what the runs wrote.
@@ -19,7 +19,7 @@ run() { # what isolate how number, then arguments
 $G "$M" --repeat 1 > "$OUT/plan.log" 2>&1 || tail -5 "$OUT/plan.log"
 for isolate in configuration kernel; do
   run times $isolate alone 1 duration --repeat 12 --replay-mode none
-  # Ten passes: so many of the twelve processes count after their times.
+  # The last of the twelve goes on to count, and those of the next configuration follow processes that counted.
   run times $isolate default 1 "$M,$T" --repeat 12
   run times $isolate ahead 1 duration --repeat 12 --replay-mode none
 done
