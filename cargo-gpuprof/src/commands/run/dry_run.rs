@@ -15,7 +15,7 @@ const COUNTER_SECONDS: (f64, f64) = (0.35, 0.03);
 
 /// Seconds of a process that takes times only, about: a context; and of each configuration that any process times: warm-up and
 /// samples.
-const TIMED_SECONDS: (f64, f64) = (0.3, 0.07);
+const TIMED_SECONDS: (f64, f64) = (0.15, 0.07);
 
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
@@ -200,13 +200,13 @@ mod tests {
         let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(
             estimate(&[work(5, 5)], passes(3, 1), false),
-            "about 22 s: an estimate, by what small kernels take on an H200"
+            "about 20 s: an estimate, by what small kernels take on an H200"
         );
         let takes = |devices: &[Work], passes, in_turn, said: &str| {
             let text = estimate(devices, passes, in_turn);
             assert!(text.starts_with(said), "{text}");
         };
-        takes(&[work(100, 100)], passes(3, 1), false, "about 8 min: ");
+        takes(&[work(100, 100)], passes(3, 1), false, "about 7 min: ");
         takes(&[work(1, 5)], passes(1, 1), false, "about 5 s: ");
         // Two devices with half of it each, and the same where one counts at a time.
         takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min: ");
