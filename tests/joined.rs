@@ -150,3 +150,15 @@ fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
         assert_eq!(taken, BTreeMap::from([(0, 2), (1, 2)]), "{isolation:?} {before:?}");
     }
 }
+
+#[test]
+fn a_dry_run_counts_a_process_that_does_both_once() {
+    for (isolation, told) in ISOLATIONS.into_iter().zip([
+        "10 processes on a GPU; nothing was started (--dry-run)\n2 of them take times first, and then make a counter pass\n",
+        "5 processes on a GPU; nothing was started (--dry-run)\n1 of them takes times first, and then makes a counter pass\n",
+    ]) {
+        let more = [&["--repeat", "2", "--dry-run"][..], isolation].concat();
+        let outcome = tool(&FakeGpu::new(), &more, "").run();
+        assert!(outcome.stdout.contains(told), "{outcome:#?}");
+    }
+}

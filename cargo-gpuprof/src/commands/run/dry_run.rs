@@ -77,7 +77,12 @@ pub(super) fn text(
     ));
     text.push_str(&who(checked, devices, spread));
     if both > 0 {
-        text.push_str("the process that times a configuration last collects its first counters too, once the times are there\n");
+        let take = if units == 1 {
+            "takes times first, and then makes"
+        } else {
+            "take times first, and then make"
+        };
+        text.push_str(&format!("{units} of them {take} a counter pass\n"));
     }
     let in_turn = shares && steps > 0 && devices.records.len() > 1;
     if in_turn {
