@@ -92,7 +92,11 @@ fn difference(a: &PassResult, b: &PassResult, discipline: Discipline) -> Option<
         .or_else(|| counters(a, b))
         .or_else(|| optional("`bytes`", a.declared_bytes, b.declared_bytes))
         .or_else(|| optional("`flops`", a.declared_flops, b.declared_flops))
-        .or_else(|| facts(a.facts.as_ref(), b.facts.as_ref()))
+        .or_else(|| {
+            // Where launches may differ, what follows from them may.
+            let alike = launches(&a.launches, &b.launches, Discipline::default()).is_none();
+            alike.then(|| facts(a.facts.as_ref(), b.facts.as_ref())).flatten()
+        })
 }
 
 fn device(a: &PassResult, b: &PassResult) -> Option<Difference> {
@@ -281,6 +285,20 @@ mod tests {
             compared(&[1], &[1, 3], By::Grid, Mode::Relaxed),
             Ok(Some("a launch more".into()))
         );
+    }
+
+    #[test]
+    fn facts_are_compared_of_launches_that_are_alike() {
+        let with = |blocks: u32, blocks_per_sm: u32| {
+            let known = crate::compare::fixture::gpu_pass(64, 1024, &[1.0]).facts;
+            let facts = LaunchFacts { blocks_per_sm: Some(blocks_per_sm), ..known.unwrap() };
+            PassResult { facts: Some(facts), ..launched(&[blocks]) }
+        };
+        let by_name = Discipline { matching: AppReplayMatch::Name, mode: AppReplayMode::Strict };
+        assert_eq!(agree(&[with(1, 8), with(2, 4)], by_name), Ok(()));
+        let what = |passes: &[PassResult]| agree(passes, by_name).unwrap_err().what;
+        assert_eq!(what(&[with(1, 8), with(1, 4)]), "the blocks an SM holds");
+        assert!(agree(&[with(1, 8), with(2, 4)], STRICT).unwrap_err().what.starts_with("launch 1"));
     }
 
     #[test]
