@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::replay::{ISOLATIONS, METRICS, finished, of_both, workshop};
-use support::{FakeGpu, Outcome, Tool, times, wait_for, with_limit};
+use support::{FakeGpu, Outcome, Tool, times, with_limit};
 
 fn tool(gpu: &FakeGpu, more: &[&str], trouble: &str) -> Tool {
     let metrics = METRICS.join(",");
@@ -131,16 +129,7 @@ fn a_runner_that_is_killed_while_a_process_counts_has_its_times() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
         let more = [&["--repeat", "2"][..], isolation].concat();
-        let mut command = tool(&gpu, &more, "hang pass=0 block=128").into_command();
-        let mut child = command.spawn().expect("it can be started");
-        gpu.wait_for(&mut child, "hangs");
-        kill_process(Pid::from_child(&child), Signal::KILL).expect("it still runs");
-        let mut first = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-        stdout.read_line(&mut first).expect("it is UTF-8");
-        child.wait().expect("it can be waited for");
-        wait_for("the end of every process", || gpu.survivors().is_empty().then_some(()));
-        let id = id(&serde_json::from_str(&first).expect("the first line is JSON"));
+        let id = gpu.killed(tool(&gpu, &more, "hang pass=0 block=128"));
         let before = journal(&id, "pass");
         assert!(before.contains_key(&1), "{before:?}");
         let outcome = tool(&gpu, &[&more[..], &["--resume", &id]].concat(), "").run().exits_with(0);

@@ -3,13 +3,11 @@
 //! Each has another `n` here, so that what was counted in another's place would be seen.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use support::replay::{METRICS, arguments, values, workshop};
-use support::{FakeGpu, Happening, Outcome, wait_for};
+use support::{FakeGpu, Happening, Outcome};
 
 /// All configurations of a kernel in a process, in the order of the series.
 const TOGETHER: [&str; 4] = ["--isolate", "kernel", "--interleave", "none"];
@@ -72,18 +70,9 @@ fn killed(gpu: &FakeGpu, more: &[&str], trouble: &str) -> String {
     gpu.forget();
     let more = [&TOGETHER[..], more].concat();
     let tool = gpu.tool(&workshop(), &arguments(&["crowd"], &more));
-    let mut child =
-        tool.env("FAKE_CUPTI_TROUBLE", trouble).into_command().spawn().expect("it can be started");
-    gpu.wait_for(&mut child, "hangs");
-    kill_process(Pid::from_child(&child), Signal::KILL).expect("it still runs");
-    let mut first = String::new();
-    let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
-    stdout.read_line(&mut first).expect("it is UTF-8");
-    child.wait().expect("it can be waited for");
-    wait_for("the end of every process", || gpu.survivors().is_empty().then_some(()));
+    let id = gpu.killed(tool.env("FAKE_CUPTI_TROUBLE", trouble));
     gpu.forget();
-    let started: Value = serde_json::from_str(&first).expect("the first line is JSON");
-    started["id"].as_str().expect("runs have names").to_owned()
+    id
 }
 
 /// Makes of the journal of the run `id` what `change` makes of its lines.

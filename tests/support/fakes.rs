@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::workspace::write;
-use crate::{Tool, Workspace, repository_folder, target_folder, wait_beside};
+use crate::{Tool, Workspace, repository_folder, target_folder, wait_beside, wait_for};
 
 /// The folder with the libraries, under the names that the linker and the search for CUPTI know.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -204,6 +205,23 @@ impl FakeGpu {
     /// The lines of [`Self::log`] that begin with `beginning`.
     pub fn logged(&self, beginning: &str) -> Vec<String> {
         self.log().into_iter().filter(|line| line.starts_with(beginning)).collect()
+    }
+
+    /// Runs `tool`, kills its runner when something hangs, and waits until nothing of it is left; what the run is called.
+    ///
+    /// # Panics
+    /// Nothing hangs, or the runner does not say with JSON what the run is called.
+    pub fn killed(&self, tool: Tool) -> String {
+        let mut child = tool.into_command().spawn().expect("it can be started");
+        self.wait_for(&mut child, "hangs");
+        child.kill().expect("it still runs");
+        let mut first = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+        stdout.read_line(&mut first).expect("it is UTF-8");
+        child.wait().expect("it can be waited for");
+        wait_for("the end of every process", || self.survivors().is_empty().then_some(()));
+        let started: Value = serde_json::from_str(&first).expect("the first line is JSON");
+        started["id"].as_str().expect("runs have names").to_owned()
     }
 
     /// The processes of this machine that still run, whoever their parent is.

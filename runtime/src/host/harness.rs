@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, Then};
+use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody};
 use gpuprof_model::series::entry_point;
 
 use super::collect::plan;
@@ -78,7 +78,7 @@ fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
         PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
         default(panic);
     }));
-    let Request { turn, quiet, reply_path, then, .. } = request;
+    let Request { turn, quiet, then, .. } = request;
     let emulated = first.iter().any(|request| request.emulated);
     let turn = Turn::of(turn.clone());
     let session = caught(|| Session::open(emulated, turn, Quiet::of(quiet.as_deref())?));
@@ -86,16 +86,16 @@ fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
         Ok(session) => measure_each(session, first),
         Err(error) => vec![PassOutcome::Failed { reason: error.to_string() }],
     };
-    let mut reply_path = reply_path;
-    if let Some(Then { measure, reply_path: then }) = then {
+    let mut reply_path = &request.reply_path;
+    if let Some(then) = then {
         let all_well =
             outcomes.len() == first.len() && outcomes.iter().all(PassOutcome::lets_others_go_on);
         reply(reply_path, ReplyBody::Measured(outcomes))?;
         outcomes = match &session {
-            Ok(session) if all_well => measure_each(session, measure),
+            Ok(session) if all_well => measure_each(session, &then.measure),
             _ => Vec::new(),
         };
-        reply_path = then;
+        reply_path = &then.reply_path;
     }
     let reply = || reply(reply_path, ReplyBody::Measured(outcomes));
     match session {
