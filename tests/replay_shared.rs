@@ -70,7 +70,7 @@ fn killed(gpu: &FakeGpu, more: &[&str], trouble: &str) -> String {
     gpu.forget();
     let more = [&TOGETHER[..], more].concat();
     let tool = gpu.tool(&workshop(), &arguments(&["crowd"], &more));
-    let id = gpu.killed(tool.env("FAKE_CUPTI_TROUBLE", trouble));
+    let id = gpu.killed(tool.env("FAKE_CUPTI_TROUBLE", trouble), |_| true);
     gpu.forget();
     id
 }

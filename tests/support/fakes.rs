@@ -207,21 +207,24 @@ impl FakeGpu {
         self.log().into_iter().filter(|line| line.starts_with(beginning)).collect()
     }
 
-    /// Runs `tool`, kills its runner when something hangs, and waits until nothing of it is left; what the run is called.
+    /// Runs `tool`, kills its runner when something hangs and the run with that name is `ready`, and waits until nothing of it is
+    /// left; what the run is called.
     ///
     /// # Panics
     /// Nothing hangs, or the runner does not say with JSON what the run is called.
-    pub fn killed(&self, tool: Tool) -> String {
+    pub fn killed(&self, tool: Tool, ready: impl Fn(&str) -> bool) -> String {
         let mut child = tool.into_command().spawn().expect("it can be started");
         self.wait_for(&mut child, "hangs");
-        child.kill().expect("it still runs");
         let mut first = String::new();
         let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
         stdout.read_line(&mut first).expect("it is UTF-8");
+        let started: Value = serde_json::from_str(&first).expect("the first line is JSON");
+        let id = started["id"].as_str().expect("runs have names").to_owned();
+        wait_for("the run to be ready", || ready(&id).then_some(()));
+        child.kill().expect("it still runs");
         child.wait().expect("it can be waited for");
         wait_for("the end of every process", || self.survivors().is_empty().then_some(()));
-        let started: Value = serde_json::from_str(&first).expect("the first line is JSON");
-        started["id"].as_str().expect("runs have names").to_owned()
+        id
     }
 
     /// The processes of this machine that still run, whoever their parent is.
