@@ -7,22 +7,22 @@
 
 pub mod against;
 pub mod best;
+pub mod by_device;
 pub mod calibrate;
+pub mod change;
 pub mod collect;
 pub mod columns;
 mod derive;
 pub mod fingerprint;
 #[cfg(test)]
 pub(crate) mod fixture;
-pub(crate) mod foreign;
 pub mod judge;
 mod leaf;
-pub mod pair;
 pub mod pareto;
-pub mod parts;
 pub mod rank;
 pub mod rates;
 pub mod replay;
+pub(crate) mod sanitize;
 pub mod sensitivity;
 pub mod sequence;
 pub mod statistics;

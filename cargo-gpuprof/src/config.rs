@@ -12,11 +12,8 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
-use crate::cli::Set;
-use crate::device::choice::Asked;
 use crate::error::{Failure, Result};
-use crate::repeats::Repeats;
-use crate::store::prune::KeepRuns;
+use crate::options::{DeviceSelection, Interleave, KeepRuns, Repeats, Set};
 
 mod metrics;
 mod written;
@@ -46,7 +43,7 @@ pub struct Config {
     /// In which order passes run.
     pub interleave: Option<Interleave>,
     /// The GPUs that the configurations are spread over.
-    pub devices: Option<Asked>,
+    pub devices: Option<DeviceSelection>,
     /// Sections to show, by the names of sets.
     pub sets: Option<Vec<Set>>,
     /// Sections to show, by name.
@@ -62,18 +59,6 @@ pub struct Config {
     /// The file they are written in, as messages and verdicts name it.
     #[serde(skip)]
     pub path: Utf8PathBuf,
-}
-
-/// In which order the passes of a sweep run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interleave {
-    /// In rounds: every configuration once in random order, then all once more, so that drift of the
-    /// machine does not pick the winner.
-    #[default]
-    Rounds,
-    /// One configuration after the other.
-    None,
 }
 
 /// Settings of some series.

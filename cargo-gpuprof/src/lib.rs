@@ -9,8 +9,8 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-pub mod agenda;
 pub mod archive;
+mod broken_pipe;
 pub mod build;
 pub mod cli;
 pub mod commands;
@@ -21,12 +21,10 @@ pub mod device;
 pub mod discover;
 pub mod error;
 pub mod execute;
+pub mod options;
 pub mod plan;
-mod reader;
-pub mod repeats;
 pub mod report;
 pub mod schedule;
 pub mod sections;
-pub mod spread;
 pub mod store;
 pub mod tool;

@@ -13,13 +13,10 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::{did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode, ParseError};
 
-use crate::cli::subcommands;
 use crate::error::{Failure, Result};
+use crate::options::{MAX_CONFIGURATIONS, SUBCOMMANDS};
 
 pub use overrides::Override;
-
-/// The most configurations a run may have, where nothing says otherwise.
-pub const MAX_CONFIGURATIONS: usize = 100_000;
 
 /// The most combinations that are looked at for those that a series keeps.
 const MAX_VISITED: u64 = 1 << 24;
@@ -136,8 +133,7 @@ fn no_match(filters: &[String], known: &[String]) -> String {
     });
     // A subcommand that is misspelt is taken for a filter.
     let near = near.or_else(|| {
-        let (names, first) = (subcommands(), filters.first()?);
-        let name = *nearest(first, names.iter().map(String::as_str)).first()?;
+        let name = *nearest(filters.first()?, SUBCOMMANDS).first()?;
         Some(format!("did you mean the subcommand `{name}`?"))
     });
     let (filters, known) = (filters.join("`, `"), known.join(", "));

@@ -41,7 +41,7 @@ pub use summary::Summary;
 pub use table::Table;
 pub use viewing::{Shape, Viewing};
 
-use crate::compare::parts::Part;
+use crate::compare::by_device::Part;
 
 /// A format that a run can be written in.
 pub trait Report {

@@ -16,8 +16,8 @@ use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::Set;
 use crate::error::{Failure, Result};
+use crate::options::Set;
 
 use file::parse;
 pub use file::{Section, SectionMetric};

@@ -3,7 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use crate::cli::{self, Color, Command, Gpuprof, RunOptions};
+use crate::broken_pipe::MayLeave;
+use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
     archive, baselines, calibrate, doctor, list, metrics, run, show_config, stored,
 };
@@ -11,7 +12,7 @@ use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::reader::MayLeave;
+use crate::options::{Color, RunOptions};
 use gpuprof_model::ExitCode as Code;
 
 /// What the executable does.

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use cargo_gpuprof::cli::ClockControl;
 use cargo_gpuprof::device::lock::FOLDER_ENV;
 use cargo_gpuprof::device::{clocks, guard, lock};
 use cargo_gpuprof::execute::Interrupt;
+use cargo_gpuprof::options::ClockControl;
 use common::{Talking, as_process, until};
 use rustix::process::{Pid, Signal, kill_process};
 

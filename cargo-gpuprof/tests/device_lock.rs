@@ -9,10 +9,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use cargo_gpuprof::cli::ClockControl;
 use cargo_gpuprof::device::lock::FOLDER_ENV;
 use cargo_gpuprof::device::{Hold, Terms};
 use cargo_gpuprof::execute::Interrupt;
+use cargo_gpuprof::options::ClockControl;
 use common::{Talking, as_process, until};
 use gpuprof_model::ExitCode;
 use rustix::process::{Pid, Signal, kill_process};

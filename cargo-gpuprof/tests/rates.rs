@@ -7,7 +7,7 @@
 use camino::Utf8Path;
 use cargo_gpuprof::compare::calibrate::{SLOWDOWN_PERCENT, default_gate};
 use cargo_gpuprof::compare::rates::{Draw, Rates, Trial, rates};
-use cargo_gpuprof::repeats::Repeats;
+use cargo_gpuprof::options::Repeats;
 use cargo_gpuprof::store::document;
 use gpuprof_model::Threshold;
 use gpuprof_model::run::SeriesResult;

@@ -104,7 +104,7 @@ fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
 fn the_passes_of_sections_and_sets_are_known() {
     let _one = ONE_CHIP.lock().unwrap();
     let ids = Sections::load(None).unwrap();
-    let sets = cargo_gpuprof::cli::Set::value_variants();
+    let sets = cargo_gpuprof::options::Set::value_variants();
     let mut lines: Vec<String> = ids.iter().map(|section| section.id.clone()).collect();
     lines.extend(sets.iter().map(|set| format!("--set {set:?}").to_lowercase()));
     // Passes on these chips, in this order.

@@ -14,8 +14,8 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
 use super::cargo;
-use crate::cli::CargoOptions;
 use crate::error::{Failure, Result};
+use crate::options::CargoOptions;
 
 /// A built harness.
 #[derive(Debug, Clone, PartialEq, Eq)]

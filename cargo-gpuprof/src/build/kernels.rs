@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 use super::fresh::{Stamp, is_fresh};
 use super::toolchain::Toolchain;
-use crate::cli::CargoOptions;
 use crate::error::{Failure, Result};
+use crate::options::CargoOptions;
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
 

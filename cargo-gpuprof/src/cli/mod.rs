@@ -1,32 +1,17 @@
 //! The command line: clap structures only, one per subcommand.
 
-mod cargo;
-mod gate;
-mod library;
-mod output;
 mod parse;
-mod run;
-mod view;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
-pub use cargo::CargoOptions;
-pub use gate::{
-    BaselineAction, BaselineOptions, CalibrateOptions, CompareOptions, Format, GateOptions,
-    PlaceOptions, ReportOptions,
-};
-pub use library::library;
-pub use output::{MessageFormat, OutputOptions};
 pub use parse::{parse, with_subcommand_word};
-pub use run::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Isolate, KernelOptions,
-    ReplayMode, RunOptions, SelectionOptions, Set,
-};
-pub use view::ViewOptions;
 
-use crate::device::choice::Asked;
+use crate::options::{
+    ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions, DoctorOptions,
+    GuardOptions, ListOptions, MetricsOptions, ReportOptions, RunOptions,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -88,125 +73,6 @@ pub enum Command {
     Archive(Box<ArchiveOptions>),
 }
 
-/// The names of the subcommands that users know.
-pub fn subcommands() -> Vec<String> {
-    let cargo = Cargo::command();
-    let all = cargo.get_subcommands().flat_map(clap::Command::get_subcommands);
-    all.filter(|command| !command.is_hide_set()).map(|it| it.get_name().to_owned()).collect()
-}
-
-/// Options of `list`.
-#[derive(Debug, Args)]
-pub struct ListOptions {
-    /// What to list.
-    #[command(flatten)]
-    pub selection: SelectionOptions,
-    /// How to build it.
-    #[command(flatten)]
-    pub cargo: CargoOptions,
-    /// How to print it.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub message_format: MessageFormat,
-    /// When to colour.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
-    pub color: Color,
-}
-
-/// Options of `metrics`.
-#[derive(Debug, Clone, Default, Args)]
-pub struct MetricsOptions {
-    /// Show only metrics whose name or description holds this text; describe the one whose whole name it is
-    #[arg(value_name = "TEXT")]
-    pub search: Option<String>,
-    /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU
-    #[arg(long, value_name = "CHIP", env = "GPUPROF_CHIP")]
-    pub chip: Option<String>,
-    /// Describe one metric: unit, hardware unit, kind, submetrics, passes
-    #[arg(long, value_name = "NAME", conflicts_with = "search")]
-    pub describe: Option<String>,
-    /// List the chips that CUPTI knows
-    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
-    pub list_chips: bool,
-    /// List the sets of sections
-    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
-    pub list_sets: bool,
-    /// List the sections and their metrics
-    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
-    pub list_sections: bool,
-    /// CUPTI's library or its folder, instead of looking for it
-    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
-    pub cupti_path: Option<camino::Utf8PathBuf>,
-}
-
-/// Options of `doctor`.
-#[derive(Debug, Clone, Default, Args)]
-pub struct DoctorOptions {
-    /// Which driver is expected to run kernels
-    #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
-    pub backend: Backend,
-    /// GPUs that have to work, as `run` names them [default: the first, and the others are looked at]
-    #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
-    pub devices: Option<Asked>,
-    /// CUPTI's library or its folder, instead of looking for it
-    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
-    pub cupti_path: Option<camino::Utf8PathBuf>,
-    /// NVML's library instead of libnvidia-ml.so.1
-    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library)]
-    pub nvml_path: Option<camino::Utf8PathBuf>,
-    /// Toolchain for the kernels
-    #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC")]
-    pub kernel_toolchain: Option<String>,
-}
-
-/// The files of a question.
-#[derive(Debug, Clone, Args)]
-pub struct AskOptions {
-    /// Where the question is
-    pub request: std::path::PathBuf,
-    /// Where the answer goes
-    pub reply: std::path::PathBuf,
-}
-
-/// Options of the guard of locked clocks.
-#[derive(Debug, Clone, Args)]
-pub struct GuardOptions {
-    /// The device's UUID
-    #[arg(long)]
-    pub device: String,
-    /// What to lock; with none, locked clocks are only put back
-    #[arg(long, value_enum)]
-    pub clocks: ClockControl,
-    /// NVML's library instead of libnvidia-ml.so.1
-    #[arg(long)]
-    pub nvml_path: Option<std::path::PathBuf>,
-}
-
-/// Options of `archive`.
-#[derive(Debug, Args)]
-pub struct ArchiveOptions {
-    /// The archive to write, a .tar.zst file.
-    #[arg(long, value_name = "FILE")]
-    pub archive_file: camino::Utf8PathBuf,
-    /// How to build it.
-    #[command(flatten)]
-    pub cargo: CargoOptions,
-    /// How to build the kernels.
-    #[command(flatten)]
-    pub kernels: KernelOptions,
-}
-
-/// When to colour.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// Where the terminal shows colour.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 fn exit_codes() -> String {
     let mut text = String::from("Exit codes:\n");
     for (code, meaning) in ExitCode::TABLE {
@@ -229,11 +95,20 @@ pub(crate) fn parsed(line: &str) -> Gpuprof {
 mod tests {
     use super::parsed as parse;
     use super::*;
+    use crate::options::SUBCOMMANDS;
     use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cargo::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_is_known_to_the_advice_on_filters() {
+        let cargo = Cargo::command();
+        let all = cargo.get_subcommands().flat_map(clap::Command::get_subcommands);
+        let shown = all.filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+        assert_eq!(shown.collect::<Vec<_>>(), SUBCOMMANDS);
     }
 
     #[test]

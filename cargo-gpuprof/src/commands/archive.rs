@@ -5,11 +5,11 @@ use std::fs;
 
 use super::Source;
 use crate::archive::{Contents, pack};
-use crate::cli::ArchiveOptions;
 use crate::config::{Config, DEFAULT_PATH};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
+use crate::options::ArchiveOptions;
 use crate::sections::{SectionFile, Sections};
 use crate::store::check_writable;
 

@@ -7,9 +7,9 @@ use gpuprof_model::run::{Provenance, Run};
 
 use super::run::Screen;
 use super::stored::{places, stdout, write};
-use crate::cli::{BaselineAction, BaselineOptions, Format, MessageFormat};
 use crate::compare::view::View;
 use crate::error::{Failure, Result};
+use crate::options::{BaselineAction, BaselineOptions, Format, MessageFormat};
 use crate::report;
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;

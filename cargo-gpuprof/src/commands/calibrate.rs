@@ -8,7 +8,6 @@ use gpuprof_model::run::Run;
 
 use super::run::{NO_NOISE, Screen, profile};
 use super::stored::places;
-use crate::cli::{CalibrateOptions, MessageFormat, PlaceOptions};
 use crate::compare::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, default_gate,
     rate_default_gate,
@@ -16,7 +15,8 @@ use crate::compare::calibrate::{
 use crate::compare::rates::Rates;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::repeats::Repeats;
+use crate::options::Repeats;
+use crate::options::{CalibrateOptions, MessageFormat, PlaceOptions};
 use crate::store::document;
 
 /// Processes a configuration, where nothing says otherwise: ten a side.

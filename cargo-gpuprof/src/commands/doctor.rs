@@ -16,9 +16,9 @@ use std::path::Path;
 
 use gpuprof_model::ExitCode;
 
-use crate::cli::{Backend, DoctorOptions};
 use crate::cupti::{self, Answer, Question, Refusal};
 use crate::error::{Failure, Result};
+use crate::options::{Backend, DoctorOptions};
 use devices::Examined;
 
 /// Where the driver says who may read counters.

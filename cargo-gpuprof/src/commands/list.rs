@@ -6,10 +6,11 @@ use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::Source;
-use crate::cli::{ListOptions, MessageFormat};
+use super::selection::selection;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
+use crate::options::{ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
 
 /// Lists the selected series.
@@ -22,7 +23,7 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
-    let selection = options.selection.selection(&source.config, None);
+    let selection = selection(&options.selection, &source.config, None);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
     let written = match options.message_format {

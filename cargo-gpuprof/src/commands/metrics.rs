@@ -14,10 +14,10 @@ use gpuprof_model::metric::{
     self, CATALOGUE, Class, Direction, LAUNCH, Metric, Origin, attributes, legacy, legacy_refused,
 };
 
-use crate::cli::{MetricsOptions, Set};
 use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question, Refusal};
 use crate::error::{Failure, Result};
+use crate::options::{MetricsOptions, Set};
 use crate::sections::{self, Sections};
 
 /// Prints what was asked for.

@@ -8,6 +8,7 @@ pub mod gate;
 pub mod list;
 pub mod metrics;
 pub mod run;
+mod selection;
 pub mod settings;
 pub mod show_config;
 mod source;

@@ -5,13 +5,13 @@ mod backend;
 mod counters;
 mod devices;
 mod dry_run;
-mod ending;
 mod exports;
+mod finish;
 mod loaded;
-mod made;
 mod progress;
 mod provenance;
 mod refusal;
+mod resume_key;
 mod sweep;
 
 use std::collections::BTreeSet;
@@ -27,17 +27,21 @@ use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 
 use super::Source;
 use super::gate::Gate;
+use super::selection::selection;
 use super::settings::{Layers, Settings};
 use super::thresholds::{self, Placed};
-use crate::cli::{CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions};
 use crate::compare::view::View;
-use crate::config::{Config, Interleave};
+use crate::config::Config;
 use crate::device::{Terms, profiler};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt};
+use crate::options::Interleave;
+use crate::options::Repeats;
+use crate::options::{
+    CacheControl, CargoOptions, ClockControl, MessageFormat, ReplayMode, RunOptions,
+};
 use crate::plan::{self, PlannedSeries};
-use crate::repeats::Repeats;
 use crate::report::json_lines::Event;
 use crate::report::{Report, Shape, Table, Viewing};
 use crate::sections::{Sections, chip_of};
@@ -47,8 +51,8 @@ use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
 use counters::{CounterSetup, Known};
 use devices::Devices;
-use ending::Ending;
 use exports::Exports;
+use finish::Ending;
 use sweep::Sweep;
 
 /// How standard output is shown.
@@ -250,7 +254,8 @@ pub fn profile(
             counters.push(name.clone());
         }
     }
-    let made = made::of(&run, &checked, &source, &devices.records, (repeat, counters.clone()));
+    let made =
+        resume_key::of(&run, &checked, &source, &devices.records, (repeat, counters.clone()));
     let (journal, replayed) = match &options.gate.resume {
         None => (Journal::begin(&folder.path, &made)?, Replayed::default()),
         Some(_) => {
@@ -309,7 +314,7 @@ pub fn profile(
     if let Some((name, path)) = save_to {
         against::save(name, &path, (&run, code), gate)?;
     }
-    ending::prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
+    finish::prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
     Ok((code, Some(run)))
 }
 
@@ -362,7 +367,7 @@ fn plan(
             eprintln!("gpuprof: {sentence}");
         }
     }
-    let selection = options.selection.selection(&source.config, layers.preset());
+    let selection = selection(&options.selection, &source.config, layers.preset());
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     plan::plan(flat, &selection)
 }

@@ -10,13 +10,14 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::cli::{RunOptions, Set};
-use crate::config::{Config, DEFAULT_PATH, Interleave};
-use crate::device::choice::Asked;
+use crate::config::{Config, DEFAULT_PATH};
 use crate::error::{Failure, Result};
-use crate::repeats::Repeats;
+use crate::options::DeviceSelection;
+use crate::options::Interleave;
+use crate::options::KeepRuns;
+use crate::options::Repeats;
+use crate::options::{RunOptions, Set};
 use crate::store::baseline::is_path;
-use crate::store::prune::KeepRuns;
 
 /// Seconds a process may take, where nothing says otherwise.
 const DEFAULT_TIMEOUT: u32 = 120;
@@ -113,7 +114,7 @@ pub struct Settings {
     /// In which order passes run.
     pub interleave: Setting<Interleave>,
     /// The GPUs that the configurations are spread over; none for the first one.
-    pub devices: Setting<Option<Asked>>,
+    pub devices: Setting<Option<DeviceSelection>>,
     /// Sections to show, by the names of sets.
     pub sets: Setting<Vec<Set>>,
     /// Sections to show, by name.

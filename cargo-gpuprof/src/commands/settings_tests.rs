@@ -1,9 +1,10 @@
 use super::*;
-use crate::cli::parsed;
+use crate::commands::selection::selection;
+use crate::options::parsed;
 
 fn settings(file: &str, line: &str) -> Settings {
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
-    let options = parsed(line).run;
+    let options = parsed(line);
     let layers = Layers::new(&config, options.gate.preset.as_deref()).unwrap();
     Settings::new(&options, &layers)
 }
@@ -53,10 +54,10 @@ fn a_baseline_file_is_looked_for_from_where_it_is_written() {
 fn axes_of_the_preset_come_after_those_of_the_file() {
     let file = "[series.saxpy]\naxes = [\"block = 64\"]\n[preset.ci.series.saxpy]\naxes = [\"block = 128\"]\n";
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
-    let options = parsed("cargo-gpuprof --series block=256").run;
+    let options = parsed("cargo-gpuprof --series block=256");
     let axes = |preset| -> Vec<String> {
         let layers = Layers::new(&config, preset).unwrap();
-        let selection = options.selection.selection(&config, layers.preset());
+        let selection = selection(&options.selection, &config, layers.preset());
         selection.overrides.into_iter().map(|axes| axes.text).collect()
     };
     assert_eq!(axes(None), ["block = 64", "block=256"]);

@@ -8,9 +8,9 @@ use gpuprof_model::verdict::written_in;
 use super::run::planned_for;
 use super::settings::{Layers, Settings};
 use super::thresholds;
-use crate::cli::{MessageFormat, RunOptions, Set};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::options::{MessageFormat, RunOptions, Set};
 
 /// Shows them.
 ///

@@ -11,9 +11,9 @@ use crate::archive::{self, Unpacked};
 use crate::build::host::{self, Harness};
 use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
-use crate::cli::{CargoOptions, KernelOptions};
 use crate::config::Config;
 use crate::error::{Failure, Result};
+use crate::options::{CargoOptions, KernelOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store;
 

@@ -14,10 +14,12 @@ use gpuprof_model::{ExitCode, ParseError, Threshold, metric};
 use super::gate::{self, Gate};
 use super::run::Screen;
 use crate::build::host;
-use crate::cli::{CargoOptions, CompareOptions, Format, PlaceOptions, ReportOptions, ViewOptions};
 use crate::compare::against::{Against, Scope};
 use crate::compare::view::{self, View};
 use crate::error::{Failure, Result};
+use crate::options::{
+    CargoOptions, CompareOptions, Format, PlaceOptions, ReportOptions, ViewOptions,
+};
 use crate::report::{
     Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Shape, Table, Viewing,
 };

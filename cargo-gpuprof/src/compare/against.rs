@@ -12,7 +12,7 @@ use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
 use gpuprof_model::series::SeriesId;
 
 use super::judge::Baseline;
-use super::{best, fingerprint, pair};
+use super::{best, change, fingerprint};
 
 /// What a run was to hold of its baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -103,11 +103,11 @@ impl Against {
         let mut changes: Vec<Change> = Vec::new();
         for row in &series.configurations {
             let before = find(theirs, row).map(|at| &theirs[at]);
-            changes.extend(columns.iter().filter_map(|m| pair::change(m, before, Some(row))));
+            changes.extend(columns.iter().filter_map(|m| change::change(m, before, Some(row))));
         }
         if self.scope.holds(&series.id) {
             for row in theirs.iter().filter(|row| find(&series.configurations, row).is_none()) {
-                changes.extend(columns.iter().filter_map(|m| pair::change(m, Some(row), None)));
+                changes.extend(columns.iter().filter_map(|m| change::change(m, Some(row), None)));
             }
         }
         for change in changes.iter_mut().filter(|c| c.baseline.is_some() && c.value.is_some()) {

@@ -17,7 +17,7 @@ use super::against::DEFAULT_PERCENT;
 use super::rates::{Draw, Rates, Trial, rates};
 use super::statistics::median;
 use super::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
-use crate::repeats::{Repeats, noise_percent};
+use crate::options::{Repeats, noise_percent};
 
 /// How often processes are drawn of each configuration.
 pub const DRAWS: usize = 200;

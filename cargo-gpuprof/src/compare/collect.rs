@@ -12,8 +12,8 @@ use gpuprof_model::measurement::{PassResult, Timing};
 use gpuprof_model::metric::{self, CATALOGUE, Class, Metric, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 
-use super::foreign::printable;
 use super::replay::{self, Discipline, Divergence};
+use super::sanitize::printable;
 use super::{derive, leaf, statistics};
 
 /// The result of a configuration whose processes all ran to their end.

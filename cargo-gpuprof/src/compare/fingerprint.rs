@@ -9,7 +9,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{self, Class};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 
-use crate::cli::ReplayMode;
+use crate::options::ReplayMode;
 
 /// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {

@@ -28,7 +28,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
-use super::pair::number;
+use super::change::number;
 pub use relative::verdicts;
 
 /// What limits relative to a baseline refer to.

@@ -10,7 +10,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Statistic;
 
 use super::best;
-use super::pair::{Evidence, Side};
+use super::change::{Evidence, Side};
 use super::two_sample::{SIGNIFICANCE, significant};
 
 /// What a configuration is among those of its series.

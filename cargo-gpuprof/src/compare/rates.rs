@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::judge::verdicts;
 use super::statistics::median;
-use crate::repeats::Repeats;
+use crate::options::Repeats;
 use crate::schedule::{SEED, SplitMix, shuffle};
 
 /// How often a gate is right with a number of processes a side, in percent of the configurations judged.

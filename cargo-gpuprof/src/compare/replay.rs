@@ -10,7 +10,7 @@ use std::fmt::{self, Display};
 use gpuprof_model::measurement::{LaunchFacts, LaunchRecord, PassResult};
 use gpuprof_model::quantity::format_number;
 
-use crate::cli::{AppReplayMatch, AppReplayMode};
+use crate::options::{AppReplayMatch, AppReplayMode};
 
 /// How launches of two passes are held against each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

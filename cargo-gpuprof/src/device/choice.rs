@@ -5,98 +5,12 @@
 //! always locked, and given the same configurations, in the same order. They are of one model: between models every
 //! comparison inside a run would be one between machines.
 
-use std::fmt;
-use std::str::FromStr;
-
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
-use serde::{Deserialize, Deserializer, de};
 
 use crate::error::{Failure, Result};
+use crate::options::{DeviceName, DeviceSelection};
 
-/// What `--devices` says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// Every device that the driver shows.
-    All,
-    /// These.
-    These(Vec<Name>),
-}
-
-/// How a device is named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Name {
-    /// By its position among those that the driver shows.
-    Ordinal(usize),
-    /// By its UUID, or the beginning of one.
-    Uuid(String),
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ordinal(at) => at.fmt(f),
-            Self::Uuid(start) => f.write_str(start),
-        }
-    }
-}
-
-impl fmt::Display for Asked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All => f.write_str("all"),
-            Self::These(names) => {
-                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-                f.write_str(&names.join(","))
-            }
-        }
-    }
-}
-
-impl FromStr for Asked {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "all" {
-            return Ok(Self::All);
-        }
-        let wrong = |word: &str| {
-            format!(
-                "`{word}` is no device: give ordinals, UUIDs (GPU-… or MIG-…) or their beginnings, \
-                 separated by commas, or `all`"
-            )
-        };
-        let name = |word: &str| match word.trim() {
-            word if word.starts_with("GPU-") || word.starts_with(MIG_PREFIX) => {
-                Ok(Name::Uuid(word.to_owned()))
-            }
-            word => word.parse().map(Name::Ordinal).map_err(|_| wrong(word)),
-        };
-        text.split(',').map(name).collect::<Result<_, _>>().map(Self::These)
-    }
-}
-
-impl<'de> Deserialize<'de> for Asked {
-    /// `"all"`, `"0,1"`, `1`, `[0, 1]` or `["GPU-…", "GPU-…"]`.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected \"all\", \"0,1\" or a list of ordinals and UUIDs")]
-        enum Written {
-            Ordinal(usize),
-            Text(String),
-            List(Vec<Written>),
-        }
-        fn text(written: &Written) -> String {
-            match written {
-                Written::Ordinal(at) => at.to_string(),
-                Written::Text(text) => text.clone(),
-                Written::List(list) => list.iter().map(text).collect::<Vec<_>>().join(","),
-            }
-        }
-        text(&Written::deserialize(deserializer)?).parse().map_err(de::Error::custom)
-    }
-}
-
-impl Asked {
+impl DeviceSelection {
     /// `shown`, and behind it the MIG instances that are named and not in it: the driver shows a process no more than one,
     /// and another only where it is asked for it. `see` tells what a process sees that is shown no other device.
     ///
@@ -109,7 +23,7 @@ impl Asked {
     ) -> Result<Vec<DeviceRecord>> {
         let Self::These(names) = self else { return Ok(shown) };
         for name in names {
-            let Name::Uuid(start) = name else { continue };
+            let DeviceName::Uuid(start) = name else { continue };
             let known = shown.iter().any(|device| device.uuid.starts_with(start));
             if known || !start.starts_with(MIG_PREFIX) {
                 continue;
@@ -156,7 +70,7 @@ impl Asked {
     }
 }
 
-impl Name {
+impl DeviceName {
     fn find(&self, shown: &[DeviceRecord]) -> Result<usize> {
         let meant = |at: &usize| match self {
             Self::Ordinal(ordinal) => at == ordinal,

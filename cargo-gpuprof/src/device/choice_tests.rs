@@ -1,4 +1,5 @@
 use gpuprof_model::ExitCode;
+use serde::Deserialize;
 
 use super::*;
 use crate::compare::fixture::h200;
@@ -9,7 +10,7 @@ fn devices() -> Vec<DeviceRecord> {
 }
 
 fn chosen(text: &str) -> Result<Vec<String>> {
-    let asked: Asked = text.parse().unwrap();
+    let asked: DeviceSelection = text.parse().unwrap();
     Ok(asked.choose(&devices())?.into_iter().map(|device| device.uuid).collect())
 }
 
@@ -38,7 +39,7 @@ fn what_cannot_be_meant_is_refused_with_what_is_there() {
     );
     for text in ["", "0,", "one", "-1"] {
         let word = text.trim_start_matches("0,");
-        let error = text.parse::<Asked>().unwrap_err();
+        let error = text.parse::<DeviceSelection>().unwrap_err();
         assert!(error.starts_with(&format!("`{word}` is no device: ")), "{error}");
     }
 }
@@ -47,20 +48,20 @@ fn what_cannot_be_meant_is_refused_with_what_is_there() {
 fn different_models_are_refused_by_name() {
     let mut mixed = devices();
     mixed[1].name = "NVIDIA A100".into();
-    let failure = Asked::All.choose(&mixed).unwrap_err();
+    let failure = DeviceSelection::All.choose(&mixed).unwrap_err();
     assert_eq!(
         failure.message,
         "the devices of a run must be of one model, and these are not: NVIDIA H200 (sm_90, 132 SMs, GPU-22-c) and \
          NVIDIA A100 (sm_90, 132 SMs, GPU-11-a). Results of two models cannot be compared: start one run for each \
          model, with --devices naming its devices"
     );
-    assert!("0,2".parse::<Asked>().unwrap().choose(&mixed).is_ok());
+    assert!("0,2".parse::<DeviceSelection>().unwrap().choose(&mixed).is_ok());
 }
 
 #[test]
 fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
     let slice = |uuid: &str| DeviceRecord { uuid: uuid.into(), ..h200() };
-    let asked: Asked = "MIG-1,MIG-2,MIG-3,GPU-4".parse().unwrap();
+    let asked: DeviceSelection = "MIG-1,MIG-2,MIG-3,GPU-4".parse().unwrap();
     let mut seen = Vec::new();
     let see = |start: &str| {
         seen.push(start.to_owned());
@@ -70,7 +71,7 @@ fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
     let all = asked.with_hidden(vec![slice("MIG-1-a")], see).unwrap();
     let uuids: Vec<&str> = all.iter().map(|device| &*device.uuid).collect();
     assert_eq!((uuids, seen), (vec!["MIG-1-a", "MIG-2-b"], vec!["MIG-2".into(), "MIG-3".into()]));
-    let whole: Asked = "GPU-11".parse().unwrap();
+    let whole: DeviceSelection = "GPU-11".parse().unwrap();
     let failure = whole.choose(&all).unwrap_err();
     assert!(failure.message.contains("by its instances: `nvidia-smi -L`"), "{failure}");
 }
@@ -79,7 +80,7 @@ fn instances_are_asked_for_by_name_and_not_found_by_that_of_their_gpu() {
 fn the_configuration_file_may_write_text_or_lists() {
     #[derive(Deserialize)]
     struct File {
-        devices: Asked,
+        devices: DeviceSelection,
     }
     let read = |text: &str| toml::from_str::<File>(text).map(|f| f.devices.to_string());
     assert_eq!(read("devices = \"all\"").unwrap(), "all");

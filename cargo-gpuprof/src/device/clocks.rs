@@ -17,9 +17,9 @@ use gpuprof_model::ExitCode;
 use super::guard::{self, Said};
 use super::lock::{self, Left};
 use super::nvml::{Lockable, MIG_PREFIX};
-use crate::cli::ClockControl;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::options::ClockControl;
 
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);

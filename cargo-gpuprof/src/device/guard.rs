@@ -21,9 +21,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::lock::{self, Lock, Owner};
 use super::nvml::{self, Library, Lockable};
-use crate::cli::{ClockControl, GuardOptions};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::options::{ClockControl, GuardOptions};
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";

@@ -22,7 +22,7 @@ use gpuprof_model::ExitCode;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::foreign::printable;
+use crate::compare::sanitize::printable;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 

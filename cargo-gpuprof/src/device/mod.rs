@@ -18,9 +18,9 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::ClockControl;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::options::ClockControl;
 use clocks::LockedClocks;
 use lock::{Lock, Owner};
 

@@ -13,7 +13,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::ClockControl;
+use crate::options::ClockControl;
 
 pub use gpuprof_model::measurement::MIG_PREFIX;
 

@@ -10,7 +10,7 @@ mod job;
 mod pipeline;
 mod process;
 mod profiler;
-mod worked;
+mod timeout_clock;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use camino::Utf8PathBuf;
 use gpuprof_model::protocol::Sampling;
 
-use crate::repeats::Repeats;
+use crate::options::Repeats;
 
 pub use counters::{Collected, Counters};
 pub use images::{Handover, Image, MOST_TOGETHER, hand_over};

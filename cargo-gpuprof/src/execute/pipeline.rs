@@ -17,7 +17,7 @@ use gpuprof_model::protocol::{self, MeasureRequest, RequestBody};
 
 use super::process::{Asked, How, take_down};
 use super::profiler::Profiler;
-use super::worked::{Gate, Worked};
+use super::timeout_clock::{Gate, TimeoutClock};
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
@@ -74,7 +74,7 @@ struct Started {
     /// The file it waits for; none once it has the device.
     turn: Option<Utf8PathBuf>,
     /// Since it has the device, or has replied.
-    worked: Worked,
+    worked: TimeoutClock,
 }
 
 /// What happened.
@@ -189,7 +189,7 @@ impl<'a> Pipeline<'a> {
         let turn = waits.then_some(turn);
         let asked = Asked { name, harness, turn: turn.as_deref(), single_stream, then };
         let running = self.process.start(asked, body)?;
-        let (whole, worked) = (job.clone(), Worked::from(Instant::now()));
+        let (whole, worked) = (job.clone(), TimeoutClock::from(Instant::now()));
         self.line.push_back(Started { job, whole, running, turn, worked });
         Ok(())
     }
@@ -215,7 +215,7 @@ impl<'a> Pipeline<'a> {
             && let Some(turn) = first.turn.take()
         {
             fs::write(&turn, "").map_err(|e| Failure::output(turn.as_std_path(), &e))?;
-            first.worked = Worked::from(Instant::now());
+            first.worked = TimeoutClock::from(Instant::now());
         }
         if self.process.interrupt.signal().is_some() {
             return Ok(Some(Event::Interrupted));
@@ -247,7 +247,7 @@ impl<'a> Pipeline<'a> {
             return None;
         }
         if let Some(bytes) = reply {
-            first.worked = Worked::from(now);
+            first.worked = TimeoutClock::from(now);
             let mut job = first.job.clone();
             let goes_on = match job.then.take() {
                 Some(then) => {

@@ -7,7 +7,7 @@ use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::{Run, SeriesResult};
 
 use crate::compare::against::count;
-use crate::compare::pair::confidence_text;
+use crate::compare::change::confidence_text;
 
 /// The most changes that are listed.
 const LISTED: usize = 20;

@@ -22,7 +22,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
 use super::sheet::metric_names;
-use crate::compare::parts::parts;
+use crate::compare::by_device::parts;
 use crate::compare::rank::{Rank, ranking};
 use crate::compare::view::View;
 use crate::compare::{best, columns};

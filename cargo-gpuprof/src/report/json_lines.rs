@@ -20,7 +20,7 @@ use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
-use crate::compare::parts::{Part, parts};
+use crate::compare::by_device::{Part, parts};
 use crate::compare::rank::{Ranking, ranking};
 use crate::compare::view::View;
 use crate::compare::{best, columns};

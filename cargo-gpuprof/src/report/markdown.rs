@@ -13,7 +13,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, changes, notes, place_of, remarks};
-use crate::compare::parts::parts;
+use crate::compare::by_device::parts;
 use crate::compare::view::{View, Viewed};
 
 /// GitHub-flavoured Markdown.

@@ -7,7 +7,7 @@ use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
 
 use super::notes::{Note, key};
-use crate::compare::pair::MINIMUM_PERCENT;
+use crate::compare::change::MINIMUM_PERCENT;
 use crate::compare::sequence;
 use crate::compare::statistics::median;
 use crate::compare::trend;

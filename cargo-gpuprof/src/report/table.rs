@@ -17,7 +17,7 @@ use super::notes::{self, Note};
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::{Report, Summary, axes, changes, grid, place_of, remarks};
-use crate::compare::parts::parts;
+use crate::compare::by_device::parts;
 use crate::compare::view::{View, Viewed};
 
 /// Nothing but a rule under the header.

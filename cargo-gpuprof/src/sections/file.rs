@@ -11,9 +11,9 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{SectionColumn, SectionColumns};
 use serde::Deserialize;
 
-use crate::cli::Set;
 use crate::config::{define, on_itself};
 use crate::error::{Failure, Result};
+use crate::options::Set;
 
 /// One section.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -12,8 +12,8 @@ use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::suspect::{self, place, wrong};
-use crate::compare::foreign::printable;
+use super::untrusted::{self, place, wrong};
+use crate::compare::sanitize::printable;
 use crate::error::{Failure, Result};
 
 /// Reads the run document at `path`.
@@ -21,7 +21,7 @@ use crate::error::{Failure, Result};
 /// # Errors
 /// It cannot be read, or is no run document (exit code 96), with the byte where that shows.
 pub fn read(path: &Utf8Path) -> Result<Run> {
-    parse(&suspect::read(path)?, path)
+    parse(&untrusted::read(path)?, path)
 }
 
 /// Reads the run document in `bytes`, which came from `path`.

@@ -15,10 +15,10 @@ use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 use serde::{Deserialize, Serialize};
 
-use super::suspect::{place, read_open, wrong};
+use super::untrusted::{place, read_open, wrong};
 use crate::error::{Failure, Result};
 use crate::execute::Collected;
-use crate::repeats::Repeats;
+use crate::options::Repeats;
 use crate::schedule::Step;
 
 /// The file's name in a run's folder.

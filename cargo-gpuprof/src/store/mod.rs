@@ -8,7 +8,7 @@ pub mod journal;
 pub mod plans;
 pub mod prune;
 mod run_folder;
-mod suspect;
+mod untrusted;
 
 use std::fs;
 use std::io::{self, Write};

@@ -14,16 +14,16 @@ use gpuprof_model::series::entry_point;
 use super::collect::plan;
 use super::count;
 use super::error::{Error, Result};
+use super::handover::Handover;
 use super::kernel_run::KernelRun;
-use super::lifeline;
 use super::listing::{self, Options};
-use super::quiet::Quiet;
+use super::measure_lock::MeasureLock;
+use super::parent_death;
 use super::registry::{self, Body, SeriesEntry};
 use super::replay;
 use super::reply::{self, reply};
 use super::run::{Call, Run};
 use super::session::{self, Session};
-use super::turn::Turn;
 
 /// What the harness is called.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ thread_local! {
 /// What [`crate::main!`] runs.
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     let outcome = match std::env::var_os(REQUEST_ENV) {
-        Some(path) => lifeline::tie_to_runner()
+        Some(path) => parent_death::tie_to_runner()
             .and_then(|()| reply::serve(Path::new(&path), |request| answer(request, target))),
         None => Options::parse(std::env::args().skip(1))
             .map_err(io::Error::other)
@@ -80,8 +80,8 @@ fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
     }));
     let Request { turn, quiet, then, .. } = request;
     let emulated = first.iter().any(|request| request.emulated);
-    let turn = Turn::of(turn.clone());
-    let session = caught(|| Session::open(emulated, turn, Quiet::of(quiet.as_deref())?));
+    let turn = Handover::of(turn.clone());
+    let session = caught(|| Session::open(emulated, turn, MeasureLock::of(quiet.as_deref())?));
     let mut outcomes = match &session {
         Ok(session) => measure_each(session, first),
         Err(error) => vec![PassOutcome::Failed { reason: error.to_string() }],

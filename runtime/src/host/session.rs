@@ -21,9 +21,9 @@ use super::collect::cupti::Profiler;
 use super::collect::flush::Flush;
 use super::collect::{attributes, emulator, persisting};
 use super::error::{Error, Result};
+use super::handover::Handover;
+use super::measure_lock::MeasureLock;
 use super::nvml::Watch;
-use super::quiet::Quiet;
-use super::turn::Turn;
 use super::uuid;
 
 /// An open device.
@@ -36,9 +36,9 @@ pub(crate) struct Session {
     flush: OnceCell<Flush>,
     /// NVML's eye on the device, once it is open, or why there is none.
     watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
-    turn: Turn,
+    turn: Handover,
     /// What keeps other processes from this one's measuring, and this one from theirs.
-    pub(crate) quiet: Quiet,
+    pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
     pub(crate) warm: Cell<bool>,
 }
@@ -48,7 +48,7 @@ impl Session {
     ///
     /// # Errors
     /// No driver, a driver that is not the emulated one although it must be, or any driver error.
-    pub(crate) fn open(emulated: bool, turn: Turn, quiet: Quiet) -> Result<Self> {
+    pub(crate) fn open(emulated: bool, turn: Handover, quiet: MeasureLock) -> Result<Self> {
         if !driver_present() {
             return Err(Error::failed("no CUDA driver library (libcuda.so) can be loaded"));
         }

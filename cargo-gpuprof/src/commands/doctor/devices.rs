@@ -7,12 +7,12 @@
 use gpuprof_model::measurement::DeviceRecord;
 
 use super::{Check, State, gpu, refusal};
-use crate::cli::DoctorOptions;
 use crate::cupti::{self, Answer, Question};
 use crate::device::lock::{self, Owner, Try};
 use crate::device::profiler;
 use crate::error::Result;
 use crate::execute::VISIBLE_ENV;
+use crate::options::DoctorOptions;
 
 /// What the line of the trial is called.
 pub(super) const COUNTERS: &str = "counters";

@@ -9,9 +9,9 @@ use std::path::Path;
 use gpuprof_model::metric::{self, DEVICE_ATTRIBUTE, Origin};
 
 use super::{in_unit, refusal, show};
-use crate::cli::MetricsOptions;
 use crate::cupti::{self, Answer, Described, Question, Refusal};
 use crate::error::{Failure, Result};
+use crate::options::MetricsOptions;
 use crate::sections::Sections;
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.

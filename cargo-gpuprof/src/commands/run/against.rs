@@ -4,12 +4,12 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, Status};
 
-use crate::cli::RunOptions;
 use crate::commands::Source;
 use crate::commands::gate::Gate;
 use crate::commands::settings::Settings;
 use crate::compare::against::{Against, Scope};
 use crate::error::Result;
+use crate::options::RunOptions;
 use crate::store::baseline::{self, Baselines};
 
 /// The baseline that the run is held against, read before anything runs.

@@ -3,8 +3,8 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::DriverProbe;
 
-use crate::cli::Backend;
 use crate::error::{Failure, Result};
+use crate::options::Backend;
 
 /// Whether the emulated driver is to answer.
 ///

@@ -16,7 +16,6 @@ use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHE
 
 use super::Checked;
 use crate::build::host::Harness;
-use crate::cli::{ReplayMode, RunOptions};
 use crate::commands::settings::Setting;
 use crate::compare::replay::Discipline;
 use crate::compare::view::View;
@@ -25,6 +24,7 @@ use crate::device::profiler;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
+use crate::options::{ReplayMode, RunOptions};
 use crate::store::plans::{Depends, Plans};
 use refused::{too_many, with_nearest};
 

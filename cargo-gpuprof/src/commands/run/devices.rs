@@ -13,14 +13,14 @@ use gpuprof_model::protocol::DriverProbe;
 
 use super::backend;
 use crate::build::host::Harness;
-use crate::cli::RunOptions;
 use crate::commands::settings::Setting;
-use crate::device::choice::Asked;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
-use crate::spread::Spread;
+use crate::options::DeviceSelection;
+use crate::options::RunOptions;
+use crate::schedule::assignment::Assignment;
 
 /// The devices of a run.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ impl Devices {
     /// named where the emulated driver answers (exit code 2, or 96 for the configuration file).
     pub(super) fn find(
         options: &RunOptions,
-        wanted: &Setting<Option<Asked>>,
+        wanted: &Setting<Option<DeviceSelection>>,
         probe: &HarnessProcess<'_>,
         harness: &Harness,
     ) -> Result<Self> {
@@ -84,8 +84,8 @@ impl Devices {
     }
 
     /// Spreads series with these `counts` of configurations; a device that is left with nothing to do is let go.
-    pub(super) fn spread(&mut self, counts: &[usize], quiet: bool) -> Spread {
-        let spread = Spread::new(counts, self.records.len());
+    pub(super) fn spread(&mut self, counts: &[usize], quiet: bool) -> Assignment {
+        let spread = Assignment::new(counts, self.records.len());
         let busy = spread.loads().iter().filter(|(_, configurations)| *configurations > 0).count();
         let (all, busy) = (self.records.len(), busy.max(1));
         if busy < all {
@@ -95,7 +95,7 @@ impl Devices {
                 );
             }
             self.records.truncate(busy);
-            return Spread::new(counts, busy);
+            return Assignment::new(counts, busy);
         }
         spread
     }
@@ -146,7 +146,11 @@ impl Devices {
 
 /// The emulated device is none of those that can be named. A configuration file is that of machines with GPUs and of
 /// those without; a command line is written for one.
-fn without_gpus(asked: &Asked, wanted: &Setting<Option<Asked>>, quiet: bool) -> Result<()> {
+fn without_gpus(
+    asked: &DeviceSelection,
+    wanted: &Setting<Option<DeviceSelection>>,
+    quiet: bool,
+) -> Result<()> {
     if wanted.on_command_line() {
         return Err(Failure::new(
             ExitCode::Usage,

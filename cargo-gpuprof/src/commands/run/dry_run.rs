@@ -3,11 +3,11 @@
 use super::Checked;
 use super::counters::CounterSetup;
 use super::devices::Devices;
-use crate::cli::Isolate;
 use crate::device::profiler;
 use crate::error::Failure;
-use crate::repeats::{NOISE_PERCENT, Repeats};
-use crate::spread::Spread;
+use crate::options::Isolate;
+use crate::options::{NOISE_PERCENT, Repeats};
+use crate::schedule::assignment::Assignment;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and the profiler, while the next one
 /// prepares; and of each configuration in it: its warm-up and its part of the session.
@@ -25,7 +25,7 @@ pub(super) fn text(
     checked: &[Checked],
     repeat: Repeats,
     devices: &Devices,
-    (spread, isolate): (&Spread, Isolate),
+    (spread, isolate): (&Assignment, Isolate),
     setups: &[CounterSetup],
 ) -> String {
     let mut text = String::new();
@@ -104,7 +104,7 @@ pub(super) fn text(
 }
 
 /// Which of several devices measures how much, and the series that are not measured on one of them alone.
-fn who(checked: &[Checked], devices: &Devices, spread: &Spread) -> String {
+fn who(checked: &[Checked], devices: &Devices, spread: &Assignment) -> String {
     let mut text = String::new();
     for (name, (_, configurations)) in devices.names().iter().zip(spread.loads()) {
         text.push_str(&format!(

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use camino::Utf8PathBuf;
 use gpuprof_model::run::Run;
 
-use crate::cli::OutputOptions;
 use crate::error::{Failure, Result};
+use crate::options::OutputOptions;
 use crate::report::{Csv, Json, Markdown, Report};
 use crate::store::{check_writable, write_whole};
 

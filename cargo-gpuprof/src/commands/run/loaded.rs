@@ -12,7 +12,6 @@ use gpuprof_model::run::{Run, SeriesResult};
 
 use super::Screen;
 use super::exports::Exports;
-use crate::cli::{MessageFormat, PlaceOptions, RunOptions};
 use crate::commands::gate::{Gate, Written, rejudge_each};
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, recall};
@@ -21,6 +20,7 @@ use crate::compare::against::{Against, Scope};
 use crate::compare::view;
 use crate::config::Config;
 use crate::error::{Failure, Result};
+use crate::options::{MessageFormat, PlaceOptions, RunOptions};
 use crate::report::{Report, Shape, Table, Viewing};
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use gpuprof_model::run::Provenance;
 
 use super::devices::Devices;
-use crate::cli::{CacheControl, ClockControl, RunOptions};
 use crate::commands::Source;
 use crate::commands::source::Kernels;
-use crate::config::Interleave;
 use crate::execute::Ahead;
+use crate::options::Interleave;
+use crate::options::{CacheControl, ClockControl, RunOptions};
 use crate::{schedule, store};
 
 /// The provenance of a run of `kernels` on `devices`, which `counts` on hardware or does not; the device of its first pass

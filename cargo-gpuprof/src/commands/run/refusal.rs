@@ -21,9 +21,9 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use super::Checked;
 use super::counters::CounterSetup;
 use super::devices::Devices;
-use crate::cli::{ReplayMode, RunOptions};
 use crate::error::{Failure, Result};
-use crate::spread::Spread;
+use crate::options::{ReplayMode, RunOptions};
+use crate::schedule::assignment::Assignment;
 
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
@@ -36,7 +36,7 @@ pub(super) fn of_all(
     checked: &[Checked],
     setups: &[CounterSetup],
     devices: &Devices,
-    spread: &Spread,
+    spread: &Assignment,
     options: &RunOptions,
 ) -> Result<()> {
     if options.replay_mode == ReplayMode::None || options.gate.no_gate {

@@ -7,10 +7,10 @@
 //! What goes wrong in a process that several configurations share is tried again alone, so that a
 //! configuration answers for itself only.
 
-mod lane;
+mod device_queue;
+mod events;
+mod outcomes;
 mod state;
-mod take;
-mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -22,19 +22,19 @@ use super::Checked;
 use super::counters::CounterSetup;
 use super::progress::Progress;
 use crate::build::host::Harness;
-use crate::cli::Isolate;
 use crate::compare::against::Against;
 use crate::compare::replay::Discipline;
 use crate::compare::view::View;
-use crate::config::Interleave;
 use crate::error::Result;
 use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass, outcomes};
+use crate::options::Interleave;
+use crate::options::Isolate;
 use crate::report::json_lines::Event;
-use crate::spread::Spread;
+use crate::schedule::assignment::Assignment;
 use crate::store::journal::{Journal, Replayed};
-use lane::{Lane, leave, share};
+use device_queue::{DeviceQueue, leave, share};
+use events::Told;
 use state::State;
-use tell::Told;
 
 /// Why a configuration was skipped, where nothing went wrong.
 const INTERRUPTED: &str = "the run was interrupted";
@@ -44,7 +44,7 @@ pub(super) struct Sweep<'a> {
     /// What is to be measured.
     pub(super) checked: &'a [Checked],
     /// Which device measures what.
-    pub(super) spread: &'a Spread,
+    pub(super) spread: &'a Assignment,
     /// How each device does.
     pub(super) executions: &'a [Execution<'a>],
     /// What is known of each device's counters.
@@ -149,7 +149,7 @@ impl<'a> Sweep<'a> {
                         job.series,
                         job.configurations,
                         &mut states[job.series],
-                        &mut lane.agenda,
+                        &mut lane.queue,
                     );
                     lane.run_again(again);
                     if !goes_on {
@@ -213,15 +213,15 @@ impl<'a> Sweep<'a> {
         &self,
         states: &mut [Vec<State>],
         device: usize,
-        Lane { agenda, pipeline, .. }: &mut Lane<'_>,
+        DeviceQueue { queue, pipeline, .. }: &mut DeviceQueue<'_>,
         progress: &Progress,
     ) -> Result<()> {
         let execution = &self.executions[device];
-        while let Some(job) = agenda.next() {
+        while let Some(job) = queue.next() {
             let states = &mut states[job.series];
             let Some(job) = self.wanted(job, device, states) else { continue };
             if !pipeline.has_room(&job) {
-                agenda.again(vec![job]);
+                queue.again(vec![job]);
                 return Ok(());
             }
             job.everyone().into_iter().for_each(|index| states[index].processes += 1);

@@ -28,7 +28,7 @@ use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use super::{Baseline, margin_percent, none_has};
-use crate::compare::pair::defined_anew;
+use crate::compare::change::defined_anew;
 use crate::compare::two_sample::{self, SIGNIFICANCE};
 use pairs::Lacks;
 use verdict::Held;

@@ -12,7 +12,7 @@ use gpuprof_model::protocol::Sampling;
 
 use super::events::{WINDOW, relative_standard_error};
 use crate::host::error::Result;
-use crate::host::quiet::Quiet;
+use crate::host::measure_lock::MeasureLock;
 
 /// Batches discarded in a row before the device counts as unstable.
 const MOST_IN_A_ROW: u32 = 8;
@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_millis(5);
 /// What samples are taken with.
 pub(crate) struct Source<'a> {
     /// What keeps other processes off the device during a batch. Between batches they go on.
-    pub(crate) quiet: &'a Quiet,
+    pub(crate) quiet: &'a MeasureLock,
     /// Takes one: nanoseconds and the SM clock around it.
     pub(crate) take: &'a mut dyn FnMut() -> Result<(f64, Option<f64>)>,
     /// Why the device was slowed down since the last call, if it was.
@@ -136,7 +136,7 @@ mod tests {
         sample(
             sampling,
             &mut Source {
-                quiet: &Quiet::of(None).unwrap(),
+                quiet: &MeasureLock::of(None).unwrap(),
                 take: &mut || {
                     samples.set(samples.get() + 1);
                     Ok((100.0, Some(1e9)))
@@ -220,7 +220,7 @@ mod tests {
         sample(
             &sampling(),
             &mut Source {
-                quiet: &Quiet::of(None).unwrap(),
+                quiet: &MeasureLock::of(None).unwrap(),
                 take: &mut || {
                     taken += 1;
                     Ok((100.0, None))

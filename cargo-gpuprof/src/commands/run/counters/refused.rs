@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuprof_model::metric::{self, Metric};
 
-use crate::cli::RunOptions;
 use crate::commands::settings::Setting;
 use crate::cupti::{self, Cost};
 use crate::error::{Failure, Result};
+use crate::options::RunOptions;
 
 /// What is wrong with counters, with the nearest names that the chip has, and with the metrics that were `written` where
 /// those have other names.

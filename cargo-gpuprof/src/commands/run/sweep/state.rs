@@ -12,7 +12,7 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use crate::compare::collect::{self, Terms};
 use crate::compare::statistics::median;
 use crate::execute::{Collected, Execution, Image, Pass};
-use crate::repeats::Repeats;
+use crate::options::Repeats;
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
 

@@ -8,7 +8,7 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
-use crate::compare::pair::Side;
+use crate::compare::change::Side;
 
 /// What keeps a pass from being one.
 #[derive(Default)]

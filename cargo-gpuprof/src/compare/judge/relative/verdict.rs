@@ -6,7 +6,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
 use gpuprof_model::verdict::Verdict;
 
-use crate::compare::pair::{Evidence, Side, Wanted, confidence_text};
+use crate::compare::change::{Evidence, Side, Wanted, confidence_text};
 use crate::compare::two_sample::BOUND;
 
 /// A configuration on both sides.

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use super::Sweep;
 use super::state::{self, State};
-use crate::agenda::Agenda;
-use crate::cli::Isolate;
-use crate::config::Interleave;
 use crate::execute::{Execution, Job, Pipeline};
+use crate::options::Interleave;
+use crate::options::Isolate;
+use crate::schedule::queue::Queue;
 use crate::schedule::{SEED, SplitMix, batches, shuffle};
 
 /// The jobs of a device.
-pub(super) struct Lane<'a> {
+pub(super) struct DeviceQueue<'a> {
     /// Those to come.
-    pub(super) agenda: Agenda,
+    pub(super) queue: Queue,
     /// Those under way.
     pub(super) pipeline: Pipeline<'a>,
     /// What must run again once the process that has the device is done, if anything must or has ended.
@@ -26,7 +26,11 @@ pub(super) struct Lane<'a> {
 
 impl<'a> Sweep<'a> {
     /// What each device has to do.
-    pub(super) fn lanes(&self, counts: &[usize], states: &mut [Vec<State>]) -> Vec<Lane<'a>> {
+    pub(super) fn lanes(
+        &self,
+        counts: &[usize],
+        states: &mut [Vec<State>],
+    ) -> Vec<DeviceQueue<'a>> {
         let lane = |(device, execution): (usize, &'a Execution<'a>)| {
             let here = |series: usize, index: usize| self.spread.device((series, index)) == device;
             let least = execution.repeat.least;
@@ -37,14 +41,14 @@ impl<'a> Sweep<'a> {
             batches.retain(|batch| !batch.configurations.is_empty());
             // Who holds a profiler that others wait for takes no times meanwhile.
             let joined = execution.profiler.is_none();
-            let mut agenda = Agenda::new(batches, least, state::steps(execution), joined);
+            let mut queue = Queue::new(batches, least, state::steps(execution), joined);
             for (series, states) in states.iter_mut().enumerate() {
                 let own = (0..states.len()).filter(|&index| here(series, index)).collect();
-                self.add(series, own, states, &mut agenda);
+                self.add(series, own, states, &mut queue);
             }
             let profiler = execution.profiler.clone();
             let pipeline = Pipeline::new(&execution.process, execution.ahead, profiler);
-            Lane { agenda, pipeline, again: None }
+            DeviceQueue { queue, pipeline, again: None }
         };
         self.executions.iter().enumerate().map(lane).collect()
     }
@@ -55,7 +59,7 @@ impl<'a> Sweep<'a> {
         series: usize,
         configurations: Vec<usize>,
         states: &mut [State],
-        agenda: &mut Agenda,
+        queue: &mut Queue,
     ) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for index in configurations {
@@ -71,8 +75,8 @@ impl<'a> Sweep<'a> {
             match self.isolate {
                 Isolate::Configuration => configurations
                     .into_iter()
-                    .for_each(|index| agenda.later(series, repeat, vec![index])),
-                Isolate::Kernel => agenda.later(series, repeat, configurations),
+                    .for_each(|index| queue.later(series, repeat, vec![index])),
+                Isolate::Kernel => queue.later(series, repeat, configurations),
             }
         }
     }
@@ -88,7 +92,7 @@ pub(super) fn leave(job: &Job, states: &mut [State]) {
     job.everyone().into_iter().for_each(|index| states[index].processes -= 1);
 }
 
-impl Lane<'_> {
+impl DeviceQueue<'_> {
     /// Keeps what must run again.
     pub(super) fn run_again(&mut self, again: Option<Vec<Job>>) {
         if let Some(again) = again {
@@ -109,7 +113,7 @@ impl Lane<'_> {
                 state.image = state.collected.image.clone();
             }
         }
-        self.agenda.again(recalled);
-        self.agenda.again(again);
+        self.queue.again(recalled);
+        self.queue.again(again);
     }
 }

@@ -12,7 +12,7 @@ use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Statistic;
 
-use crate::repeats::Repeats;
+use crate::options::Repeats;
 
 use super::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
 
@@ -337,5 +337,5 @@ fn outcome(
 }
 
 #[cfg(test)]
-#[path = "pair_tests.rs"]
+#[path = "change_tests.rs"]
 mod tests;

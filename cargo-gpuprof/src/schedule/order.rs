@@ -5,8 +5,8 @@
 //! every configuration alike, and the random order inside a round keeps it from picking the winner. The
 //! order follows from a fixed seed, so that a run that is resumed goes on in the same one.
 
-use crate::cli::Isolate;
-use crate::config::Interleave;
+use crate::options::Interleave;
+use crate::options::Isolate;
 
 /// The seed of the order, kept in the run's provenance.
 pub const SEED: u64 = 1;

@@ -6,8 +6,8 @@ use gpuprof_model::run::Run;
 use super::Checked;
 use crate::build::host::Harness;
 use crate::commands::Source;
+use crate::options::Repeats;
 use crate::plan::PlannedSeries;
-use crate::repeats::Repeats;
 use crate::store::{self, journal::Made};
 
 /// What the run is made of, for its journal.

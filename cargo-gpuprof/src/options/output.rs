@@ -3,8 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
-use super::Color;
-use crate::store::prune::KeepRuns;
+use super::KeepRuns;
 
 /// What standard output carries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -47,4 +46,16 @@ pub struct OutputOptions {
     /// Print no progress
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// Where the terminal shows colour.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }

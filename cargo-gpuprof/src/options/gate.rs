@@ -3,8 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Color, MessageFormat, RunOptions, ViewOptions};
-use crate::config::Interleave;
+use super::{Color, Interleave, MessageFormat, RunOptions, ViewOptions};
 
 /// What a run is compared with, and what that may decide.
 #[derive(Debug, Clone, Default, Args)]

@@ -45,13 +45,13 @@ impl Gate {
 
 /// The time of a process.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Worked {
+pub(super) struct TimeoutClock {
     since: Instant,
     looked: Instant,
     waited: Duration,
 }
 
-impl Worked {
+impl TimeoutClock {
     /// From `now` on.
     pub(super) fn from(now: Instant) -> Self {
         Self { since: now, looked: now, waited: Duration::ZERO }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn time_in_which_the_gate_was_shut_is_not_counted() {
         let start = Instant::now();
-        let mut worked = Worked::from(start);
+        let mut worked = TimeoutClock::from(start);
         let mut at = |ms: u64, shut: bool| {
             let now = start + Duration::from_millis(ms);
             u64::try_from(worked.looks(now, || shut).as_millis()).unwrap()

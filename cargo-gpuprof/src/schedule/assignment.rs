@@ -15,12 +15,12 @@ use crate::schedule::{SEED, SplitMix, shuffle};
 
 /// The device of every configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spread {
+pub struct Assignment {
     devices: usize,
     of: Vec<Vec<usize>>,
 }
 
-impl Spread {
+impl Assignment {
     /// Spreads series with these `counts` of configurations over `devices`.
     pub fn new(counts: &[usize], devices: usize) -> Self {
         let devices = devices.max(1);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn as_many_series_as_devices_stay_whole_and_fill_them_evenly() {
-        let spread = Spread::new(&[2, 5, 0, 3], 2);
+        let spread = Assignment::new(&[2, 5, 0, 3], 2);
         assert_eq!(spread.parted(), [0_usize; 0]);
         assert_eq!(spread.loads(), [(1, 5), (2, 5)]);
         assert_eq!(spread.device((1, 4)), 0);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_single_series_is_dealt_out_and_no_axis_falls_together_with_the_devices() {
-        let spread = Spread::new(&[20], 2);
+        let spread = Assignment::new(&[20], 2);
         assert_eq!(spread.parted(), [0]);
         assert_eq!(spread.loads(), [(1, 10), (1, 10)]);
         // An axis of two values that varies fastest has both of them on either device.
@@ -124,15 +124,15 @@ mod tests {
             let here: Vec<usize> = (0..20).filter(|&c| spread.device((0, c)) == device).collect();
             assert!(here.iter().any(|c| c % 2 == 0) && here.iter().any(|c| c % 2 == 1), "{here:?}");
         }
-        assert_eq!(spread, Spread::new(&[20], 2));
+        assert_eq!(spread, Assignment::new(&[20], 2));
     }
 
     #[test]
     fn a_long_series_gets_more_of_the_devices_than_a_short_one() {
-        let spread = Spread::new(&[2, 30], 4);
+        let spread = Assignment::new(&[2, 30], 4);
         assert_eq!(spread.parted(), [1]);
         assert_eq!(spread.loads(), [(1, 10), (1, 10), (1, 10), (1, 2)]);
-        assert_eq!(Spread::new(&[1], 4).loads(), [(1, 1), (0, 0), (0, 0), (0, 0)]);
+        assert_eq!(Assignment::new(&[1], 4).loads(), [(1, 1), (0, 0), (0, 0), (0, 0)]);
     }
 
     proptest! {
@@ -140,7 +140,7 @@ mod tests {
         fn every_configuration_has_a_device_and_series_are_parted_only_where_they_must(
             counts in prop::collection::vec(0..40_usize, 0..6), devices in 1..9_usize,
         ) {
-            let spread = Spread::new(&counts, devices);
+            let spread = Assignment::new(&counts, devices);
             let loads = spread.loads();
             prop_assert_eq!(loads.iter().map(|(_, c)| c).sum::<usize>(), counts.iter().sum::<usize>());
             let series = counts.iter().filter(|&&count| count > 0).count();

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileTypeExt;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
-use crate::compare::foreign::printable;
+use crate::compare::sanitize::printable;
 use crate::error::{Failure, Result};
 
 /// A stored file larger than this is none of ours.

@@ -3,138 +3,30 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
-use gpuprof_model::ExitCode;
+use clap::Args;
 
-use super::{CargoOptions, GateOptions, OutputOptions, ViewOptions, library};
-use crate::config::Config;
-use crate::device::choice::Asked;
-use crate::plan::{MAX_CONFIGURATIONS, Override, Selection};
-use crate::repeats::Repeats;
+use super::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
+    DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions, Repeats, ReplayMode, Set,
+    ViewOptions, library,
+};
 
-/// Which driver runs the kernels.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Backend {
-    /// A GPU where a driver and a device answer, the emulated driver where none is installed.
-    #[default]
-    Auto,
-    /// A GPU.
-    Cuda,
-    /// The emulated driver: exact counters, no times.
-    Emulator,
-}
+/// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are all.
+pub const SUBCOMMANDS: [&str; 10] = [
+    "run",
+    "list",
+    "metrics",
+    "compare",
+    "report",
+    "baseline",
+    "calibrate",
+    "show-config",
+    "doctor",
+    "archive",
+];
 
-/// What happens to the L2 cache before each sample.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum CacheControl {
-    /// It is flushed.
-    #[default]
-    All,
-    /// Nothing.
-    None,
-}
-
-/// What happens to the clocks of the GPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ClockControl {
-    /// Nothing: the clock of every sample is recorded.
-    #[default]
-    None,
-    /// Locked to the base clock while the run lasts.
-    Base,
-    /// Locked to the highest clock while the run lasts.
-    Boost,
-}
-
-impl ClockControl {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Base => "base",
-            Self::Boost => "boost",
-        }
-    }
-}
-
-/// How hardware counters are collected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ReplayMode {
-    /// Every pass is a process of its own.
-    #[default]
-    Application,
-    /// The passes are looped in one process, each on the inputs as they were at first.
-    Range,
-    /// CUPTI replays each launch.
-    Kernel,
-    /// None are: time only.
-    None,
-}
-
-impl ReplayMode {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Range => "range",
-            Self::Kernel => "kernel",
-            Self::None => "none",
-        }
-    }
-}
-
-/// What a process is shared by.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Isolate {
-    /// Every configuration has processes of its own.
-    #[default]
-    Configuration,
-    /// All configurations of a kernel run in each of its processes; one that fails is run again alone.
-    Kernel,
-}
-
-/// A set of sections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Set {
-    /// Speed of light, launch and occupancy.
-    Basic,
-    /// Basic with workloads, branches and the roofline.
-    Detailed,
-    /// Every section.
-    Full,
-    /// What the roofline needs.
-    Roofline,
-    /// Memory in detail.
-    Memory,
-}
-
-/// Which launches of two passes are the same one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum AppReplayMatch {
-    /// Those of the same kernel.
-    Name,
-    /// Those of the same kernel, grid and block.
-    Grid,
-    /// Those that agree in everything that is recorded.
-    #[default]
-    All,
-}
-
-/// How far the launches of two passes may differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum AppReplayMode {
-    /// Every launch must match, in the same order.
-    #[default]
-    Strict,
-    /// Every launch must match, in any order.
-    Balanced,
-    /// Launches that match none are let be.
-    Relaxed,
-}
+/// The most configurations a run may have, where nothing says otherwise.
+pub const MAX_CONFIGURATIONS: usize = 100_000;
 
 /// Which series to take.
 #[derive(Debug, Clone, Args)]
@@ -158,48 +50,6 @@ pub struct SelectionOptions {
     /// The most configurations that a run may have
     #[arg(long, value_name = "N", default_value_t = MAX_CONFIGURATIONS, help_heading = "Series")]
     pub max_configs: usize,
-}
-
-impl SelectionOptions {
-    /// What to take, with the settings of the configuration file below those of its preset, and both below
-    /// those of the command line.
-    pub fn selection(&self, file: &Config, preset: Option<&Config>) -> Selection {
-        let of_config = |config: &Config| -> Vec<Override> {
-            let of_series = config.series.iter().flat_map(|(key, series)| {
-                series.axes.iter().map(|text| Override {
-                    text: text.clone(),
-                    place: file.path.to_string(),
-                    only: Some(key.clone()),
-                    code: ExitCode::Configuration,
-                })
-            });
-            of_series.collect()
-        };
-        Selection {
-            overrides: [Some(file), preset]
-                .into_iter()
-                .flatten()
-                .flat_map(of_config)
-                .chain(self.series.iter().map(|text| Override::command_line(text)))
-                .collect(),
-            filters: self.filters.clone(),
-            exact: self.exact,
-            sample: self.sample.map(Into::into),
-            seed: self.sample_seed,
-            max_configurations: self.max_configs,
-        }
-    }
-}
-
-/// How kernels are built.
-#[derive(Debug, Clone, Args)]
-pub struct KernelOptions {
-    /// Toolchain for the kernels: a rustup toolchain's name, or the path of a rustc with its library source
-    #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC", help_heading = "Kernels")]
-    pub kernel_toolchain: Option<String>,
-    /// GPU architecture the kernels are compiled for
-    #[arg(long, value_name = "ARCH", default_value = "sm_80", help_heading = "Kernels")]
-    pub kernel_arch: String,
 }
 
 /// Options of `run`.
@@ -230,7 +80,7 @@ pub struct RunOptions {
     /// GPUs to spread the configurations over: ordinals, UUIDs or their beginnings, separated by commas, or `all`;
     /// a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
-    pub devices: Option<Asked>,
+    pub devices: Option<DeviceSelection>,
     /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by more than 1%
     /// [default: 7..10]
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
@@ -318,4 +168,16 @@ pub struct RunOptions {
     /// What is printed and written.
     #[command(flatten)]
     pub output: OutputOptions,
+}
+
+/// What a command line of `run` says, for tests.
+#[cfg(test)]
+pub(crate) fn parsed(line: &str) -> RunOptions {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunOptions,
+    }
+    let parsed = <Line as clap::Parser>::try_parse_from(line.split(' '));
+    parsed.unwrap_or_else(|e| panic!("{line}: {e}")).run
 }

@@ -15,8 +15,9 @@ use super::exports::Exports;
 use crate::commands::gate::Gate;
 use crate::config::DEFAULT_PATH;
 use crate::error::{Failure, Result};
+use crate::options::KeepRuns;
 use crate::store::RunFolder;
-use crate::store::prune::{self, KeepRuns};
+use crate::store::prune;
 
 /// Where a run goes when it ends.
 pub(super) struct Ending<'a> {

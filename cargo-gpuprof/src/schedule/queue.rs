@@ -12,7 +12,7 @@ use crate::schedule::Batch;
 
 /// The jobs that are left.
 #[derive(Debug)]
-pub struct Agenda {
+pub struct Queue {
     batches: IntoIter<Batch>,
     repeats: u32,
     steps: usize,
@@ -21,7 +21,7 @@ pub struct Agenda {
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
-impl Agenda {
+impl Queue {
     /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps` for the counters
     /// of each configuration; `joined` puts the first of them into the process of a timed pass.
     pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize, joined: bool) -> Self {
@@ -49,7 +49,7 @@ impl Agenda {
     }
 }
 
-impl Iterator for Agenda {
+impl Iterator for Queue {
     type Item = Job;
 
     fn next(&mut self) -> Option<Job> {
@@ -77,8 +77,8 @@ impl Iterator for Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Isolate;
-    use crate::config::Interleave;
+    use crate::options::Interleave;
+    use crate::options::Isolate;
     use crate::schedule::batches;
 
     fn told(jobs: impl Iterator<Item = Job>) -> Vec<String> {
@@ -94,17 +94,17 @@ mod tests {
         let one = batches(&[2], 2, Interleave::None, Isolate::Configuration);
         let order =
             ["time [0] 0", "time [0] 1", "count [0] 0", "count [0] 1", "time [1] 0", "time [1] 1"];
-        assert_eq!(told(Agenda::new(one, 2, 2, false))[..6], order);
+        assert_eq!(told(Queue::new(one, 2, 2, false))[..6], order);
         let all = batches(&[2], 2, Interleave::None, Isolate::Kernel);
         let order = ["time [0, 1] 0", "time [0, 1] 1", "count [0, 1] 0"];
-        assert_eq!(told(Agenda::new(all, 2, 1, false)), order);
+        assert_eq!(told(Queue::new(all, 2, 1, false)), order);
     }
 
     #[test]
     fn the_first_counters_share_the_process_of_the_last_timed_pass() {
         let of = |repeats, steps| {
             let batches = batches(&[2], repeats, Interleave::None, Isolate::Kernel);
-            told(Agenda::new(batches, repeats, steps, true))
+            told(Queue::new(batches, repeats, steps, true))
         };
         let both = "time [0, 1] 1, count [0, 1] 0";
         assert_eq!(of(2, 1), ["time [0, 1] 0", both]);
@@ -116,24 +116,24 @@ mod tests {
     #[test]
     fn what_only_some_want_comes_last_and_in_rounds() {
         let one = batches(&[2], 1, Interleave::None, Isolate::Configuration);
-        let mut agenda = Agenda::new(one, 1, 1, false);
-        assert_eq!(told(agenda.by_ref().take(1)), ["time [0] 0"]);
+        let mut queue = Queue::new(one, 1, 1, false);
+        assert_eq!(told(queue.by_ref().take(1)), ["time [0] 0"]);
         [(1, vec![0]), (2, vec![0]), (1, vec![1])]
             .into_iter()
-            .for_each(|(repeat, configurations)| agenda.later(0, repeat, configurations));
+            .for_each(|(repeat, configurations)| queue.later(0, repeat, configurations));
         let order =
             ["count [0] 0", "time [1] 0", "count [1] 0", "time [0] 1", "time [1] 1", "time [0] 2"];
-        assert_eq!(told(agenda.by_ref()), order);
-        agenda.later(0, 3, vec![1]);
-        assert_eq!(told(agenda), ["time [1] 3"]);
+        assert_eq!(told(queue.by_ref()), order);
+        queue.later(0, 3, vec![1]);
+        assert_eq!(told(queue), ["time [1] 3"]);
     }
 
     #[test]
     fn what_is_given_back_comes_first_and_in_its_order() {
-        let mut agenda =
-            Agenda::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0, true);
-        let taken: Vec<Job> = agenda.by_ref().take(2).collect();
-        agenda.again(taken);
-        assert_eq!(told(agenda), ["time [0] 0", "time [1] 0", "time [2] 0"]);
+        let mut queue =
+            Queue::new(batches(&[3], 1, Interleave::None, Isolate::Configuration), 1, 0, true);
+        let taken: Vec<Job> = queue.by_ref().take(2).collect();
+        queue.again(taken);
+        assert_eq!(told(queue), ["time [0] 0", "time [1] 0", "time [2] 0"]);
     }
 }

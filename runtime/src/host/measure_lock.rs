@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// A process' part in keeping the device quiet.
 #[derive(Debug)]
-pub(crate) struct Quiet {
+pub(crate) struct MeasureLock {
     files: Option<Files>,
     patience: Duration,
     grace: Duration,
@@ -60,7 +60,7 @@ pub(crate) struct Window<'a> {
     pub(crate) waited: Duration,
 }
 
-impl Quiet {
+impl MeasureLock {
     /// The lock at `path`; none where no other process of the run is near the device.
     ///
     /// # Errors
@@ -180,8 +180,8 @@ mod tests {
         }
 
         /// As another process has it: locks are between files that were opened, not between processes.
-        fn process(&self) -> Quiet {
-            Quiet::of(Some(&self.path)).unwrap()
+        fn process(&self) -> MeasureLock {
+            MeasureLock::of(Some(&self.path)).unwrap()
         }
 
         /// Whether the runner sees that somebody waits for a window.
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn without_a_lock_nothing_waits() {
-        let quiet = Quiet::of(None).unwrap();
+        let quiet = MeasureLock::of(None).unwrap();
         drop(quiet.window().unwrap());
         assert_eq!(quiet.stage(|| Ok(7)).unwrap(), 7);
         quiet.leave(|| ());

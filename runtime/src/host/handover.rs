@@ -1,7 +1,7 @@
 //! The device's turn: processes prepare while another one measures, and only one measures.
 //!
 //! Comes in: the path of a file that the runner makes when the process before this one is done. What needs
-//! the device waits for it. A runner that is gone makes no file; then this process is gone as well (`lifeline.rs`).
+//! the device waits for it. A runner that is gone makes no file; then this process is gone as well (`parent_death.rs`).
 
 use std::path::PathBuf;
 use std::thread;
@@ -12,11 +12,11 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// What a process waits for before it uses the device.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Handover {
     file: Option<PathBuf>,
 }
 
-impl Turn {
+impl Handover {
     /// The turn that `file` announces; none where the device is free.
     pub(crate) fn of(file: Option<PathBuf>) -> Self {
         Self { file }
@@ -38,10 +38,10 @@ mod tests {
 
     #[test]
     fn a_turn_comes_with_its_file() {
-        Turn::of(None).take();
+        Handover::of(None).take();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("turn");
-        let turn = Turn::of(Some(file.clone()));
+        let turn = Handover::of(Some(file.clone()));
         let written = thread::spawn({
             let file = file.clone();
             move || {

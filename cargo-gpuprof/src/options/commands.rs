@@ -1,0 +1,109 @@
+//! Options of the smaller subcommands.
+
+use camino::Utf8PathBuf;
+use clap::Args;
+
+use super::{
+    Backend, CargoOptions, ClockControl, Color, DeviceSelection, KernelOptions, MessageFormat,
+    SelectionOptions, library,
+};
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub struct ListOptions {
+    /// What to list.
+    #[command(flatten)]
+    pub selection: SelectionOptions,
+    /// How to build it.
+    #[command(flatten)]
+    pub cargo: CargoOptions,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    pub message_format: MessageFormat,
+    /// When to colour.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
+    pub color: Color,
+}
+
+/// Options of `metrics`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MetricsOptions {
+    /// Show only metrics whose name or description holds this text; describe the one whose whole name it is
+    #[arg(value_name = "TEXT")]
+    pub search: Option<String>,
+    /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU
+    #[arg(long, value_name = "CHIP", env = "GPUPROF_CHIP")]
+    pub chip: Option<String>,
+    /// Describe one metric: unit, hardware unit, kind, submetrics, passes
+    #[arg(long, value_name = "NAME", conflicts_with = "search")]
+    pub describe: Option<String>,
+    /// List the chips that CUPTI knows
+    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
+    pub list_chips: bool,
+    /// List the sets of sections
+    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
+    pub list_sets: bool,
+    /// List the sections and their metrics
+    #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
+    pub list_sections: bool,
+    /// CUPTI's library or its folder, instead of looking for it
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
+    pub cupti_path: Option<Utf8PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DoctorOptions {
+    /// Which driver is expected to run kernels
+    #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
+    pub backend: Backend,
+    /// GPUs that have to work, as `run` names them [default: the first, and the others are looked at]
+    #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
+    pub devices: Option<DeviceSelection>,
+    /// CUPTI's library or its folder, instead of looking for it
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
+    pub cupti_path: Option<Utf8PathBuf>,
+    /// NVML's library instead of libnvidia-ml.so.1
+    #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library)]
+    pub nvml_path: Option<Utf8PathBuf>,
+    /// Toolchain for the kernels
+    #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC")]
+    pub kernel_toolchain: Option<String>,
+}
+
+/// Options of `archive`.
+#[derive(Debug, Args)]
+pub struct ArchiveOptions {
+    /// The archive to write, a .tar.zst file.
+    #[arg(long, value_name = "FILE")]
+    pub archive_file: Utf8PathBuf,
+    /// How to build it.
+    #[command(flatten)]
+    pub cargo: CargoOptions,
+    /// How to build the kernels.
+    #[command(flatten)]
+    pub kernels: KernelOptions,
+}
+
+/// The files of a question.
+#[derive(Debug, Clone, Args)]
+pub struct AskOptions {
+    /// Where the question is
+    pub request: std::path::PathBuf,
+    /// Where the answer goes
+    pub reply: std::path::PathBuf,
+}
+
+/// Options of the guard of locked clocks.
+#[derive(Debug, Clone, Args)]
+pub struct GuardOptions {
+    /// The device's UUID
+    #[arg(long)]
+    pub device: String,
+    /// What to lock; with none, locked clocks are only put back
+    #[arg(long, value_enum)]
+    pub clocks: ClockControl,
+    /// NVML's library instead of libnvidia-ml.so.1
+    #[arg(long)]
+    pub nvml_path: Option<std::path::PathBuf>,
+}

@@ -1,0 +1,48 @@
+//! Which driver runs the kernels, and what happens to a GPU's caches and clocks.
+
+use clap::ValueEnum;
+
+/// Which driver runs the kernels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// A GPU where a driver and a device answer, the emulated driver where none is installed.
+    #[default]
+    Auto,
+    /// A GPU.
+    Cuda,
+    /// The emulated driver: exact counters, no times.
+    Emulator,
+}
+
+/// What happens to the L2 cache before each sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum CacheControl {
+    /// It is flushed.
+    #[default]
+    All,
+    /// Nothing.
+    None,
+}
+
+/// What happens to the clocks of the GPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ClockControl {
+    /// Nothing: the clock of every sample is recorded.
+    #[default]
+    None,
+    /// Locked to the base clock while the run lasts.
+    Base,
+    /// Locked to the highest clock while the run lasts.
+    Boost,
+}
+
+impl ClockControl {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Base => "base",
+            Self::Boost => "boost",
+        }
+    }
+}

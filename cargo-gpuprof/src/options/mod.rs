@@ -1,0 +1,42 @@
+//! Options: what a user can ask for, as types that several rooms share.
+//!
+//! Input: words of the command line (clap), of the configuration file and of presets (serde). Output: typed values.
+//! This room looks at nothing else of the tool but the view's grammars; `cli` arranges its structures into
+//! subcommands.
+
+mod cargo;
+mod commands;
+mod devices;
+mod gate;
+mod keep_runs;
+mod library;
+mod machine;
+mod order;
+mod output;
+mod repeats;
+mod replay;
+mod run;
+mod set;
+mod view;
+
+pub use cargo::{CargoOptions, KernelOptions};
+pub use commands::{
+    ArchiveOptions, AskOptions, DoctorOptions, GuardOptions, ListOptions, MetricsOptions,
+};
+pub use devices::{DeviceName, DeviceSelection};
+pub use gate::{
+    BaselineAction, BaselineOptions, CalibrateOptions, CompareOptions, Format, GateOptions,
+    PlaceOptions, ReportOptions,
+};
+pub use keep_runs::KeepRuns;
+pub use library::library;
+pub use machine::{Backend, CacheControl, ClockControl};
+pub use order::Interleave;
+pub use output::{Color, MessageFormat, OutputOptions};
+pub use repeats::{NOISE_PERCENT, Repeats, noise_percent};
+pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
+#[cfg(test)]
+pub(crate) use run::parsed;
+pub use run::{MAX_CONFIGURATIONS, RunOptions, SUBCOMMANDS, SelectionOptions};
+pub use set::Set;
+pub use view::ViewOptions;

@@ -1,0 +1,66 @@
+//! How counters are collected: replay mode, process isolation, and how passes are matched.
+
+use clap::ValueEnum;
+
+/// How hardware counters are collected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReplayMode {
+    /// Every pass is a process of its own.
+    #[default]
+    Application,
+    /// The passes are looped in one process, each on the inputs as they were at first.
+    Range,
+    /// CUPTI replays each launch.
+    Kernel,
+    /// None are: time only.
+    None,
+}
+
+impl ReplayMode {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Range => "range",
+            Self::Kernel => "kernel",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a process is shared by.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolate {
+    /// Every configuration has processes of its own.
+    #[default]
+    Configuration,
+    /// All configurations of a kernel run in each of its processes; one that fails is run again alone.
+    Kernel,
+}
+
+/// Which launches of two passes are the same one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum AppReplayMatch {
+    /// Those of the same kernel.
+    Name,
+    /// Those of the same kernel, grid and block.
+    Grid,
+    /// Those that agree in everything that is recorded.
+    #[default]
+    All,
+}
+
+/// How far the launches of two passes may differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum AppReplayMode {
+    /// Every launch must match, in the same order.
+    #[default]
+    Strict,
+    /// Every launch must match, in any order.
+    Balanced,
+    /// Launches that match none are let be.
+    Relaxed,
+}
