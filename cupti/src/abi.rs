@@ -6,6 +6,7 @@
 //! version of cudarc's bindings was selected.
 
 use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
 
 use cudarc::cupti::sys;
 
@@ -104,6 +105,10 @@ impl<T: Parameters> Call<T> {
     }
 }
 
+/// Calls into CUPTI go one at a time. Its first call sets the library up without a lock of its own:
+/// with 13.0, one of two threads that begin together gets `CUPTI_ERROR_UNKNOWN`.
+static CALLS: Mutex<()> = Mutex::new(());
+
 /// A function of CUPTI, with its name for the error.
 pub(crate) struct Function<T> {
     name: &'static str,
@@ -117,6 +122,7 @@ impl<T: Parameters> Function<T> {
     /// The pointers in `call` are what the function expects, for as long as it expects them, and the function may be called
     /// now: host functions once nvperf is loaded, target functions after `cuptiProfilerInitialize`.
     pub(crate) unsafe fn call(&self, call: &mut Call<T>) -> Result<(), Failure> {
+        let _one_at_a_time = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller's promise.
         let code = unsafe { (self.address)(call.0.as_mut_ptr()) };
         match Code::from_number(code) {

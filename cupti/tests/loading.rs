@@ -11,7 +11,7 @@ use common::{isolated, isolated_with, pinned};
 use gpuprof_cupti::driver::{probe, probe_nvidia};
 use gpuprof_cupti::locate::Place;
 use gpuprof_cupti::target::TargetError;
-use gpuprof_cupti::{HostApi, LoadError, Target, Version, locate};
+use gpuprof_cupti::{Host, HostApi, LoadError, Target, Version, locate};
 
 /// A libcupti of our own, with nothing but the functions in `source`, and a libnvperf_host beside it.
 fn imitation(folder: &Path, source: &str) -> PathBuf {
@@ -239,5 +239,26 @@ fn collection_begins_only_where_a_driver_answers() {
             (Ok(_), Ok(_)) => {}
             (driver, target) => panic!("driver {driver:?}, target {:?}", target.err()),
         }
+    });
+}
+
+/// CUPTI sets itself up in its first call, and two first calls at once make one of them fail.
+#[test]
+fn threads_may_call_cupti_at_the_same_time() {
+    isolated("threads_may_call_cupti_at_the_same_time", || {
+        let api = HostApi::load(&locate(Some(pinned())).unwrap()).unwrap();
+        let together = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let together = &together;
+                scope.spawn(move || {
+                    together.wait();
+                    if number % 2 == 0 {
+                        api.chips().unwrap();
+                    }
+                    Host::new(api, ["TU102", "GH100"][number / 4], None).unwrap();
+                });
+            }
+        });
     });
 }
