@@ -121,8 +121,8 @@ fn the_emulated_device_is_nobodys() {
 #[test]
 fn a_time_of_a_gpu_that_stays_slow_is_unstable_and_its_counters_are_kept() {
     let gpu = FakeGpu::new();
-    // NVML's "hardware thermal slowdown", from the first batch on: how many there are before the time for samples is over
-    // depends on the machine.
+    // NVML's "hardware thermal slowdown", from the first batch on: how many there are before the
+    // time for samples is over depends on the machine.
     gpu.nvml("reasons", "0 0 64");
     let threshold = ["--threshold", "every duration <= 1 s"];
     let name = format!("slow-{}", std::process::id());
@@ -194,8 +194,8 @@ fn a_virtual_gpu_is_told_wherever_its_results_are() {
     let markdown = workshop().gpuprof(&["report", &shared, "--format", "markdown"]);
     assert!(markdown.exits_with(0).stdout.contains("on Fake H200, a virtual GPU"));
 
-    // Without NVML it is CUPTI that refuses one: by its support query, or when a session is opened, also where the plan of
-    // an earlier run is kept and the first pass finds it out.
+    // Without NVML it is CUPTI that refuses one: by its support query, or when a session is opened,
+    // also where the plan of an earlier run is kept and the first pass finds it out.
     let more = ["--nvml-path", "/nonexistent/nvml.so", "--export-json", &refused];
     for (gpu, trouble) in [
         (FakeGpu::new(), "support vGpu 2"),

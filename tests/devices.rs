@@ -1,5 +1,5 @@
-//! Several devices, end to end on fake GPUs: which of them measures what, that they work at the same time and alone, and
-//! that nothing of two of them is ever compared.
+//! Several devices, end to end on fake GPUs: which of them measures what, that they work at the
+//! same time and alone, and that nothing of two of them is ever compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -79,7 +79,8 @@ fn processes(run: &Path) -> BTreeMap<String, Vec<(SystemTime, SystemTime)>> {
     all
 }
 
-/// The last samples of every process that takes times: those that count, of which a device has one at a time.
+/// The last samples of every process that takes times: those that count, of which a device has one
+/// at a time.
 fn measured(timeline: &[Happening]) -> Vec<Happening> {
     let last = |all: Vec<&Happening>| {
         all[all.len().saturating_sub(24)..].iter().map(|&h| h.clone()).collect::<Vec<_>>()
@@ -241,7 +242,8 @@ fn counters_that_one_device_denies_are_had_from_the_other() {
         assert_eq!(denied, event["device"] == SECOND, "{event:#}");
         assert_eq!(counter["value"].is_number(), event["device"] == FIRST, "{event:#}");
     }
-    // Where a threshold needs them nothing is run, and it is said of which device they cannot be had.
+    // Where a threshold needs them nothing is run, and it is said of which device they cannot be
+    // had.
     let tool = counted(&gpu, TWINS, &[&EIGHT[..], &["--devices", "all"]].concat());
     let refused = tool.env("FAKE_CUPTI_TROUBLE", trouble).run().exits_with(107);
     let said =
@@ -251,7 +253,8 @@ fn counters_that_one_device_denies_are_had_from_the_other() {
 
 #[test]
 fn a_denial_stands_in_the_way_only_of_thresholds_on_what_its_device_measures() {
-    // `gather`, whose annotation has a threshold on a counter, goes to the second device, and `scale` to the first.
+    // `gather`, whose annotation has a threshold on a counter, goes to the second device, and
+    // `scale` to the first.
     let gpu = FakeGpu::new();
     let tool = counted(&gpu, TWINS, &["--devices", "all"]);
     let first = tool.env("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 26 device=677075");
@@ -449,7 +452,8 @@ fn mig_instances_are_devices_that_say_what_they_are() {
     let alone = run_on(&gpu, &twins, &timed).run().exits_with(0);
     let heading = format!("  on {name}, a MIG instance\n");
     assert!(alone.stdout.contains(&heading), "{}", alone.stdout);
-    // The driver shows a process one instance; another is found by its name, or by the beginning of it.
+    // The driver shows a process one instance; another is found by its name, or by the beginning of
+    // it.
     let both = format!("MIG-{digits}75,MIG-{digits}3");
     let arguments = ["scale", "--devices", &both];
     let outcome = counted(&gpu, &twins, &arguments).run().exits_with(0);

@@ -1,5 +1,5 @@
-//! Disks that fill up and folders that vanish while a sweep goes on: exit code 110, and everything that was
-//! measured is on standard output all the same.
+//! Disks that fill up and folders that vanish while a sweep goes on: exit code 110, and everything
+//! that was measured is on standard output all the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,8 @@ fn a_limit_on_the_size_of_files_is_told_and_the_run_goes_on_once_it_is_lifted() 
 fn a_folder_that_vanishes_takes_neither_table_nor_exports_with_it() {
     let packed = Packed::new();
     let (child, run) = under_way(&packed, &["--export-csv", "out.csv", "--export-json", "-"]);
-    // As a clean-up that does not look would; a file stays in its place, so that root cannot write there.
+    // As a clean-up that does not look would; a file stays in its place, so that root cannot write
+    // there.
     fs::rename(&run, packed.path().join("moved")).expect("it can be renamed");
     fs::write(&run, "").expect("it can be written");
     go_on(&packed);
@@ -175,7 +176,8 @@ fn a_disk_that_is_really_full() {
     command.env_clear().envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let Ok(output) = command.output() else { return };
     if text(&output.stderr).contains("unshare: ") || output.status.code() == Some(77) {
-        // Containers often may not mount anything; the limit on file sizes stands in for the disk there.
+        // Containers often may not mount anything; the limit on file sizes stands in for the disk
+        // there.
         eprintln!("no file system can be mounted here: {}", text(&output.stderr));
         return;
     }

@@ -1,5 +1,5 @@
-//! The gate as a merge meets it: a baseline, then a commit that regresses, one that does not, and one
-//! that removes a kernel; and runs that are killed, resumed, or cannot be written.
+//! The gate as a merge meets it: a baseline, then a commit that regresses, one that does not, and
+//! one that removes a kernel; and runs that are killed, resumed, or cannot be written.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,8 @@ const GOOD: &str = "tid";
 /// What a commit makes worse: neighbours 128 bytes apart, so that each needs a sector of its own.
 const STRIDED: &str = "stride";
 
-/// What a commit makes a little worse: 4 bytes off, so that a warp's 128 bytes lie in one sector more.
+/// What a commit makes a little worse: 4 bytes off, so that a warp's 128 bytes lie in one sector
+/// more.
 const MISALIGNED: &str = "misaligned";
 
 /// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`.
@@ -78,7 +79,8 @@ impl Repository {
         let mut workspace = Workspace::of(folder.path(), &files);
         let lock = support::repository_folder().join("Cargo.lock");
         fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
-        // What all workspaces have in common is built once; what an earlier test left there is nobody's `latest`.
+        // What all workspaces have in common is built once; what an earlier test left there is
+        // nobody's `latest`.
         workspace.target = Workspace::repository().target.join("gate");
         for left in ["runs", "baselines"] {
             let _ = fs::remove_dir_all(workspace.target.join("gpuprof").join(left));
@@ -110,7 +112,8 @@ impl Repository {
     }
 }
 
-/// One test, since all of it builds and runs in one target folder, where `latest` has to be its own.
+/// One test, since all of it builds and runs in one target folder, where `latest` has to be its
+/// own.
 #[test]
 fn a_gate_lets_a_merge_through_or_not() {
     let repository = Repository::new();
@@ -237,8 +240,8 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
     assert!(lost.stdout.contains("did you mean `before`?"), "{}", lost.stdout);
 }
 
-/// Starts the sweep of the workshop that sleeps for a minute in its second configuration, kills it with SIGKILL when the
-/// first one has ended, and goes on with it under a limit for the second.
+/// Starts the sweep of the workshop that sleeps for a minute in its second configuration, kills it
+/// with SIGKILL when the first one has ended, and goes on with it under a limit for the second.
 fn killed_and_resumed(limit: &str) -> Outcome {
     let packed = Packed::new();
     let sweep = ["sleeps", "--series", "milliseconds=1,60000,2"];

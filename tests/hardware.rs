@@ -1,8 +1,9 @@
 //! The emulated driver against hardware: counters that both have, for every example.
 //!
-//! `golden/h200-counters.json` holds what CUPTI counted on an NVIDIA H200 (driver 580, CUPTI 13.0, 2026-11-21) for the
-//! archive of the examples, by `cargo-gpuprof run --archive-file F --replay-mode range --repeat 1 --metrics NAMES`.
-//! Only exact counters are in it, so every one must be equal, but for what ptxas changes: see [`MERGED`].
+//! `golden/h200-counters.json` holds what CUPTI counted on an NVIDIA H200 (driver 580, CUPTI 13.0,
+//! 2026-11-21) for the archive of the examples, by `cargo-gpuprof run --archive-file F
+//! --replay-mode range --repeat 1 --metrics NAMES`. Only exact counters are in it, so every one
+//! must be equal, but for what ptxas changes: see [`MERGED`].
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ type Counters = BTreeMap<String, BTreeMap<String, f64>>;
 /// How many values the comparison must hold, so that it cannot shrink unseen.
 const VALUES: usize = 884;
 
-/// ptxas merges the matrix product's neighbouring shared loads into wider ones, so that hardware has fewer.
+/// ptxas merges the matrix product's neighbouring shared loads into wider ones, so that hardware
+/// has fewer.
 const MERGED: [&str; 2] = [
     "smsp__sass_inst_executed_op_shared_ld.sum",
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",

@@ -1,4 +1,5 @@
-//! Processes that take times and then count: how many there are, and that neither part loses what the other one found.
+//! Processes that take times and then count: how many there are, and that neither part loses what
+//! the other one found.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +19,8 @@ fn id(event: &Value) -> String {
     event["id"].as_str().expect("runs have names").to_owned()
 }
 
-/// How many timed passes of each configuration are in a run's journal, whose last line may still be being written.
+/// How many timed passes of each configuration are in a run's journal, whose last line may still be
+/// being written.
 fn timed(id: &str) -> BTreeMap<u64, usize> {
     let text = fs::read_to_string(workshop().run_folder(id).join("journal.jsonl")).expect("kept");
     let (whole, _) = text.rsplit_once('\n').unwrap_or_default();
@@ -83,7 +85,8 @@ fn no_time_is_taken_once_cupti_is_there() {
     tool.run().exits_with(0);
     let timeline = gpu.timeline();
     let counting = timeline.iter().filter(|happening| happening.what == "counts").count();
-    // Whoever takes times takes more than the warm-up of eight: and all that are taken for times come before it.
+    // Whoever takes times takes more than the warm-up of eight: and all that are taken for times
+    // come before it.
     let times = times(&timeline);
     assert_eq!((counting, times.len()), (8, 6));
     assert!(times.values().all(|samples| samples.len() > 24), "{times:#?}");

@@ -1,5 +1,5 @@
-//! Runs that are killed, at many instants and in every way: at most the pass in flight is lost, what is on
-//! disk is not measured again, and nothing is left running.
+//! Runs that are killed, at many instants and in every way: at most the pass in flight is lost,
+//! what is on disk is not measured again, and nothing is left running.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! What the machine lacks: a driver that does not work, a device, the source of Rust's core library.
+//! What the machine lacks: a driver that does not work, a device, the source of Rust's core
+//! library.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! When hardware counters cannot be had: each way by its code, with cause, check and remedy, on a fake GPU.
+//! When hardware counters cannot be had: each way by its code, with cause, check and remedy, on a
+//! fake GPU.
 
 use serde_json::Value;
 use support::replay::{METRICS, arguments, workshop};
@@ -231,7 +232,8 @@ fn what_a_slice_of_a_gpu_withholds_is_unavailable_and_the_rest_is_counted() {
         told.contains(&format!("left out: {}: the chip has this counter", METRICS[0])),
         "{told}"
     );
-    // A threshold that needs one is refused before anything runs, and one that needs another is not.
+    // A threshold that needs one is refused before anything runs, and one that needs another is
+    // not.
     let threshold = |metric: &str| format!("every {metric} >= 1");
     let needs = run(&["--threshold", &threshold(METRICS[0])], "withhold l1tex").exits_with(107);
     assert!(

@@ -1,5 +1,5 @@
-//! A profiler that all devices of the machine share, as GPUs before Hopper have it, on fake ones: who counts has it alone,
-//! and nobody is told that the hardware is busy.
+//! A profiler that all devices of the machine share, as GPUs before Hopper have it, on fake ones:
+//! who counts has it alone, and nobody is told that the hardware is busy.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -45,7 +45,8 @@ fn met(timeline: &[Happening]) -> usize {
 fn devices_that_share_a_profiler_take_turns_and_all_have_their_counters() {
     for isolation in ISOLATIONS {
         let gpu = FakeGpu::new();
-        // A session lasts for four passes, each of them slow: without the lock those of two lanes meet.
+        // A session lasts for four passes, each of them slow: without the lock those of two lanes
+        // meet.
         let both = [&FOUR[..], &["--devices", "all", "--replay-mode", "range"]].concat();
         let tool = counted(&gpu, &[&both[..], isolation].concat()).env("FAKE_TIMELINE", "20");
         let outcome = tool.run().exits_with(0);
@@ -58,7 +59,8 @@ fn devices_that_share_a_profiler_take_turns_and_all_have_their_counters() {
 #[test]
 fn a_pass_that_hangs_with_the_profiler_is_ended_and_the_one_that_waits_for_it_is_not() {
     let gpu = FakeGpu::new();
-    // Whoever comes second waits for as long as the hanging one may take, and for its own two seconds after that.
+    // Whoever comes second waits for as long as the hanging one may take, and for its own two
+    // seconds after that.
     let trouble = format!("hang pass=0 device={SECOND}");
     let arguments = [&FOUR[..], &["--devices", "all", "--timeout", "2"]].concat();
     let outcome = counted(&gpu, &arguments).env("FAKE_CUPTI_TROUBLE", &trouble).run();

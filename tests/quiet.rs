@@ -1,7 +1,8 @@
-//! Processes that prepare while another one measures, on a fake GPU: what they find, and that they keep out of its way.
+//! Processes that prepare while another one measures, on a fake GPU: what they find, and that they
+//! keep out of its way.
 //!
-//! `tests/fakes/timeline.rs` says when what happened. Opening a context takes so long there that without the lock it meets
-//! every window of the process before it.
+//! `tests/fakes/timeline.rs` says when what happened. Opening a context takes so long there that
+//! without the lock it meets every window of the process before it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +19,8 @@ use support::{FakeGpu, Happening, Outcome, times, wait_beside, with_limit};
 /// Milliseconds that what disturbs takes.
 const SLOW: &str = "10";
 
-/// Samples of a timed pass that count: three batches, since the fake's times are all alike. Those before are warm-up.
+/// Samples of a timed pass that count: three batches, since the fake's times are all alike. Those
+/// before are warm-up.
 const SAMPLES: usize = 24;
 
 fn run(gpu: &FakeGpu, trouble: &str, more: &[&str]) -> Outcome {
@@ -74,7 +76,8 @@ fn nothing_prepares_or_leaves_while_another_process_measures() {
             let gpu = FakeGpu::new();
             let outcome = run(&gpu, "", &[&["--ahead", ahead], isolation].concat()).exits_with(0);
             let timeline = gpu.timeline();
-            // Two timed passes, and four that count each configuration, which with `--isolate kernel` share a session.
+            // Two timed passes, and four that count each configuration, which with
+            // `--isolate kernel` share a session.
             let counts = windows(&timeline).iter().filter(|w| w.what == "counts").count();
             assert_eq!(counts, if isolation.is_empty() { 8 } else { 4 });
             assert_eq!(disturbances(&timeline), [], "{ahead} {isolation:?}");
@@ -99,7 +102,8 @@ fn others_prepare_while_cupti_starts_if_the_cache_is_emptied_after_that() {
         let mut paths = fs::read_dir(&passes).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         paths.find(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(of))
     };
-    // The times of the first process are there: what it still measures is a counter pass, beside one that prepares.
+    // The times of the first process are there: what it still measures is a counter pass, beside
+    // one that prepares.
     wait_beside(&mut child, "times", || file(&|name| name.ends_with("pass-1.reply.json")));
     let lock = file(&|name| name.starts_with("quiet") && !name.ends_with(".gate")).unwrap();
     let stage = File::open(lock).unwrap();
@@ -122,7 +126,8 @@ fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
         let timeline = gpu.timeline();
         assert!(prepared_ahead(&timeline) > 0, "{isolation:?}");
         assert_eq!(disturbances(&timeline), [], "{isolation:?}");
-        // From its beginning until its times are there, a process has the device for itself: another one may be leaving.
+        // From its beginning until its times are there, a process has the device for itself:
+        // another one may be leaving.
         let (times, processes) = (times(&timeline), by_process(&timeline));
         for (process, samples) in &times {
             let (first, last) = (processes[process][0], samples[samples.len() - 1]);
@@ -137,7 +142,8 @@ fn by_default_counters_are_prepared_ahead_and_times_are_taken_alone() {
     }
 }
 
-/// Whether the configuration with blocks of 64 threads came to `status`, and the other one was not the worse for it.
+/// Whether the configuration with blocks of 64 threads came to `status`, and the other one was not
+/// the worse for it.
 fn only_the_first(outcome: &Outcome, status: &str) -> bool {
     let [(first, _), other] = of_both(outcome);
     first == status && other == finished()

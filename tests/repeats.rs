@@ -6,7 +6,8 @@ use serde_json::Value;
 use support::replay::{ISOLATIONS, workshop};
 use support::{FakeGpu, Outcome};
 
-/// A run of configurations with blocks of 64 and of 128 threads; the processes of those of 64 differ.
+/// A run of configurations with blocks of 64 and of 128 threads; the processes of those of 64
+/// differ.
 fn run(gpu: &FakeGpu, more: &[&str]) -> Outcome {
     let run = ["run", "--package", "vector", "scale", "--replay-mode", "none", "--no-config"];
     let arguments = [&run[..], &["--message-format", "json"], more].concat();
@@ -46,7 +47,8 @@ fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_goes_on_wi
         let id = outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned();
         let journal = workshop().run_folder(&id).join("journal.jsonl");
         let whole = fs::read_to_string(&journal).unwrap();
-        // What the run is made of, and two passes of each; then one of the two that only one of them wants.
+        // What the run is made of, and two passes of each; then one of the two that only one of
+        // them wants.
         for lines in [5, 6] {
             let first: String = whole.split_inclusive('\n').take(lines).collect();
             fs::write(&journal, first).unwrap();

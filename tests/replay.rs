@@ -1,7 +1,9 @@
-//! Hardware counters by replay, on a fake GPU: what the passes come to, and what comes of those that go wrong.
+//! Hardware counters by replay, on a fake GPU: what the passes come to, and what comes of those
+//! that go wrong.
 //!
-//! The fake CUPTI is strict about its use and tells what it collected (`tests/fakes`), so every test also says which
-//! passes ran. Its passes count from 0; those that the tool speaks of count from 1, since pass 0 is the timed one.
+//! The fake CUPTI is strict about its use and tells what it collected (`tests/fakes`), so every
+//! test also says which passes ran. Its passes count from 0; those that the tool speaks of count
+//! from 1, since pass 0 is the timed one.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +11,8 @@ use serde_json::Value;
 use support::replay::{ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop};
 use support::{FakeGpu, Happening, Outcome, with_limit};
 
-/// Runs `selection` in every replay mode under every isolation: all must count what `emulated` holds; `also` is asserted of each.
+/// Runs `selection` in every replay mode under every isolation: all must count what `emulated`
+/// holds; `also` is asserted of each.
 fn in_every_mode(
     selection: &[&str],
     emulated: &BTreeMap<String, Vec<f64>>,
@@ -171,8 +174,8 @@ fn a_crash_in_a_pass_ends_its_own_configuration() {
              fake CUPTI: told to abort in pass 1"
         );
         assert_eq!(other, finished());
-        // Nothing of it was collected after the crash, and everything of the other one, whose process it may have been: in
-        // the place that it had, behind something that nobody reads.
+        // Nothing of it was collected after the crash, and everything of the other one, whose
+        // process it may have been: in the place that it had, behind something that nobody reads.
         let shared = !isolation.is_empty();
         assert_eq!(gpu.logged("collected pass 0").len(), if shared { 1 } else { 2 });
         let ranges =

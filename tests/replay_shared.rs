@@ -1,4 +1,5 @@
-//! Configurations that share a counter data image: each counts its own, whatever becomes of the others, and no image is left.
+//! Configurations that share a counter data image: each counts its own, whatever becomes of the
+//! others, and no image is left.
 //!
 //! Each has another `n` here, so that what was counted in another's place would be seen.
 
@@ -33,7 +34,8 @@ fn status(outcome: &Outcome, n: u64) -> (String, String) {
     (text("status"), text("status_reason"))
 }
 
-/// That those with `n` elements counted what they do: a warp loads 32 of them, in sectors of 32 bytes.
+/// That those with `n` elements counted what they do: a warp loads 32 of them, in sectors of 32
+/// bytes.
 fn counted(outcome: &Outcome, n: impl IntoIterator<Item = u64>, told: &str) {
     let all = values(outcome);
     for n in n {
@@ -147,7 +149,8 @@ fn what_differs_in_constants_and_what_has_no_image_to_share_count_in_one_process
         let more = [&TOGETHER[..], &["--ahead", "1"]].concat();
         let outcome = gpu.tool(&workshop(), &arguments(&selection, &more)).run().exits_with(0);
         assert_eq!(values(&outcome), values(&emulated), "{selection:?}");
-        // An entry point for each of the four pairs of constants, in one session; or a session for each.
+        // An entry point for each of the four pairs of constants, in one session; or a session for
+        // each.
         let sessions = if selection[0] == "tiles" { 1 } else { 2 };
         assert_eq!(gpu.logged("collected pass 0").len(), sessions, "{selection:?}");
         assert_eq!(left(&outcome), NONE, "{selection:?}");
@@ -202,7 +205,8 @@ fn a_runner_that_is_killed_between_two_of_a_shared_reply_goes_on_from_the_images
     let kept = before.iter().map(|path| fs::read(path).expect("it is there")).collect::<Vec<_>>();
     assert_eq!(kept.len(), 1, "{before:?}");
     assert_eq!(killed(&gpu, &["--resume", &run_id], "hang pass=2 grid=32"), run_id);
-    // The moment at which two of four had been written, and the image of the pass before was still there.
+    // The moment at which two of four had been written, and the image of the pass before was still
+    // there.
     rewrite(&run_id, |mut lines| {
         let cut = lines.split_off(lines.len() - 2);
         assert!(cut.iter().all(|line| line["collected"]["steps"] == 2), "{cut:?}");

@@ -1,4 +1,5 @@
-//! Thresholds from the attribute, the command line and the configuration file, and what they come to.
+//! Thresholds from the attribute, the command line and the configuration file, and what they come
+//! to.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Both routes to PTX: rustup's toolchain with `rust-src`, and Debian's packages. A machine without one
-//! of them says so and passes; CI must have Debian's.
+//! Both routes to PTX: rustup's toolchain with `rust-src`, and Debian's packages. A machine without
+//! one of them says so and passes; CI must have Debian's.
 
 use std::env;
 use std::path::Path;

@@ -2,7 +2,8 @@
 //!
 //!     cargo bench --package cargo-gpuprof --bench plan [NAME]
 //!
-//! Without a name every series is planned; memory is the process' peak so far, so ask for one at a time.
+//! Without a name every series is planned; memory is the process' peak so far, so ask for one at a
+//! time.
 
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! Standard output of commands that only print: whoever reads it may have read enough.
 //!
-//! Comes in: what a command writes. Goes out: the same, up to the moment at which nobody reads it any more (`| head`); the rest is
-//! dropped, and the command's exit code is what it would have been. A command that measures is told instead: what it
-//! finds would go nowhere.
+//! Input: what a command writes. Output: the same, up to the moment at which nobody reads it
+//! any more (`| head`); the rest is dropped, and the command's exit code is what it would have
+//! been. A command that measures is told instead: what it finds would go nowhere.
 
 use std::io::{self, ErrorKind, Write};
 

@@ -1,9 +1,10 @@
 //! Comparison: from pass results to metrics, and from metrics to verdicts.
 //!
-//! Comes in: what the passes of one configuration found, and the thresholds of its series. Goes out:
-//! every metric of the catalogue with its value or the reason there is none, the best configuration,
-//! and one judgement a threshold. Everything here is pure: no clock, no files, no environment. What
-//! must stay true: a value that is not there never becomes a pass, and never a number.
+//! Input: what the passes of one configuration found, and the thresholds of its series. Goes
+//! out: every metric of the catalogue with its value or the reason there is none, the best
+//! configuration, and one judgement a threshold. Everything here is pure: no clock, no files, no
+//! environment. What must stay true: a value that is not there never becomes a pass, and never a
+//! number.
 
 pub mod against;
 pub mod best;

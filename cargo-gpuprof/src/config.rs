@@ -1,7 +1,7 @@
 //! `.config/gpuprof.toml` at the workspace root.
 //!
-//! Comes in: the file's text. Goes out: typed settings, or an error with the file, the line and what
-//! is wrong there. Unknown keys are errors, so that a misspelt threshold cannot pass unseen.
+//! Input: the file's text. Output: typed settings, or an error with the file, the line and
+//! what is wrong there. Unknown keys are errors, so that a misspelt threshold cannot pass unseen.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,8 @@ pub struct Config {
     pub keep_runs: Option<KeepRuns>,
     /// Settings of the series whose key holds the table's name.
     pub series: BTreeMap<String, SeriesConfig>,
-    /// Settings by the name that `--preset` takes; they win over those outside. A preset holds none.
+    /// Settings by the name that `--preset` takes; they win over those outside. A preset holds
+    /// none.
     pub preset: BTreeMap<String, Config>,
     /// The file they are written in, as messages and verdicts name it.
     #[serde(skip)]

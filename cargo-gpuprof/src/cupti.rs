@@ -1,7 +1,8 @@
 //! CUPTI's host API, the driver and NVML, asked in a child process of our own.
 //!
-//! Comes in: a [`Question`]. Goes out: its [`Answer`], or what became of the child. Libraries of another maker
-//! crash where they should fail; in a child that is a diagnosis, and this process stays without unsafe code.
+//! Input: a [`Question`]. Output: its [`Answer`], or what became of the child. Libraries of
+//! another maker crash where they should fail; in a child that is a diagnosis, and this process
+//! stays without unsafe code.
 
 mod child;
 
@@ -97,7 +98,8 @@ pub enum Answer {
     Cost(Cost),
     /// The driver's devices, one at least.
     Driver(Vec<gpuprof_model::measurement::DeviceRecord>),
-    /// No driver is installed: the linker's words. One that is there and does not work gives no answer.
+    /// No driver is installed: the linker's words. One that is there and does not work gives no
+    /// answer.
     NoDriver(String),
     /// What NVML says.
     Nvml(crate::device::nvml::Facts),
@@ -141,7 +143,8 @@ pub struct Cost {
     pub refused: Vec<(String, String)>,
     /// The passes of all the others together.
     pub passes: usize,
-    /// Of each of the others, where that was asked, the passes that it takes alone and those of the rest without it.
+    /// Of each of the others, where that was asked, the passes that it takes alone and those of the
+    /// rest without it.
     pub each: Vec<MetricCost>,
 }
 
@@ -179,13 +182,14 @@ struct Request {
 /// Asks in a child process. `cupti` is the library or folder that was named.
 ///
 /// # Errors
-/// The child cannot be started, or files cannot be written. The inner error is the answer that there is none.
+/// The child cannot be started, or files cannot be written. The inner error is the answer that
+/// there is none.
 pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Result<Answer, Refusal>> {
     ask_on(None, cupti, question)
 }
 
-/// As [`ask`], in a child that sees no other device than the one with the UUID `device`, where one is named: as a process
-/// that measures on it does.
+/// As [`ask`], in a child that sees no other device than the one with the UUID `device`, where one
+/// is named: as a process that measures on it does.
 ///
 /// # Errors
 /// As [`ask`].

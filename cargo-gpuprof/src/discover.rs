@@ -1,7 +1,7 @@
 //! Asks harnesses what they hold, and the first of them whether a GPU answers.
 //!
-//! Comes in: harness executables. Goes out: the series of each. A harness of another protocol version
-//! is told apart from one that is broken.
+//! Input: harness executables. Output: the series of each. A harness of another protocol
+//! version is told apart from one that is broken.
 
 use std::collections::BTreeMap;
 
@@ -97,8 +97,8 @@ pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverPr
     }
 }
 
-/// Whether counters can be collected, asked in a process of `harness`. The outer error is a harness that
-/// cannot be asked; one that crashes over it is a machine that does not give counters.
+/// Whether counters can be collected, asked in a process of `harness`. The outer error is a harness
+/// that cannot be asked; one that crashes over it is a machine that does not give counters.
 ///
 /// # Errors
 /// A harness that cannot be asked (exit code 104).

@@ -1,10 +1,12 @@
 //! `cargo gpuprof`: profiles Rust CUDA kernels over series of launch parameters.
 //!
-//! Data flows one way: annotation → registry → plan → pass request → measurement → run → comparison →
-//! report. [`build`] and [`discover`] find series, [`plan`] chooses configurations, [`execute`] alone
-//! starts profiled processes, [`store`] keeps what they found, [`compare`] judges it, [`report`] shows it.
+//! Data flows one way: annotation → registry → plan → pass request → measurement → run → comparison
+//! → report. [`build`] and [`discover`] find series, [`plan`] chooses configurations, [`execute`]
+//! alone starts profiled processes, [`store`] keeps what they found, [`compare`] judges it,
+//! [`report`] shows it.
 //!
-//! Elsewhere than on Linux this crate is empty and has no dependencies: the executable builds and refuses.
+//! Elsewhere than on Linux this crate is empty and has no dependencies: the executable builds and
+//! refuses.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! `cargo gpuprof`, the executable. On Linux it is [`cargo_gpuprof::tool`]; elsewhere it builds, and refuses.
+//! `cargo gpuprof`, the executable. On Linux it is [`cargo_gpuprof::tool`]; elsewhere it builds,
+//! and refuses.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,9 @@
 //! What to run: series after filters and overrides, configurations, passes. Pure.
 //!
-//! Comes in: described series, the clauses of `--series` and of the configuration file, and filters.
-//! Goes out: the configurations of each series in series order. An override that matches no axis is an
-//! error, never an ignored word; so are more configurations than the limit, told before they are made.
+//! Input: described series, the clauses of `--series` and of the configuration file, and
+//! filters. Output: the configurations of each series in series order. An override that matches
+//! no axis is an error, never an ignored word; so are more configurations than the limit, told
+//! before they are made.
 
 mod overrides;
 mod sample;

@@ -1,8 +1,8 @@
 //! Reports: a run as a person, a spreadsheet or a program reads it.
 //!
-//! Comes in: a [`Run`]. Goes out: one format a file of this folder, behind the trait [`Report`]. What
-//! must stay true: a report invents nothing. Where a value is not there it says why, and nothing here
-//! looks at the environment: colour and width are told, not found out.
+//! Input: a [`Run`]. Output: one format a file of this folder, behind the trait [`Report`].
+//! What must stay true: a report invents nothing. Where a value is not there it says why, and
+//! nothing here looks at the environment: colour and width are told, not found out.
 
 mod axes;
 mod benchmark;
@@ -57,8 +57,8 @@ pub fn summary_line(run: &Run) -> String {
     Summary::of(run).to_string()
 }
 
-/// What `part` of a series of a run ran on; with a line on how much of the series that is, where others ran on other
-/// devices.
+/// What `part` of a series of a run ran on; with a line on how much of the series that is, where
+/// others ran on other devices.
 fn place_of(part: &Part<'_>, provenance: &Provenance) -> String {
     let first = provenance.device.as_ref();
     let Some(uuid) = part.device else { return device_phrase(first) };

@@ -1,9 +1,9 @@
-//! Sections: metrics that belong together, with short labels, shown as a table of their own; and sets of
-//! sections.
+//! Sections: metrics that belong together, with short labels, shown as a table of their own; and
+//! sets of sections.
 //!
-//! Comes in: the TOML files of `sections/`, which the binary carries, those of a workspace's
-//! `.config/gpuprof/sections/`, the names asked for and the chip. Goes out: each section's metrics by the names
-//! that the chip has. A workspace's section takes the place of ours of the same name.
+//! Input: the TOML files of `sections/`, which the binary carries, those of a workspace's
+//! `.config/gpuprof/sections/`, the names asked for and the chip. Output: each section's metrics
+//! by the names that the chip has. A workspace's section takes the place of ours of the same name.
 
 mod file;
 
@@ -110,7 +110,8 @@ impl SectionFile {
 pub struct Sections(Vec<Section>);
 
 impl Sections {
-    /// Ours and those of the workspace at `root`. The metrics that they define are known from then on.
+    /// Ours and those of the workspace at `root`. The metrics that they define are known from then
+    /// on.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).

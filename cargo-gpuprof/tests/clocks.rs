@@ -17,7 +17,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 const UUID: &str = "GPU-1";
 
-/// A runner: locks, says so, waits for the end of its standard input or an interrupt, and puts back.
+/// A runner: locks, says so, waits for the end of its standard input or an interrupt, and puts
+/// back.
 #[test]
 #[ignore = "a process of the other tests"]
 fn runner() {

@@ -1,8 +1,9 @@
-//! Stored documents: their checked-in JSON Schemas are those of the types, and files of every format
-//! ever released stay readable.
+//! Stored documents: their checked-in JSON Schemas are those of the types, and files of every
+//! format ever released stay readable.
 //!
-//! `UPDATE_SCHEMAS=1 cargo test -p cargo-gpuprof --test documents` writes the schemas anew. A change that
-//! old readers cannot ignore needs a new `SCHEMA_VERSION`, and a file of the old one in `tests/corpus`.
+//! `UPDATE_SCHEMAS=1 cargo test -p cargo-gpuprof --test documents` writes the schemas anew. A
+//! change that old readers cannot ignore needs a new `SCHEMA_VERSION`, and a file of the old one in
+//! `tests/corpus`.
 
 #![cfg(target_os = "linux")]
 

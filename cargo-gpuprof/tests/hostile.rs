@@ -1,5 +1,6 @@
-//! Files that are torn or made by an enemy: each is refused with its path and, where it has one, the byte at
-//! which it stops being a run; none is waited for, and none makes a message long or a report panic.
+//! Files that are torn or made by an enemy: each is refused with its path and, where it has one,
+//! the byte at which it stops being a run; none is waited for, and none makes a message long or a
+//! report panic.
 
 #![cfg(target_os = "linux")]
 

@@ -54,7 +54,8 @@ fn a_metric_is_described_with_what_it_costs() {
         "{out}"
     );
     assert!(out.contains("on GH100: 1 pass alone, by smsp__sass_data_bytes_mem_global"), "{out}");
-    // A whole name is described without --describe as well, one of ours with what the chip says of its counter.
+    // A whole name is described without --describe as well, one of ours with what the chip says of
+    // its counter.
     let (_, out, _) = metrics(&["occupancy"]);
     for part in [
         "occupancy\n    warps active over the most an SM holds, achieved\n    in %; higher is better; noisy; from: sm__",

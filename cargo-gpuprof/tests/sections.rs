@@ -21,7 +21,8 @@ fn host(chip: &str) -> Host {
     Host::new(api, chip, None).unwrap_or_else(|e| panic!("{chip}: {e}"))
 }
 
-/// What a section's metric is made of may depend on the chip, and a process settles that for one chip at a time.
+/// What a section's metric is made of may depend on the chip, and a process settles that for one
+/// chip at a time.
 static ONE_CHIP: Mutex<()> = Mutex::new(());
 
 /// All sections, settled for `chip`.

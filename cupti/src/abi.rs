@@ -1,9 +1,11 @@
-//! CUPTI's calling convention: parameter structs with a size field, and the functions that take them.
+//! CUPTI's calling convention: parameter structs with a size field, and the functions that take
+//! them.
 //!
-//! Every function takes a pointer to one struct that begins `{ size_t structSize; void *pPriv }`. The size is that up to
-//! the end of the last field, without tail padding, and a struct larger than the library knows is refused; a smaller one
-//! is what an older client would pass. So each struct is declared here with its last field *of CUDA 12.6*, whatever
-//! version of cudarc's bindings was selected.
+//! Every function takes a pointer to one struct that begins `{ size_t structSize; void *pPriv }`.
+//! The size is that up to the end of the last field, without tail padding, and a struct larger than
+//! the library knows is refused; a smaller one is what an older client would pass. So each struct
+//! is declared here with its last field *of CUDA 12.6*, whatever version of cudarc's bindings was
+//! selected.
 
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
@@ -16,8 +18,8 @@ use crate::{Code, Failure};
 /// A parameter struct of CUPTI.
 ///
 /// # Safety
-/// The type is `repr(C)`, its first field is `structSize: usize`, all-zero is a valid value (its enums have a zero), and
-/// `STRUCT_SIZE` is at most its size.
+/// The type is `repr(C)`, its first field is `structSize: usize`, all-zero is a valid value (its
+/// enums have a zero), and `STRUCT_SIZE` is at most its size.
 pub(crate) unsafe trait Parameters {
     /// What `structSize` must say.
     const STRUCT_SIZE: usize;
@@ -91,8 +93,9 @@ impl<T: Parameters> Call<T> {
         unsafe { self.0.assume_init_mut() }
     }
 
-    /// The struct after the call. Fields are read through the pointer, never through a reference: an enum in which a newer
-    /// library wrote a number unknown to the bindings must not be looked at as that enum.
+    /// The struct after the call. Fields are read through the pointer, never through a reference:
+    /// an enum in which a newer library wrote a number unknown to the bindings must not be looked
+    /// at as that enum.
     pub(crate) fn out(&self) -> *const T {
         self.0.as_ptr()
     }
@@ -119,8 +122,9 @@ impl<T: Parameters> Function<T> {
     /// Calls it.
     ///
     /// # Safety
-    /// The pointers in `call` are what the function expects, for as long as it expects them, and the function may be called
-    /// now: host functions once nvperf is loaded, target functions after `cuptiProfilerInitialize`.
+    /// The pointers in `call` are what the function expects, for as long as it expects them, and
+    /// the function may be called now: host functions once nvperf is loaded, target functions after
+    /// `cuptiProfilerInitialize`.
     pub(crate) unsafe fn call(&self, call: &mut Call<T>) -> Result<(), Failure> {
         let _one_at_a_time = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller's promise.
@@ -152,8 +156,8 @@ macro_rules! functions {
                 Ok(Self {$(
                     $field: Function {
                         name: $name,
-                        // SAFETY: the function of this name takes this struct (CUPTI's headers) and returns a
-                        // CUptiResult, which is an unsigned integer.
+                        // SAFETY: the function of this name takes this struct (CUPTI's headers) and
+                        // returns a CUptiResult, which is an unsigned integer.
                         address: unsafe { library.symbol($name) }?,
                     },
                 )*})

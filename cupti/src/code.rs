@@ -1,7 +1,7 @@
 //! CUPTI's result codes, as a type of our own.
 //!
-//! cudarc's `CUptiResult` is a Rust enum of the codes of one CUDA version; a newer library returns others. Here any
-//! number is a [`Code`], and one without a name is [`Code::Other`].
+//! cudarc's `CUptiResult` is a Rust enum of the codes of one CUDA version; a newer library returns
+//! others. Here any number is a [`Code`], and one without a name is [`Code::Other`].
 
 use std::fmt;
 
@@ -103,7 +103,8 @@ codes! {
 }
 
 impl Code {
-    /// Whether it says that this machine does not give counters, at present or at all, whatever is asked for.
+    /// Whether it says that this machine does not give counters, at present or at all, whatever is
+    /// asked for.
     #[must_use]
     pub const fn is_denial(self) -> bool {
         matches!(

@@ -1,7 +1,8 @@
 //! The CUDA driver that CUPTI will talk to.
 //!
-//! CUPTI opens `libcuda.so.1` by that name, whatever driver the process uses itself (an emulated one, say). So the same
-//! name is opened here, and nothing of CUPTI that needs a GPU is called before its `cuInit` succeeded.
+//! CUPTI opens `libcuda.so.1` by that name, whatever driver the process uses itself (an emulated
+//! one, say). So the same name is opened here, and nothing of CUPTI that needs a GPU is called
+//! before its `cuInit` succeeded.
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::OnceLock;
@@ -59,7 +60,8 @@ const fn cause(code: u32) -> &'static str {
     }
 }
 
-/// Starts the driver and counts its devices. The first call costs what `cuInit` costs, up to a tenth of a second.
+/// Starts the driver and counts its devices. The first call costs what `cuInit` costs, up to a
+/// tenth of a second.
 ///
 /// # Errors
 /// Where no driver is installed, or it does not start, or it shows no device.
@@ -80,7 +82,8 @@ pub fn probe() -> Result<Driver, DriverProblem> {
     }
 }
 
-/// As [`probe`], and it is NVIDIA's own: CUPTI asks it for tables that no header describes, and 13.2 crashes without them.
+/// As [`probe`], and it is NVIDIA's own: CUPTI asks it for tables that no header describes, and
+/// 13.2 crashes without them.
 ///
 /// # Errors
 /// As [`probe`], or [`DriverProblem::Emulated`].
@@ -114,7 +117,8 @@ fn described(ordinal: usize) -> Result<Shown, DriverProblem> {
     const MINOR: c_int = 76;
     let driver = Functions::open()?;
     let (mut device, at) = (0, c_int::try_from(ordinal).unwrap_or(c_int::MAX));
-    // SAFETY: probe() initialised the driver, which refuses an ordinal that it does not have; it writes one int.
+    // SAFETY: probe() initialised the driver, which refuses an ordinal that it does not have; it
+    // writes one int.
     check(unsafe { (driver.device)(&raw mut device, at) })?;
     let mut name = [0_u8; 256];
     // SAFETY: `device` came from cuDeviceGet; it writes at most the length that it is given.
@@ -143,8 +147,8 @@ fn uuid_text(slice: bool, uuid: &[u8; 16]) -> String {
     format!("{}-{}", if slice { "MIG" } else { "GPU" }, groups.join("-"))
 }
 
-/// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG slice.
-/// Empty where it has no such device.
+/// The UUIDs under which the driver knows device `ordinal`: that of the device, and that of its MIG
+/// slice. Empty where it has no such device.
 pub(crate) fn uuids(ordinal: usize) -> Result<Vec<[u8; 16]>, DriverProblem> {
     probe()?;
     let driver = Functions::open()?;
@@ -191,7 +195,8 @@ impl Functions {
         let driver = Library::open("libcuda.so.1".as_ref())
             .map_err(|reason| DriverProblem::NotInstalled { reason })?;
         let missing = |symbol| DriverProblem::NotADriver { symbol };
-        // SAFETY: the types are those of cuda.h, with CUresult and CUdevice as the integers that they are.
+        // SAFETY: the types are those of cuda.h, with CUresult and CUdevice as the integers that
+        // they are.
         let functions = unsafe {
             Self {
                 init: driver.symbol("cuInit").map_err(missing)?,

@@ -62,7 +62,8 @@ pub enum LoadError {
         /// Its version.
         version: Version,
     },
-    /// CUPTI 13.2 and newer crash (13.2) or fail (13.3 on) at the first call where no driver answers.
+    /// CUPTI 13.2 and newer crash (13.2) or fail (13.3 on) at the first call where no driver
+    /// answers.
     #[error(
         "{} is CUPTI {version}, which does not work without a CUDA driver (13.2 crashes, newer ones answer \
          999), and {driver}; for work without a GPU install 12.6 to 13.1, as in \

@@ -1,10 +1,12 @@
 //! CUPTI's host API: everything about metrics that needs no GPU.
 //!
-//! Comes in: a chip's name and, where it came from a device, its counter availability image. Goes out: the catalogue of
-//! the chip's metrics, the validation of names, config images, pass counts, and values read from counter data.
+//! Input: a chip's name and, where it came from a device, its counter availability image. Goes
+//! out: the catalogue of the chip's metrics, the validation of names, config images, pass counts,
+//! and values read from counter data.
 //!
-//! A host object keeps every metric that was added to it, and a refused addition spoils it. So the [`Host`] itself is
-//! only asked, never added to: each config image is built on an object of its own (a millisecond).
+//! A host object keeps every metric that was added to it, and a refused addition spoils it. So the
+//! [`Host`] itself is only asked, never added to: each config image is built on an object of its
+//! own (a millisecond).
 
 mod catalogue;
 mod config;
@@ -39,11 +41,13 @@ pub struct HostApi {
 }
 
 impl HostApi {
-    /// Makes a CUPTI that was found ready for use. One process uses one CUPTI; loading the same again is free.
+    /// Makes a CUPTI that was found ready for use. One process uses one CUPTI; loading the same
+    /// again is free.
     ///
     /// # Errors
-    /// [`LoadError::TooOld`] before 12.6; [`LoadError::NeedsDriver`] for a version that crashes or fails
-    /// where no driver answers, before anything of it is called; [`LoadError::MissingSymbol`]; [`LoadError::AnotherLoaded`].
+    /// [`LoadError::TooOld`] before 12.6; [`LoadError::NeedsDriver`] for a version that crashes or
+    /// fails where no driver answers, before anything of it is called;
+    /// [`LoadError::MissingSymbol`]; [`LoadError::AnotherLoaded`].
     ///
     /// # Panics
     /// If another thread panicked in here.
@@ -71,8 +75,9 @@ impl HostApi {
         Ok(api)
     }
 
-    /// Opens `libnvperf_target.so` beside CUPTI, for a CUPTI that looks for it by its bare name when it begins to collect.
-    /// None of 12.6 to 13.5 names it in its strings, so this is not done unasked: it costs 50 ms. Whether there was one.
+    /// Opens `libnvperf_target.so` beside CUPTI, for a CUPTI that looks for it by its bare name
+    /// when it begins to collect. None of 12.6 to 13.5 names it in its strings, so this is not done
+    /// unasked: it costs 50 ms. Whether there was one.
     pub fn open_nvperf_target(&self) -> bool {
         Library::open_globally(&locate::beside(self.path, "libnvperf_target.so")).is_ok()
     }
@@ -115,11 +120,13 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens the catalogue of `chip`. `availability` is the image that [`crate::Target::counter_availability`] gave: with
-    /// it, counters that the device does not offer (a MIG slice, a virtual GPU) are left out.
+    /// Opens the catalogue of `chip`. `availability` is the image that
+    /// [`crate::Target::counter_availability`] gave: with it, counters that the device does not
+    /// offer (a MIG slice, a virtual GPU) are left out.
     ///
     /// # Errors
-    /// [`crate::Code::InvalidParameter`] or [`crate::Code::InvalidChipName`] for a chip that this CUPTI does not know.
+    /// [`crate::Code::InvalidParameter`] or [`crate::Code::InvalidChipName`] for a chip that this
+    /// CUPTI does not know.
     pub fn new(api: HostApi, chip: &str, availability: Option<&[u8]>) -> Result<Self, Failure> {
         let chip = c_string(chip);
         let availability = availability
@@ -173,7 +180,8 @@ impl Drop for Object {
     fn drop(&mut self) {
         let mut call = Call::<sys::CUpti_Profiler_Host_Deinitialize_Params>::new();
         call.fields().pHostObject = self.as_ptr();
-        // SAFETY: the object is live, and nobody uses it after this. A failure leaks it, which is all that could be done.
+        // SAFETY: the object is live, and nobody uses it after this. A failure leaks it, which is
+        // all that could be done.
         let _ = unsafe { self.api.functions.host_deinitialize.call(&mut call) };
     }
 }

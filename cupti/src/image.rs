@@ -1,9 +1,11 @@
-//! Images on their way through files: sealed when they leave this crate, checked when they come back.
+//! Images on their way through files: sealed when they leave this crate, checked when they come
+//! back.
 //!
-//! Config, availability and counter data images are CUPTI's own binary formats. It reads them without checking: one
-//! altered byte, or an image of another kind, crashed 12.6 to 13.1. So what this crate gives out begins with a header
-//! of 32 bytes (magic, kind, length, hash), and bytes without one that fits never reach CUPTI. The hash is against
-//! accidents, not against people: a process that reads forged images can as well be given a forged CUPTI.
+//! Config, availability and counter data images are CUPTI's own binary formats. It reads them
+//! without checking: one altered byte, or an image of another kind, crashed 12.6 to 13.1. So what
+//! this crate gives out begins with a header of 32 bytes (magic, kind, length, hash), and bytes
+//! without one that fits never reach CUPTI. The hash is against accidents, not against people: a
+//! process that reads forged images can as well be given a forged CUPTI.
 
 use std::borrow::Cow;
 

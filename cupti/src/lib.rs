@@ -1,18 +1,22 @@
 //! CUPTI's Profiler Host API and Range Profiler API, safe and small, loaded at run time.
 //!
-//! Comes in: where CUPTI may be ([`locate()`]). Goes out: on any machine the metric catalogue of every chip, the
-//! validation of metric names, config images with their pass counts, and values read back from recorded counter
-//! data ([`host`]); on a machine with a GPU the collection itself, one pass at a time ([`target`]).
+//! Input: where CUPTI may be ([`locate()`]). Output: on any machine the metric catalogue of
+//! every chip, the validation of metric names, config images with their pass counts, and values
+//! read back from recorded counter data ([`host`]); on a machine with a GPU the collection itself,
+//! one pass at a time ([`target`]).
 //!
 //! What stays true:
-//! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`] finds the library, and
-//!   every way it can be missing, wrong or too new for a machine without a driver is a typed error.
-//! * No function that crashes is called: CUPTI 13.2 and newer do nothing before the driver answers ([`version`]), and
-//!   collection starts only once `cuInit` and `cuptiProfilerInitialize` succeeded ([`target::Target`]).
+//! * Nothing here needs a CUDA toolkit to build, or any NVIDIA file to start. [`locate::locate`]
+//!   finds the library, and every way it can be missing, wrong or too new for a machine without a
+//!   driver is a typed error.
+//! * No function that crashes is called: CUPTI 13.2 and newer do nothing before the driver answers
+//!   ([`version`]), and collection starts only once `cuInit` and `cuptiProfilerInitialize`
+//!   succeeded ([`target::Target`]).
 //! * Every CUPTI code has a name, a cause, a check and a remedy ([`Code`], [`Advice`]).
-//! * No image reaches CUPTI that it did not write: they are sealed on their way through files (`image`).
-//! * cudarc gives the parameter structs, never the functions: its return types are Rust enums, in which a code that
-//!   a newer library returns would be undefined behaviour, and its loader panics.
+//! * No image reaches CUPTI that it did not write: they are sealed on their way through files
+//!   (`image`).
+//! * cudarc gives the parameter structs, never the functions: its return types are Rust enums, in
+//!   which a code that a newer library returns would be undefined behaviour, and its loader panics.
 
 mod abi;
 mod advice;

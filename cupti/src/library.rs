@@ -1,6 +1,7 @@
 //! Shared objects, opened for good.
 //!
-//! What is used is never closed again: CUPTI and the driver start threads and keep pointers into themselves.
+//! What is used is never closed again: CUPTI and the driver start threads and keep pointers into
+//! themselves.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,8 @@ pub(crate) struct Library {
     handle: std::ptr::NonNull<std::ffi::c_void>,
 }
 
-// SAFETY: a handle of dlopen may be used from any thread, and is closed by nobody who goes on using it.
+// SAFETY: a handle of dlopen may be used from any thread, and is closed by nobody who goes on using
+// it.
 unsafe impl Send for Library {}
 // SAFETY: as above; looking up a symbol does not change it.
 unsafe impl Sync for Library {}
@@ -31,8 +33,8 @@ impl Library {
     }
 
     fn open_with(path: &Path, flags: std::ffi::c_int) -> Result<Self, String> {
-        // SAFETY: the callers open the CUDA driver, CUPTI and its nvperf libraries, whose initialisers only set up
-        // their own state (seen: 12.6 to 13.5 open without a driver).
+        // SAFETY: the callers open the CUDA driver, CUPTI and its nvperf libraries, whose
+        // initialisers only set up their own state (seen: 12.6 to 13.5 open without a driver).
         let library = unsafe { libloading::os::unix::Library::open(Some(path), flags) };
         // libloading puts the linker's words into the source of its own.
         let library = library.map_err(|error| {
@@ -56,11 +58,12 @@ impl Library {
         Ok(unsafe { std::mem::transmute_copy(&address) })
     }
 
-    /// Closes a library that turned out not to be wanted: while it is open the linker gives it to whoever asks for
-    /// another one by the same bare name.
+    /// Closes a library that turned out not to be wanted: while it is open the linker gives it to
+    /// whoever asks for another one by the same bare name.
     ///
     /// # Safety
-    /// Nothing of it is used any more, nor any copy of this handle, and nothing that it was asked to do goes on.
+    /// Nothing of it is used any more, nor any copy of this handle, and nothing that it was asked
+    /// to do goes on.
     pub(crate) unsafe fn close(self) {
         // SAFETY: the handle is open; the rest is the caller's promise.
         unsafe { libc::dlclose(self.handle.as_ptr()) };

@@ -1,15 +1,17 @@
 //! Finding CUPTI.
 //!
-//! Comes in: an explicit path, or the environment. Goes out: a [`Location`], whose library is open and whose version is
-//! known, or [`NotFound`] with every place that was looked at. The order: the explicit path; `$GPUPROF_CUPTI`; the
-//! toolkits of `$CUDA_HOME` and `$CUDA_PATH`; `/usr/local/cuda*`; `$LD_LIBRARY_PATH`; what the linker finds by itself;
-//! the site-packages of the active Python.
+//! Input: an explicit path, or the environment. Output: a [`Location`], whose library is open
+//! and whose version is known, or [`NotFound`] with every place that was looked at. The order: the
+//! explicit path; `$GPUPROF_CUPTI`; the toolkits of `$CUDA_HOME` and `$CUDA_PATH`;
+//! `/usr/local/cuda*`; `$LD_LIBRARY_PATH`; what the linker finds by itself; the site-packages of
+//! the active Python.
 //!
-//! A library that was not named and cannot be used here (too old, or useless without a driver) does not end the search:
-//! an old toolkit would hide the CUPTI that its owner installed beside it.
+//! A library that was not named and cannot be used here (too old, or useless without a driver) does
+//! not end the search: an old toolkit would hide the CUPTI that its owner installed beside it.
 //!
-//! Opening `libnvperf_host.so` by path before CUPTI is called makes CUPTI's own search for the bare name find it, so
-//! `LD_LIBRARY_PATH` is not needed. It is opened for a CUPTI that can be used only: the first one of that name serves all.
+//! Opening `libnvperf_host.so` by path before CUPTI is called makes CUPTI's own search for the bare
+//! name find it, so `LD_LIBRARY_PATH` is not needed. It is opened for a CUPTI that can be used
+//! only: the first one of that name serves all.
 
 mod python;
 mod search;
@@ -55,7 +57,8 @@ impl Location {
     /// Opens the library `path`: a file, or a bare name for the linker.
     ///
     /// # Errors
-    /// [`LoadError::Open`], [`LoadError::NvperfMissing`], or [`LoadError::MissingSymbol`] where it is not CUPTI.
+    /// [`LoadError::Open`], [`LoadError::NvperfMissing`], or [`LoadError::MissingSymbol`] where it
+    /// is not CUPTI.
     fn open(path: &Path, place: Place) -> Result<Self, LoadError> {
         let library =
             Library::open(path).map_err(|reason| LoadError::Open { path: path.into(), reason })?;
@@ -84,7 +87,8 @@ impl Location {
 /// What every CUPTI with the Range Profiler API has.
 const FIRST_OF_RANGES: &str = "cuptiRangeProfilerEnable";
 
-/// `libnvperf_host.so`, beside CUPTI: what its search for the bare name then finds. Costs 50 ms (32 MB are relocated).
+/// `libnvperf_host.so`, beside CUPTI: what its search for the bare name then finds. Costs 50 ms (32
+/// MB are relocated).
 fn open_nvperf(cupti: &Path) -> Result<(), LoadError> {
     Library::open_globally(&beside(cupti, "libnvperf_host.so"))
         .map(|_| ())
@@ -113,7 +117,8 @@ fn version_of(library: &Library, file: &Path) -> Result<Version, LoadError> {
     let get = unsafe { library.symbol::<unsafe extern "C" fn(*mut u32) -> u32>("cuptiGetVersion") }
         .map_err(|symbol| LoadError::MissingSymbol { path: file.into(), symbol })?;
     let mut api = 0;
-    // SAFETY: it writes one u32; nvperf is loaded where the version may ask for it, and a driver answers where the version asks for one.
+    // SAFETY: it writes one u32; nvperf is loaded where the version may ask for it, and a driver
+    // answers where the version asks for one.
     if unsafe { get(&raw mut api) } == 0 {
         return Ok(Version::from_api(api));
     }
@@ -129,9 +134,9 @@ pub fn locate(explicit: Option<&Path>) -> Result<Location, NotFound> {
 }
 
 impl Search {
-    /// Runs the search; the first library that can be used here wins. Where a path was named, by argument or by
-    /// `$GPUPROF_CUPTI`, nothing else is tried, and what it names is taken if it is CUPTI at all: loading it says why it
-    /// cannot be used.
+    /// Runs the search; the first library that can be used here wins. Where a path was named, by
+    /// argument or by `$GPUPROF_CUPTI`, nothing else is tried, and what it names is taken if it is
+    /// CUPTI at all: loading it says why it cannot be used.
     ///
     /// # Errors
     /// [`NotFound`] with all places that were looked at.
@@ -147,7 +152,8 @@ impl Search {
                     Ok(location) => match location.refusal().filter(|_| !place.is_named()) {
                         None => return Ok(location),
                         Some(refused) => {
-                            // SAFETY: nobody else has the location, and at most its version was asked for.
+                            // SAFETY: nobody else has the location, and at most its version was
+                            // asked for.
                             unsafe { location.library.close() };
                             refused
                         }

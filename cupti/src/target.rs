@@ -1,11 +1,12 @@
 //! Collection on a GPU.
 //!
-//! Comes in: a CUDA context of the system's driver, a config image, and the counter data of the passes so far. Goes out:
-//! the counter data with one more pass in it, and where the next pass begins.
+//! Input: a CUDA context of the system's driver, a config image, and the counter data of the
+//! passes so far. Output: the counter data with one more pass in it, and where the next pass
+//! begins.
 //!
-//! CUPTI's target functions crash in a process where `cuptiProfilerInitialize` failed. So they are methods of
-//! [`Target`], which exists only once the driver answered `cuInit`, showed a device, and CUPTI initialised; and a
-//! [`Session`] takes only a context whose device is one of that driver's.
+//! CUPTI's target functions crash in a process where `cuptiProfilerInitialize` failed. So they are
+//! methods of [`Target`], which exists only once the driver answered `cuInit`, showed a device, and
+//! CUPTI initialised; and a [`Session`] takes only a context whose device is one of that driver's.
 
 mod session;
 mod support;
@@ -53,7 +54,8 @@ pub enum TargetError {
         /// The state it needs.
         needs: &'static str,
     },
-    /// Ranges that did not fit into the counter data image: nothing in it may be trusted to be complete.
+    /// Ranges that did not fit into the counter data image: nothing in it may be trusted to be
+    /// complete.
     #[error("{dropped} ranges were dropped: more were run than the session's max_ranges")]
     RangesDropped {
         /// How many.
@@ -61,8 +63,8 @@ pub enum TargetError {
     },
 }
 
-/// A CUPTI that is initialised for collection, and the driver under it. A handle: copies share it, and the last one
-/// to go de-initialises.
+/// A CUPTI that is initialised for collection, and the driver under it. A handle: copies share it,
+/// and the last one to go de-initialises.
 #[derive(Clone)]
 pub struct Target {
     inner: Arc<Initialized>,
@@ -77,13 +79,15 @@ impl Target {
     /// Initialises CUPTI for collection. Costs about 0.1 s the first time.
     ///
     /// # Errors
-    /// [`TargetError::Driver`] before anything of CUPTI is called; [`TargetError::Failed`] for what CUPTI answers.
+    /// [`TargetError::Driver`] before anything of CUPTI is called; [`TargetError::Failed`] for what
+    /// CUPTI answers.
     pub fn initialize(api: HostApi) -> Result<Self, TargetError> {
         let driver = driver::probe()?;
         let functions = api.functions;
         let mut call = Call::<sys::CUpti_Profiler_Initialize_Params>::new();
-        // SAFETY: the driver is initialised and has a device, which is what this one function needs. With a driver that is
-        // not NVIDIA's it fails (seen with 12.6 to 13.5), and there is no Target.
+        // SAFETY: the driver is initialised and has a device, which is what this one function
+        // needs. With a driver that is not NVIDIA's it fails (seen with 12.6 to 13.5), and there is
+        // no Target.
         if let Err(failure) = unsafe { functions.initialize.call(&mut call) } {
             driver::probe_nvidia()?;
             return Err(failure.into());
@@ -101,10 +105,12 @@ impl Target {
         self.inner.functions
     }
 
-    /// The chip of device `ordinal`, such as `GH100` for an H200: the name that [`crate::Host::new`] takes.
+    /// The chip of device `ordinal`, such as `GH100` for an H200: the name that
+    /// [`crate::Host::new`] takes.
     ///
     /// # Errors
-    /// [`crate::Code::InvalidDevice`] or [`crate::Code::InvalidParameter`] for a device that is not there.
+    /// [`crate::Code::InvalidDevice`] or [`crate::Code::InvalidParameter`] for a device that is not
+    /// there.
     pub fn chip_name(&self, ordinal: usize) -> Result<String, Failure> {
         let mut call = Call::<sys::CUpti_Device_GetChipName_Params>::new();
         call.fields().deviceIndex = ordinal;
@@ -123,9 +129,9 @@ impl Target {
         Ok(Support::query(self.functions(), context.cu_device())?)
     }
 
-    /// The counters that the device of `context` offers: an image for [`crate::Host::new`]. Needed once a device, driver
-    /// and CUPTI; costs 0.1 to 0.5 s. It hung where another process held the profiler, so ask while holding the device's
-    /// lock, and with no [`Session`] open.
+    /// The counters that the device of `context` offers: an image for [`crate::Host::new`]. Needed
+    /// once a device, driver and CUPTI; costs 0.1 to 0.5 s. It hung where another process held the
+    /// profiler, so ask while holding the device's lock, and with no [`Session`] open.
     ///
     /// # Errors
     /// [`crate::Code::InsufficientPrivileges`] and its like, or whatever CUPTI answers.
@@ -135,7 +141,8 @@ impl Target {
         let mut size = Call::<sys::CUpti_Profiler_GetCounterAvailability_Params>::new();
         size.fields().ctx = context.cu_ctx();
         size.fields().pCounterAvailabilityImage = ptr::null_mut();
-        // SAFETY: CUPTI is initialised and the context is live; without a buffer it writes the size.
+        // SAFETY: CUPTI is initialised and the context is live; without a buffer it writes the
+        // size.
         unsafe { get.call(&mut size) }?;
         // SAFETY: an integer that CUPTI wrote.
         let mut image = vec![0; unsafe { (*size.out()).counterAvailabilityImageSize }];
@@ -166,7 +173,8 @@ impl Target {
 impl Drop for Initialized {
     fn drop(&mut self) {
         let mut call = Call::<sys::CUpti_Profiler_DeInitialize_Params>::new();
-        // SAFETY: initialised once, and every session held this alive until it was disabled. A failure changes nothing.
+        // SAFETY: initialised once, and every session held this alive until it was disabled. A
+        // failure changes nothing.
         let _ = unsafe { self.functions.deinitialize.call(&mut call) };
     }
 }

@@ -68,7 +68,8 @@ pub fn open_a_session(api: HostApi, ordinal: usize) -> Result<String, TrialProbl
         return Err(TrialProblem::Obstacle { part: part.to_string(), code: *code });
     }
     let chip = target.chip_name(ordinal)?;
-    // As a run asks: this is the first thing that a locked machine refuses, and where one that is shared may hang.
+    // As a run asks: this is the first thing that a locked machine refuses, and where one that is
+    // shared may hang.
     let availability = target.counter_availability(&context)?;
     let config = Host::new(api, &chip, Some(&availability))?.config_image(&[METRIC])?;
     let options = SessionOptions {

@@ -1,8 +1,8 @@
 //! CUPTI's version: what it says itself, or what its functions give away.
 //!
-//! `cuptiGetVersion` is the first call that CUPTI 13.2 crashes in where no driver answers (seen with 13.2.86; 13.5.25
-//! returns 999). The functions that a library exports can be looked up without calling anything, and
-//! 13.2 brought new ones, so the version is a lower bound there.
+//! `cuptiGetVersion` is the first call that CUPTI 13.2 crashes in where no driver answers (seen
+//! with 13.2.86; 13.5.25 returns 999). The functions that a library exports can be looked up
+//! without calling anything, and 13.2 brought new ones, so the version is a lower bound there.
 
 use std::fmt;
 
@@ -33,7 +33,8 @@ impl Version {
         Self { major, minor, or_newer: true }
     }
 
-    /// The version of `CUPTI_API_VERSION`: from 13.0 on `xxyyzz`, before that a counter (table in `cupti_version.h`).
+    /// The version of `CUPTI_API_VERSION`: from 13.0 on `xxyyzz`, before that a counter (table in
+    /// `cupti_version.h`).
     #[must_use]
     pub const fn from_api(api: u32) -> Self {
         match api {

@@ -1,8 +1,9 @@
 //! Recordings of an H200, evaluated without a GPU by the pinned CUPTI.
 //!
-//! `golden/h200` was written by `cargo run --release -p gpuprof-cupti --example record -- --out DIR` on an NVIDIA H200
-//! (driver 580, CUPTI 13.0) on 2026-11-21: a saxpy over 2^24 elements at five block sizes, 14 metrics in 9 passes, by
-//! application replay (nine processes) and by kernel replay (one). The images are compressed with zstd.
+//! `golden/h200` was written by `cargo run --release -p gpuprof-cupti --example record -- --out
+//! DIR` on an NVIDIA H200 (driver 580, CUPTI 13.0) on 2026-11-21: a saxpy over 2^24 elements at
+//! five block sizes, 14 metrics in 9 passes, by application replay (nine processes) and by kernel
+//! replay (one). The images are compressed with zstd.
 
 mod common;
 

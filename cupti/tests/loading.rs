@@ -13,7 +13,8 @@ use gpuprof_cupti::locate::Place;
 use gpuprof_cupti::target::TargetError;
 use gpuprof_cupti::{Host, HostApi, LoadError, Target, Version, locate};
 
-/// A libcupti of our own, with nothing but the functions in `source`, and a libnvperf_host beside it.
+/// A libcupti of our own, with nothing but the functions in `source`, and a libnvperf_host beside
+/// it.
 fn imitation(folder: &Path, source: &str) -> PathBuf {
     let compile = |name: &str, text: &str| {
         let (input, output) = (folder.join(format!("{name}.c")), folder.join(name));
@@ -90,8 +91,8 @@ fn the_site_packages_of_the_active_python_are_searched() {
     let packages = pinned().ancestors().nth(3).unwrap();
     let python = folder.path().join("python3");
     let text = format!("#!/bin/sh\necho {}\n", packages.display());
-    // By a process of its own: one that another thread is starting would share the open file, and the system starts no
-    // file that is open for writing.
+    // By a process of its own: one that another thread is starting would share the open file, and
+    // the system starts no file that is open for writing.
     let write = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", write, "sh", &text]).arg(&python).env("PATH", "/usr/bin:/bin");

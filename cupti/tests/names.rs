@@ -1,6 +1,7 @@
 //! Every counter that the model's tables name is one of the chip's, by the pinned CUPTI.
 //!
-//! Each test asks CUPTI in a process of its own: its host API was seen to fail, rarely, when several threads open it at once.
+//! Each test asks CUPTI in a process of its own: its host API was seen to fail, rarely, when
+//! several threads open it at once.
 
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod common;

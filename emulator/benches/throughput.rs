@@ -1,7 +1,8 @@
 //! How many PTX thread instructions a second one core executes: `cargo bench -p gpuprof-emulator`.
 //!
-//! Each kernel is launched several times on one host thread; the median is printed. The number is instructions of
-//! active threads, as counted in `ptx__thread_inst_executed.sum`, over wall time of the launch.
+//! Each kernel is launched several times on one host thread; the median is printed. The number is
+//! instructions of active threads, as counted in `ptx__thread_inst_executed.sum`, over wall time of
+//! the launch.
 
 use gpuprof_emulator::device::{Device, LaunchConfig};
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! Arithmetic bit for bit as an H200 does it.
 //!
-//! `fixtures/arithmetic.ptx` applies one operation a row to the words of `arithmetic.bin`; `arithmetic.h200.txt` has a
-//! hash of each row that an H200 computed (driver 580, `tests/hardware.py`). Approximate instructions are not among
-//! them.
+//! `fixtures/arithmetic.ptx` applies one operation a row to the words of `arithmetic.bin`;
+//! `arithmetic.h200.txt` has a hash of each row that an H200 computed (driver 580,
+//! `tests/hardware.py`). Approximate instructions are not among them.
 
 mod common;
 

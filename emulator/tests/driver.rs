@@ -1,5 +1,5 @@
-//! The driver as a program meets it: built with `rustc` as the tool builds it, loaded by path, and called through
-//! unmodified cudarc.
+//! The driver as a program meets it: built with `rustc` as the tool builds it, loaded by path, and
+//! called through unmodified cudarc.
 
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, DriverError, LaunchConfig, PushKernelArg, sys::CUresult,
@@ -30,7 +30,8 @@ static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
 });
 
 fn take(name: &[u8]) -> Option<String> {
-    // SAFETY: the driver's contract: these functions have these types, and what they give goes back to `gpuemu_free`.
+    // SAFETY: the driver's contract: these functions have these types, and what they give goes back
+    // to `gpuemu_free`.
     unsafe {
         let take: libloading::Symbol<'_, extern "C" fn() -> *mut c_char> =
             LIBRARY.get(name).unwrap();
@@ -54,7 +55,8 @@ fn fault() -> String {
     take(b"gpuemu_take_fault").expect("a fault was noted")
 }
 
-/// A context of its own for one test: the driver is one for the process, and a fault makes its context unusable.
+/// A context of its own for one test: the driver is one for the process, and a fault makes its
+/// context unusable.
 struct Session {
     context: Arc<CudaContext>,
     _alone: MutexGuard<'static, ()>,

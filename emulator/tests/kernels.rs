@@ -203,7 +203,8 @@ fn narrow_types() {
             (i32::from(byte(0, i) as i8) * 3 + i32::from(byte(16, i)) - i32::from(short(i))) as i16;
         assert_eq!((got[i], got_bytes[i]), (expected, byte(0, i) ^ byte(16, i)), "{i}");
     }
-    // Two warps, each 32 bytes, 32 bytes and 64 bytes; the bytes again, since the first store may have changed them.
+    // Two warps, each 32 bytes, 32 bytes and 64 bytes; the bytes again, since the first store may
+    // have changed them.
     assert_eq!(record.counter(LOADS), Some(2 * (1 + 1 + 2 + 1 + 1)));
     assert_eq!(record.counter(STORES), Some(2 * (2 + 1)));
 }

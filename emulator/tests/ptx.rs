@@ -5,7 +5,8 @@ mod common;
 use common::Bench;
 use gpuprof_emulator::device::Device;
 
-/// A module with one kernel `k(u64 out)` whose body is given; `%rd1` is `out + 4 × %tid.x` and `%r1` is `%tid.x`.
+/// A module with one kernel `k(u64 out)` whose body is given; `%rd1` is `out + 4 × %tid.x` and
+/// `%r1` is `%tid.x`.
 fn kernel(outside: &str, body: &str) -> String {
     format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n{outside}\n.visible .entry k(.param .u64 out) {{\n\

@@ -1,4 +1,5 @@
-//! PTX that rustc made (see `fixtures/rust_kernels.rs`): untyped registers, panics, calls, 128-bit arithmetic.
+//! PTX that rustc made (see `fixtures/rust_kernels.rs`): untyped registers, panics, calls, 128-bit
+//! arithmetic.
 
 mod common;
 

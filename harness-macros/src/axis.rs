@@ -1,9 +1,9 @@
 //! Axes as tokens: the text the model's grammar reads, and the way back from its spans to tokens.
 //!
-//! Comes in: the items of a `series(…)` list. Goes out: a [`DeclaredSpace`]: the clauses as text, and
-//! the axes that they make, which are variables in the annotation's expressions. The text is made from
-//! the tokens with as little white space as keeps them apart, so that what reads as one value in the
-//! source (`f32-acc`) stays one value.
+//! Input: the items of a `series(…)` list. Output: a [`DeclaredSpace`]: the clauses as text,
+//! and the axes that they make, which are variables in the annotation's expressions. The text is
+//! made from the tokens with as little white space as keeps them apart, so that what reads as one
+//! value in the source (`f32-acc`) stays one value.
 
 use std::ops::Range;
 

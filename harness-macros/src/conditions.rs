@@ -49,7 +49,8 @@ pub(crate) fn thresholds(list: &Group, errors: &mut Errors) -> Vec<LitStr> {
     texts.into_iter().collect()
 }
 
-/// Refuses a threshold that does not follow the grammar, or names an axis or metric that is not there.
+/// Refuses a threshold that does not follow the grammar, or names an axis or metric that is not
+/// there.
 pub(crate) fn check(thresholds: &[LitStr], axes: &[Ident], errors: &mut Errors) {
     for literal in thresholds {
         let text = literal.value();

@@ -1,9 +1,9 @@
 //! Constants: a kernel's const generic parameters, and the copies of it that are compiled.
 //!
-//! Comes in: a generic kernel and the axes that say which values its parameters take. Goes out: one
-//! [`Instance`] a combination of values. On the device each is a module with the parameters as plain
-//! constants and a copy of the function, and not an instantiation of it: `shared!` declares its memory
-//! by an item, and an item cannot name the generic parameters of the function around it.
+//! Input: a generic kernel and the axes that say which values its parameters take. Output: one
+//! [`Instance`] a combination of values. On the device each is a module with the parameters as
+//! plain constants and a copy of the function, and not an instantiation of it: `shared!` declares
+//! its memory by an item, and an item cannot name the generic parameters of the function around it.
 
 use gpuprof_model::series::entry_point;
 use gpuprof_model::{AxisValue, Configuration};
@@ -186,8 +186,8 @@ pub(crate) fn on_device(instances: &[Instance], item: &ItemFn) -> TokenStream {
     }
 }
 
-/// Names every instantiation on the host, so that a value that its parameter cannot hold is an error
-/// there, and not first in the kernels' build.
+/// Names every instantiation on the host, so that a value that its parameter cannot hold is an
+/// error there, and not first in the kernels' build.
 pub(crate) fn on_host(instances: &[Instance], function: &Ident) -> TokenStream {
     let values = instances.iter().map(|instance| &instance.values);
     let check = Ident::new("instances", Span::mixed_site());

@@ -119,7 +119,8 @@ fn axis_variable(axis: &DeclaredAxis, gp: &TokenStream, k: &Ident) -> TokenStrea
     }
 }
 
-/// Sets the launch parameter `key` from its axis, or from its key, which then is a variable as well.
+/// Sets the launch parameter `key` from its axis, or from its key, which then is a variable as
+/// well.
 fn launch(kernel: &Kernel, key: &str, k: &Ident) -> Option<TokenStream> {
     if let Some(axis) = kernel.space.axis(key) {
         let (method, variable) = (Ident::new(key, Span::mixed_site()), &axis.name);

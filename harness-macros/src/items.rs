@@ -1,6 +1,6 @@
 //! The outermost form of every attribute: `NAME = VALUE` and `NAME(LIST)`, separated by commas.
 //!
-//! Comes in: the tokens between an attribute's parentheses. Goes out: its items in order. A comma
+//! Input: the tokens between an attribute's parentheses. Output: its items in order. A comma
 //! separates items only where another item begins after it, so that a value may itself be a list
 //! (`block = 64, 96, 128, n = 1K`).
 

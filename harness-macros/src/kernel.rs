@@ -1,6 +1,6 @@
 //! `#[kernel(…)]`: what it says, checked.
 //!
-//! Comes in: the attribute's tokens and the function. Goes out: a [`Kernel`] with everything that
+//! Input: the attribute's tokens and the function. Output: a [`Kernel`] with everything that
 //! its expansion needs, or every error at its place.
 
 use gpuprof_model::axis::LAUNCH_AXES;

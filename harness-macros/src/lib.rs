@@ -1,10 +1,10 @@
 //! The attributes of `gpuprof`, which re-exports everything here.
 //!
-//! Comes in: annotated functions. Goes out: the function on both sides, and an entry in the registry
-//! that the harness reads. Every attribute is read into a checked description first (`kernel`,
-//! `series`), with the grammars of `gpuprof-model`, so that a bad axis is a compile error at its own
-//! tokens and all errors are reported at once; only then is anything expanded. On an error the
-//! function stays as it was written.
+//! Input: annotated functions. Output: the function on both sides, and an entry in the
+//! registry that the harness reads. Every attribute is read into a checked description first
+//! (`kernel`, `series`), with the grammars of `gpuprof-model`, so that a bad axis is a compile
+//! error at its own tokens and all errors are reported at once; only then is anything expanded. On
+//! an error the function stays as it was written.
 
 #![forbid(unsafe_code)]
 
@@ -52,12 +52,12 @@ use syn::{ItemFn, parse_macro_input};
 /// | `name = "…"` | the series' and entry point's name, instead of the function's |
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
 ///
-/// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and `z`,
-/// an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.
+/// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and
+/// `z`, an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.
 ///
 /// A kernel with constants is generic: `unsafe fn matmul<const TILE: usize>(…)` with
-/// `const TILE = [8, 16]` becomes the entry points `matmul_TILE_8` and `matmul_TILE_16`, at most 64.
-/// Its body, unlike other generic code, may say `shared!([f32; TILE * TILE])`.
+/// `const TILE = [8, 16]` becomes the entry points `matmul_TILE_8` and `matmul_TILE_16`, at most
+/// 64. Its body, unlike other generic code, may say `shared!([f32; TILE * TILE])`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| {
@@ -90,8 +90,8 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Static shared memory: `shared!([T; N])` gives a handle on `N` elements that the block shares.
 ///
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
-/// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants of
-/// the kernel it stands in, but not items of the function or other generic parameters.
+/// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants
+/// of the kernel it stands in, but not items of the function or other generic parameters.
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);

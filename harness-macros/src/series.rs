@@ -1,8 +1,8 @@
 //! `#[series(…)]` on a host function: its axes stand directly in the attribute.
 //!
 //! `NAME = VALUES` is an axis, except for `name = "…"` and `crate = …`; `metrics(…)` and
-//! `threshold("…")` are lists as in `#[kernel]`. Keys of `#[kernel]` that a function does for itself
-//! are refused with what to call instead.
+//! `threshold("…")` are lists as in `#[kernel]`. Keys of `#[kernel]` that a function does for
+//! itself are refused with what to call instead.
 
 use gpuprof_model::suggest;
 use proc_macro2::{Ident, TokenStream};

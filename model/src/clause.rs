@@ -1,6 +1,6 @@
 //! Clauses: the text that a series is written in, one item at a time.
 //!
-//! Comes in: one of
+//! Input: one of
 //!
 //! | clause | meaning |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `threads = block * 2` | an axis that follows from others |
 //! | `where block * regs <= 64K` | a condition that keeps a configuration |
 //!
-//! Goes out: a [`Clause`]. The attribute, `--series` and the configuration file all read this. An
+//! Output: a [`Clause`]. The attribute, `--series` and the configuration file all read this. An
 //! axis follows from others where its text names one of them; anything else is a list of values.
 
 use std::ops::Range;

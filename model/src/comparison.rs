@@ -1,8 +1,8 @@
 //! A comparison: what differs between a run and its baseline.
 //!
-//! Comes in: two runs. Goes out: the differences in what they were measured with, what vanished, what
-//! appeared, and for each metric shown the change with its confidence. What must stay true: a side that
-//! is not there is said, and a change is never told without what it rests on.
+//! Input: two runs. Output: the differences in what they were measured with, what vanished,
+//! what appeared, and for each metric shown the change with its confidence. What must stay true: a
+//! side that is not there is said, and a change is never told without what it rests on.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ pub struct Interval {
 pub struct Confidence {
     /// Where the change from the baseline lies, in percent of the baseline.
     pub percent: Interval,
-    /// The probability of a difference at least this large if there were none (Welch's t, two-sided).
+    /// The probability of a difference at least this large if there were none (Welch's t,
+    /// two-sided).
     pub p_value: f64,
     /// Processes of the baseline.
     pub baseline_processes: usize,
@@ -83,7 +84,8 @@ pub struct Change {
     pub baseline: Option<Quantity>,
     /// The run's value.
     pub value: Option<Quantity>,
-    /// (value − baseline) / |baseline| in percent; none where the baseline is 0 or a side is not there.
+    /// (value − baseline) / |baseline| in percent; none where the baseline is 0 or a side is not
+    /// there.
     pub percent: Option<f64>,
     /// How sure the change is; none for exact metrics, which are compared exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,7 +142,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The differences that make the sides incomparable, as one sentence; none where there are none.
+    /// The differences that make the sides incomparable, as one sentence; none where there are
+    /// none.
     pub fn obstacle(&self) -> Option<String> {
         let texts: Vec<String> =
             self.mismatches.iter().filter(|m| m.matters).map(ToString::to_string).collect();

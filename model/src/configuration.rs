@@ -1,6 +1,6 @@
 //! A configuration: one point of a series, a value for every axis.
 //!
-//! Comes in: axis names and values in axis order. Goes out: lookups by name and the canonical text
+//! Input: axis names and values in axis order. Output: lookups by name and the canonical text
 //! `block=64,n=1048576`, which is the same for the same point in every file and process.
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The exit codes of `cargo gpuprof`, a public contract.
 //!
-//! Comes in: everything that happened in a run. Goes out: one code; where several apply, the one
+//! Input: everything that happened in a run. Output: one code; where several apply, the one
 //! that must not hide behind another wins: 101 > 105 > 100 > 106 > 4.
 
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,14 @@
 //! Expressions over axes: what `where`, derived axes and `--filter` are written in.
 //!
-//! Comes in: text such as `block * regs <= 64K && dtype != f16` and a look-up of axis values. Goes
+//! Input: text such as `block * regs <= 64K && dtype != f16` and a look-up of axis values. Goes
 //! out: a number, a truth value or a word. Arithmetic is on whole numbers as in Rust: division
-//! truncates, and what overflows or divides by zero is an error with its place, never a wrong value.
+//! truncates, and what overflows or divides by zero is an error with its place, never a wrong
+//! value.
 //!
 //! From the loosest binding: `||`, `&&`, one comparison (`== != < <= > >=`), `<<`, `+ -`, `* / %`,
 //! unary `-` and `!`. Numbers take the suffixes K, M and G; `block.x`, `.y` and `.z` are extents. A
-//! name that no axis has is a word, where it is compared with an axis of words; `"f32-acc"` always is.
+//! name that no axis has is a word, where it is compared with an axis of words; `"f32-acc"` always
+//! is.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The nouns of gpuprof and their text grammars.
 //!
-//! Comes in: text a user wrote (in an attribute, on the command line, in `gpuprof.toml`) and JSON
-//! another part of gpuprof wrote. Goes out: typed values, or a [`ParseError`] that knows its place.
+//! Input: text a user wrote (in an attribute, on the command line, in `gpuprof.toml`) and JSON
+//! another part of gpuprof wrote. Output: typed values, or a [`ParseError`] that knows its place.
 //! What must stay true: no input or output, no clock, no CUDA, so that the attribute macro, the
 //! harness and the subcommand all read one grammar and agree on every name.
 

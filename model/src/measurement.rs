@@ -1,6 +1,6 @@
 //! Measurements: what one pass found.
 //!
-//! Comes in: launches, counters, samples and launch facts from a collector. Goes out: plain data
+//! Input: launches, counters, samples and launch facts from a collector. Output: plain data
 //! that travels from the harness process to the runner. Every value says its source.
 
 use std::collections::BTreeMap;
@@ -103,7 +103,8 @@ pub enum OccupancyLimiter {
     Registers,
     /// Shared memory.
     SharedMemory,
-    /// Clusters: their blocks must fit on neighbouring multiprocessors at once, and some stay empty.
+    /// Clusters: their blocks must fit on neighbouring multiprocessors at once, and some stay
+    /// empty.
     Clusters,
 }
 
@@ -132,7 +133,8 @@ pub struct LaunchFacts {
     pub local_bytes: u32,
     /// Resident blocks a multiprocessor, by the driver's occupancy calculator.
     pub blocks_per_sm: Option<u32>,
-    /// Resident warps over the most a multiprocessor holds, in percent; with clusters, those of the whole device.
+    /// Resident warps over the most a multiprocessor holds, in percent; with clusters, those of the
+    /// whole device.
     pub theoretical_occupancy: Option<f64>,
     /// What stops one more block from fitting.
     pub limiter: Option<OccupancyLimiter>,
@@ -147,13 +149,14 @@ pub struct LaunchFacts {
     /// Clusters resident on the whole device, by the driver's occupancy calculator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_active_clusters: Option<u32>,
-    /// Blocks resident on the whole device with clusters, over those that would be without, in percent.
+    /// Blocks resident on the whole device with clusters, over those that would be without, in
+    /// percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_occupancy: Option<f64>,
 }
 
-/// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None` where
-/// a block needs nothing of it.
+/// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None`
+/// where a block needs nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockLimits {
@@ -183,18 +186,19 @@ pub struct DeviceRecord {
     pub sm_count: u32,
     /// L2 cache, in bytes.
     pub l2_bytes: u64,
-    /// Peak DRAM bandwidth from memory clock and bus width, in bytes a second, where they are known.
+    /// Peak DRAM bandwidth from memory clock and bus width, in bytes a second, where they are
+    /// known.
     pub dram_peak_bytes_per_second: Option<f64>,
     /// What the driver reports as its version, such as 13000.
     pub driver_version: u32,
     /// Whether this is the emulated driver.
     pub emulated: bool,
-    /// Whether this is a virtual GPU, whose times hold what its neighbours do; none where nobody told. One that is passed
-    /// through to a virtual machine as a whole is none.
+    /// Whether this is a virtual GPU, whose times hold what its neighbours do; none where nobody
+    /// told. One that is passed through to a virtual machine as a whole is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_gpu: Option<bool>,
-    /// What the driver says of the device, by the lower-case name of the attribute in `cuda.h` without
-    /// `CU_DEVICE_ATTRIBUTE_`.
+    /// What the driver says of the device, by the lower-case name of the attribute in `cuda.h`
+    /// without `CU_DEVICE_ATTRIBUTE_`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, i64>,
 }

@@ -1,6 +1,6 @@
 //! The metric catalogue: every metric this version knows, and the formulas of the derived ones.
 //!
-//! Comes in: a name. Goes out: its unit, direction, class and where it can come from. Counter names
+//! Input: a name. Output: its unit, direction, class and where it can come from. Counter names
 //! are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
 
 mod catalogue;
@@ -70,8 +70,8 @@ pub enum Origin {
     Device,
     /// The annotation.
     Declared,
-    /// An exact counter of the emulated driver; on a GPU, the hardware counter of the same name unless
-    /// the name starts with `ptx__`.
+    /// An exact counter of the emulated driver; on a GPU, the hardware counter of the same name
+    /// unless the name starts with `ptx__`.
     Emulator,
     /// The hardware counter of this PerfWorks name, collected by CUPTI on a GPU.
     Hardware(&'static str),
@@ -99,17 +99,18 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// How it repeats on the emulated driver, or on hardware. They differ for what is made of L1's own counters
-    /// (`l1tex__t_…`): the emulator counts them, hardware reads them in several passes.
+    /// How it repeats on the emulated driver, or on hardware. They differ for what is made of L1's
+    /// own counters (`l1tex__t_…`): the emulator counts them, hardware reads them in several
+    /// passes.
     pub fn class_on(&self, emulated: bool) -> Class {
         let steady = || hardware_names(self).into_iter().all(perfworks::repeats_on_hardware);
         if self.class == Class::Exact && !emulated && !steady() { Class::Noisy } else { self.class }
     }
 }
 
-/// The metric called `name`: of the catalogue, a launch fact or device attribute by Nsight Compute's name,
-/// one by an older profiler's name, one that was [`define`]d or [`recall`]ed, or any hardware counter by its
-/// PerfWorks name.
+/// The metric called `name`: of the catalogue, a launch fact or device attribute by Nsight
+/// Compute's name, one by an older profiler's name, one that was [`define`]d or [`recall`]ed, or
+/// any hardware counter by its PerfWorks name.
 pub fn find(name: &str) -> Option<&'static Metric> {
     let translated = || match legacy::find(name)? {
         legacy::Legacy::Translated(metric) => Some(metric),
@@ -236,7 +237,8 @@ mod tests {
         let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
         assert_eq!(classes(raw), [Class::Exact, Class::Noisy]);
         assert_eq!(classes("duration"), [Class::Noisy; 2]);
-        // Nothing that is called exact in the catalogue rests on a counter that does not repeat, but L1's own.
+        // Nothing that is called exact in the catalogue rests on a counter that does not repeat,
+        // but L1's own.
         for metric in CATALOGUE.iter().chain(legacy()).filter(|m| m.class == Class::Exact) {
             let raw = metric.name.starts_with("l1tex__t_");
             assert_eq!(metric.class_on(false) == Class::Noisy, raw, "{}", metric.name);

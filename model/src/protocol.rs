@@ -21,18 +21,20 @@ pub const VERSION: u32 = 5;
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
 
-/// The environment variable that holds the process id of the runner, which a harness does not outlive.
+/// The environment variable that holds the process id of the runner, which a harness does not
+/// outlive.
 pub const RUNNER_ENV: &str = "__GPUPROF_RUNNER";
 
 /// Bytes in every harness executable that [`crate::protocol`] can talk to, so that the runner need
 /// not start foreign executables to find out.
 pub const MARKER: &str = "gpuprof harness protocol follows:";
 
-/// How the reason begins for which a process could not measure, where the fault is another process' beside it.
+/// How the reason begins for which a process could not measure, where the fault is another process'
+/// beside it.
 pub const DISTURBED: &str = "the device did not become quiet";
 
-/// The file beside the lock of a quiet window that keeps both sides moving: held exclusively, and only then, while a
-/// process waits for its window, by which the runner tells that it cannot work.
+/// The file beside the lock of a quiet window that keeps both sides moving: held exclusively, and
+/// only then, while a process waits for its window, by which the runner tells that it cannot work.
 pub fn gate(quiet: &Path) -> PathBuf {
     let mut gate = OsString::from(quiet);
     gate.push(".gate");
@@ -59,19 +61,21 @@ pub struct Request {
     /// context, load its modules and fill its buffers, and launches nothing. None: it is free.
     #[serde(default)]
     pub turn: Option<PathBuf>,
-    /// The lock of the device's quiet window, one for all processes of a run on one device: held shared while a process
-    /// prepares or leaves, exclusively while one measures. None: no other process of the run is near the device.
+    /// The lock of the device's quiet window, one for all processes of a run on one device: held
+    /// shared while a process prepares or leaves, exclusively while one measures. None: no other
+    /// process of the run is near the device.
     #[serde(default)]
     pub quiet: Option<PathBuf>,
     /// What to do.
     pub body: RequestBody,
-    /// What to measure in the same process once `body`, which is [`RequestBody::Measure`], has been replied to.
+    /// What to measure in the same process once `body`, which is [`RequestBody::Measure`], has been
+    /// replied to.
     #[serde(default)]
     pub then: Option<Then>,
 }
 
-/// What a process measures after its first reply: a context costs more than many a pass. Where something in the first part
-/// failed it does nothing of this, and replies that it did.
+/// What a process measures after its first reply: a context costs more than many a pass. Where
+/// something in the first part failed it does nothing of this, and replies that it did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Then {
     /// Run these configurations, as [`RequestBody::Measure`] does.
@@ -141,7 +145,8 @@ pub const WITHHELD: &str = "the chip has this counter, and this device does not 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterProblem {
-    /// A name that is no metric of this chip, or metrics that cannot be combined: the user's to mend.
+    /// A name that is no metric of this chip, or metrics that cannot be combined: the user's to
+    /// mend.
     Metrics(String),
     /// This machine does not give counters: cause, check and remedy.
     Machine(String),
@@ -153,7 +158,8 @@ pub enum CounterProblem {
 pub enum Replay {
     /// Every pass is a process of its own.
     Application,
-    /// The passes are looped in one process; the inputs are put back, or set up again, before each of them.
+    /// The passes are looped in one process; the inputs are put back, or set up again, before each
+    /// of them.
     Range,
     /// CUPTI replays each launch.
     Kernel,
@@ -176,13 +182,15 @@ pub struct CounterRequest {
     pub pass: u32,
     /// The counter data image that the passes before this one filled; none for the first.
     pub image_before: Option<PathBuf>,
-    /// Where the counter data image goes, if a pass is still to come. Requests of one process that follow each other and
-    /// name the same file are collected in one session, where starting a session costs more than a pass does.
+    /// Where the counter data image goes, if a pass is still to come. Requests of one process that
+    /// follow each other and name the same file are collected in one session, where starting a
+    /// session costs more than a pass does.
     pub image: PathBuf,
     /// Which of the image's places is this configuration's, from 0.
     pub place: u32,
-    /// How many places the image has: one but where configurations of a kernel share it. A place whose configuration is not
-    /// asked for in this process is filled with something that nobody reads, so that the others stay where they are.
+    /// How many places the image has: one but where configurations of a kernel share it. A place
+    /// whose configuration is not asked for in this process is filled with something that nobody
+    /// reads, so that the others stay where they are.
     pub places: u32,
 }
 
@@ -267,8 +275,8 @@ pub enum ReplyBody {
     Probed(DriverProbe),
     /// What collecting counters will take, or why they cannot be had.
     CountersPlanned(Result<CounterPlan, CounterProblem>),
-    /// What the pass found for each configuration, in the order asked; none for those behind one that
-    /// failed, since what is wrong with a context is wrong with all that follows.
+    /// What the pass found for each configuration, in the order asked; none for those behind one
+    /// that failed, since what is wrong with a context is wrong with all that follows.
     Measured(Vec<PassOutcome>),
 }
 

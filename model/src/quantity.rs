@@ -1,6 +1,6 @@
 //! Quantities: numbers with units, their text and their scaling for people.
 //!
-//! Comes in: `100 us`, `1.5 TB/s`, `60 %`, `32`. Goes out: a [`Quantity`] in the base unit of its
+//! Input: `100 us`, `1.5 TB/s`, `60 %`, `32`. Output: a [`Quantity`] in the base unit of its
 //! dimension (nanoseconds, bytes, bytes a second, …). NaN and infinities never get in.
 
 use std::fmt;

@@ -1,8 +1,8 @@
 //! A run: every configuration of every series with its metrics, and where they came from.
 //!
-//! Comes in: pass results. Goes out: the document that is stored, compared and reported. Values are
-//! joined by name. The document carries [`SCHEMA_VERSION`], so that a reader can refuse what it does
-//! not know.
+//! Input: pass results. Output: the document that is stored, compared and reported. Values are
+//! joined by name. The document carries [`SCHEMA_VERSION`], so that a reader can refuse what it
+//! does not know.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,8 @@ pub struct Provenance {
     pub cache_control: String,
     /// `none`: clocks are measured and never changed.
     pub clock_control: String,
-    /// How the hardware counters were collected: `application`, `range` or `kernel`; none where none were.
+    /// How the hardware counters were collected: `application`, `range` or `kernel`; none where
+    /// none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_mode: Option<String>,
     /// The cargo profile of the harness.
@@ -90,7 +91,8 @@ pub struct SeriesResult {
     pub line: u32,
     /// The axes that were swept, each with the values that occur.
     pub axes: Vec<Axis>,
-    /// The axes among them that say nothing new: derived ones, and those zipped with an earlier one.
+    /// The axes among them that say nothing new: derived ones, and those zipped with an earlier
+    /// one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependent_axes: Vec<String>,
     /// The metrics to show, in order.
@@ -233,8 +235,8 @@ pub struct ConfigurationResult {
 pub struct MetricResult {
     /// The value (the median, where there are samples), or why there is none.
     pub value: Result<f64, String>,
-    /// Whether there is none because the device would not hold still: it was measured, and the measurement
-    /// says nothing of the kernel.
+    /// Whether there is none because the device would not hold still: it was measured, and the
+    /// measurement says nothing of the kernel.
     pub unstable: bool,
     /// The base unit of the value and of the statistics.
     pub unit: Unit,
@@ -250,7 +252,8 @@ pub struct MetricResult {
     pub processes: Vec<ProcessValue>,
 }
 
-/// A noisy metric in one process: the statistics of its samples, all the same where there is but one.
+/// A noisy metric in one process: the statistics of its samples, all the same where there is but
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessValue {
@@ -346,7 +349,8 @@ pub struct Statistics {
     pub max: f64,
     /// The sample standard deviation; 0 for one sample.
     pub standard_deviation: f64,
-    /// (largest − smallest median of a process) / median of those medians, in percent; `None` for one process.
+    /// (largest − smallest median of a process) / median of those medians, in percent; `None` for
+    /// one process.
     pub process_spread_percent: Option<f64>,
     /// The median absolute deviation from the median, not scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -354,8 +358,8 @@ pub struct Statistics {
     /// Where the median of process medians lies, by order statistics; `None` for one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// The standard deviation within a process (robust: 1.4826 times the median absolute deviation), in
-    /// percent of the median of process medians.
+    /// The standard deviation within a process (robust: 1.4826 times the median absolute
+    /// deviation), in percent of the median of process medians.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_percent: Option<f64>,
     /// The standard deviation between processes that the one within does not explain, in percent of
@@ -365,8 +369,8 @@ pub struct Statistics {
     /// The correlation of neighbouring samples (lag 1), the median over processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autocorrelation: Option<f64>,
-    /// How far the samples drift from the first half of a process to the second, in percent of their
-    /// median, where a trend is significant: the largest over processes.
+    /// How far the samples drift from the first half of a process to the second, in percent of
+    /// their median, where a trend is significant: the largest over processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_percent: Option<f64>,
     /// Samples far from the median of their process.

@@ -1,6 +1,6 @@
 //! What a series and its entry points are called.
 //!
-//! Comes in: package, target, kernel, and a configuration's constants. Goes out: names that are the
+//! Input: package, target, kernel, and a configuration's constants. Output: names that are the
 //! same in every build; which configurations a series has is the business of [`crate::space`].
 
 use std::fmt;

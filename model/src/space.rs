@@ -1,9 +1,10 @@
 //! The space of a series: its axes, how they combine, and which combinations are kept.
 //!
-//! Comes in: [`Clause`]s. Goes out: configurations, one at a time and in series order, the last axis
-//! turning fastest; the order is part of the contract, since tables and files follow it. Nothing is
-//! stored per configuration, and a `where` skips everything below the axes that it names at once, so
-//! a space of millions costs what is kept of it. Axes that follow from others come after the rest.
+//! Input: [`Clause`]s. Output: configurations, one at a time and in series order, the last
+//! axis turning fastest; the order is part of the contract, since tables and files follow it.
+//! Nothing is stored per configuration, and a `where` skips everything below the axes that it names
+//! at once, so a space of millions costs what is kept of it. Axes that follow from others come
+//! after the rest.
 
 use std::collections::BTreeMap;
 

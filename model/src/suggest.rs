@@ -1,6 +1,6 @@
 //! The nearest names to a misspelt one.
 //!
-//! Comes in: a word and the names that exist. Goes out: at most three names close enough to be what
+//! Input: a word and the names that exist. Output: at most three names close enough to be what
 //! was meant, best first; ties keep the order of the names, so messages are stable.
 
 /// At most three of `names` within a third of `word`'s length in edit distance, or containing it.

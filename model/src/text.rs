@@ -1,6 +1,6 @@
 //! Errors that know their place in a text, and the small cursor the grammars share.
 //!
-//! Comes in: a text and a byte range. Goes out: a message with a caret under the range. Ranges are
+//! Input: a text and a byte range. Output: a message with a caret under the range. Ranges are
 //! always on character boundaries of the text they were made from.
 
 use std::fmt;

@@ -1,13 +1,14 @@
 //! Thresholds: conditions on a metric that a series must meet.
 //!
-//! Comes in: `[warn] [on "DEVICE"] [best|every|where AXIS==V [and AXIS==V]…]
+//! Input: `[warn] [on "DEVICE"] [best|every|where AXIS==V [and AXIS==V]…]
 //! METRIC[.median|.p95|.min|.mean] (>=|<=|>|<|==) LIMIT`, where a limit is a number with a unit,
-//! `N% of peak`, or `baseline [+|- N%] [and at least VALUE]`. Goes out: a [`Threshold`] whose limit is
-//! finite and in a unit the metric has. A threshold without a selector holds for every configuration.
+//! `N% of peak`, or `baseline [+|- N%] [and at least VALUE]`. Output: a [`Threshold`] whose limit
+//! is finite and in a unit the metric has. A threshold without a selector holds for every
+//! configuration.
 //!
-//! A limit relative to the baseline may have a tolerance in percent and a floor in the metric's unit.
-//! Both must be exceeded to fail: `duration <= baseline + 5% and at least 1 us` lets a kernel of 2 µs
-//! take 3 µs, and one of 100 µs take 105 µs.
+//! A limit relative to the baseline may have a tolerance in percent and a floor in the metric's
+//! unit. Both must be exceeded to fail: `duration <= baseline + 5% and at least 1 us` lets a kernel
+//! of 2 µs take 3 µs, and one of 100 µs take 105 µs.
 
 mod limit;
 mod selector;
@@ -214,7 +215,8 @@ impl Threshold {
         })
     }
 
-    /// Checks that the limit is in a unit the metric has, and that `==` is asked of exact metrics only.
+    /// Checks that the limit is in a unit the metric has, and that `==` is asked of exact metrics
+    /// only.
     ///
     /// # Errors
     /// The limit's place with the units that fit.

@@ -1,6 +1,6 @@
 //! Verdicts: what became of a threshold.
 //!
-//! Comes in: a threshold and the values it was held against. Goes out: one verdict with the value
+//! Input: a threshold and the values it was held against. Output: one verdict with the value
 //! and configuration that decided it. What was not there is never a silent pass.
 
 use std::fmt;
@@ -91,7 +91,8 @@ pub struct Judgement {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// Where the median lies between processes, in the unit of the value; for a noisy metric held against a fixed limit.
+    /// Where the median lies between processes, in the unit of the value; for a noisy metric held
+    /// against a fixed limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// Where the deciding value came from.
@@ -173,7 +174,8 @@ pub struct Violation {
     /// How sure the difference from the baseline is; none for exact metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// Where the median lies between processes, in the unit of the value; for a noisy metric held against a fixed limit.
+    /// Where the median lies between processes, in the unit of the value; for a noisy metric held
+    /// against a fixed limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }

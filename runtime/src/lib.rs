@@ -1,10 +1,10 @@
 //! Annotate Rust CUDA kernels with launch-parameter series; `cargo gpuprof` sweeps and gates them.
 //!
-//! This crate has two halves. The *device half* ([`thread`], [`block`], [`grid`], [`warp`], [`atomic`],
-//! [`Shared`], [`FloatMath`]) is what kernels are written with; it compiles without `std` for
-//! `nvptx64-nvidia-cuda`, and type-checks on the host. The *host half* is the harness: the registry
-//! that [`macro@kernel`] and [`macro@series`] fill at link time, [`main!`], and the collectors that
-//! `cargo gpuprof` asks for one configuration and one pass at a time.
+//! This crate has two halves. The *device half* ([`thread`], [`block`], [`grid`], [`warp`],
+//! [`atomic`], [`Shared`], [`FloatMath`]) is what kernels are written with; it compiles without
+//! `std` for `nvptx64-nvidia-cuda`, and type-checks on the host. The *host half* is the harness:
+//! the registry that [`macro@kernel`] and [`macro@series`] fill at link time, [`main!`], and the
+//! collectors that `cargo gpuprof` asks for one configuration and one pass at a time.
 //!
 //! ```
 //! use gpuprof::prelude::*;

@@ -1,11 +1,14 @@
 //! A fake NVML for tests: a library of NVML's functions whose devices live in a folder.
 //!
-//! Comes in: the folder in `FAKE_NVML`, or in that variable when this was compiled. Goes out: what is done, a line each in its file `nvml-log`. What the folder
-//! holds decides what is answered: `deny` refuses locks for want of permission, `no-reset` refuses to put them
-//! back, `no-symbols` knows no symbolic clock limits; `reasons` and `thermal` are numbers, one for every call
-//! (the last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature; `no-persistence`
-//! and `mig` say that of every device, and `vgpu` holds the number of their virtualisation mode (`none`: it is not known); with `-` and a UUID
-//! behind its name a file speaks of that device only. Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with `rustc --crate-type cdylib`.
+//! Input: the folder in `FAKE_NVML`, or in that variable when this was compiled. Output: what
+//! is done, a line each in its file `nvml-log`. What the folder holds decides what is answered:
+//! `deny` refuses locks for want of permission, `no-reset` refuses to put them back, `no-symbols`
+//! knows no symbolic clock limits; `reasons` and `thermal` are numbers, one for every call (the
+//! last for all that follow), of why clocks are slowed and of nanoseconds slowed by temperature;
+//! `no-persistence` and `mig` say that of every device, and `vgpu` holds the number of their
+//! virtualisation mode (`none`: it is not known); with `-` and a UUID behind its name a file speaks
+//! of that device only. Devices are `GPU-…`, and slices `MIG-…` of the first of them. Compiled with
+//! `rustc --crate-type cdylib`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::fs;

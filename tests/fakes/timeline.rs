@@ -1,10 +1,12 @@
 //! When things happened on the fake GPU, for tests of processes that must not disturb each other.
 //!
-//! Compiled into both fakes. `FAKE_TIMELINE=MILLISECONDS` makes everything slow that another process' measuring could feel, a
-//! quarter as slow what is measured, and writes a line for each into the file `timeline` of `FAKE_CUPTI_STATE`: the process,
-//! what it did, and when it began and ended, in nanoseconds of the system's clock. The driver tells of contexts and modules made
-//! and destroyed and memory given out and freed (`prepares`), of times taken (`samples`), CUPTI of its beginning (`profiles`), of
-//! passes (`counts`), and of what they counted being decoded (`decodes`).
+//! Compiled into both fakes. `FAKE_TIMELINE=MILLISECONDS` makes everything slow that another
+//! process' measuring could feel, a quarter as slow what is measured, and writes a line for each
+//! into the file `timeline` of `FAKE_CUPTI_STATE`: the process, what it did, and when it began and
+//! ended, in nanoseconds of the system's clock. The driver tells of contexts and modules made and
+//! destroyed and memory given out and freed (`prepares`), of times taken (`samples`), CUPTI of its
+//! beginning (`profiles`), of passes (`counts`), and of what they counted being decoded
+//! (`decodes`).
 
 use std::env;
 use std::fs::OpenOptions;

@@ -1,4 +1,5 @@
-//! A fake GPU: the fake driver and the fake CUPTI in one folder, found by the tool as the real ones would be.
+//! A fake GPU: the fake driver and the fake CUPTI in one folder, found by the tool as the real ones
+//! would be.
 //!
 //! What it can be made to do is told at the top of `tests/fakes/cupti/src/trouble.rs`.
 
@@ -23,7 +24,8 @@ static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
     let [driver, cupti] = built(["gpuprof-fake-driver", "gpuprof-fake-cupti"])
         .map(|library| fs::read(&library).unwrap_or_else(|e| panic!("{}: {e}", library.display())));
     write(&folder.join("libcuda.so"), &driver);
-    // CUPTI asks for this name, cudarc for the other one: one file, so that both get the same driver.
+    // CUPTI asks for this name, cudarc for the other one: one file, so that both get the same
+    // driver.
     if symlink("libcuda.so", folder.join("libcuda.so.1")).is_err() {
         assert!(folder.join("libcuda.so.1").exists(), "the link can be made");
     }
@@ -103,7 +105,8 @@ impl Happening {
     }
 }
 
-/// The samples of each process that are times: all before it uses the profiler, with those of the warm-up.
+/// The samples of each process that are times: all before it uses the profiler, with those of the
+/// warm-up.
 pub fn times(timeline: &[Happening]) -> BTreeMap<u32, Vec<&Happening>> {
     let profiles = |process| timeline.iter().find(|h| h.process == process && h.what == "profiles");
     let mut times: BTreeMap<u32, Vec<&Happening>> = BTreeMap::new();
@@ -141,8 +144,9 @@ impl FakeGpu {
         &LIBRARIES
     }
 
-    /// The subcommand with `arguments` on this machine. Every timed launch would empty the cache first, which takes
-    /// time and changes nothing here; an argument of the test's own turns it on again.
+    /// The subcommand with `arguments` on this machine. Every timed launch would empty the cache
+    /// first, which takes time and changes nothing here; an argument of the test's own turns it on
+    /// again.
     pub fn tool(&self, workspace: &Workspace, arguments: &[&str]) -> Tool {
         let cold = arguments.iter().any(|argument| argument.starts_with("--cache-control"));
         let warm: &[&str] = match arguments.first() {
@@ -152,7 +156,8 @@ impl FakeGpu {
         workspace
             .tool(&[arguments, warm].concat())
             .env("GPUPROF_BACKEND", "cuda")
-            // The state's folder holds no library: it tells the plans of one machine from those of another.
+            // The state's folder holds no library: it tells the plans of one machine from those of
+            // another.
             .env(
                 "LD_LIBRARY_PATH",
                 format!("{}:{}", Self::libraries().display(), self.state.path().display()),
@@ -207,8 +212,8 @@ impl FakeGpu {
         self.log().into_iter().filter(|line| line.starts_with(beginning)).collect()
     }
 
-    /// Runs `tool`, kills its runner when something hangs and the run with that name is `ready`, and waits until nothing of it is
-    /// left; what the run is called.
+    /// Runs `tool`, kills its runner when something hangs and the run with that name is `ready`,
+    /// and waits until nothing of it is left; what the run is called.
     ///
     /// # Panics
     /// Nothing hangs, or the runner does not say with JSON what the run is called.

@@ -1,8 +1,10 @@
-//! What the end-to-end tests share: the built subcommand, workspaces to run it in, and what came of it.
+//! What the end-to-end tests share: the built subcommand, workspaces to run it in, and what came of
+//! it.
 //!
-//! Tests drive the real binary, `cargo-gpuprof gpuprof …`, in an environment that holds nothing but what
-//! is put into it here, so that neither CI's variables nor a developer's settings change what they see.
-//! Unless a test says otherwise the emulated driver answers, also on a machine with a GPU.
+//! Tests drive the real binary, `cargo-gpuprof gpuprof …`, in an environment that holds nothing but
+//! what is put into it here, so that neither CI's variables nor a developer's settings change what
+//! they see. Unless a test says otherwise the emulated driver answers, also on a machine with a
+//! GPU.
 
 mod archive;
 mod fakes;

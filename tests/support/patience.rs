@@ -1,5 +1,5 @@
-//! Waiting for what must happen, however slow the machine is: no test may hang for ever, and none may fail because
-//! something took long.
+//! Waiting for what must happen, however slow the machine is: no test may hang for ever, and none
+//! may fail because something took long.
 
 use std::process::Child;
 use std::thread::sleep;
@@ -39,8 +39,9 @@ pub fn wait_beside<T>(child: &mut Child, what: &str, mut found: impl FnMut() -> 
     })
 }
 
-/// What `run` comes to with a limit of that many seconds on what hangs. A process that does not hang may be slower than
-/// a second on a busy machine: where `fits` says that the limit hit such a one, it is run again with a longer limit.
+/// What `run` comes to with a limit of that many seconds on what hangs. A process that does not
+/// hang may be slower than a second on a busy machine: where `fits` says that the limit hit such a
+/// one, it is run again with a longer limit.
 pub fn with_limit(
     run: impl Fn(&str) -> Outcome,
     fits: impl Fn(&Outcome) -> bool,

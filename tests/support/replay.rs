@@ -1,4 +1,5 @@
-//! What the tests of replay share: four counters in a pass each, the command line that asks for them, and what came of it.
+//! What the tests of replay share: four counters in a pass each, the command line that asks for
+//! them, and what came of it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -41,7 +42,8 @@ fn statuses(outcome: &Outcome) -> BTreeMap<String, (String, String)> {
     outcome.events_of("configuration-finished").iter().map(of).collect()
 }
 
-/// What the [`METRICS`] of `scale` are worth, whatever the block: 128 warps load 4096 elements of 4 bytes.
+/// What the [`METRICS`] of `scale` are worth, whatever the block: 128 warps load 4096 elements of 4
+/// bytes.
 pub const SCALE: [f64; 4] = [128.0, 512.0, 128.0, 16384.0];
 
 /// What became of the configurations with blocks of 64 and of 128 threads: status and reason.

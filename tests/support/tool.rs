@@ -23,7 +23,8 @@ const INHERITED: [&str; 8] = [
 ];
 
 static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
-    // The tool adds it by itself, and says so: done beforehand, no test's output depends on which came first.
+    // The tool adds it by itself, and says so: done beforehand, no test's output depends on which
+    // came first.
     let _ = Command::new("rustup")
         .args(["component", "add", "rust-src"])
         .stdin(Stdio::null())
@@ -56,8 +57,9 @@ pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf
 
 /// Makes `path` a script that can be started.
 ///
-/// A process of its own writes it: another thread of this one may be starting a program meanwhile, which shares the open
-/// file for a moment, and the system starts no file that somebody has open for writing.
+/// A process of its own writes it: another thread of this one may be starting a program meanwhile,
+/// which shares the open file for a moment, and the system starts no file that somebody has open
+/// for writing.
 ///
 /// # Panics
 /// It cannot be written.

@@ -19,8 +19,8 @@ const LOCK_ORIGIN: &str = ".lock-origin";
 pub struct Workspace {
     /// Its root.
     pub root: PathBuf,
-    /// Where everything it builds lies: one folder for all workspaces, so that what they have in common
-    /// is built once.
+    /// Where everything it builds lies: one folder for all workspaces, so that what they have in
+    /// common is built once.
     pub target: PathBuf,
 }
 
@@ -30,7 +30,8 @@ impl Workspace {
         Self { root: repository_folder().to_owned(), target: shared_target() }
     }
 
-    /// A copy of `fixtures/NAME` outside the repository, with its dependencies locked as the repository's.
+    /// A copy of `fixtures/NAME` outside the repository, with its dependencies locked as the
+    /// repository's.
     ///
     /// # Panics
     /// The copy cannot be made.
@@ -39,7 +40,8 @@ impl Workspace {
         target_folder().hash(&mut hasher);
         let root =
             env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name);
-        // One test at a time: what is no longer in the fixture is removed, and what is being written is not in it.
+        // One test at a time: what is no longer in the fixture is removed, and what is being
+        // written is not in it.
         let busy = root.with_extension("lock");
         fs::create_dir_all(&root).expect("the folder can be made");
         let busy = File::create(busy).expect("the folder can be written");
@@ -134,8 +136,8 @@ fn forget_all_but(original: &Path, copy: &Path) {
     }
 }
 
-/// Puts the repository's lock file into `root`, again only where the repository's has changed: cargo
-/// leaves out of the copy what the fixture does not need.
+/// Puts the repository's lock file into `root`, again only where the repository's has changed:
+/// cargo leaves out of the copy what the fixture does not need.
 fn lock(root: &Path) {
     let ours = fs::read(repository_folder().join("Cargo.lock")).expect("the repository is locked");
     let origin = root.join(LOCK_ORIGIN);

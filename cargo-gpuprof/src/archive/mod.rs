@@ -1,8 +1,8 @@
 //! Archives: built here, run on a machine that has neither cargo nor the source.
 //!
 //! A `.tar.zst` (nextest's model) whose first entry, [`MANIFEST`], lists every other file with its
-//! hash. Reading trusts nothing: what is not listed, not a plain file, outside the folder, of another
-//! architecture or another content is refused by name.
+//! hash. Reading trusts nothing: what is not listed, not a plain file, outside the folder, of
+//! another architecture or another content is refused by name.
 
 mod pack;
 mod unpack;

@@ -40,7 +40,8 @@ pub struct Contents<'a> {
 /// Writes `path` whole or not at all and returns how many bytes it has.
 ///
 /// # Errors
-/// A file that cannot be read (exit code 103) or the archive that cannot be written (exit code 110).
+/// A file that cannot be read (exit code 103) or the archive that cannot be written (exit code
+/// 110).
 pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
     let mut manifest = Manifest {
         format: FORMAT,

@@ -40,7 +40,8 @@ impl Unpacked {
 /// Unpacks `path` into `folder`.
 ///
 /// # Errors
-/// Anything that is not as the manifest says (exit code 103); a folder that cannot be written (110).
+/// Anything that is not as the manifest says (exit code 103); a folder that cannot be written
+/// (110).
 pub fn unpack(path: &Utf8Path, folder: &Utf8Path) -> Result<Unpacked> {
     let bad = |message: String| Failure::new(ExitCode::Archive, format!("{path}: {message}"));
     let file = File::open(path).map_err(|e| bad(format!("cannot be opened: {e}")))?;

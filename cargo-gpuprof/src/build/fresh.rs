@@ -1,8 +1,8 @@
 //! Whether a kernel build has nothing to do, told without starting cargo.
 //!
-//! Comes in: the stamp of the last build and the dep-info files rustc wrote then. Goes out: yes only
-//! where the command was the same and no source, manifest or lock file is newer than the PTX, whose
-//! time is the beginning of its build. When in doubt the answer is no, and cargo decides.
+//! Input: the stamp of the last build and the dep-info files rustc wrote then. Output: yes
+//! only where the command was the same and no source, manifest or lock file is newer than the PTX,
+//! whose time is the beginning of its build. When in doubt the answer is no, and cargo decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Builds the harness targets and says which executables hold series.
 //!
-//! Comes in: cargo's own options. Goes out: executables from cargo's messages, never from the target
-//! folder. Targets are chosen here, so that libtest benches of the same packages are not built.
+//! Input: cargo's own options. Output: executables from cargo's messages, never from the
+//! target folder. Targets are chosen here, so that libtest benches of the same packages are not
+//! built.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -193,7 +194,8 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
     Ok(harnesses)
 }
 
-/// Whether the executable can be asked: it holds the protocol's marker. Other benches are not started.
+/// Whether the executable can be asked: it holds the protocol's marker. Other benches are not
+/// started.
 fn is_harness(harness: &Harness) -> bool {
     let marker = protocol::MARKER.as_bytes();
     fs::read(&harness.executable).is_ok_and(|bytes| memchr::memmem::find(&bytes, marker).is_some())

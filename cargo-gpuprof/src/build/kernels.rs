@@ -1,9 +1,10 @@
 //! Builds the kernels of a package to PTX.
 //!
-//! `cargo rustc` with `--emit=asm` makes rustc's own LLVM write complete PTX, so no LLVM tool and no
-//! CUDA toolkit is needed, and the linker is a no-op. `RUSTC_BOOTSTRAP` opens the unstable parts on a
-//! stable toolchain for this build only; crate attributes come from the command line, so the user's
-//! crate has none. `JumpThreading` is off because it duplicates barriers (rust-lang/rust#137086).
+//! `cargo rustc` with `--emit=asm` makes rustc's own LLVM write complete PTX, so no LLVM tool and
+//! no CUDA toolkit is needed, and the linker is a no-op. `RUSTC_BOOTSTRAP` opens the unstable parts
+//! on a stable toolchain for this build only; crate attributes come from the command line, so the
+//! user's crate has none. `JumpThreading` is off because it duplicates barriers
+//! (rust-lang/rust#137086).
 
 use std::fs;
 use std::process::Stdio;
@@ -102,8 +103,9 @@ impl KernelBuild<'_> {
             return Ok(ptx);
         }
         let made = folder.join(format!("{package}.unfinished"));
-        // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is replaced; and it
-        // takes the sources of another clone for the same where they are older than its output.
+        // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is
+        // replaced; and it takes the sources of another clone for the same where they are older
+        // than its output.
         if !made.exists() || !stamp.is_written() {
             forget(&folder, package);
         }
@@ -152,8 +154,9 @@ impl KernelBuild<'_> {
                     "profile.release.lto=\"fat\"",
                     "--config",
                     "profile.release.panic=\"abort\"",
-                    // Paths in the PTX begin at the workspace, the registry or Rust's library: two clones make
-                    // the same PTX, and nobody's home is in it. Diagnostics keep theirs.
+                    // Paths in the PTX begin at the workspace, the registry or Rust's library: two
+                    // clones make the same PTX, and nobody's home is in it. Diagnostics keep
+                    // theirs.
                     "-Ztrim-paths",
                     "--config",
                     "profile.release.trim-paths=\"object\"",

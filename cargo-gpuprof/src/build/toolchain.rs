@@ -68,8 +68,8 @@ pub fn find(asked: Option<&str>, candidates: &Candidates) -> Result<Toolchain> {
     if let Some(found) = active.clone().with_library_source() {
         return Ok(found);
     }
-    // Several runs at once must not run rustup at once; the others find what the first one added. A lock that
-    // cannot be had (the file is another user's) is no reason to stop.
+    // Several runs at once must not run rustup at once; the others find what the first one added. A
+    // lock that cannot be had (the file is another user's) is no reason to stop.
     let lock = File::create(env::temp_dir().join("gpuprof-rustup.lock"));
     let _held = lock.and_then(|file| file.lock().map(|()| file));
     if let Some(found) = active.clone().with_library_source() {

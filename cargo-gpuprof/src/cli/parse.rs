@@ -1,7 +1,8 @@
 //! Reading the command line, and the variables that stand for options.
 //!
-//! Comes in: arguments, with or without cargo's word. Goes out: what they say. A variable that is set to nothing is as good
-//! as none: that is how CI clears one, or hands on an input that nobody filled in.
+//! Input: arguments, with or without cargo's word. Output: what they say. A variable that is
+//! set to nothing is as good as none: that is how CI clears one, or hands on an input that nobody
+//! filled in.
 
 use std::env;
 use std::ffi::OsString;

@@ -1,9 +1,9 @@
 //! `cargo gpuprof doctor`: what this machine can do, and the remedy where it cannot.
 //!
-//! Comes in: which backend and which devices are expected. Goes out: one line a check, `ok`, `warn` or `fail`, each of the
-//! latter with its remedy, those of the machine first and then those of every device, and whether the main job runs here.
-//! Nothing is changed: clocks and permissions are read. Libraries of other makers (driver, NVML, CUPTI) are asked in child
-//! processes.
+//! Input: which backend and which devices are expected. Output: one line a check, `ok`, `warn`
+//! or `fail`, each of the latter with its remedy, those of the machine first and then those of
+//! every device, and whether the main job runs here. Nothing is changed: clocks and permissions are
+//! read. Libraries of other makers (driver, NVML, CUPTI) are asked in child processes.
 
 mod devices;
 mod gpu;
@@ -66,12 +66,14 @@ impl fmt::Display for Check {
 /// Checks this machine.
 ///
 /// # Errors
-/// Devices that are asked for and not there; processes of our own that cannot be started; standard output.
+/// Devices that are asked for and not there; processes of our own that cannot be started; standard
+/// output.
 pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode> {
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     let driver = ask(Question::Driver)?;
     let has_gpu = matches!(driver, Ok(Answer::Driver(_)));
-    // A driver that is there and does not work keeps a run from the emulator, so it keeps this from being well.
+    // A driver that is there and does not work keeps a run from the emulator, so it keeps this from
+    // being well.
     let installed = !matches!(driver, Ok(Answer::NoDriver(_)))
         || Path::new("/proc/driver/nvidia/version").exists();
     let expected = options.backend == Backend::Cuda
@@ -110,7 +112,8 @@ fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
     answer.err().unwrap_or_else(|| "the answer was to another question".to_owned())
 }
 
-/// What all comes to. The code is that of a run with the same `--devices`; the sentence speaks of every device.
+/// What all comes to. The code is that of a run with the same `--devices`; the sentence speaks of
+/// every device.
 fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCode, String) {
     if checks.iter().any(|check| check.what == "toolchain" && check.state == State::Fail) {
         return (ExitCode::BuildFailed, "kernels cannot be built here".to_owned());

@@ -1,6 +1,6 @@
 //! The gate: what a judged run comes to.
 //!
-//! Comes in: a run with its judgements and comparison. Goes out: one exit code. Crashes outrank
+//! Input: a run with its judgements and comparison. Output: one exit code. Crashes outrank
 //! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass.
 
 use gpuprof_model::ExitCode;
@@ -54,7 +54,8 @@ impl Gate {
 pub type Written = (Threshold, String, Option<Place>);
 
 /// Judges `thresholds` over `series`, a series of `run`; without one that names a baseline and
-/// speaks of the device, the default ones come with it. The changes of its columns are told as well.
+/// speaks of the device, the default ones come with it. The changes of its columns are told as
+/// well.
 pub fn judge(
     series: &mut SeriesResult,
     thresholds: &[Written],

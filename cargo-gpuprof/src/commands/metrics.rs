@@ -1,7 +1,8 @@
 //! `cargo gpuprof metrics`: our catalogue, a chip's, sets and sections.
 //!
-//! Comes in: what to list. Goes out: text on standard output. A chip's counters come from CUPTI, which needs no
-//! GPU; where it is not to be had, our own catalogue is listed, and standard error says how to get CUPTI.
+//! Input: what to list. Output: text on standard output. A chip's counters come from CUPTI,
+//! which needs no GPU; where it is not to be had, our own catalogue is listed, and standard error
+//! says how to get CUPTI.
 
 mod describe;
 
@@ -99,7 +100,8 @@ fn nothing(search: &str, chip: Option<&str>) -> String {
     }
 }
 
-/// The nearest folder with settings, as cargo would find the workspace, without asking cargo for it.
+/// The nearest folder with settings, as cargo would find the workspace, without asking cargo for
+/// it.
 fn settled_root(here: &Utf8Path) -> &Utf8Path {
     let settled = |folder: &&Utf8Path| {
         folder.join(config::DEFAULT_PATH).exists() || folder.join(sections::FOLDER).exists()
@@ -119,7 +121,8 @@ fn catalogue(search: &str, out: &mut impl Write) -> io::Result<bool> {
     };
     let own = CATALOGUE.iter().chain(LAUNCH).chain(metric::defined());
     let mut found: Vec<&Metric> = own.filter(matches).collect();
-    // Device attributes and old names only where they were looked for: there are more of them than of ours.
+    // Device attributes and old names only where they were looked for: there are more of them than
+    // of ours.
     if search.is_empty() {
         found.iter().try_for_each(|metric| show(metric, out))?;
         let (translated, refused) = (legacy().count(), legacy_refused().count());

@@ -6,8 +6,8 @@ use crate::config::Config;
 use crate::options::SelectionOptions;
 use crate::plan::{Override, Selection};
 
-/// What to take, with the settings of the configuration file below those of its preset, and both below
-/// those of the command line.
+/// What to take, with the settings of the configuration file below those of its preset, and both
+/// below those of the command line.
 pub fn selection(options: &SelectionOptions, file: &Config, preset: Option<&Config>) -> Selection {
     let of_config = |config: &Config| -> Vec<Override> {
         let of_series = config.series.iter().flat_map(|(key, series)| {

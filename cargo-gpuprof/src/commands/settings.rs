@@ -1,8 +1,8 @@
 //! Settings: what a run uses, and which layer said so.
 //!
-//! Comes in: the configuration file, the preset and the command line. Goes out: each setting with its
-//! origin, so that `show-config` can tell where it came from. Later layers win:
-//! default < configuration file < preset < command line.
+//! Input: the configuration file, the preset and the command line. Output: each setting with
+//! its origin, so that `show-config` can tell where it came from. Later layers win: default <
+//! configuration file < preset < command line.
 
 use std::fmt;
 
@@ -63,7 +63,8 @@ impl Layers {
         self.preset.as_ref().map(|(_, config)| config)
     }
 
-    /// What to tell of tables `[series."TEXT"]` whose text no series' key holds: their thresholds are judged nowhere.
+    /// What to tell of tables `[series."TEXT"]` whose text no series' key holds: their thresholds
+    /// are judged nowhere.
     pub fn tables_of_no_series(&self, keys: &[String]) -> Vec<String> {
         let kernels = keys.iter().filter_map(|key| key.rsplit("::").next());
         let near = |text: &str| did_you_mean(text, kernels.clone());
@@ -190,8 +191,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// What the baseline is called; a file that the configuration file names lies below the workspace's `root`,
-    /// wherever the command is given.
+    /// What the baseline is called; a file that the configuration file names lies below the
+    /// workspace's `root`, wherever the command is given.
     pub fn baseline_of(&self, root: &Utf8Path) -> Option<String> {
         let text = self.baseline.value.as_ref()?;
         let written = !self.baseline.on_command_line() && is_path(text);

@@ -1,4 +1,5 @@
-//! Where harnesses and kernels come from: a workspace that is built, or an archive that is unpacked.
+//! Where harnesses and kernels come from: a workspace that is built, or an archive that is
+//! unpacked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -146,8 +147,8 @@ impl Source {
         }
     }
 
-    /// Our sections and those of the workspace; for an archive those that it holds, of which one in the present folder
-    /// takes the place of its namesake.
+    /// Our sections and those of the workspace; for an archive those that it holds, of which one in
+    /// the present folder takes the place of its namesake.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).

@@ -106,8 +106,8 @@ pub(super) fn check_view(view: &View, run: &Run) -> Result<()> {
     }
 }
 
-/// Makes known what `run` measured and nobody defines here: metrics of a configuration file or a section that is
-/// elsewhere, or has changed since.
+/// Makes known what `run` measured and nobody defines here: metrics of a configuration file or a
+/// section that is elsewhere, or has changed since.
 pub(super) fn recall(run: &Run) {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     for (name, result) in rows.flat_map(|row| &row.metrics) {

@@ -1,8 +1,9 @@
 //! The thresholds of a series, from every layer, checked before anything runs.
 //!
-//! The layers are the attribute, the configuration file, the preset and the command line. A threshold
-//! replaces one of an earlier layer that says the same thing with another limit: same device, selector,
-//! metric, statistic and comparison, and both relative to the baseline or neither. What does not collide is added.
+//! The layers are the attribute, the configuration file, the preset and the command line. A
+//! threshold replaces one of an earlier layer that says the same thing with another limit: same
+//! device, selector, metric, statistic and comparison, and both relative to the baseline or
+//! neither. What does not collide is added.
 
 use gpuprof_model::metric;
 use gpuprof_model::protocol::SeriesDescription;
@@ -114,7 +115,8 @@ pub fn with_replaced(
 
 fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
     let device = |threshold: &Threshold| threshold.device.as_ref().map(|name| name.to_lowercase());
-    // What a change may cost says nothing of what is too much altogether: each stays beside the other.
+    // What a change may cost says nothing of what is too much altogether: each stays beside the
+    // other.
     a.needs_baseline() == b.needs_baseline()
         && device(a) == device(b)
         && a.selector.means_the_same(&b.selector)

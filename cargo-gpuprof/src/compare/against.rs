@@ -1,8 +1,8 @@
 //! Against a baseline: which of its series and configurations a run is held against.
 //!
-//! Comes in: a baseline, or why there is none, and what the run was to hold of it. Goes out: for each
-//! series what thresholds refer to, the changes of its columns, and what vanished or appeared. Joined by
-//! name, never by position.
+//! Input: a baseline, or why there is none, and what the run was to hold of it. Output: for
+//! each series what thresholds refer to, the changes of its columns, and what vanished or appeared.
+//! Joined by name, never by position.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,8 @@ impl Against {
         self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
     }
 
-    /// The changes of the columns of `series` and its baseline; what only the baseline has comes last.
+    /// The changes of the columns of `series` and its baseline; what only the baseline has comes
+    /// last.
     pub fn changes(&self, series: &SeriesResult, provenance: &Provenance) -> Vec<Change> {
         let baseline = self.series(&series.id, provenance);
         let columns = compared(series, self.held(&series.id));
@@ -190,9 +191,10 @@ fn lost_metrics<'r>(
 /// The thresholds that a baseline brings for a series that names none of its own: no exact metric
 /// among its columns may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`].
 ///
-/// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it never had,
-/// such as times of the emulator, is nothing that a merge can make worse. Its columns count as well as those of
-/// the run, so that a metric that leaves the annotation does not leave the gate.
+/// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it
+/// never had, such as times of the emulator, is nothing that a merge can make worse. Its columns
+/// count as well as those of the run, so that a metric that leaves the annotation does not leave
+/// the gate.
 pub fn default_thresholds(series: &SeriesResult, theirs: Option<&SeriesResult>) -> Vec<String> {
     // What is exact on the emulator may not be so on hardware, so the results are asked.
     let measured = |name: &String| {

@@ -1,8 +1,8 @@
 //! The best configuration of a series, and how far the others are from it.
 //!
-//! Comes in: the configurations of a series and a metric. Goes out: which finished configuration is
-//! best by the metric's direction, and each one's ratio to it. Configurations that did not finish or
-//! have no value take no part.
+//! Input: the configurations of a series and a metric. Output: which finished configuration is
+//! best by the metric's direction, and each one's ratio to it. Configurations that did not finish
+//! or have no value take no part.
 
 use gpuprof_model::metric::Direction;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
@@ -23,7 +23,8 @@ pub fn result<'r>(
     }
 }
 
-/// Why a finished `configuration` has no value of `metric`; `None` where it has one or did not finish.
+/// Why a finished `configuration` has no value of `metric`; `None` where it has one or did not
+/// finish.
 pub fn no_value_reason<'r>(
     configuration: &'r ConfigurationResult,
     metric: &str,
@@ -52,8 +53,8 @@ pub fn best(configurations: &[ConfigurationResult], metric: &str) -> Option<usiz
     best.map(|(index, _)| index)
 }
 
-/// How many times worse each configuration is than the best: 1 for the best, 1.37 for one that takes
-/// 37 % longer. `None` without a value, and where the quotient does not exist.
+/// How many times worse each configuration is than the best: 1 for the best, 1.37 for one that
+/// takes 37 % longer. `None` without a value, and where the quotient does not exist.
 pub fn ratios(configurations: &[ConfigurationResult], metric: &str) -> Vec<Option<f64>> {
     let best = best(configurations, metric).and_then(|index| value(&configurations[index], metric));
     let direction = direction(configurations, metric).unwrap_or(Direction::Lower);

@@ -1,9 +1,10 @@
 //! The parts of a series: one for each device that measured some of its configurations.
 //!
-//! Comes in: a series. Goes out: the series itself where one device measured all of it, else a series a device. Best,
-//! ties, ratios and fronts are found within a part. Two devices of one model differ, and no number of processes on one of
-//! them tells by how much, so a difference between rows of two parts may be the kernel's or the devices': nobody is told
-//! that one of them is better.
+//! Input: a series. Output: the series itself where one device measured all of it, else a
+//! series a device. Best, ties, ratios and fronts are found within a part. Two devices of one model
+//! differ, and no number of processes on one of them tells by how much, so a difference between
+//! rows of two parts may be the kernel's or the devices': nobody is told that one of them is
+//! better.
 
 use std::borrow::Cow;
 
@@ -14,8 +15,8 @@ use super::view::narrowed;
 /// What one device measured of a series.
 #[derive(Debug)]
 pub struct Part<'s> {
-    /// The series with the configurations of that device. Of several parts the last has the judgements and changes, which
-    /// are those of the series.
+    /// The series with the configurations of that device. Of several parts the last has the
+    /// judgements and changes, which are those of the series.
     pub series: Cow<'s, SeriesResult>,
     /// The device's UUID, where the run had several.
     pub device: Option<&'s str>,

@@ -1,11 +1,12 @@
 //! Calibration: how noisy a machine is, from one build held against itself.
 //!
-//! Comes in: a run whose configurations were timed in many processes. Goes out: for each noisy metric
-//! the noise between processes, how often the gate would have raised a false alarm, and the tolerance
-//! that it can keep; and for the default gate on time how often it is right with several `--repeat`.
+//! Input: a run whose configurations were timed in many processes. Output: for each noisy
+//! metric the noise between processes, how often the gate would have raised a false alarm, and the
+//! tolerance that it can keep; and for the default gate on time how often it is right with several
+//! `--repeat`.
 //!
-//! The smallest change that a gate sees with 95 % is `(t₀.₉₉ + t₀.₉₅) s √(2/n)` for n processes a side
-//! (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
+//! The smallest change that a gate sees with 95 % is `(t₀.₉₉ + t₀.₉₅) s √(2/n)` for n processes a
+//! side (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
 
 use gpuprof_model::Threshold;
 use gpuprof_model::metric::{Class, Direction};
@@ -84,7 +85,8 @@ pub struct Calibrated {
     pub proposed: String,
 }
 
-/// Calibrates every noisy metric that `run` shows; none where no configuration has enough processes.
+/// Calibrates every noisy metric that `run` shows; none where no configuration has enough
+/// processes.
 pub fn calibrate(run: &Run) -> Vec<Calibrated> {
     let mut names: Vec<&String> = Vec::new();
     for name in run.series.iter().flat_map(|series| &series.columns) {

@@ -1,9 +1,9 @@
 //! A pair: one metric of one configuration on both sides.
 //!
-//! Comes in: the metric's entries in the baseline and in the run. Goes out: the change and how sure it
-//! is. Exact metrics differ or do not; noisy ones are compared process by process, and where both
-//! sides measured the SM clock a change of time must show in cycles as well, since a clock that fell
-//! is no regression of the kernel.
+//! Input: the metric's entries in the baseline and in the run. Output: the change and how sure
+//! it is. Exact metrics differ or do not; noisy ones are compared process by process, and where
+//! both sides measured the SM clock a change of time must show in cycles as well, since a clock
+//! that fell is no regression of the kernel.
 
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
 use gpuprof_model::measurement::Source;
@@ -94,8 +94,8 @@ impl Side {
     }
 }
 
-/// The step in which a `value` of `metric` is read: that of the clock for durations, and for what is made of one
-/// the share that a step of the clock has of it.
+/// The step in which a `value` of `metric` is read: that of the clock for durations, and for what
+/// is made of one the share that a step of the clock has of it.
 fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
     if metric == "duration" {
         return EVENT_RESOLUTION_NS;
@@ -107,8 +107,9 @@ fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
     }
 }
 
-/// Whether `metric` is a duration or made of one, so that cycles can confirm it: what is derived has statistics over the
-/// samples of the duration only. Asked of the row, since a stored run does not tell its formulas.
+/// Whether `metric` is a duration or made of one, so that cycles can confirm it: what is derived
+/// has statistics over the samples of the duration only. Asked of the row, since a stored run does
+/// not tell its formulas.
 fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
     let derived = |result: &MetricResult| {
         result.source == Source::Derived && result.statistics.is_some() && metric != "sm_cycles"
@@ -233,7 +234,8 @@ pub fn confidence_text(confidence: &Confidence) -> String {
     )
 }
 
-/// (`value` − `baseline`) / |`baseline`| in percent; none where the baseline is 0 and the value not.
+/// (`value` − `baseline`) / |`baseline`| in percent; none where the baseline is 0 and the value
+/// not.
 pub fn percent(baseline: f64, value: f64) -> Option<f64> {
     if value == baseline {
         return Some(0.0);
@@ -287,8 +289,8 @@ pub fn change(
     Some(change)
 }
 
-/// That `metric` was something else in the baseline, where its unit or its direction says so: numbers of the two compare
-/// to nothing.
+/// That `metric` was something else in the baseline, where its unit or its direction says so:
+/// numbers of the two compare to nothing.
 pub fn defined_anew(
     metric: &str,
     baseline: &ConfigurationResult,

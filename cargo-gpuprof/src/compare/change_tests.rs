@@ -189,7 +189,8 @@ proptest! {
             Outcome::Better => Outcome::Worse,
             other => other,
         };
-        // Percent refers to the other side there, so a change at the very limit may be told once only.
+        // Percent refers to the other side there, so a change at the very limit may be told once
+        // only.
         prop_assert!(back == turned || [there, back].contains(&Outcome::Same), "{there} {back}");
     }
 }

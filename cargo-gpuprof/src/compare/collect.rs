@@ -1,9 +1,9 @@
 //! Collection: the result of one configuration from its passes.
 //!
-//! Comes in: what each process of pass 0 found (on the emulator there is one). Goes out: a
+//! Input: what each process of pass 0 found (on the emulator there is one). Output: a
 //! [`ConfigurationResult`] with an entry for every metric of the catalogue, each with its value or
-//! the reason there is none. Exact values must be the same in every process; where they are not, the
-//! configuration has failed and none of its values is shown.
+//! the reason there is none. Exact values must be the same in every process; where they are not,
+//! the configuration has failed and none of its values is shown.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub fn finished(configuration: Configuration, passes: &[PassResult]) -> Configur
 /// What a result is made by.
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
-    /// Metrics beyond the catalogue that were asked for: older profilers' names, the user's definitions,
-    /// launch facts and device attributes.
+    /// Metrics beyond the catalogue that were asked for: older profilers' names, the user's
+    /// definitions, launch facts and device attributes.
     pub asked: Vec<&'static Metric>,
     /// How far passes may differ.
     pub discipline: Discipline,

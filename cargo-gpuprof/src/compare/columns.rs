@@ -1,6 +1,6 @@
 //! Columns: which metrics a table shows, and which of them decides what is best.
 //!
-//! Comes in: the metrics asked for and the configurations of a series. Goes out: the columns in
+//! Input: the metrics asked for and the configurations of a series. Output: the columns in
 //! order, and the *headline* metric, on which rows are compared with the best one.
 //!
 //! Rows that declare different work (`bytes`, `flops`) cannot be compared by what grows with the
@@ -29,9 +29,9 @@ const DEFAULT: [&str; 10] = [
 
 /// The columns of a series whose annotation or command line asks for the metrics `asked`.
 ///
-/// They are `duration`, where there is time, and then what was asked for, whether it is to be had or
-/// not. Where nothing was asked for, or nothing of it is to be had, the default columns that have a
-/// value follow; `bank_conflicts` is one of them only where shared memory is accessed.
+/// They are `duration`, where there is time, and then what was asked for, whether it is to be had
+/// or not. Where nothing was asked for, or nothing of it is to be had, the default columns that
+/// have a value follow; `bank_conflicts` is one of them only where shared memory is accessed.
 pub fn choose(asked: &[String], configurations: &[ConfigurationResult]) -> Vec<String> {
     let mut columns: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -55,8 +55,9 @@ pub fn choose(asked: &[String], configurations: &[ConfigurationResult]) -> Vec<S
 
 /// The column of `series` on which rows are compared with the best one.
 ///
-/// It is `duration` where that is shown; else the first column, where rows may be compared by it and
-/// its values are not all the same. `None` where there is none, or fewer than two rows have a value.
+/// It is `duration` where that is shown; else the first column, where rows may be compared by it
+/// and its values are not all the same. `None` where there is none, or fewer than two rows have a
+/// value.
 pub fn headline(series: &SeriesResult) -> Option<&str> {
     let names = || series.columns.iter().map(String::as_str);
     let candidates =
@@ -75,8 +76,8 @@ pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool 
     (same_work || !grows_with_work(metric)) && !describes_the_launch(metric)
 }
 
-/// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by it
-/// or all values are the same.
+/// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by
+/// it or all values are the same.
 pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> {
     if comparable(metric, configurations) {
         marks_of_best(metric, configurations)

@@ -1,7 +1,7 @@
 //! Derived metrics: formulas over the leaves, for a run as a whole, a process, or a single sample.
 //!
-//! Comes in: a catalogue entry with a formula, and pass results. Goes out: its value with statistics
-//! where it depends on samples, or the reason of the operand that is not there.
+//! Input: a catalogue entry with a formula, and pass results. Output: its value with
+//! statistics where it depends on samples, or the reason of the operand that is not there.
 //!
 //! A formula with one timed operand is evaluated over the headline values, so that the columns of a
 //! table agree with each other. A formula with several (`throughput_of_copy`) is evaluated in each

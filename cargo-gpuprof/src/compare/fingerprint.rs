@@ -1,8 +1,8 @@
 //! Fingerprints: whether two runs were measured under conditions that allow a comparison.
 //!
-//! Comes in: the provenance of both. Goes out: what differs, and whether it matters. What a change to
-//! the code is expected to change (PTX, toolchain, revision) does not matter: it is what the comparison
-//! is about. What is said of the machine (device, driver, clocks, cache) does.
+//! Input: the provenance of both. Output: what differs, and whether it matters. What a change
+//! to the code is expected to change (PTX, toolchain, revision) does not matter: it is what the
+//! comparison is about. What is said of the machine (device, driver, clocks, cache) does.
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::DeviceRecord;
@@ -61,8 +61,9 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     out
 }
 
-/// What stands in the way of comparing the metric called `name`, where the runs as a whole may be compared: CUPTI's own
-/// replay measures what it put back into the cache, so rates by it are not those of the other modes. Exact counts are.
+/// What stands in the way of comparing the metric called `name`, where the runs as a whole may be
+/// compared: CUPTI's own replay measures what it put back into the cache, so rates by it are not
+/// those of the other modes. Exact counts are.
 pub fn of_metric(name: &str, baseline: &Provenance, run: &Provenance) -> Option<String> {
     let (before, after) = (baseline.replay_mode.as_deref()?, run.replay_mode.as_deref()?);
     let by_cupti = |mode: &str| mode == ReplayMode::Kernel.word();
@@ -83,8 +84,9 @@ fn uuids(provenance: &Provenance, device: &DeviceRecord) -> String {
     }
 }
 
-/// That some of the configurations that both sides have were measured on another piece of silicon, where that does not
-/// follow from the provenance: both had the same several, and dealt them out in another way.
+/// That some of the configurations that both sides have were measured on another piece of silicon,
+/// where that does not follow from the provenance: both had the same several, and dealt them out in
+/// another way.
 pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
     if baseline.provenance.devices != run.provenance.devices {
         return None;

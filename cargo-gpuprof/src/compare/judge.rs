@@ -1,22 +1,23 @@
 //! Judging: one verdict for one threshold over the configurations of a series.
 //!
-//! Comes in: a threshold, the configurations it may speak of, and the device. Goes out: a
+//! Input: a threshold, the configurations it may speak of, and the device. Output: a
 //! [`Judgement`] with the value and configuration that decided. What must stay true: a pass needs
 //! every value it speaks of. The rules:
 //!
-//! * `best` takes the best value, by the metric's direction, among finished configurations. One that
-//!   is not there could only have been better, so it stands in the way of a pass only where better
-//!   values could violate the limit (`best duration >= …`, `==`).
+//! * `best` takes the best value, by the metric's direction, among finished configurations. One
+//!   that is not there could only have been better, so it stands in the way of a pass only where
+//!   better values could violate the limit (`best duration >= …`, `==`).
 //! * `every` and `where` are decided by the worst offender: the violating value farthest from the
-//!   limit. Without one, a configuration that did not finish makes the verdict `missing`, a value that
-//!   cannot be had here makes it `unavailable`; else it is a pass, with the value closest to the limit.
-//! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of the
-//!   others, since it is the machine that cannot give the metric.
-//! * A value that is `unstable`, since the GPU was slowed down while it was taken, is as good as noise: where
-//!   nothing else decides, the verdict is `inconclusive`.
+//!   limit. Without one, a configuration that did not finish makes the verdict `missing`, a value
+//!   that cannot be had here makes it `unavailable`; else it is a pass, with the value closest to
+//!   the limit.
+//! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of
+//!   the others, since it is the machine that cannot give the metric.
+//! * A value that is `unstable`, since the GPU was slowed down while it was taken, is as good as
+//!   noise: where nothing else decides, the verdict is `inconclusive`.
 //! * A limit relative to the baseline is judged by rules of its own, in `relative`.
-//! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where that
-//!   leaves nothing, the verdict is `missing`.
+//! * Configurations whose launch is `invalid` cannot exist on the device and are left out; where
+//!   that leaves nothing, the verdict is `missing`.
 
 mod relative;
 
@@ -56,8 +57,8 @@ impl Baseline<'_> {
 
 /// Judges `threshold`, written in `origin`, over the `configurations` of one series.
 ///
-/// `device` gives the peak that a limit in percent of peak refers to, `baseline` what limits relative
-/// to a baseline refer to.
+/// `device` gives the peak that a limit in percent of peak refers to, `baseline` what limits
+/// relative to a baseline refer to.
 pub fn judge(
     threshold: &Threshold,
     origin: &str,

@@ -1,6 +1,6 @@
 //! Leaves: metrics that passes hold themselves, without a formula.
 //!
-//! Comes in: a catalogue entry and pass results. Goes out: its headline value over those passes, or
+//! Input: a catalogue entry and pass results. Output: its headline value over those passes, or
 //! why there is none here; its source; and the samples behind it, by process.
 
 use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
@@ -74,7 +74,8 @@ fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
     }
 }
 
-/// Why the timed metric `name` could not be told, where a device would not hold still in one of the passes.
+/// Why the timed metric `name` could not be told, where a device would not hold still in one of the
+/// passes.
 pub(super) fn unstable<'r>(name: &str, passes: &'r [PassResult]) -> Option<&'r str> {
     let timings = passes.iter().filter_map(|pass| pass.timing.as_ref());
     let reason = timings.filter_map(|timing| timing.unstable.as_deref()).next();

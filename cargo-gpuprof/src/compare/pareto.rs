@@ -1,8 +1,8 @@
 //! The Pareto front: configurations that are best in some trade of several metrics.
 //!
-//! Comes in: configurations and metrics. Goes out: for each configuration whether no other is at least
-//! as good in every metric and better in one. Equal configurations are on the front together; one that
-//! did not finish, or has no value of one of the metrics, is not on it.
+//! Input: configurations and metrics. Output: for each configuration whether no other is at
+//! least as good in every metric and better in one. Equal configurations are on the front together;
+//! one that did not finish, or has no value of one of the metrics, is not on it.
 
 use std::cmp::Ordering;
 
@@ -19,7 +19,8 @@ pub fn front(configurations: &[ConfigurationResult], metrics: &[String]) -> Vec<
         .enumerate()
         .filter_map(|(index, row)| Some((index, costs(row, metrics)?)))
         .collect();
-    // In this order a point can only be beaten by one before it, so one pass over the front so far will do.
+    // In this order a point can only be beaten by one before it, so one pass over the front so far
+    // will do.
     points.sort_by(|(_, a), (_, b)| lexicographic(a, b));
     let mut front: Vec<&[f64]> = Vec::new();
     for (index, point) in &points {

@@ -1,9 +1,10 @@
 //! The best configuration of a series and those that cannot be told from it.
 //!
-//! Comes in: the configurations of a series and a metric. Goes out: which one is best, and which differ
-//! from it by no more than the noise. An exact metric ties where it is equal. A noisy one ties where its
-//! processes do not differ significantly from those of the best (Welch, one-sided at 1 %, corrected by
-//! Holm over all comparisons with the best), so that the set holds what could be the best as well.
+//! Input: the configurations of a series and a metric. Output: which one is best, and which
+//! differ from it by no more than the noise. An exact metric ties where it is equal. A noisy one
+//! ties where its processes do not differ significantly from those of the best (Welch, one-sided at
+//! 1 %, corrected by Holm over all comparisons with the best), so that the set holds what could be
+//! the best as well.
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::ConfigurationResult;

@@ -1,10 +1,11 @@
-//! How often a gate is right: its false alarms, and the slowdowns that it catches, on recorded processes.
+//! How often a gate is right: its false alarms, and the slowdowns that it catches, on recorded
+//! processes.
 //!
-//! Comes in: configurations that were timed in many processes, and a threshold relative to a baseline. Goes
-//! out: for a number of processes a side, the share of configurations that fail where nothing changed,
-//! that stay undecided there, and that fail where all of the run's times are longer by a factor. Whole
-//! processes are drawn, since the process is the unit of replication, each at most once, and judged by
-//! the very code that judges a run.
+//! Input: configurations that were timed in many processes, and a threshold relative to a
+//! baseline. Output: for a number of processes a side, the share of configurations that fail
+//! where nothing changed, that stay undecided there, and that fail where all of the run's times are
+//! longer by a factor. Whole processes are drawn, since the process is the unit of replication,
+//! each at most once, and judged by the very code that judges a run.
 
 use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
@@ -17,7 +18,8 @@ use super::statistics::median;
 use crate::options::Repeats;
 use crate::schedule::{SEED, SplitMix, shuffle};
 
-/// How often a gate is right with a number of processes a side, in percent of the configurations judged.
+/// How often a gate is right with a number of processes a side, in percent of the configurations
+/// judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Rates {
     /// Processes a side.
@@ -86,7 +88,8 @@ impl Trial<'_> {
     }
 }
 
-/// The rates of `trial` on the configurations of one series; `None` where none has enough processes.
+/// The rates of `trial` on the configurations of one series; `None` where none has enough
+/// processes.
 pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option<Rates> {
     let metric = trial.threshold.metric.as_str();
     let enough = |row: &&ConfigurationResult| {

@@ -1,8 +1,9 @@
 //! Replay: whether the repetitions of a pass did the same thing.
 //!
-//! Comes in: the results of several processes that ran the same configuration. Goes out: nothing, or
-//! the first thing in which two of them differ. Exact values are counts of a deterministic program;
-//! where they differ the processes did not run the same program, and no number of them can be trusted.
+//! Input: the results of several processes that ran the same configuration. Output: nothing,
+//! or the first thing in which two of them differ. Exact values are counts of a deterministic
+//! program; where they differ the processes did not run the same program, and no number of them can
+//! be trusted.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -63,8 +64,8 @@ pub fn agree(passes: &[PassResult], discipline: Discipline) -> Result<(), Diverg
 
 /// Checks that a counter pass ran the program that pass 0 ran: device and launches.
 ///
-/// A launch that [`AppReplayMode::Relaxed`] lets be is told: the range as a whole has no counters then, since
-/// those of the other launches are not kept apart.
+/// A launch that [`AppReplayMode::Relaxed`] lets be is told: the range as a whole has no counters
+/// then, since those of the other launches are not kept apart.
 ///
 /// # Errors
 /// The first thing in which it differs.

@@ -1,6 +1,6 @@
 //! Foreign text: what other programs wrote, made safe to show.
 //!
-//! Comes in: a reason that may hold the tail of a process' stderr. Goes out: the same text without
+//! Input: a reason that may hold the tail of a process' stderr. Output: the same text without
 //! what could steer or colour a terminal, so that no report has to think of it again.
 
 /// `text`, often the tail of a process' stderr, without what could steer or colour a terminal.
@@ -9,7 +9,8 @@ pub(crate) fn printable(text: &str) -> String {
     let mut chars = text.trim_end().chars();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' {
-            // ECMA-48: a control sequence is ESC, `[`, parameters, and a final byte from `@` to `~`.
+            // ECMA-48: a control sequence is ESC, `[`, parameters, and a final byte from `@` to
+            // `~`.
             if chars.as_str().starts_with('[') {
                 chars.next();
                 chars.find(|c| ('@'..='~').contains(c));

@@ -1,14 +1,15 @@
 //! Sensitivity: which axis matters for a metric, and how much.
 //!
-//! Comes in: a series and a metric. Goes out: for each axis that turns on its own the mean of the metric
-//! at each of its values (the main effect), the largest mean over the smallest, and the share of the
-//! variance that the axis explains alone: Σ n_v (mean_v − mean)² / Σ (x − mean)², the η² of an analysis of
-//! variance. In a cross product these shares are disjoint: they add up to at most 1, and what is left is
-//! due to axes acting together.
+//! Input: a series and a metric. Output: for each axis that turns on its own the mean of the
+//! metric at each of its values (the main effect), the largest mean over the smallest, and the
+//! share of the variance that the axis explains alone: Σ n_v (mean_v − mean)² / Σ (x − mean)², the
+//! η² of an analysis of variance. In a cross product these shares are disjoint: they add up to at
+//! most 1, and what is left is due to axes acting together.
 //!
-//! That is true of a whole cross product only. Where a combination is missing, did not finish or has no
-//! value, an axis would be blamed for what another does, so there is a reason in place of the numbers. An
-//! axis value that no row has a result at (a block that no launch takes) is left out as a whole.
+//! That is true of a whole cross product only. Where a combination is missing, did not finish or
+//! has no value, an axis would be blamed for what another does, so there is a reason in place of
+//! the numbers. An axis value that no row has a result at (a block that no launch takes) is left
+//! out as a whole.
 
 use std::collections::{BTreeMap, HashSet};
 

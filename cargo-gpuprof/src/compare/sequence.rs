@@ -1,6 +1,6 @@
 //! Samples in the order they were taken: neighbours that agree too much, drift, and outliers.
 //!
-//! Comes in: the samples of one process. Goes out: their lag-1 autocorrelation, the drift where a
+//! Input: the samples of one process. Output: their lag-1 autocorrelation, the drift where a
 //! trend is significant, and which samples are outliers. Outliers are named and never dropped: a
 //! kernel that is sometimes slow is slow for someone.
 
@@ -15,8 +15,9 @@ const TREND_LEVEL: f64 = 0.01;
 /// Handle Outliers*, 1993).
 const OUTLIER_SCORE: f64 = 3.5;
 
-/// The correlation of each sample with the next one, from −1 to 1: `Σ (xᵢ−x̄)(xᵢ₊₁−x̄) / Σ (xᵢ−x̄)²`
-/// (Box & Jenkins, *Time Series Analysis*, 1970). `None` under three samples or where all are equal.
+/// The correlation of each sample with the next one, from −1 to 1:
+/// `Σ (xᵢ−x̄)(xᵢ₊₁−x̄) / Σ (xᵢ−x̄)²` (Box & Jenkins, *Time Series Analysis*, 1970). `None` under
+/// three samples or where all are equal.
 pub fn autocorrelation(samples: &[f64]) -> Option<f64> {
     if samples.len() < 3 {
         return None;
@@ -30,8 +31,9 @@ pub fn autocorrelation(samples: &[f64]) -> Option<f64> {
 /// How far the samples drift from the first half to the second, in percent of their median; `None`
 /// where no trend is significant.
 ///
-/// The trend is tested by the signs of `xᵢ₊ₙ⁄₂ − xᵢ`, of which a series without trend has as many up
-/// as down (Cox & Stuart, *Biometrika* 42, 1955), at 1 %. The drift is the median of the differences.
+/// The trend is tested by the signs of `xᵢ₊ₙ⁄₂ − xᵢ`, of which a series without trend has as many
+/// up as down (Cox & Stuart, *Biometrika* 42, 1955), at 1 %. The drift is the median of the
+/// differences.
 pub fn drift_percent(samples: &[f64]) -> Option<f64> {
     let half = samples.len() / 2;
     let (first, second) = (&samples[..half], &samples[samples.len() - half..]);
@@ -52,9 +54,9 @@ pub fn median_absolute_deviation(samples: &[f64]) -> Option<f64> {
     median(&samples.iter().map(|x| (x - center).abs()).collect::<Vec<_>>())
 }
 
-/// The positions of outliers among `samples`: a modified z-score `|x − median| / (1.4826 MAD)` above
-/// 3.5. Where more than half of the samples are equal, so that the MAD is 0, the mean absolute
-/// deviation times 1.2533 takes its place.
+/// The positions of outliers among `samples`: a modified z-score `|x − median| / (1.4826 MAD)`
+/// above 3.5. Where more than half of the samples are equal, so that the MAD is 0, the mean
+/// absolute deviation times 1.2533 takes its place.
 pub fn outliers(samples: &[f64]) -> Vec<usize> {
     let Some(center) = median(samples) else { return Vec::new() };
     let deviations: Vec<f64> = samples.iter().map(|x| (x - center).abs()).collect();

@@ -1,19 +1,21 @@
 //! Descriptive statistics of samples that come from several processes.
 //!
-//! Comes in: the samples of each process. Goes out: [`Statistics`] over all of them together, and the
-//! headline value, which is the median over processes of each process' median: memory placement
+//! Input: the samples of each process. Output: [`Statistics`] over all of them together, and
+//! the headline value, which is the median over processes of each process' median: memory placement
 //! differs from process to process, so a process, not a sample, is the unit of repetition.
 //!
 //! Two levels of variance are told apart, as in a one-way random-effects model (Searle, Casella &
-//! McCulloch, *Variance Components*, 1992, chapter 3): samples scatter within a process, and process
-//! medians scatter more than that explains. The interval of the headline value is the narrowest pair of
-//! order statistics of the process medians that covers it with 95 % (David & Nagaraja, *Order
-//! Statistics*, 2003, section 7.1): no assumption on their distribution is made, and where there are
-//! fewer than six processes the interval is all of them and says the level it has.
+//! McCulloch, *Variance Components*, 1992, chapter 3): samples scatter within a process, and
+//! process medians scatter more than that explains. The interval of the headline value is the
+//! narrowest pair of order statistics of the process medians that covers it with 95 % (David &
+//! Nagaraja, *Order Statistics*, 2003, section 7.1): no assumption on their distribution is made,
+//! and where there are fewer than six processes the interval is all of them and says the level it
+//! has.
 //!
-//! The `statistical` crate gives mean and standard deviation. Its `median` sorts with a quicksort that
-//! is quadratic in time and linear in stack where samples are equal, and CUDA events, with their
-//! resolution of 32 ns, make many equal samples; so samples are sorted here and it gets the middle.
+//! The `statistical` crate gives mean and standard deviation. Its `median` sorts with a quicksort
+//! that is quadratic in time and linear in stack where samples are equal, and CUDA events, with
+//! their resolution of 32 ns, make many equal samples; so samples are sorted here and it gets the
+//! middle.
 
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::run::Statistics;
@@ -27,8 +29,8 @@ const LEVEL: f64 = 0.95;
 /// Statistics over the samples of all `processes`; `None` without samples.
 ///
 /// Processes without samples do not count. The 95th percentile is the nearest rank: the smallest
-/// sample that at least 95 % of the samples do not exceed. The standard deviation is that of a sample
-/// (n − 1), and 0 for one sample.
+/// sample that at least 95 % of the samples do not exceed. The standard deviation is that of a
+/// sample (n − 1), and 0 for one sample.
 pub fn over(processes: &[Vec<f64>]) -> Option<Statistics> {
     let medians = medians(processes);
     let mut pooled: Vec<f64> = processes.iter().flatten().copied().collect();
@@ -103,8 +105,9 @@ fn share(deviation: Option<f64>, sorted: &[f64]) -> Option<f64> {
 
 /// The variance of samples within a process, the mean over processes.
 ///
-/// It is robust, 1.4826 MAD squared (Rousseeuw & Croux, *JASA* 88, 1993), so that one slow sample cannot
-/// pass for noise that explains how processes differ; where most samples are equal it is the plain one.
+/// It is robust, 1.4826 MAD squared (Rousseeuw & Croux, *JASA* 88, 1993), so that one slow sample
+/// cannot pass for noise that explains how processes differ; where most samples are equal it is the
+/// plain one.
 fn within_variance(processes: &[Vec<f64>]) -> Option<f64> {
     let robust = |samples: &Vec<f64>| match sequence::median_absolute_deviation(samples)? {
         mad if mad > 0.0 => Some((1.4826 * mad).powi(2)),
@@ -201,8 +204,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_the_median_is_that_of_the_tables() {
-        // Ranks and levels of the sign-test interval, as Conover's Practical Nonparametric Statistics
-        // tabulates them.
+        // Ranks and levels of the sign-test interval, as Conover's Practical Nonparametric
+        // Statistics tabulates them.
         let one_to = |n: u32| (1..=n).map(f64::from).collect::<Vec<f64>>();
         for (n, low, high, level) in [
             (3, 1.0, 3.0, 0.75),

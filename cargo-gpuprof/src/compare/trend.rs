@@ -1,14 +1,15 @@
 //! A trend from process to process: a machine that grew slower, or faster, while it was measured.
 //!
-//! Comes in: for each configuration one number a process, in the order the processes ran. Goes out: how
-//! far the configurations moved together, where that is no chance. Rounds keep a drift from picking the
-//! winner within a run; between a run and its baseline it still looks like a change, so it is told.
+//! Input: for each configuration one number a process, in the order the processes ran. Output:
+//! how far the configurations moved together, where that is no chance. Rounds keep a drift from
+//! picking the winner within a run; between a run and its baseline it still looks like a change, so
+//! it is told.
 //!
 //! The test is Kendall's for each configuration (Mann, *Econometrica* 13, 1945; Kendall, *Rank
 //! Correlation Methods*, 1975), summed over configurations (Hirsch, Slack & Smith, *Water Resources
-//! Research* 18, 1982), so that three rounds of several configurations can tell what three processes of
-//! one never could. Without ties and for few pairs the distribution is exact; else it is the normal one
-//! with the variance that ties leave.
+//! Research* 18, 1982), so that three rounds of several configurations can tell what three
+//! processes of one never could. Without ties and for few pairs the distribution is exact; else it
+//! is the normal one with the variance that ties leave.
 
 use std::collections::BTreeMap;
 
@@ -90,10 +91,11 @@ fn sign(difference: f64) -> i64 {
     i64::from(difference > 0.0) - i64::from(difference < 0.0)
 }
 
-/// The probability of a score of at least `score` for independent orders of `counts` different values.
+/// The probability of a score of at least `score` for independent orders of `counts` different
+/// values.
 ///
-/// A score is the number of pairs less twice the inversions, and the inversions of n values are those
-/// of n − 1 plus 0 … n − 1, each as likely.
+/// A score is the number of pairs less twice the inversions, and the inversions of n values are
+/// those of n − 1 plus 0 … n − 1, each as likely.
 fn exact_tail(counts: &[usize], score: usize) -> f64 {
     let mut inversions = vec![1.0];
     for step in counts.iter().flat_map(|&count| 2..=count) {
@@ -112,7 +114,8 @@ fn exact_tail(counts: &[usize], score: usize) -> f64 {
     inversions.iter().take((all_pairs - score.min(all_pairs)) / 2 + 1).sum()
 }
 
-/// The variance of the score of `values`: (n(n−1)(2n+5) − Σ t(t−1)(2t+5)) / 18 over groups of t equals.
+/// The variance of the score of `values`: (n(n−1)(2n+5) − Σ t(t−1)(2t+5)) / 18 over groups of t
+/// equals.
 fn variance(values: &[f64]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
     let term = |n: usize| {

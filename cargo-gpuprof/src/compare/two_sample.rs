@@ -1,14 +1,14 @@
 //! Two samples of processes: whether they differ, and by how much.
 //!
-//! Comes in: one number a process, such as each process' median duration, from two runs. Goes out: the
-//! relative change of the mean with its 95 % interval, and the probability of such a difference where
-//! there is none. Samples of one process share that process' memory placement and are no replicates;
-//! only processes are.
+//! Input: one number a process, such as each process' median duration, from two runs. Output:
+//! the relative change of the mean with its 95 % interval, and the probability of such a difference
+//! where there is none. Samples of one process share that process' memory placement and are no
+//! replicates; only processes are.
 //!
-//! The test is Welch's, which does not assume equal variances (Welch, *Biometrika* 34, 1947), with the
-//! degrees of freedom of Welch and Satterthwaite. Durations are read off a clock with a resolution, so
-//! each side's variance is at least that of rounding to it, resolution²/12: three equal readings do not
-//! prove that there is no noise.
+//! The test is Welch's, which does not assume equal variances (Welch, *Biometrika* 34, 1947), with
+//! the degrees of freedom of Welch and Satterthwaite. Durations are read off a clock with a
+//! resolution, so each side's variance is at least that of rounding to it, resolution²/12: three
+//! equal readings do not prove that there is no noise.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -18,8 +18,8 @@ pub const MIN_PROCESSES: usize = 3;
 /// The probability with which the interval of a change covers it.
 pub const LEVEL: f64 = 0.95;
 
-/// The probability under which a difference is significant: two-sided where it is only told, one-sided
-/// where it is held against a limit.
+/// The probability under which a difference is significant: two-sided where it is only told,
+/// one-sided where it is held against a limit.
 pub const SIGNIFICANCE: f64 = 0.01;
 
 /// The probability with which a change that passes lies on the right side of its limit.
@@ -42,13 +42,14 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How far from `change` the true change lies at most on one side, with this `probability`: half the
-    /// width of the 95 % interval for 0.975.
+    /// How far from `change` the true change lies at most on one side, with this `probability`:
+    /// half the width of the 95 % interval for 0.975.
     pub fn reach(&self, probability: f64) -> f64 {
         reach(self.variances, self.counts, probability)
     }
 
-    /// The one-sided probability that the change lies this far or farther from a value that it truly has.
+    /// The one-sided probability that the change lies this far or farther from a value that it
+    /// truly has.
     pub fn probability_of(&self, distance: f64) -> f64 {
         let errors = (self.variances.0 / self.counts.0, self.variances.1 / self.counts.1);
         let error = (errors.0 + errors.1).sqrt();
@@ -59,7 +60,8 @@ impl Difference {
             .map_or(1.0, |t| t.sf(distance / error))
     }
 
-    /// How many processes a side bring [`Self::reach`] under `distance`, if the noise stays as it is.
+    /// How many processes a side bring [`Self::reach`] under `distance`, if the noise stays as it
+    /// is.
     ///
     /// `None` where even fifty do not.
     pub fn processes_needed(&self, distance: f64, probability: f64) -> Option<u32> {
@@ -106,9 +108,9 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Differenc
     Some(difference)
 }
 
-/// Which of several differences are significant together, so that the chance of even one false alarm
-/// among all stays under `level` (Holm, *Scandinavian Journal of Statistics* 6, 1979). Each is told with
-/// the p-value that it may have at most.
+/// Which of several differences are significant together, so that the chance of even one false
+/// alarm among all stays under `level` (Holm, *Scandinavian Journal of Statistics* 6, 1979). Each
+/// is told with the p-value that it may have at most.
 pub fn significant(p_values: &[f64], level: f64) -> Vec<(bool, f64)> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
@@ -240,7 +242,8 @@ mod tests {
 
     #[test]
     fn identical_processes_differ_as_seldom_as_promised() {
-        // 4,000 pairs of three and five normal processes from a fixed sequence: the share of p < 5 %.
+        // 4,000 pairs of three and five normal processes from a fixed sequence: the share of p < 5
+        // %.
         let mut state = 1_u64;
         let mut uniform = || {
             state = state

@@ -1,9 +1,9 @@
 //! Views: which rows of a series are looked at, in which order, and what they are compared with.
 //!
-//! Comes in: a series and a [`View`]. Goes out: the rows to show, with everything that was left out told
-//! in words. A filter narrows what is *compared*: best, ratios, front and sensitivity are over the rows
-//! that it keeps. Sorting and `top` choose what is *shown* of them. A view changes nothing that is
-//! judged or stored.
+//! Input: a series and a [`View`]. Output: the rows to show, with everything that was left out
+//! told in words. A filter narrows what is *compared*: best, ratios, front and sensitivity are over
+//! the rows that it keeps. Sorting and `top` choose what is *shown* of them. A view changes nothing
+//! that is judged or stored.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -34,8 +34,8 @@ pub struct View {
     pub pareto: Vec<String>,
 }
 
-/// A reference configuration: values of some axes. Each row's reference has these, and the row's own
-/// values of all other axes.
+/// A reference configuration: values of some axes. Each row's reference has these, and the row's
+/// own values of all other axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference(pub Configuration);
 

@@ -1,8 +1,8 @@
 //! The key `metrics`: names to show, or a table of metrics that the user defines.
 //!
-//! Comes in: `metrics = ["duration"]`, or `[metrics]` with `show = ["duration"]` and a table for each new
-//! metric: `[metrics.my_ratio]` with `formula`, `unit` and `direction`. Goes out: the names, and the
-//! definitions, which are known to every look-up afterwards.
+//! Input: `metrics = ["duration"]`, or `[metrics]` with `show = ["duration"]` and a table for
+//! each new metric: `[metrics.my_ratio]` with `formula`, `unit` and `direction`. Output: the
+//! names, and the definitions, which are known to every look-up afterwards.
 
 use std::collections::BTreeMap;
 use std::fmt;

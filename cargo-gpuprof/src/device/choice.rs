@@ -1,9 +1,10 @@
 //! Which devices a run measures on. Pure.
 //!
-//! Comes in: what was asked for (`0,1`, `all`, UUIDs or their beginnings, as `CUDA_VISIBLE_DEVICES` takes them) and the
-//! devices that the driver shows. Goes out: those devices, in the order of their UUIDs, so that the same devices are
-//! always locked, and given the same configurations, in the same order. They are of one model: between models every
-//! comparison inside a run would be one between machines.
+//! Input: what was asked for (`0,1`, `all`, UUIDs or their beginnings, as `CUDA_VISIBLE_DEVICES`
+//! takes them) and the devices that the driver shows. Output: those devices, in the order of
+//! their UUIDs, so that the same devices are always locked, and given the same configurations, in
+//! the same order. They are of one model: between models every comparison inside a run would be one
+//! between machines.
 
 use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
 
@@ -11,8 +12,9 @@ use crate::error::{Failure, Result};
 use crate::options::{DeviceName, DeviceSelection};
 
 impl DeviceSelection {
-    /// `shown`, and behind it the MIG instances that are named and not in it: the driver shows a process no more than one,
-    /// and another only where it is asked for it. `see` tells what a process sees that is shown no other device.
+    /// `shown`, and behind it the MIG instances that are named and not in it: the driver shows a
+    /// process no more than one, and another only where it is asked for it. `see` tells what a
+    /// process sees that is shown no other device.
     ///
     /// # Errors
     /// Those of `see`.
@@ -95,7 +97,8 @@ impl DeviceName {
     }
 }
 
-/// "\n  0  GPU-…  NVIDIA H200", and what `CUDA_VISIBLE_DEVICES` has to do with it is the book's to tell.
+/// "\n 0 GPU-… NVIDIA H200", and what `CUDA_VISIBLE_DEVICES` has to do with it is the book's to
+/// tell.
 fn listed(shown: &[DeviceRecord]) -> String {
     let line = |(at, device): (usize, &DeviceRecord)| {
         format!("\n  {at}  {}  {}", device.uuid, device.name)

@@ -1,8 +1,8 @@
 //! Clock control: the runner's side.
 //!
-//! Comes in: a device and the policy. Goes out: clocks that are locked until this is dropped. Locking and
-//! putting back are done by one process, the [`guard`], so there is no moment at which clocks
-//! are locked and nobody is there to put them back.
+//! Input: a device and the policy. Output: clocks that are locked until this is dropped.
+//! Locking and putting back are done by one process, the [`guard`], so there is no moment at which
+//! clocks are locked and nobody is there to put them back.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -1,13 +1,15 @@
 //! The guard of locked clocks: a process that outlives the runner and puts the clocks back.
 //!
-//! Comes in: a device, the clocks to lock, and a pipe as standard input. Goes out: a line on standard output
-//! that says whether they are locked; then, when the pipe ends, the clocks as they were before. The kernel
-//! ends the pipe when the runner is gone, however it went, so success, failure, an interrupt and SIGKILL take
-//! the same path. The guard has a session of its own and heeds no signal that can be heeded: a Ctrl-C, a
-//! closed terminal or a `kill` of the group are the runner's to answer, and its end is told by the pipe.
+//! Input: a device, the clocks to lock, and a pipe as standard input. Output: a line on
+//! standard output that says whether they are locked; then, when the pipe ends, the clocks as they
+//! were before. The kernel ends the pipe when the runner is gone, however it went, so success,
+//! failure, an interrupt and SIGKILL take the same path. The guard has a session of its own and
+//! heeds no signal that can be heeded: a Ctrl-C, a closed terminal or a `kill` of the group are the
+//! runner's to answer, and its end is told by the pipe.
 //!
-//! While clocks are locked the guard holds a lock file with its process id. Whoever wants the device next
-//! waits for it; a file that is left without a lock tells that the guard itself was killed.
+//! While clocks are locked the guard holds a lock file with its process id. Whoever wants the
+//! device next waits for it; a file that is left without a lock tells that the guard itself was
+//! killed.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;

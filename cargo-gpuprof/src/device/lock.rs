@@ -1,13 +1,13 @@
 //! The lock of a device: one gpuprof measures on it at a time.
 //!
-//! Comes in: a device's UUID. Goes out: a lock that is free again when its process ends, however it ends,
-//! since the kernel keeps it (`flock`). The file holds who has it, so that whoever waits can say so; what it
-//! holds while nobody has the lock means nothing. It stays when the lock is given back: removing it would
-//! let two processes lock two files of one name.
+//! Input: a device's UUID. Output: a lock that is free again when its process ends, however it
+//! ends, since the kernel keeps it (`flock`). The file holds who has it, so that whoever waits can
+//! say so; what it holds while nobody has the lock means nothing. It stays when the lock is given
+//! back: removing it would let two processes lock two files of one name.
 //!
-//! All users of a machine must find the same file, so its folder follows from the machine and not from
-//! `TMPDIR` or a user's runtime folder, and everybody may write it. A container has folders of its own:
-//! [`FOLDER_ENV`] names one that it shares.
+//! All users of a machine must find the same file, so its folder follows from the machine and not
+//! from `TMPDIR` or a user's runtime folder, and everybody may write it. A container has folders of
+//! its own: [`FOLDER_ENV`] names one that it shares.
 
 use std::env;
 use std::fmt;
@@ -177,8 +177,8 @@ pub fn try_lock(path: &Path, owner: &Owner) -> io::Result<Try> {
 }
 
 impl Lock {
-    /// Replaces what the file says. A file of another user that only he may write stays as it is: the
-    /// lock holds all the same.
+    /// Replaces what the file says. A file of another user that only he may write stays as it is:
+    /// the lock holds all the same.
     fn write(&mut self, bytes: &[u8]) {
         let _ = self.file.set_len(0);
         let _ = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(bytes));
@@ -190,8 +190,8 @@ impl Lock {
     }
 }
 
-/// Opens the file for everybody. `O_CREAT` is left out where it is there: in a sticky folder the kernel
-/// refuses it for another user's file (`fs.protected_regular`).
+/// Opens the file for everybody. `O_CREAT` is left out where it is there: in a sticky folder the
+/// kernel refuses it for another user's file (`fs.protected_regular`).
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
     let mut options = OpenOptions::new();

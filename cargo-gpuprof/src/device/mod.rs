@@ -1,7 +1,8 @@
 //! The device that is measured on: who may, at which clocks.
 //!
-//! Comes in: the UUID that CUDA gives and what was asked for. Goes out: a [`Hold`], while which no other
-//! gpuprof measures on it and its clocks are as asked; both end with it, and with its process.
+//! Input: the UUID that CUDA gives and what was asked for. Output: a [`Hold`], while which no
+//! other gpuprof measures on it and its clocks are as asked; both end with it, and with its
+//! process.
 
 pub mod choice;
 pub mod clocks;
@@ -91,7 +92,8 @@ fn named(owner: Option<&Owner>) -> String {
     owner.map_or_else(|| "it does not say who it is".to_owned(), ToString::to_string)
 }
 
-/// One line on standard error: kept up to date on a terminal, written once for each owner elsewhere.
+/// One line on standard error: kept up to date on a terminal, written once for each owner
+/// elsewhere.
 struct Waiting<'a> {
     /// For what.
     what: &'a str,
@@ -127,8 +129,9 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Whether `owner` is to be told. An owner is written a moment after the lock is taken, and removed a moment before
-    /// it is given back: one without a name is told only where none has been told and none shows for a second.
+    /// Whether `owner` is to be told. An owner is written a moment after the lock is taken, and
+    /// removed a moment before it is given back: one without a name is told only where none has
+    /// been told and none shows for a second.
     fn is_news(&self, owner: Option<&Owner>) -> bool {
         match (&self.told, owner) {
             (Some(told), Some(_)) => told.as_ref() != owner,

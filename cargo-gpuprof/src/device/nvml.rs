@@ -1,8 +1,9 @@
 //! NVML: what the driver says of a device besides CUDA, found by the UUID that CUDA gives.
 //!
-//! Comes in: a library and a UUID. Goes out: clocks to lock, and facts for `doctor`. Ordinals never serve:
-//! CUDA's order follows `CUDA_VISIBLE_DEVICES` and speed, NVML's the bus. A MIG slice has a UUID of its own
-//! and the clocks of its whole GPU. Loaded in child processes only: the guard of clocks and `__ask`.
+//! Input: a library and a UUID. Output: clocks to lock, and facts for `doctor`. Ordinals never
+//! serve: CUDA's order follows `CUDA_VISIBLE_DEVICES` and speed, NVML's the bus. A MIG slice has a
+//! UUID of its own and the clocks of its whole GPU. Loaded in child processes only: the guard of
+//! clocks and `__ask`.
 
 use std::path::{Path, PathBuf};
 
@@ -144,8 +145,8 @@ pub fn lock(device: &mut Device<'_>, clocks: Lockable) -> Result<(), NvmlError> 
                 lower_bound,
                 upper_bound,
             }) {
-                // Drivers and devices that know no symbolic limits: the default application clock is the
-                // same one where there is such a thing.
+                // Drivers and devices that know no symbolic limits: the default application clock
+                // is the same one where there is such a thing.
                 Err(NvmlError::InvalidArg | NvmlError::NotSupported) => {
                     let mhz = device.default_applications_clock(Clock::Graphics)?;
                     device.set_gpu_locked_clocks(numeric(mhz))

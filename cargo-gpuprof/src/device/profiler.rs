@@ -1,8 +1,8 @@
 //! The profiler of GPUs before Hopper, of which a machine has one, whatever GPU it counts on.
 //!
-//! Comes in: a device. Goes out: the lock under which its counters are to be collected, by every lane of a run and by every run;
-//! none for a GPU with a profiler of its own. Who counts without it is told that the hardware is busy, and would take that for
-//! another tool.
+//! Input: a device. Output: the lock under which its counters are to be collected, by every
+//! lane of a run and by every run; none for a GPU with a profiler of its own. Who counts without it
+//! is told that the hardware is busy, and would take that for another tool.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,8 @@ pub fn shared(device: &DeviceRecord) -> Option<PathBuf> {
     shares.then(|| lock::path(&lock::folder(), "profiler"))
 }
 
-/// Takes the profiler of `device`, where it is shared, waiting for another gpuprof that has it and saying so.
+/// Takes the profiler of `device`, where it is shared, waiting for another gpuprof that has it and
+/// saying so.
 ///
 /// # Errors
 /// A lock that cannot be used (exit code 107); an interrupt.

@@ -1,7 +1,7 @@
 //! Hardware counters: the steps of their collection, and what one configuration has of them so far.
 //!
-//! Comes in: the plan of a run's counters, and what each counter pass found. Goes out: a value, or a
-//! reason, for every planned counter. Every pass must have launched what pass 0 launched.
+//! Input: the plan of a run's counters, and what each counter pass found. Output: a value, or
+//! a reason, for every planned counter. Every pass must have launched what pass 0 launched.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +76,8 @@ impl Counters {
         self.step(step).is_some_and(|(_, pass)| pass > 0)
     }
 
-    /// Whether configurations of a kernel that are collected in one process share an image. CUPTI's own replay launches each
-    /// kernel again by itself, and what would lie between two of them too.
+    /// Whether configurations of a kernel that are collected in one process share an image. CUPTI's
+    /// own replay launches each kernel again by itself, and what would lie between two of them too.
     pub fn shares_images(&self) -> bool {
         self.replay != Replay::Kernel
     }
@@ -99,7 +99,8 @@ impl Counters {
         }
     }
 
-    /// Adds what a step found to what a configuration has; `timed` is its pass 0, and `image` is what it left.
+    /// Adds what a step found to what a configuration has; `timed` is its pass 0, and `image` is
+    /// what it left.
     ///
     /// # Errors
     /// A launch that differs, or fewer passes than planned: what makes the configuration fail.

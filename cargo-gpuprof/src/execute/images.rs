@@ -1,8 +1,9 @@
 //! Counter data images: which file holds what a configuration has counted so far, and where in it.
 //!
-//! Comes in: what each configuration of a job has before it. Goes out: where it is afterwards. Configurations of a kernel that are
-//! collected in one process share an image, in which each keeps its place from the first pass to the last; one that has to
-//! run alone for a pass takes the whole image along, and goes on in a file of its own.
+//! Input: what each configuration of a job has before it. Output: where it is afterwards.
+//! Configurations of a kernel that are collected in one process share an image, in which each keeps
+//! its place from the first pass to the last; one that has to run alone for a pass takes the whole
+//! image along, and goes on in a file of its own.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +32,10 @@ pub struct Handover {
     pub after: Image,
 }
 
-/// Where the configurations of the job `name` leave what they count: those that have an image keep their places in it, and
-/// those that begin share one, as many as may be `together`. Files of configurations that had different ones stay apart. Configurations
-/// that share a file come right after each other, and else in the order given.
+/// Where the configurations of the job `name` leave what they count: those that have an image keep
+/// their places in it, and those that begin share one, as many as may be `together`. Files of
+/// configurations that had different ones stay apart. Configurations that share a file come right
+/// after each other, and else in the order given.
 pub fn hand_over(
     name: &str,
     together: usize,

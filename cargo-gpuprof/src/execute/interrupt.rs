@@ -1,7 +1,7 @@
 //! SIGINT and SIGTERM: the first ends the run with what was measured, the second at once.
 //!
-//! SIGXFSZ, which a limit on the size of files sends, would end the process in the middle of a write; listened
-//! to, it is an error of that write as a full disk is.
+//! SIGXFSZ, which a limit on the size of files sends, would end the process in the middle of a
+//! write; listened to, it is an error of that write as a full disk is.
 
 use std::io;
 use std::sync::Arc;

@@ -13,8 +13,9 @@ use crate::build::host::Harness;
 use crate::discover;
 use crate::plan::PlannedSeries;
 
-/// What reasons hold that may be another process' fault: of this run, which hangs or has not left the device's memory yet,
-/// or whose context is still open on a GPU in the compute mode `EXCLUSIVE_PROCESS`.
+/// What reasons hold that may be another process' fault: of this run, which hangs or has not left
+/// the device's memory yet, or whose context is still open on a GPU in the compute mode
+/// `EXCLUSIVE_PROCESS`.
 const BESIDE: [&str; 4] = [
     DISTURBED,
     "CUDA_ERROR_OUT_OF_MEMORY",
@@ -37,7 +38,8 @@ pub enum Pass {
     },
 }
 
-/// One pass of one or more configurations of a series, in one process, and what the same process does next.
+/// One pass of one or more configurations of a series, in one process, and what the same process
+/// does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The position of the series.
@@ -46,12 +48,14 @@ pub struct Job {
     pub pass: Pass,
     /// The positions of the configurations, in the order in which they run.
     pub configurations: Vec<usize>,
-    /// Whether it has the device to itself, its memory too: a second try of what went wrong beside others.
+    /// Whether it has the device to itself, its memory too: a second try of what went wrong beside
+    /// others.
     pub alone: bool,
     /// What it hands on of the counters of each configuration, once it is started.
     pub images: Vec<Handover>,
-    /// The counter pass that the same process makes once it has replied with the times that this is to find. They are taken
-    /// before CUPTI is loaded, and a context costs more than either of the passes.
+    /// The counter pass that the same process makes once it has replied with the times that this is
+    /// to find. They are taken before CUPTI is loaded, and a context costs more than either of the
+    /// passes.
     pub then: Option<Box<Job>>,
 }
 
@@ -82,8 +86,8 @@ impl Job {
         self.parts().flat_map(|part| part.configurations.iter().copied()).collect()
     }
 
-    /// Whether what went wrong for `reason` may be the fault of something else in its process or on the
-    /// device, so that it gets a second try alone.
+    /// Whether what went wrong for `reason` may be the fault of something else in its process or on
+    /// the device, so that it gets a second try alone.
     pub fn may_be_innocent(&self, reason: &str) -> bool {
         let shared = self.configurations.len() > 1;
         !self.alone && (shared || BESIDE.iter().any(|other| reason.contains(other)))
@@ -164,7 +168,8 @@ impl Execution<'_> {
     }
 }
 
-/// What the passes of a reply's bytes found; where the reply is none, that the first of them failed.
+/// What the passes of a reply's bytes found; where the reply is none, that the first of them
+/// failed.
 pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
     let failed = |reason| vec![PassOutcome::Failed { reason }];
     match discover::read_reply(bytes, harness) {

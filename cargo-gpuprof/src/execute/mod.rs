@@ -1,7 +1,7 @@
 //! Execution: the only code that starts profiled processes.
 //!
-//! A [`Job`] is what one process does; a [`Pipeline`] runs jobs one after the other on a device, and
-//! prepares the next while the present one measures.
+//! A [`Job`] is what one process does; a [`Pipeline`] runs jobs one after the other on a device,
+//! and prepares the next while the present one measures.
 
 mod counters;
 mod images;

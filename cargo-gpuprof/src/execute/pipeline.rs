@@ -1,9 +1,10 @@
 //! Jobs, one after the other on a device; the next ones prepare while the present one measures.
 //!
-//! Comes in: jobs. Goes out: for each, in the order started, its replies or how it ended without one, and then that
-//! its process is gone. The first process of the line has the device; the others wait for a file that is made
-//! when [`wait`] is called again, so that what the caller does with a last reply (write the journal) is done
-//! before the next process measures; one that goes on after its times counts meanwhile. A counter pass on a GPU that shares its profiler waits for that too.
+//! Input: jobs. Output: for each, in the order started, its replies or how it ended without
+//! one, and then that its process is gone. The first process of the line has the device; the others
+//! wait for a file that is made when [`wait`] is called again, so that what the caller does with a
+//! last reply (write the journal) is done before the next process measures; one that goes on after
+//! its times counts meanwhile. A counter pass on a GPU that shares its profiler waits for that too.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -28,7 +29,8 @@ const TICK: Duration = Duration::from_millis(1);
 /// How many processes prepare while another one measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// Where either of them takes times: they were seen to be 1 % longer in a context that was opened beside another one.
+    /// Where either of them takes times: they were seen to be 1 % longer in a context that was
+    /// opened beside another one.
     pub times: usize,
     /// Where both collect counters.
     pub counters: usize,
@@ -41,8 +43,8 @@ impl Ahead {
     /// Nobody prepares.
     pub const NONE: Self = Self { times: 0, counters: 0 };
 
-    /// On a GPU as asked for, or what changes nothing that is measured. Without one none: the emulated device is the
-    /// processor, and what runs beside it would only take it turns.
+    /// On a GPU as asked for, or what changes nothing that is measured. Without one none: the
+    /// emulated device is the processor, and what runs beside it would only take it turns.
     pub fn on(gpu: Option<&DeviceRecord>, number: Option<u8>) -> Self {
         let Some(gpu) = gpu else { return Self::NONE };
         match number {
@@ -115,8 +117,8 @@ pub enum Event {
     Idle,
 }
 
-/// Waits for what happens next in any of `pipelines`, one for each device; with the position of that one. They are idle
-/// when all of them are.
+/// Waits for what happens next in any of `pipelines`, one for each device; with the position of
+/// that one. They are idle when all of them are.
 ///
 /// # Errors
 /// The file that hands a device on cannot be written.
@@ -138,7 +140,8 @@ pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
 }
 
 impl Drop for Pipeline<'_> {
-    /// What an interrupt left is gone before the run gives its device back: the next one may be waiting for it.
+    /// What an interrupt left is gone before the run gives its device back: the next one may be
+    /// waiting for it.
     fn drop(&mut self) {
         let all = self.line.iter_mut().chain(&mut self.leaving);
         take_down(all.map(|started| &mut started.running));
@@ -146,8 +149,8 @@ impl Drop for Pipeline<'_> {
 }
 
 impl<'a> Pipeline<'a> {
-    /// An empty pipeline in which `ahead` processes prepare while one measures; `profiler` is the lock of one that the device
-    /// shares with others.
+    /// An empty pipeline in which `ahead` processes prepare while one measures; `profiler` is the
+    /// lock of one that the device shares with others.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: Ahead, profiler: Option<PathBuf>) -> Self {
         let gate = Gate::at(process.quiet().map(|quiet| protocol::gate(&quiet)));
         let (line, leaving) = (VecDeque::new(), VecDeque::new());
@@ -156,7 +159,8 @@ impl<'a> Pipeline<'a> {
 
     /// Whether `job` can start now.
     pub fn has_room(&self, job: &Job) -> bool {
-        // One that replied still has its context until it is gone; the emulated device is each process' own.
+        // One that replied still has its context until it is gone; the emulated device is each
+        // process' own.
         let nobody_beside = self.ahead == Ahead::NONE && self.process.quiet().is_some();
         let lonely = nobody_beside || job.alone || self.line.iter().any(|s| s.job.alone);
         if lonely {
@@ -194,8 +198,9 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Takes back the jobs that have not had the device yet, in their order; their processes are killed, and gone with what
-    /// they held of the device's memory: it may be what something else has to run again for.
+    /// Takes back the jobs that have not had the device yet, in their order; their processes are
+    /// killed, and gone with what they held of the device's memory: it may be what something else
+    /// has to run again for.
     pub fn recall(&mut self) -> Vec<Job> {
         let waiting = self.line.iter().position(|started| started.turn.is_some());
         let waiting = waiting.unwrap_or(self.line.len());
@@ -234,7 +239,8 @@ impl<'a> Pipeline<'a> {
         let first = self.line.front_mut()?;
         let held = first.worked.held(now);
         let patience = limit * u32::try_from(first.job.configurations.len()).unwrap_or(u32::MAX);
-        // The end is looked for before the reply: a reply that is not there after the end never will be.
+        // The end is looked for before the reply: a reply that is not there after the end never
+        // will be.
         let how = first.running.how();
         let reply = first.running.reply();
         // One that still waits for the profiler has not had the device.
@@ -242,7 +248,8 @@ impl<'a> Pipeline<'a> {
         if how.is_none() && reply.is_none() && !over {
             return None;
         }
-        // One that ended without a reply is told after those that had the device before it and are still leaving.
+        // One that ended without a reply is told after those that had the device before it and are
+        // still leaving.
         if reply.is_none() && !self.leaving.is_empty() {
             return None;
         }
@@ -274,8 +281,8 @@ impl<'a> Pipeline<'a> {
         Some(Event::Ended { job, whole, ended, held })
     }
 
-    /// The process that replied longest ago, if it is gone: what is told of a run keeps one order, whichever of two
-    /// processes the system takes longer to take down.
+    /// The process that replied longest ago, if it is gone: what is told of a run keeps one order,
+    /// whichever of two processes the system takes longer to take down.
     fn left(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
         let over = |started: &mut Started| {
@@ -292,7 +299,8 @@ impl<'a> Pipeline<'a> {
                 started.running.stderr().tail()
             )),
             None => {
-                // What it still holds of the device is what others run again for, and have run again for, alone.
+                // What it still holds of the device is what others run again for, and have run
+                // again for, alone.
                 take_down([&mut started.running]);
                 Some(format!(
                     "the process replied and did not end within {} s (--timeout raises the limit){}",

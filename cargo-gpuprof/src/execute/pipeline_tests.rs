@@ -15,8 +15,8 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// A harness in `folder` that is a shell `script`.
 fn harness(folder: &Utf8Path, script: &str) -> Harness {
     let program = folder.join("harness");
-    // Written by another process: a file that this one has open cannot be started, and a process that another test
-    // starts meanwhile has it open for a moment.
+    // Written by another process: a file that this one has open cannot be started, and a process
+    // that another test starts meanwhile has it open for a moment.
     let write = "printf '#!/bin/sh\n%s' \"$1\" > \"$0\" && chmod +x \"$0\"";
     let written = Command::new("sh").args(["-c", write, program.as_str(), script]).status();
     assert!(written.unwrap().success());

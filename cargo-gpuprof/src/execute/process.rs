@@ -1,7 +1,8 @@
 //! One harness process: started, waited for, killed with everything it started.
 //!
-//! Comes in: a request. Goes out: the reply's bytes, or how the process ended without one and the end
-//! of what it wrote to stderr. The request, the reply and both outputs stay in the run's folder.
+//! Input: a request. Output: the reply's bytes, or how the process ended without one and the
+//! end of what it wrote to stderr. The request, the reply and both outputs stay in the run's
+//! folder.
 
 use std::collections::VecDeque;
 use std::env;
@@ -28,15 +29,15 @@ use crate::error::{Failure, Result};
 /// How often an interrupt is looked for while a process runs.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening one.
-/// Only what launches on several streams at once would see it.
+/// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening
+/// one. Only what launches on several streams at once would see it.
 const CONNECTIONS_ENV: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
 /// Which devices CUDA shows a process.
 pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 
-/// How long the system may take to take a killed process down: the driver frees what it held, which takes seconds where
-/// that is much.
+/// How long the system may take to take a killed process down: the driver frees what it held, which
+/// takes seconds where that is much.
 const TAKEN_DOWN: Duration = Duration::from_secs(5);
 
 /// How long a harness may take to say what it holds.
@@ -161,8 +162,8 @@ impl HarnessProcess<'_> {
 
     /// Starts asking a harness; the process runs while the caller does something else.
     ///
-    /// The system kills the process when the calling *thread* ends, so that none outlives a runner that is
-    /// killed: the thread that starts a harness waits for it.
+    /// The system kills the process when the calling *thread* ends, so that none outlives a runner
+    /// that is killed: the thread that starts a harness waits for it.
     ///
     /// # Errors
     /// The request cannot be written or the process not started.
@@ -216,7 +217,8 @@ impl HarnessProcess<'_> {
             command.env(VISIBLE_ENV, uuid);
         }
         let child = command.spawn().map_err(|e| {
-            // The harness is a copy in the run's folder; where that is gone, nothing is wrong with the harness.
+            // The harness is a copy in the run's folder; where that is gone, nothing is wrong with
+            // the harness.
             if !self.folder.is_dir() {
                 return Failure::output(request_path.as_std_path(), &e);
             }
@@ -234,7 +236,8 @@ impl HarnessProcess<'_> {
         Ok(Running { group, status, exited: None, replies: replies.into(), stderr_path })
     }
 
-    /// The lock of the device's quiet window; none where the device is emulated, each process having one of its own.
+    /// The lock of the device's quiet window; none where the device is emulated, each process
+    /// having one of its own.
     pub(super) fn quiet(&self) -> Option<PathBuf> {
         // What happens on another device disturbs nobody on this one.
         let name = self.device.map_or_else(|| "quiet".to_owned(), |uuid| format!("quiet-{uuid}"));
@@ -323,8 +326,8 @@ impl Running {
     }
 }
 
-/// Kills processes and waits until they are gone, with what they held of the device, but not for what the system cannot
-/// take down.
+/// Kills processes and waits until they are gone, with what they held of the device, but not for
+/// what the system cannot take down.
 pub(super) fn take_down<'r>(processes: impl IntoIterator<Item = &'r mut Running>) {
     let processes: Vec<&mut Running> = processes.into_iter().collect();
     processes.iter().for_each(|process| kill(process.group));

@@ -1,7 +1,8 @@
 //! A lane's part in a profiler that all GPUs of the machine share.
 //!
-//! Comes in: the lock of the profiler, and the job that is next on the lane's device. Goes out: whether it may have the device
-//! now. A counter pass has the profiler from then on until its process has replied or is gone; what takes times needs none.
+//! Input: the lock of the profiler, and the job that is next on the lane's device. Output:
+//! whether it may have the device now. A counter pass has the profiler from then on until its
+//! process has replied or is gone; what takes times needs none.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! How long a process could work since it got the device: its limit is one on that.
 //!
-//! Comes in: the gate of the device's quiet window, which a process shuts while it waits for others of the run to be done
-//! with preparing and leaving (`runtime/src/host/quiet.rs`). Goes out: the time without that. One that has its window, and one that
-//! prepares, leave the gate open, so what hangs in either has no more time than before; and no wait for a window lasts
-//! for ever.
+//! Input: the gate of the device's quiet window, which a process shuts while it waits for others
+//! of the run to be done with preparing and leaving (`runtime/src/host/quiet.rs`). Output: the
+//! time without that. One that has its window, and one that prepares, leave the gate open, so what
+//! hangs in either has no more time than before; and no wait for a window lasts for ever.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! How harnesses and kernels are built: the options that cargo users know, and the kernel toolchain.
+//! How harnesses and kernels are built: the options that cargo users know, and the kernel
+//! toolchain.
 
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -89,7 +90,8 @@ impl CargoOptions {
 /// How kernels are built.
 #[derive(Debug, Clone, Args)]
 pub struct KernelOptions {
-    /// Toolchain for the kernels: a rustup toolchain's name, or the path of a rustc with its library source
+    /// Toolchain for the kernels: a rustup toolchain's name, or the path of a rustc with its
+    /// library source
     #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC", help_heading = "Kernels")]
     pub kernel_toolchain: Option<String>,
     /// GPU architecture the kernels are compiled for

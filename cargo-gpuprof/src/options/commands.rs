@@ -28,7 +28,8 @@ pub struct ListOptions {
 /// Options of `metrics`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MetricsOptions {
-    /// Show only metrics whose name or description holds this text; describe the one whose whole name it is
+    /// Show only metrics whose name or description holds this text; describe the one whose whole
+    /// name it is
     #[arg(value_name = "TEXT")]
     pub search: Option<String>,
     /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU
@@ -57,7 +58,8 @@ pub struct DoctorOptions {
     /// Which driver is expected to run kernels
     #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
     pub backend: Backend,
-    /// GPUs that have to work, as `run` names them [default: the first, and the others are looked at]
+    /// GPUs that have to work, as `run` names them [default: the first, and the others are looked
+    /// at]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
     pub devices: Option<DeviceSelection>,
     /// CUPTI's library or its folder, instead of looking for it

@@ -1,7 +1,7 @@
 //! Which devices a run is asked to measure on.
 //!
-//! Input: the text of `--devices`, `GPUPROF_DEVICES` or the configuration file. Output: `all`, or names.
-//! `device::choice` looks the names up.
+//! Input: the text of `--devices`, `GPUPROF_DEVICES` or the configuration file. Output: `all`, or
+//! names. `device::choice` looks the names up.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,8 +4,8 @@ use std::path;
 
 use camino::Utf8PathBuf;
 
-/// What `text` names, as processes in other folders find it: a path from the root where it has folders or is there, else
-/// a bare name for the linker.
+/// What `text` names, as processes in other folders find it: a path from the root where it has
+/// folders or is there, else a bare name for the linker.
 ///
 /// # Errors
 /// It names nothing.

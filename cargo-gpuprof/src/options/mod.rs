@@ -1,8 +1,8 @@
 //! Options: what a user can ask for, as types that several rooms share.
 //!
-//! Input: words of the command line (clap), of the configuration file and of presets (serde). Output: typed values.
-//! This room looks at nothing else of the tool but the view's grammars; `cli` arranges its structures into
-//! subcommands.
+//! Input: words of the command line (clap), of the configuration file and of presets (serde).
+//! Output: typed values. This room looks at nothing else of the tool but the view's grammars; `cli`
+//! arranges its structures into subcommands.
 
 mod cargo;
 mod commands;

@@ -1,8 +1,9 @@
 //! How many processes time a configuration. Pure.
 //!
-//! Comes in: `--repeat`, and the medians that the first processes found. Goes out: how many there should be. More
-//! where processes differ by much: the number follows from their noise alone, never from how they compare with
-//! anything, so that it favours no verdict (Stein, *Annals of Mathematical Statistics* 16, 1945).
+//! Input: `--repeat`, and the medians that the first processes found. Output: how many there
+//! should be. More where processes differ by much: the number follows from their noise alone, never
+//! from how they compare with anything, so that it favours no verdict (Stein, *Annals of
+//! Mathematical Statistics* 16, 1945).
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,7 +41,8 @@ impl Repeats {
     }
 }
 
-/// The standard deviation of `values` in percent of their mean; 0 of fewer than two, and where the mean is 0.
+/// The standard deviation of `values` in percent of their mean; 0 of fewer than two, and where the
+/// mean is 0.
 pub fn noise_percent(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;

@@ -37,7 +37,8 @@ pub enum Isolate {
     /// Every configuration has processes of its own.
     #[default]
     Configuration,
-    /// All configurations of a kernel run in each of its processes; one that fails is run again alone.
+    /// All configurations of a kernel run in each of its processes; one that fails is run again
+    /// alone.
     Kernel,
 }
 

@@ -11,7 +11,8 @@ use super::{
     ViewOptions, library,
 };
 
-/// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are all.
+/// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
+/// all.
 pub const SUBCOMMANDS: [&str; 10] = [
     "run",
     "list",
@@ -37,8 +38,8 @@ pub struct SelectionOptions {
     /// Take only keys that equal a filter
     #[arg(long, requires = "filters", help_heading = "Series")]
     pub exact: bool,
-    /// Values of an axis instead of the annotated ones, such as block=64..1024, or a condition more, such
-    /// as 'where block * n <= 1G'
+    /// Values of an axis instead of the annotated ones, such as block=64..1024, or a condition
+    /// more, such as 'where block * n <= 1G'
     #[arg(long, value_name = "AXIS=VALUES", help_heading = "Series")]
     pub series: Vec<String>,
     /// Take N configurations of each series, spread over all its axes
@@ -77,16 +78,16 @@ pub struct RunOptions {
         help_heading = "Run"
     )]
     pub backend: Backend,
-    /// GPUs to spread the configurations over: ordinals, UUIDs or their beginnings, separated by commas, or `all`;
-    /// a configuration stays on one of them [default: the first]
+    /// GPUs to spread the configurations over: ordinals, UUIDs or their beginnings, separated by
+    /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
     pub devices: Option<DeviceSelection>,
-    /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by more than 1%
-    /// [default: 7..10]
+    /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by
+    /// more than 1% [default: 7..10]
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
-    /// Seconds a process may take before it is killed, not counting those in which it waits for others of the run
-    /// [default: 120]
+    /// Seconds a process may take before it is killed, not counting those in which it waits for
+    /// others of the run [default: 120]
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<NonZeroU32>,
     /// L2 cache before each sample [default: all]
@@ -107,8 +108,9 @@ pub struct RunOptions {
     /// What has processes of its own
     #[arg(long, value_enum, default_value_t, value_name = "UNIT", help_heading = "Run")]
     pub isolate: Isolate,
-    /// Processes that prepare (context, module, inputs) while another one works [default: 1 where both collect counters,
-    /// 0 where either takes times]. They stop for what is measured, but what they hold of the device's memory stays
+    /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
+    /// both collect counters, 0 where either takes times]. They stop for what is measured, but what
+    /// they hold of the device's memory stays
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
     pub ahead: Option<u8>,
     /// CUPTI's library or its folder, instead of looking for it

@@ -1,8 +1,8 @@
 //! Overrides: clauses of `--series` and of the configuration file, put over the annotated ones.
 //!
-//! Comes in: series and clause texts in the order of their weight. Goes out: the same series with other
-//! values, pairs, formulas and more conditions; never with another axis, since no kernel would read it.
-//! A clause counts for every series that has its axes, and must count for one.
+//! Input: series and clause texts in the order of their weight. Output: the same series with
+//! other values, pairs, formulas and more conditions; never with another axis, since no kernel
+//! would read it. A clause counts for every series that has its axes, and must count for one.
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
@@ -60,7 +60,8 @@ pub(super) fn apply(all: &mut [(usize, SeriesDescription)], overrides: &[Overrid
             .filter(|series| change.counts_for(series))
             .collect();
         if series.is_empty() {
-            // A table of the configuration file may name a series that this selection does not build.
+            // A table of the configuration file may name a series that this selection does not
+            // build.
             continue;
         }
         let mut names: Vec<String> = Vec::new();

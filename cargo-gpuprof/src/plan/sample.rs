@@ -1,13 +1,13 @@
 //! Samples: some configurations of a series, spread evenly over all its axes.
 //!
-//! Comes in: a series, how many to take, and a seed. Goes out: that many different configurations in
-//! series order, or all where there are no more; the same for the same seed on every machine.
+//! Input: a series, how many to take, and a seed. Output: that many different configurations
+//! in series order, or all where there are no more; the same for the same seed on every machine.
 //!
-//! Points come from Latin hypercubes (McKay, Beckman and Conover, Technometrics 1979): every axis is cut
-//! into as many equal parts as there are points, and each part is used once. Conditions are asked only at
-//! the points that come up, so a space of any size can be sampled. Where the conditions keep so little
-//! that some rounds do not find enough, all that is kept is listed, cut into equal parts, and one is taken
-//! at random from each.
+//! Points come from Latin hypercubes (McKay, Beckman and Conover, Technometrics 1979): every axis
+//! is cut into as many equal parts as there are points, and each part is used once. Conditions are
+//! asked only at the points that come up, so a space of any size can be sampled. Where the
+//! conditions keep so little that some rounds do not find enough, all that is kept is listed, cut
+//! into equal parts, and one is taken at random from each.
 
 use std::collections::BTreeMap;
 
@@ -86,8 +86,8 @@ fn stratified(all: &[u64], count: usize, random: &mut SplitMix) -> Vec<u64> {
         .collect()
 }
 
-/// `count` points of a grid of these lengths, as indices of its cross product: each of `count` equal
-/// parts of every axis holds one.
+/// `count` points of a grid of these lengths, as indices of its cross product: each of `count`
+/// equal parts of every axis holds one.
 fn hypercube(lengths: &[usize], count: usize, random: &mut SplitMix) -> Vec<u64> {
     let mut indices = vec![0_u64; count];
     for &length in lengths {
@@ -96,7 +96,8 @@ fn hypercube(lengths: &[usize], count: usize, random: &mut SplitMix) -> Vec<u64>
             parts.swap(last, random.below(last + 1));
         }
         for (index, part) in indices.iter_mut().zip(parts) {
-            // The part spans part/count to (part + 1)/count of the axis; 53 bits place the point in it.
+            // The part spans part/count to (part + 1)/count of the axis; 53 bits place the point in
+            // it.
             let within = u128::from(random.next() >> 11);
             let place = ((u128::from(part) << 53) + within) * length as u128;
             let digit = (place / (count as u128)) >> 53;

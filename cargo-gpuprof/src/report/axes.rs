@@ -1,7 +1,7 @@
 //! What each axis does to the headline metric: a sparkline, the spread, the share of the variance.
 //!
-//! Comes in: a series and a metric. Goes out: a line an axis. The bars run from the smallest mean to the
-//! largest, so they show shape and not size; the quotient beside them is the size.
+//! Input: a series and a metric. Output: a line an axis. The bars run from the smallest mean
+//! to the largest, so they show shape and not size; the quotient beside them is the size.
 
 use gpuprof_model::run::SeriesResult;
 

@@ -1,7 +1,7 @@
 //! Formats of benchmark trackers: Bencher's and that of `github-action-benchmark`.
 //!
-//! Comes in: a run. Goes out: the columns of every finished configuration in base units. A value that
-//! is not there is left out: neither format can say why.
+//! Input: a run. Output: the columns of every finished configuration in base units. A value
+//! that is not there is left out: neither format can say why.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,8 +18,8 @@ use crate::compare::best;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bmf;
 
-/// What `github-action-benchmark` calls `customSmallerIsBetter`; metrics of which more is better have
-/// no place in it and are left out.
+/// What `github-action-benchmark` calls `customSmallerIsBetter`; metrics of which more is better
+/// have no place in it and are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GithubActionBenchmark;
 

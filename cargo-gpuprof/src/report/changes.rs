@@ -1,7 +1,7 @@
 //! Changes since the baseline: what is worth a line, and how many are not.
 //!
-//! Comes in: a series with its changes, or a run with its comparison. Goes out: lines for people. What
-//! stayed the same is counted and not listed.
+//! Input: a series with its changes, or a run with its comparison. Output: lines for people.
+//! What stayed the same is counted and not listed.
 
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::{Run, SeriesResult};

@@ -1,19 +1,21 @@
 //! CSV: tidy data, one row per configuration and metric.
 //!
-//! Comes in: a run. Goes out: a header and rows of
+//! Input: a run. Output: a header and rows of
 //! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason,rank`,
 //! followed by `axis:NAME` for every axis that any series of the run has, in order of appearance.
 //!
-//! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in no other one.
-//! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from it; empty
-//!   where rows may not be compared by the column or all its values are the same. Rows of two devices are never
-//!   compared: each device has its best.
+//! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in
+//!   no other one.
+//! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from
+//!   it; empty where rows may not be compared by the column or all its values are the same. Rows of
+//!   two devices are never compared: each device has its best.
 //! * Values are in the base unit that `unit` names (ns, B, B/s, FLOP/s, Hz, %; empty for counts and
-//!   ratios), in full precision with `.`; the statistics are in the same unit and empty without samples.
-//! * A metric has a row where it has a value, or where it is a column of its series: then `value` is
-//!   empty and `reason` says why. Other metrics that are not to be had have no row.
-//! * A configuration that did not finish has a row for each column, with its `status` and `reason`; one
-//!   row with an empty `metric` where the series has no columns.
+//!   ratios), in full precision with `.`; the statistics are in the same unit and empty without
+//!   samples.
+//! * A metric has a row where it has a value, or where it is a column of its series: then `value`
+//!   is empty and `reason` says why. Other metrics that are not to be had have no row.
+//! * A configuration that did not finish has a row for each column, with its `status` and `reason`;
+//!   one row with an empty `metric` where the series has no columns.
 
 use std::io::{self, Write};
 
@@ -118,7 +120,8 @@ fn all_axes(run: &Run) -> Vec<&str> {
     axes
 }
 
-/// The metrics that `row` has a line for: the columns in their order, then what `others` have a value.
+/// The metrics that `row` has a line for: the columns in their order, then what `others` have a
+/// value.
 fn metrics<'r>(
     columns: &'r [String],
     row: &'r ConfigurationResult,

@@ -1,7 +1,8 @@
 //! Evidence: what decided a threshold, in words.
 //!
-//! Comes in: a judgement. Goes out: the value with its configuration, limit, margin and confidence, or the reason where
-//! there is none; and the same of every other configuration that violates the threshold.
+//! Input: a judgement. Output: the value with its configuration, limit, margin and confidence,
+//! or the reason where there is none; and the same of every other configuration that violates the
+//! threshold.
 
 use gpuprof_model::Quantity;
 use gpuprof_model::comparison::{Confidence, Interval};
@@ -23,7 +24,8 @@ fn violation_text(violation: &Violation) -> String {
     )
 }
 
-/// How sure a value is: the interval of its difference from the baseline, or its own between processes.
+/// How sure a value is: the interval of its difference from the baseline, or its own between
+/// processes.
 fn sure(confidence: Option<&Confidence>, interval: Option<&Interval>, value: Quantity) -> String {
     match (confidence, interval) {
         (Some(confidence), _) => format!("; {}", confidence_text(confidence)),
@@ -75,7 +77,8 @@ pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
     }
 }
 
-/// The violations besides the one that decided, a line each; of many the first, and how many more there are.
+/// The violations besides the one that decided, a line each; of many the first, and how many more
+/// there are.
 pub(super) fn others(judgement: &Judgement) -> Vec<String> {
     let mut lines: Vec<String> =
         judgement.violations.iter().skip(1).take(TOLD).map(violation_text).collect();

@@ -1,6 +1,6 @@
 //! GitHub annotations: workflow commands that put what went wrong at the annotated kernel's line.
 //!
-//! Comes in: a run. Goes out: one `::error`, `::warning` or `::notice` line each; nothing for what
+//! Input: a run. Output: one `::error`, `::warning` or `::notice` line each; nothing for what
 //! passed. The escapes are those of GitHub's own toolkit (`packages/core/src/command.ts`).
 
 use std::io::{self, Write};

@@ -1,8 +1,9 @@
 //! Grids: the headline metric over two axes, one grid for each combination of the others.
 //!
-//! Comes in: a series and a metric. Goes out: lines of text, the last axis across and the one before it
-//! down; within a grid, where colour is allowed, the colour runs from the best value to the worst. The
-//! best value has a `*`, as in the table. More grids than fit a screen are counted, not shown.
+//! Input: a series and a metric. Output: lines of text, the last axis across and the one
+//! before it down; within a grid, where colour is allowed, the colour runs from the best value to
+//! the worst. The best value has a `*`, as in the table. More grids than fit a screen are counted,
+//! not shown.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! JSON: the whole run document, as it is stored.
 //!
-//! Comes in: a run. Goes out: its serde form, indented, with every sample and a newline at the end;
+//! Input: a run. Output: its serde form, indented, with every sample and a newline at the end;
 //! `schema_version` says how to read it.
 
 use std::io::{self, Write};

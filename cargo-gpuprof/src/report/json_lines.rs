@@ -1,10 +1,10 @@
 //! JSON lines: one object a line with a `"reason"`, as cargo's own `--message-format json` has it.
 //!
-//! Comes in: events as they happen, or a whole run. Goes out: for each event one line, written at
+//! Input: events as they happen, or a whole run. Output: for each event one line, written at
 //! once, so that readers of a pipe never see half of one. The order is `run-started`, then for each
-//! series its `configuration-finished`, `threshold-judged` and `series-finished`, then `run-finished`.
-//! Where passes run in rounds, configurations of all series finish in the order of the last round.
-//! Readers must ignore reasons and fields that they do not know.
+//! series its `configuration-finished`, `threshold-judged` and `series-finished`, then
+//! `run-finished`. Where passes run in rounds, configurations of all series finish in the order of
+//! the last round. Readers must ignore reasons and fields that they do not know.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -105,9 +105,11 @@ pub struct SeriesFinished<'r> {
     pub headline: Option<&'r str>,
     /// The best configuration by that metric; none where several devices measured the series.
     pub best: Option<String>,
-    /// The configurations that the noise cannot tell from the best, or that have the same exact value.
+    /// The configurations that the noise cannot tell from the best, or that have the same exact
+    /// value.
     pub indistinguishable: Vec<String>,
-    /// The same for each device, where several measured the series: their rows are not compared with each other.
+    /// The same for each device, where several measured the series: their rows are not compared
+    /// with each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_device: Vec<BestOfDevice<'r>>,
 }

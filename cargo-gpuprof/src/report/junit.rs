@@ -1,8 +1,8 @@
 //! `JUnit` XML, as CI servers show it.
 //!
-//! Comes in: a run. Goes out: a suite a series and a case a threshold. A violated one is a failure, one
-//! that could not be judged is skipped with its reason; a configuration whose process failed is an
-//! error, and what vanished since the baseline is a failure of its own suite.
+//! Input: a run. Output: a suite a series and a case a threshold. A violated one is a failure,
+//! one that could not be judged is skipped with its reason; a configuration whose process failed is
+//! an error, and what vanished since the baseline is a failure of its own suite.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
 //! Markdown: a run as a page, such as the summary of a GitHub job.
 //!
-//! Comes in: a run. Goes out: for each series a heading, a table with the best values in bold, notes
-//! and a table of thresholds; then the summary. All text that is not ours is escaped: a pipe in a
-//! threshold or a tag in the tail of a process' stderr cannot change the page.
+//! Input: a run. Output: for each series a heading, a table with the best values in bold,
+//! notes and a table of thresholds; then the summary. All text that is not ours is escaped: a pipe
+//! in a threshold or a tag in the tail of a process' stderr cannot change the page.
 
 use std::io::{self, Write};
 

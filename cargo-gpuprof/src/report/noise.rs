@@ -1,7 +1,7 @@
 //! Notes on noise: the two levels of variance, trend, drift, autocorrelation, and outliers by name.
 //!
-//! Comes in: a series with timed configurations. Goes out: notes on `duration`; none where nothing was
-//! timed. What is unremarkable is not told.
+//! Input: a series with timed configurations. Output: notes on `duration`; none where nothing
+//! was timed. What is unremarkable is not told.
 
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};

@@ -1,6 +1,6 @@
 //! Notes under a series: why a row did not finish, why a value is `-`, and what was only declared.
 //!
-//! Comes in: a series. Goes out: notes in the order of the rows and columns they explain; what has
+//! Input: a series. Output: notes in the order of the rows and columns they explain; what has
 //! the same reason shares a note.
 
 use gpuprof_model::measurement::Source;
@@ -13,7 +13,8 @@ use crate::compare::best;
 /// How many configurations a note names before it counts the rest.
 const NAMED: usize = 4;
 
-/// How many metrics a note names before it counts the rest: a section can hold twenty of one reason.
+/// How many metrics a note names before it counts the rest: a section can hold twenty of one
+/// reason.
 const METRICS_NAMED: usize = 12;
 
 /// One note.

@@ -1,7 +1,7 @@
 //! Numbers of one column: one scale and one number of decimals, so that digits line up.
 //!
-//! Comes in: values in the base unit of their dimension. Goes out: the unit symbol for the header and
-//! a text for each value, the smallest of them with about four significant digits.
+//! Input: values in the base unit of their dimension. Output: the unit symbol for the header
+//! and a text for each value, the smallest of them with about four significant digits.
 
 use gpuprof_model::quantity::Unit;
 

@@ -1,6 +1,6 @@
 //! Remarks under a table: what a view left out, and what its comparisons mean.
 //!
-//! Comes in: a series as a view has it. Goes out: a sentence each, for people.
+//! Input: a series as a view has it. Output: a sentence each, for people.
 
 use gpuprof_model::run::ConfigurationResult;
 
@@ -35,8 +35,8 @@ pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
     remarks
 }
 
-/// Which row is best by `metric` and which cannot be told from it; what is plain from the table is said
-/// only where the metric was `asked` for.
+/// Which row is best by `metric` and which cannot be told from it; what is plain from the table is
+/// said only where the metric was `asked` for.
 fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<String> {
     let best = best::best(rows, metric)?;
     let ranking = ranking(rows, metric)?;

@@ -1,9 +1,10 @@
 //! The cells of a series as text, before any layout: what the table and the Markdown page share.
 //!
-//! Comes in: a series. Goes out: a column for each axis, then a column for each metric with its unit
-//! in the title, the best values marked and those that tie with the deciding one, and the ratio to the best beside the headline metric. A row
-//! that did not finish has the word for it in its first metric column; a value that is not there is
-//! `-`, and [`super::notes`] says why; so it does for a metric that no row has, which gets no column.
+//! Input: a series. Output: a column for each axis, then a column for each metric with its
+//! unit in the title, the best values marked and those that tie with the deciding one, and the
+//! ratio to the best beside the headline metric. A row that did not finish has the word for it in
+//! its first metric column; a value that is not there is `-`, and [`super::notes`] says why; so it
+//! does for a metric that no row has, which gets no column.
 
 use gpuprof_model::axis::{Axis, AxisKind};
 use gpuprof_model::metric;
@@ -109,8 +110,8 @@ impl Sheet {
         Self { axes, metrics }
     }
 
-    /// The sheet of a section, with the rows that are shown of its series and under its own labels; none where no row has
-    /// any of it.
+    /// The sheet of a section, with the rows that are shown of its series and under its own labels;
+    /// none where no row has any of it.
     pub fn of_section(viewed: &Viewed<'_>, section: &SectionColumns) -> Option<Self> {
         let series = &*viewed.series;
         let rows = &series.configurations;
@@ -183,7 +184,8 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
     }
 }
 
-/// Marks the best of what decides, and the cells whose values are not the best and cannot be told from it.
+/// Marks the best of what decides, and the cells whose values are not the best and cannot be told
+/// from it.
 fn mark_headline(column: &mut Column, name: &str, rows: &[ConfigurationResult]) {
     for (cell, best) in column.cells.iter_mut().zip(columns::marks_of_best(name, rows)) {
         cell.best = best;

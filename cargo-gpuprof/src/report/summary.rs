@@ -1,6 +1,6 @@
 //! The summary: how many configurations and thresholds ended how.
 //!
-//! Comes in: a run. Goes out: counts, for programs, and one line of text, for people.
+//! Input: a run. Output: counts, for programs, and one line of text, for people.
 
 use std::fmt;
 

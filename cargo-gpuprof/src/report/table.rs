@@ -1,9 +1,10 @@
 //! The table: a run as a person reads it, on a terminal or in the log of a CI job.
 //!
-//! Comes in: a run, whether to colour, and how wide a line may be. Goes out: for each series a
-//! heading, a table, notes and judged thresholds; then the summary. Tables that are too wide are cut
-//! into several, each with the axes in front, since broken numbers cannot be compared. The best value
-//! of a column has a `*` in front, and what cannot be told from it a `~`, so that nothing depends on colour.
+//! Input: a run, whether to colour, and how wide a line may be. Output: for each series a
+//! heading, a table, notes and judged thresholds; then the summary. Tables that are too wide are
+//! cut into several, each with the axes in front, since broken numbers cannot be compared. The best
+//! value of a column has a `*` in front, and what cannot be told from it a `~`, so that nothing
+//! depends on colour.
 
 use std::io::{self, Write};
 
@@ -83,7 +84,8 @@ impl Table {
         self.end(run, out)
     }
 
-    /// Writes what one device measured of a series: heading, table, notes, thresholds. `on` says which device.
+    /// Writes what one device measured of a series: heading, table, notes, thresholds. `on` says
+    /// which device.
     ///
     /// # Errors
     /// `out` could not be written.

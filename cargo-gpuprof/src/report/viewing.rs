@@ -1,4 +1,5 @@
-//! A report under a view: the same report, with the rows, columns and comparisons that were asked for.
+//! A report under a view: the same report, with the rows, columns and comparisons that were asked
+//! for.
 
 use std::io::{self, Write};
 

@@ -1,13 +1,14 @@
 //! Which device measures which configuration. Pure.
 //!
-//! Comes in: how many configurations each series has, and how many devices there are, all of one model. Goes out: one
-//! device for every configuration, from its first pass to its last. It follows from the numbers alone, so that a run that
-//! is resumed goes on in the same way.
+//! Input: how many configurations each series has, and how many devices there are, all of one
+//! model. Output: one device for every configuration, from its first pass to its last. It follows
+//! from the numbers alone, so that a run that is resumed goes on in the same way.
 //!
-//! Two devices of one model differ, by 8 % in the mean on large machines (Sinha et al., SC22), and no number of processes on
-//! one of them tells by how much: what is measured on two of them is compared by nobody. So a series stays whole as long
-//! as there are as many series as devices. Where there are fewer, a series is dealt out to several devices, at random: in
-//! turns, an axis of two values would meet two devices, one value each, and nothing could be said of it.
+//! Two devices of one model differ, by 8 % in the mean on large machines (Sinha et al., SC22), and
+//! no number of processes on one of them tells by how much: what is measured on two of them is
+//! compared by nobody. So a series stays whole as long as there are as many series as devices.
+//! Where there are fewer, a series is dealt out to several devices, at random: in turns, an axis of
+//! two values would meet two devices, one value each, and nothing could be said of it.
 
 use std::cmp::Reverse;
 
@@ -83,7 +84,8 @@ fn whole(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<u
     order.iter().map(place).collect()
 }
 
-/// Devices of its own to every series, the more the longer it is, and none that would have nothing to do.
+/// Devices of its own to every series, the more the longer it is, and none that would have nothing
+/// to do.
 fn parted(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<usize>)> {
     let mut shares: Vec<(usize, usize)> = order.iter().map(|&series| (series, 1)).collect();
     for _ in order.len()..devices {

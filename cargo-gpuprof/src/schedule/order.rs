@@ -1,9 +1,10 @@
 //! The order of passes. Pure.
 //!
-//! Comes in: how many configurations each series has, how often each is timed, and the order asked for.
-//! Goes out: every pass once. In rounds, a slow drift of the machine (heat, clocks, a neighbour) meets
-//! every configuration alike, and the random order inside a round keeps it from picking the winner. The
-//! order follows from a fixed seed, so that a run that is resumed goes on in the same one.
+//! Input: how many configurations each series has, how often each is timed, and the order asked
+//! for. Output: every pass once. In rounds, a slow drift of the machine (heat, clocks, a
+//! neighbour) meets every configuration alike, and the random order inside a round keeps it from
+//! picking the winner. The order follows from a fixed seed, so that a run that is resumed goes on
+//! in the same one.
 
 use crate::options::Interleave;
 use crate::options::Isolate;
@@ -47,7 +48,8 @@ pub fn schedule(counts: &[usize], repeats: u32, order: Interleave) -> Vec<Step> 
     }
 }
 
-/// The timed passes that one process makes: one repetition of one or more configurations of a series.
+/// The timed passes that one process makes: one repetition of one or more configurations of a
+/// series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// The position of the series.
@@ -85,7 +87,8 @@ pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isola
     }
 }
 
-/// What the provenance says of the order; `ahead` is how many processes prepare while another one takes times.
+/// What the provenance says of the order; `ahead` is how many processes prepare while another one
+/// takes times.
 pub fn described(order: Interleave, isolate: Isolate, ahead: usize) -> Option<String> {
     let order = match order {
         Interleave::Rounds => Some(format!("rounds, seed {SEED}")),
@@ -107,7 +110,8 @@ pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix) {
     }
 }
 
-/// Steele, Lea & Flood's `SplitMix64` (OOPSLA 2014): a few lines that give the same order everywhere.
+/// Steele, Lea & Flood's `SplitMix64` (OOPSLA 2014): a few lines that give the same order
+/// everywhere.
 #[derive(Debug, Clone)]
 pub struct SplitMix(pub u64);
 
@@ -133,7 +137,8 @@ mod tests {
 
     #[test]
     fn the_generator_is_the_published_one() {
-        // First outputs for the seed 1234567, as Rosetta Code's "Pseudo-random numbers/Splitmix64" has them.
+        // First outputs for the seed 1234567, as Rosetta Code's "Pseudo-random numbers/Splitmix64"
+        // has them.
         let mut random = SplitMix(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
         assert_eq!(

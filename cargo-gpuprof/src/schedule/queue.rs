@@ -1,8 +1,9 @@
 //! The jobs of a run, in order. Pure.
 //!
-//! Comes in: the batches of timed passes, and how many steps the counters take. Goes out: every job once. The first step of the counters
-//! goes into the process of the last timed pass that all configurations have, and the others follow it. Before all others
-//! come those that were given back, and after them, in rounds, the timed passes that only some turned out to want.
+//! Input: the batches of timed passes, and how many steps the counters take. Output: every job
+//! once. The first step of the counters goes into the process of the last timed pass that all
+//! configurations have, and the others follow it. Before all others come those that were given
+//! back, and after them, in rounds, the timed passes that only some turned out to want.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
@@ -22,8 +23,9 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps` for the counters
-    /// of each configuration; `joined` puts the first of them into the process of a timed pass.
+    /// The jobs of `batches`, in which each configuration is timed `repeats` times, with `steps`
+    /// for the counters of each configuration; `joined` puts the first of them into the process of
+    /// a timed pass.
     pub fn new(batches: Vec<Batch>, repeats: u32, steps: usize, joined: bool) -> Self {
         Self {
             batches: batches.into_iter(),
@@ -42,7 +44,8 @@ impl Queue {
         }
     }
 
-    /// Puts the timed pass `repeat` of `configurations`, in one process, behind everything planned before.
+    /// Puts the timed pass `repeat` of `configurations`, in one process, behind everything planned
+    /// before.
     pub fn later(&mut self, series: usize, repeat: u32, configurations: Vec<usize>) {
         let job = Job::new(series, Pass::Timed { repeat }, configurations);
         self.later.entry(repeat).or_default().push_back(job);

@@ -1,7 +1,7 @@
 //! One section as its TOML file has it.
 //!
-//! Comes in: the text of a file. Goes out: a [`Section`], whose new metrics are known from then on, and its columns
-//! by the names of a chip.
+//! Input: the text of a file. Output: a [`Section`], whose new metrics are known from then on,
+//! and its columns by the names of a chip.
 
 use std::collections::BTreeMap;
 
@@ -64,10 +64,12 @@ pub struct SectionMetric {
     pub label: String,
     /// Any name that `--metrics` takes; empty where only the chips named below have it.
     pub name: String,
-    /// Names on the chips whose own names begin so, the longest beginning first; empty where they have none.
+    /// Names on the chips whose own names begin so, the longest beginning first; empty where they
+    /// have none.
     #[serde(default)]
     pub chips: BTreeMap<String, String>,
-    /// Metrics by labels: the column shows the label of the largest, and `name` is what decides whether it has one.
+    /// Metrics by labels: the column shows the label of the largest, and `name` is what decides
+    /// whether it has one.
     #[serde(default)]
     pub largest_of: BTreeMap<String, String>,
     /// Where it is new: its formula.

@@ -1,7 +1,7 @@
 //! Baselines: runs kept by name.
 //!
-//! A baseline is a run document, one JSON file, and so anything that reads a run reads it. Two folders
-//! hold them: `.config/gpuprof/baselines` of the workspace, for those that live in git, and
+//! A baseline is a run document, one JSON file, and so anything that reads a run reads it. Two
+//! folders hold them: `.config/gpuprof/baselines` of the workspace, for those that live in git, and
 //! `gpuprof/baselines` of the target folder. Where both have a name, the one in git wins.
 
 use std::collections::BTreeSet;
@@ -116,8 +116,8 @@ impl Baselines {
     /// Where `--save-baseline` writes.
     ///
     /// # Errors
-    /// A name that cannot be a file's, or that of a baseline in git, which a run does not replace by
-    /// itself (exit code 2).
+    /// A name that cannot be a file's, or that of a baseline in git, which a run does not replace
+    /// by itself (exit code 2).
     pub fn place_of_run(&self, name: &str) -> Result<Utf8PathBuf> {
         if self.find(name).is_some_and(|kept| kept.checked_in) {
             return Err(Failure::usage(format!(
@@ -146,9 +146,9 @@ pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
     write().map_err(|e| Failure::output(path.as_std_path(), &e))
 }
 
-/// What to tell before `run` replaces the baseline at `path`: that configurations are no longer held against
-/// anything, as where the run was of a part, or a column of a series that goes on, as where counters could not be had.
-/// Nothing where none is, or where there is no baseline.
+/// What to tell before `run` replaces the baseline at `path`: that configurations are no longer
+/// held against anything, as where the run was of a part, or a column of a series that goes on, as
+/// where counters could not be had. Nothing where none is, or where there is no baseline.
 pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
     let keys = |run: &Run| -> BTreeSet<String> {
         let of = |series: &SeriesResult| {

@@ -1,8 +1,8 @@
 //! Stored runs: found by name, read with suspicion.
 //!
-//! Comes in: what a user calls a run, or a file. Goes out: the run, or an error with the path and the
-//! byte at which the file stops being one. What must stay true: a torn file is never half a run, and a
-//! file of a newer schema is refused by its number, not by a field that is not known.
+//! Input: what a user calls a run, or a file. Output: the run, or an error with the path and
+//! the byte at which the file stops being one. What must stay true: a torn file is never half a
+//! run, and a file of a newer schema is refused by its number, not by a field that is not known.
 
 use std::fs;
 
@@ -66,8 +66,8 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     Ok(run)
 }
 
-/// Whether a string of the document may hold a control character: JSON writes those as escapes, but for DEL and the
-/// second set, which is U+0080 to U+009F.
+/// Whether a string of the document may hold a control character: JSON writes those as escapes, but
+/// for DEL and the second set, which is U+0080 to U+009F.
 fn may_steer(json: &[u8]) -> bool {
     json.windows(2).any(|pair| match *pair {
         [b'\\', next] => matches!(next, b'u' | b'b' | b'f' | b'r'),

@@ -1,9 +1,10 @@
 //! The journal of a run: what has ended, on disk before the next process measures.
 //!
-//! A line of JSON each: first what the run is made of, then one for every pass that ended. A line is
-//! written at once and synchronised; a kill at any instant leaves whole lines and at most the beginning
-//! of one, which is dropped when the run is resumed. Anything else that is no journal is refused with
-//! its path and byte. The file is locked while a run writes it, so that two never write one.
+//! A line of JSON each: first what the run is made of, then one for every pass that ended. A line
+//! is written at once and synchronised; a kill at any instant leaves whole lines and at most the
+//! beginning of one, which is dropped when the run is resumed. Anything else that is no journal is
+//! refused with its path and byte. The file is locked while a run writes it, so that two never
+//! write one.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -134,7 +135,8 @@ impl Replayed {
         self.counters.get(&(series, configuration))
     }
 
-    /// What was collected of a configuration's counters, which take `of` steps, before all of them were.
+    /// What was collected of a configuration's counters, which take `of` steps, before all of them
+    /// were.
     pub fn collected(&self, series: usize, configuration: usize, of: usize) -> Option<&Collected> {
         let (steps, collected) = self.collected.get(&(series, configuration))?;
         (*steps == of).then_some(collected)
@@ -267,7 +269,8 @@ impl Journal {
         bytes.push(b'\n');
         let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
         if written.is_err() {
-            // A full disk takes part of a line; what may follow once there is room must not join it.
+            // A full disk takes part of a line; what may follow once there is room must not join
+            // it.
             let _ = self.file.set_len(self.whole).and_then(|()| self.file.seek(SeekFrom::End(0)));
         } else {
             self.whole += bytes.len() as u64;
@@ -277,7 +280,8 @@ impl Journal {
 }
 
 impl Drop for Journal {
-    /// Closing the file would give the lock back only once no process that is being started shares it.
+    /// Closing the file would give the lock back only once no process that is being started shares
+    /// it.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }

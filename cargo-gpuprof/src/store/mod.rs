@@ -1,6 +1,7 @@
 //! What gpuprof keeps below the target folder: runs, their passes, and the emulated driver.
 //!
-//! Every file is written whole or not at all: to a name of its own in the same folder, then renamed.
+//! Every file is written whole or not at all: to a name of its own in the same folder, then
+//! renamed.
 
 pub mod baseline;
 pub mod document;
@@ -33,7 +34,8 @@ static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"))
 /// # Errors
 /// The file system's.
 pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    // A device or a pipe (`/dev/stdout`, `/dev/full`) is written, not replaced by a file of its name.
+    // A device or a pipe (`/dev/stdout`, `/dev/full`) is written, not replaced by a file of its
+    // name.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return fs::File::options().write(true).open(path)?.write_all(bytes);
     }
@@ -42,7 +44,8 @@ pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     // Temporary files are private; results are as readable as any other file.
     file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    // A full disk or quota may show only now, and the old file must not be replaced by an empty one.
+    // A full disk or quota may show only now, and the old file must not be replaced by an empty
+    // one.
     file.as_file().sync_data()?;
     file.persist(path).map(drop).map_err(|e| e.error)
 }
@@ -118,8 +121,8 @@ pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
     write().map_err(|e| Failure::output(folder.as_std_path(), &e))
 }
 
-/// Makes sure that something can be written below `target_directory`, before anything is built there: where cargo finds it
-/// out, it looks like a failed build.
+/// Makes sure that something can be written below `target_directory`, before anything is built
+/// there: where cargo finds it out, it looks like a failed build.
 ///
 /// # Errors
 /// It cannot be written (exit code 110).

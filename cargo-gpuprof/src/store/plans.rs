@@ -1,8 +1,9 @@
 //! Counter plans of earlier runs: what CUPTI said of a list of counters on a device.
 //!
-//! Comes in: everything the plan depends on. Goes out: the plan with its config images, if an earlier run kept it.
-//! Asking CUPTI takes a second or more; a plan stays true until the device, its driver, CUPTI or the list changes.
-//! One that cannot be read, or whose CUPTI has changed, is as good as none.
+//! Input: everything the plan depends on. Output: the plan with its config images, if an
+//! earlier run kept it. Asking CUPTI takes a second or more; a plan stays true until the device,
+//! its driver, CUPTI or the list changes. One that cannot be read, or whose CUPTI has changed, is
+//! as good as none.
 
 use std::fs;
 use std::path::{Path, PathBuf};

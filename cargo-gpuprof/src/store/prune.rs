@@ -1,9 +1,9 @@
 //! Pruning: of the runs below a target folder only the newest stay.
 //!
-//! Comes in: how many to keep. Goes out: the ids of those that were removed. What must stay true: nothing
-//! that a process uses is removed, nothing but folders named as runs are, and a run that is being removed is
-//! no longer there under its name, so that a kill in between leaves no half of one. Baselines are copies
-//! in folders of their own, which this never looks at.
+//! Input: how many to keep. Output: the ids of those that were removed. What must stay true:
+//! nothing that a process uses is removed, nothing but folders named as runs are, and a run that is
+//! being removed is no longer there under its name, so that a kill in between leaves no half of
+//! one. Baselines are copies in folders of their own, which this never looks at.
 
 use std::fs::{self, File};
 
@@ -16,9 +16,9 @@ use crate::options::KeepRuns;
 /// A run on its way out.
 const REMOVED: &str = ".removed-";
 
-/// Removes the oldest runs below `target_directory` until no more than `keep` are left, and returns their
-/// ids. Folders of runs that never began, which a refused or broken start leaves behind, go as well where
-/// they are older than the newest run, and are not told.
+/// Removes the oldest runs below `target_directory` until no more than `keep` are left, and returns
+/// their ids. Folders of runs that never began, which a refused or broken start leaves behind, go
+/// as well where they are older than the newest run, and are not told.
 pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
     let KeepRuns::Newest(keep) = keep else { return Vec::new() };
     let runs = target_directory.join("gpuprof/runs");

@@ -1,8 +1,8 @@
 //! The folder of one run: made whole, held by the process that writes it, kept until it is pruned.
 //!
-//! A folder appears under its name already locked, so that no other process takes it for one that nobody
-//! uses. What a run starts and loads is copied into it first: another run in the same target folder may
-//! build anew while this one measures, and the two must not mix.
+//! A folder appears under its name already locked, so that no other process takes it for one that
+//! nobody uses. What a run starts and loads is copied into it first: another run in the same target
+//! folder may build anew while this one measures, and the two must not mix.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -24,8 +24,9 @@ pub(super) const LOCK: &str = "lock";
 /// The copies of harnesses and kernels, there while the run goes on.
 const COPIES: &str = "copies";
 
-/// How long the lock of a runner that was killed may outlive it: a process that it was just starting shares its open
-/// files until it runs a program of its own, and the kernel keeps the lock as long as one of both has the file.
+/// How long the lock of a runner that was killed may outlive it: a process that it was just
+/// starting shares its open files until it runs a program of its own, and the kernel keeps the lock
+/// as long as one of both has the file.
 const LINGERING: Duration = Duration::from_secs(3);
 
 const TICK: Duration = Duration::from_millis(10);

@@ -1,9 +1,10 @@
 //! Files that anybody may have written, read with suspicion.
 //!
-//! Comes in: a path, or bytes and the error they gave. Goes out: all bytes of an ordinary file of bearable size,
-//! or a sentence with the path and the byte at which it stops being what it should be. What is no file (a
-//! folder, a named pipe, which would wait for ever, a device) is refused unread, and no message repeats
-//! what a file holds at length or in a way that could steer a terminal.
+//! Input: a path, or bytes and the error they gave. Output: all bytes of an ordinary file of
+//! bearable size, or a sentence with the path and the byte at which it stops being what it should
+//! be. What is no file (a folder, a named pipe, which would wait for ever, a device) is refused
+//! unread, and no message repeats what a file holds at length or in a way that could steer a
+//! terminal.
 
 use std::fs::{self, File, FileType};
 use std::io::Read;
@@ -70,7 +71,8 @@ fn ordinary(path: &Utf8Path, kind: FileType) -> Result<()> {
     Err(wrong(format!("cannot read {path}: it is {other}, not a file")))
 }
 
-/// `byte 30: expected …`, for an `error` that was found in `bytes`, which begin at byte `start` of their file.
+/// `byte 30: expected …`, for an `error` that was found in `bytes`, which begin at byte `start` of
+/// their file.
 pub(super) fn place(bytes: &[u8], start: usize, error: &serde_json::Error) -> String {
     let byte = byte_of(bytes, error);
     let end = if byte >= bytes.len() { "; the file ends there" } else { "" };

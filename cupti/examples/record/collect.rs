@@ -1,4 +1,5 @@
-//! Collection in one process: a single pass that continues another process's, or all of them in a loop.
+//! Collection in one process: a single pass that continues another process's, or all of them in a
+//! loop.
 
 use std::time::Instant;
 
@@ -23,7 +24,8 @@ struct Collector {
 }
 
 impl Collector {
-    /// Everything up to the session. `config.bin` and `availability.bin` are made where they are not there yet.
+    /// Everything up to the session. `config.bin` and `availability.bin` are made where they are
+    /// not there yet.
     fn prepare(options: &Options, folder: &Folder, steps: &mut Steps) -> Outcome<Self> {
         let location = steps.time("locate", || locate(options.cupti.as_deref()))?;
         let api = steps.time("load", || HostApi::load(&location))?;

@@ -1,4 +1,5 @@
-//! The catalogue of a chip: base metrics, their submetrics and properties, and whether a name is one.
+//! The catalogue of a chip: base metrics, their submetrics and properties, and whether a name is
+//! one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +14,8 @@ use crate::{Code, Failure};
 /// What a base metric is, which decides its submetrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MetricKind {
-    /// A count, such as `dram__bytes`: `.sum`, `.avg`, `.min`, `.max`, each also per time and per peak.
+    /// A count, such as `dram__bytes`: `.sum`, `.avg`, `.min`, `.max`, each also per time and per
+    /// peak.
     Counter,
     /// A quotient of counters, such as `lts__t_sector_hit_rate`: `.ratio`, `.pct`, `.max_rate`.
     Ratio,
@@ -33,7 +35,8 @@ impl MetricKind {
         }
     }
 
-    /// A submetric that every metric of this kind has. CUPTI 12 lists submetrics and properties only for a full name.
+    /// A submetric that every metric of this kind has. CUPTI 12 lists submetrics and properties
+    /// only for a full name.
     const fn any_submetric(self) -> &'static str {
         match self {
             Self::Counter => ".sum",
@@ -133,7 +136,8 @@ impl Host {
             call.fields().pMetricName = name.as_ptr();
             // SAFETY: a host function on a live object; the name lives until it returns.
             unsafe { self.api.functions.host_sub_metrics.call(&mut call) }?;
-            // SAFETY: on success the list has `numOfSubmetrics` strings that live as long as the object.
+            // SAFETY: on success the list has `numOfSubmetrics` strings that live as long as the
+            // object.
             Ok(unsafe { strings((*call.out()).ppSubMetrics, (*call.out()).numOfSubmetrics) })
         })
     }
@@ -166,8 +170,8 @@ impl Host {
         })?)
     }
 
-    /// Whether `name` is a base metric of this chip with a submetric that it has. It may still not be collectable
-    /// ([`Host::config_image`]).
+    /// Whether `name` is a base metric of this chip with a submetric that it has. It may still not
+    /// be collectable ([`Host::config_image`]).
     ///
     /// # Errors
     /// Why it is not.

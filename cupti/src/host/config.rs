@@ -1,4 +1,5 @@
-//! Config images: the schedule of counters that a set of metrics needs, and how many passes it takes.
+//! Config images: the schedule of counters that a set of metrics needs, and how many passes it
+//! takes.
 
 use cudarc::cupti::sys;
 
@@ -47,7 +48,8 @@ fn lines(names: &[(String, MetricProblem)]) -> String {
 }
 
 impl Host {
-    /// The config image of `names`, to collect them with. Deterministic for a chip, a CUPTI version and a list.
+    /// The config image of `names`, to collect them with. Deterministic for a chip, a CUPTI version
+    /// and a list.
     ///
     /// # Errors
     /// [`ConfigProblem`]: every name that is not a metric at once, or which groups can be collected instead.

@@ -1,7 +1,8 @@
 //! Counter data images: the ranges that they hold and the values of metrics over them.
 //!
-//! CUPTI has two functions for a range's name. The one of the range profiler answers 15 where no GPU was initialised
-//! (12.6 to 13.1); the host API's does not depend on one. Both are tried, in that order.
+//! CUPTI has two functions for a range's name. The one of the range profiler answers 15 where no
+//! GPU was initialised (12.6 to 13.1); the host API's does not depend on one. Both are tried, in
+//! that order.
 
 use std::ffi::c_void;
 
@@ -24,12 +25,12 @@ pub enum EvaluateError {
 }
 
 impl Host {
-    /// The values of `names` over range `range_index` of a counter data image, in the order asked for. A metric whose
-    /// counters the image does not hold is NaN.
+    /// The values of `names` over range `range_index` of a counter data image, in the order asked
+    /// for. A metric whose counters the image does not hold is NaN.
     ///
     /// # Errors
-    /// [`EvaluateError::Metric`] for a name that the chip does not have, [`EvaluateError::Failed`] for what CUPTI says of
-    /// the image.
+    /// [`EvaluateError::Metric`] for a name that the chip does not have, [`EvaluateError::Failed`]
+    /// for what CUPTI says of the image.
     pub fn evaluate(
         &mut self,
         counter_data: &[u8],
@@ -49,7 +50,8 @@ impl Host {
         fields.ppMetricNames = c_names.as_mut_ptr();
         fields.numMetrics = c_names.len();
         fields.pMetricValues = values.as_mut_ptr();
-        // SAFETY: a host function on a live object; image and names live until it returns, and it writes one value a name.
+        // SAFETY: a host function on a live object; image and names live until it returns, and it
+        // writes one value a name.
         match unsafe { function.call(&mut call) } {
             Ok(()) => Ok(values),
             Err(failure) => {
@@ -66,13 +68,15 @@ impl HostApi {
     /// How many ranges a counter data image holds.
     ///
     /// # Errors
-    /// Whatever CUPTI answers; on a machine without a GPU the ranges are counted by asking for one name after the other.
+    /// Whatever CUPTI answers; on a machine without a GPU the ranges are counted by asking for one
+    /// name after the other.
     pub fn range_count(&self, counter_data: &[u8]) -> Result<usize, Failure> {
         let image = Kind::CounterData.unseal(counter_data, &self.functions.range_count)?;
         let mut call = Call::<sys::CUpti_RangeProfiler_GetCounterDataInfo_Params>::new();
         call.fields().pCounterDataImage = image.as_ptr();
         call.fields().counterDataImageSize = image.len();
-        // SAFETY: it reads the image, which lives until it returns, and answers 15 without a GPU (seen).
+        // SAFETY: it reads the image, which lives until it returns, and answers 15 without a GPU
+        // (seen).
         match unsafe { self.functions.range_count.call(&mut call) } {
             // SAFETY: an integer that CUPTI wrote.
             Ok(()) => Ok(unsafe { (*call.out()).numTotalRanges }),
@@ -93,7 +97,8 @@ impl HostApi {
         fields.counterDataImageSize = image.len();
         fields.rangeIndex = index;
         fields.rangeDelimiter = c"/".as_ptr();
-        // SAFETY: it reads the image, which lives until it returns, and answers 15 without a GPU (seen).
+        // SAFETY: it reads the image, which lives until it returns, and answers 15 without a GPU
+        // (seen).
         match unsafe { self.functions.range_name.call(&mut call) } {
             // SAFETY: on success a string, which CUPTI keeps.
             Ok(()) => Ok(unsafe { string((*call.out()).rangeName) }),
@@ -120,7 +125,8 @@ impl HostApi {
         unsafe { self.functions.host_range_name.call(&mut call) }?;
         // SAFETY: a pointer that CUPTI wrote.
         let name = unsafe { (*call.out()).pRangeName };
-        // SAFETY: on success a string that is now ours, allocated by malloc (cupti_profiler_host.h).
+        // SAFETY: on success a string that is now ours, allocated by malloc
+        // (cupti_profiler_host.h).
         unsafe {
             let copy = string(name);
             libc::free(name.cast_mut().cast::<c_void>());

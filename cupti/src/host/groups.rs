@@ -1,17 +1,20 @@
 //! Metrics in groups, each of which CUPTI collects with one config image.
 //!
-//! Comes in: any list of a chip's metrics. Goes out: as few groups as a first fit finds, each with its config image
-//! and its passes; one group where CUPTI takes all of them together, which is the rule.
+//! Input: any list of a chip's metrics. Output: as few groups as a first fit finds, each with
+//! its config image and its passes; one group where CUPTI takes all of them together, which is the
+//! rule.
 //!
-//! What CUPTI refuses to combine (12.6 to 13.1, seen on every chip asked): the counters of the links (`pcie`, `nvlrx`,
-//! `nvltx`, `ctc`) with those of the rest of the GPU. SASS-patched metrics are not refused beside hardware counters:
-//! CUPTI gives them a pass of their own within the image, so a group of their own would save nothing.
+//! What CUPTI refuses to combine (12.6 to 13.1, seen on every chip asked): the counters of the
+//! links (`pcie`, `nvlrx`, `nvltx`, `ctc`) with those of the rest of the GPU. SASS-patched metrics
+//! are not refused beside hardware counters: CUPTI gives them a pass of their own within the image,
+//! so a group of their own would save nothing.
 
 use std::collections::BTreeSet;
 
 use super::{ConfigProblem, Host};
 
-/// Metrics that are collected with one config image, in passes and a counter data image of their own.
+/// Metrics that are collected with one config image, in passes and a counter data image of their
+/// own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The metrics, in the order asked for.
@@ -23,11 +26,12 @@ pub struct Group {
 }
 
 impl Host {
-    /// Splits `names` into groups that can be collected. Every name is in one group, once; groups are ordered by the
-    /// first name of each. Deterministic for a chip, a CUPTI version and a list.
+    /// Splits `names` into groups that can be collected. Every name is in one group, once; groups
+    /// are ordered by the first name of each. Deterministic for a chip, a CUPTI version and a list.
     ///
     /// # Errors
-    /// [`ConfigProblem`], as [`Host::config_image`] has it, but for [`ConfigProblem::CannotCombine`].
+    /// [`ConfigProblem`], as [`Host::config_image`] has it, but for
+    /// [`ConfigProblem::CannotCombine`].
     pub fn groups(&self, names: &[impl AsRef<str>]) -> Result<Vec<Group>, ConfigProblem> {
         let mut seen = BTreeSet::new();
         let names: Vec<&str> =
@@ -51,8 +55,9 @@ impl Host {
     }
 }
 
-/// Puts every name into the first group that takes it. Names of one hardware unit go together as far as `fits` lets
-/// them, so that a long list costs a question a unit and not one a name. What `fits` refuses even alone is left out.
+/// Puts every name into the first group that takes it. Names of one hardware unit go together as
+/// far as `fits` lets them, so that a long list costs a question a unit and not one a name. What
+/// `fits` refuses even alone is left out.
 pub(super) fn partition<'n>(
     names: &[&'n str],
     mut fits: impl FnMut(&[&'n str]) -> bool,

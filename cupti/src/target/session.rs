@@ -1,11 +1,13 @@
-//! One profiling session: one context, one config image, one counter data image, one or more passes.
+//! One profiling session: one context, one config image, one counter data image, one or more
+//! passes.
 //!
-//! The order that CUPTI asks for, and that the state checks: open (Enable, the image's size and initialisation where
-//! there is none yet, SetConfig) → start → push, launch, pop → stop → decode → into the counter data (Disable). Several
-//! passes in one process repeat start to stop and decode once, or once a pass.
+//! The order that CUPTI asks for, and that the state checks: open (Enable, the image's size and
+//! initialisation where there is none yet, SetConfig) → start → push, launch, pop → stop → decode →
+//! into the counter data (Disable). Several passes in one process repeat start to stop and decode
+//! once, or once a pass.
 //!
-//! A pass in a process of its own continues the others by their counter data and by [`PassStart`], which the last
-//! [`Session::stop`] gave.
+//! A pass in a process of its own continues the others by their counter data and by [`PassStart`],
+//! which the last [`Session::stop`] gave.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -24,8 +26,8 @@ use crate::{Code, Failure};
 pub enum Replay {
     /// CUPTI's mode of that name: the application, as a whole.
     Application,
-    /// The user of the session, by calling start to stop again. What hands passes from process to process was seen to work
-    /// in this mode.
+    /// The user of the session, by calling start to stop again. What hands passes from process to
+    /// process was seen to work in this mode.
     User,
     /// CUPTI, by saving memory and launching each kernel again. With [`RangeMode::Auto`].
     Kernel,
@@ -107,7 +109,8 @@ impl Session {
     /// Opens a session on `context`. One at a time in a context.
     ///
     /// # Errors
-    /// Here CUPTI says that counters cannot be had: [`Code::InsufficientPrivileges`], [`Code::HardwareBusy`] and the like.
+    /// Here CUPTI says that counters cannot be had: [`Code::InsufficientPrivileges`],
+    /// [`Code::HardwareBusy`] and the like.
     pub fn open(
         target: &Target,
         context: &Arc<CudaContext>,
@@ -228,10 +231,12 @@ impl Session {
         Ok(())
     }
 
-    /// Begins the range `name`. Synchronise the stream first, so that work launched earlier is not counted.
+    /// Begins the range `name`. Synchronise the stream first, so that work launched earlier is not
+    /// counted.
     ///
     /// # Errors
-    /// [`TargetError::OutOfOrder`] outside of a pass or with [`RangeMode::Auto`], or what CUPTI answers.
+    /// [`TargetError::OutOfOrder`] outside of a pass or with [`RangeMode::Auto`], or what CUPTI
+    /// answers.
     pub fn push(&mut self, name: &str) -> Result<(), TargetError> {
         let (State::Started { depth }, RangeMode::User) = (self.state, self.range) else {
             return Err(TargetError::OutOfOrder {
@@ -297,7 +302,8 @@ impl Session {
     /// Moves what the hardware counted into the counter data.
     ///
     /// # Errors
-    /// [`TargetError::RangesDropped`]; [`TargetError::OutOfOrder`] before a pass has ended; or what CUPTI answers.
+    /// [`TargetError::RangesDropped`]; [`TargetError::OutOfOrder`] before a pass has ended; or what
+    /// CUPTI answers.
     pub fn decode(&mut self) -> Result<(), TargetError> {
         if self.state != State::Stopped {
             return Err(TargetError::OutOfOrder { call: "decode", needs: "stopped" });
@@ -314,8 +320,8 @@ impl Session {
         }
     }
 
-    /// Closes the session and gives the counter data: for [`crate::Host::evaluate`] after the last pass, for the next
-    /// session before.
+    /// Closes the session and gives the counter data: for [`crate::Host::evaluate`] after the last
+    /// pass, for the next session before.
     ///
     /// # Errors
     /// What CUPTI answers.
@@ -347,7 +353,8 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends open ranges and the pass, and disables. Failures are left: the caller already has the one that matters.
+    /// Ends open ranges and the pass, and disables. Failures are left: the caller already has the
+    /// one that matters.
     fn drop(&mut self) {
         if !self.enabled {
             return;

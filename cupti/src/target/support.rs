@@ -78,7 +78,8 @@ pub struct Support {
 }
 
 impl Support {
-    /// Every field but the overall one, with its name and the code that says what to do where it blocks.
+    /// Every field but the overall one, with its name and the code that says what to do where it
+    /// blocks.
     #[must_use]
     pub const fn parts(&self) -> [(&'static str, Level, Code); 6] {
         [
@@ -113,7 +114,8 @@ impl Support {
         let mut call = Call::<Params>::new();
         call.fields().cuDevice = device;
         call.fields().api = sys::CUpti_Profiler_API::CUPTI_PROFILER_RANGE_PROFILING;
-        // SAFETY: only Target calls this, which exists once CUPTI is initialised; the device is of its driver.
+        // SAFETY: only Target calls this, which exists once CUPTI is initialised; the device is of
+        // its driver.
         unsafe { functions.device_supported.call(&mut call) }?;
         let level = |offset| Level::from_number(call.number_at(offset));
         Ok(Self {

@@ -1,8 +1,8 @@
 //! Wavefronts of a shared request: how many passes over the 32 banks of 4 bytes it takes.
 //!
-//! Lanes go together as far as 128 bytes reach: all 32 for up to 4 bytes a lane, halves for 8, quarters for 16. Within
-//! such a group a pass serves one word from each bank, to any number of lanes, so the passes are the most distinct
-//! words that any one bank is asked for.
+//! Lanes go together as far as 128 bytes reach: all 32 for up to 4 bytes a lane, halves for 8,
+//! quarters for 16. Within such a group a pass serves one word from each bank, to any number of
+//! lanes, so the passes are the most distinct words that any one bank is asked for.
 
 /// Passes of a request, and the passes it would take without conflicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub fn wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
     result
 }
 
-/// How many words the lanes want, if no two of them want different words of one bank. Each bank remembers the last
-/// word asked of it; a lane that does not find its own has met a conflict.
+/// How many words the lanes want, if no two of them want different words of one bank. Each bank
+/// remembers the last word asked of it; a lane that does not find its own has met a conflict.
 #[inline(always)]
 fn conflict_free(addresses: &[u32; 32]) -> Option<u32> {
     let mut last = [0u32; 32];
@@ -54,7 +54,8 @@ fn conflict_free(addresses: &[u32; 32]) -> Option<u32> {
     alone.then(|| touched.count_ones())
 }
 
-/// How many distinct words each bank is asked for by `lanes`, each wanting `words` consecutive words.
+/// How many distinct words each bank is asked for by `lanes`, each wanting `words` consecutive
+/// words.
 fn distinct(addresses: &[u32; 32], lanes: u32, words: u32) -> [u32; 32] {
     // Up to 32 words in a group, and each may be the n-th distinct one of its bank.
     let mut seen = [[0u32; 32]; 32];

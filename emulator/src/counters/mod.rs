@@ -1,11 +1,12 @@
 //! From what a launch did to its counters.
 //!
-//! The machine counts, for every instruction, how often it was issued and for how many threads ([`PcCount`]), and, for
-//! memory, requests and what they touched ([`MemoryCounts`]). Everything reported is derived from those two, by name.
+//! The machine counts, for every instruction, how often it was issued and for how many threads
+//! ([`PcCount`]), and, for memory, requests and what they touched ([`MemoryCounts`]). Everything
+//! reported is derived from those two, by name.
 //!
-//! What counts as an instruction: every PTX statement with an opcode, one each, `ret`, `exit`, `bar` and `ld.param`
-//! included. Labels, declarations and directives (`.loc`, `.reg`, …) count nothing.
-//! A memory request counts if at least one lane is active and not predicated off.
+//! What counts as an instruction: every PTX statement with an opcode, one each, `ret`, `exit`,
+//! `bar` and `ld.param` included. Labels, declarations and directives (`.loc`, `.reg`, …) count
+//! nothing. A memory request counts if at least one lane is active and not predicated off.
 
 pub mod banks;
 mod report;

@@ -61,7 +61,8 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     let shared: [(&str, SharedCounts); 2] =
         [("ld", memory.shared_load), ("st", memory.shared_store)];
     for (op, count) in shared {
-        // The counts by patched instructions: l1tex__data_pipe_lsu_wavefronts_* holds arbitration on hardware too.
+        // The counts by patched instructions: l1tex__data_pipe_lsu_wavefronts_* holds arbitration
+        // on hardware too.
         let wavefronts =
             format!("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum");
         put(&wavefronts, count.wavefronts);

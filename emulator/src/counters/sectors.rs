@@ -1,6 +1,7 @@
 //! Sectors of a global request: how many distinct 32-byte pieces of memory its lanes touch.
 //!
-//! This is `l1tex__t_sectors_pipe_lsu_mem_global_op_*` of one request, hit or miss (seen equal on an H200).
+//! This is `l1tex__t_sectors_pipe_lsu_mem_global_op_*` of one request, hit or miss (seen equal on
+//! an H200).
 
 /// log2 of the bytes of a sector.
 const SECTOR_SHIFT: u32 = 5;
@@ -11,8 +12,8 @@ pub fn of_range(first: u64, bytes: u64) -> u64 {
     ((first + bytes - 1) >> SECTOR_SHIFT) - (first >> SECTOR_SHIFT) + 1
 }
 
-/// Distinct sectors that the lanes of `mask` touch, `bytes` each. Accesses are aligned to their size, or smaller than
-/// a sector, so each lane touches one sector.
+/// Distinct sectors that the lanes of `mask` touch, `bytes` each. Accesses are aligned to their
+/// size, or smaller than a sector, so each lane touches one sector.
 pub fn count(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
     debug_assert!(bytes <= 32);
     let mut sectors = [0u64; 32];

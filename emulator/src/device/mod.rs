@@ -1,7 +1,7 @@
 //! The emulated device: one chip, its memory, its modules, its launches.
 //!
-//! This is the safe Rust interface; the driver layer is a thin skin over it. A [`Device`] owns everything; modules and
-//! addresses belong to the device that made them.
+//! This is the safe Rust interface; the driver layer is a thin skin over it. A [`Device`] owns
+//! everything; modules and addresses belong to the device that made them.
 
 pub mod chip;
 mod error;
@@ -70,7 +70,8 @@ impl Default for Device {
 }
 
 impl Device {
-    /// A device with empty memory. It runs blocks on as many host threads as the host has, or as `GPUEMU_THREADS` says.
+    /// A device with empty memory. It runs blocks on as many host threads as the host has, or as
+    /// `GPUEMU_THREADS` says.
     pub fn new(chip: &'static Chip) -> Self {
         let host_threads = std::env::var("GPUEMU_THREADS")
             .ok()
@@ -105,8 +106,8 @@ impl Device {
     /// Runs a kernel to its end. `params` is its parameter buffer, laid out as the kernel declares.
     ///
     /// # Errors
-    /// [`LaunchError::Config`] if the device or the kernel does not allow the launch; [`LaunchError::Fault`] if the
-    /// kernel did something that stops it.
+    /// [`LaunchError::Config`] if the device or the kernel does not allow the launch;
+    /// [`LaunchError::Fault`] if the kernel did something that stops it.
     pub fn launch(
         &mut self,
         kernel: &Kernel,

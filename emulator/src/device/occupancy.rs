@@ -1,7 +1,8 @@
 //! Theoretical occupancy.
 //!
-//! Warps, blocks and shared memory limit it here. Registers do too on a GPU, but ptxas assigns them and the emulator
-//! does not know how many; a kernel with many registers has a lower occupancy than this says.
+//! Warps, blocks and shared memory limit it here. Registers do too on a GPU, but ptxas assigns them
+//! and the emulator does not know how many; a kernel with many registers has a lower occupancy than
+//! this says.
 
 use super::chip::Chip;
 use super::module::Kernel;

@@ -172,7 +172,8 @@ fn attribute_of(chip: &Chip, attribute: c_int) -> Option<c_int> {
         97 => chip.shared_per_block_optin,
         106 => chip.blocks_per_sm,
         111 => chip.shared_reserved,
-        // Every other attribute is a capability that the emulator does not have: cooperative launch (95), pools (115) …
+        // Every other attribute is a capability that the emulator does not have: cooperative launch
+        // (95), pools (115) …
         21..=150 => 0,
         _ => return None,
     };

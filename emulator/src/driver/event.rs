@@ -1,4 +1,5 @@
-//! Events. They order nothing, since everything is done at once, and they measure nothing: the emulator has no time.
+//! Events. They order nothing, since everything is done at once, and they measure nothing: the
+//! emulator has no time.
 
 use super::code::Code;
 use super::current::{with_context, with_healthy};

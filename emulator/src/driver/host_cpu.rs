@@ -1,7 +1,8 @@
 //! Which instruction set executes warps.
 //!
-//! The execution loop is compiled twice on x86-64: for any such processor, and for those with AVX2 and FMA, which
-//! execute a whole warp's arithmetic in a few instructions. Results are the same bit for bit.
+//! The execution loop is compiled twice on x86-64: for any such processor, and for those with AVX2
+//! and FMA, which execute a whole warp's arithmetic in a few instructions. Results are the same bit
+//! for bit.
 
 use crate::machine::Runner;
 use crate::machine::execute::{Context, Stop, run};

@@ -1,4 +1,5 @@
-//! Memory: allocation, copies, fills. Everything is done when the call returns, whatever the stream.
+//! Memory: allocation, copies, fills. Everything is done when the call returns, whatever the
+//! stream.
 
 use super::code::Code;
 use super::current::{with_context, with_healthy};
@@ -7,7 +8,8 @@ use super::state::Driver;
 use crate::machine::address::GLOBAL_BASE;
 use std::ffi::{c_int, c_uint};
 
-/// Beyond this an address is the device's, below it the host's: user addresses on Linux end at 2^47.
+/// Beyond this an address is the device's, below it the host's: user addresses on Linux end at
+/// 2^47.
 fn is_device(driver: &Driver, address: u64) -> bool {
     address >= GLOBAL_BASE && driver.device.memory.find(address).is_some()
 }
@@ -251,7 +253,8 @@ extern "C" fn cuPointerGetAttribute(value: Target, attribute: c_int, pointer: u6
     with_context(|driver| {
         let allocation = driver.device.memory.find(pointer).ok_or(Code::INVALID_VALUE)?;
         let bits: u64 = match attribute {
-            // CONTEXT, MEMORY_TYPE (device), DEVICE_POINTER, IS_MANAGED, DEVICE_ORDINAL, RANGE_START, RANGE_SIZE.
+            // CONTEXT, MEMORY_TYPE (device), DEVICE_POINTER, IS_MANAGED, DEVICE_ORDINAL,
+            // RANGE_START, RANGE_SIZE.
             1 => super::state::PRIMARY.0 as u64,
             2 => 2,
             3 => pointer,

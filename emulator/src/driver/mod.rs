@@ -1,12 +1,14 @@
-//! The CUDA driver API: exported `cu*` functions, and the few `gpuemu_*` ones that tell what happened.
+//! The CUDA driver API: exported `cu*` functions, and the few `gpuemu_*` ones that tell what
+//! happened.
 //!
-//! C calls come in; calls on the safe [`Device`](crate::device::Device) and CUDA error codes go out. The functions
-//! are thin: they check handles and pointers, and keep the state that CUDA keeps (contexts, streams, sticky errors).
-//! All `unsafe` of the crate is here: pointers from the caller in `pointers`, and the choice of an instruction set in
-//! [`host_cpu`].
+//! C calls come in; calls on the safe [`Device`](crate::device::Device) and CUDA error codes go
+//! out. The functions are thin: they check handles and pointers, and keep the state that CUDA keeps
+//! (contexts, streams, sticky errors). All `unsafe` of the crate is here: pointers from the caller
+//! in `pointers`, and the choice of an instruction set in [`host_cpu`].
 //!
-//! Where the emulator differs from a GPU it says so with an error rather than a value: it reports no times
-//! (`cuEventElapsedTime` is `NOT_SUPPORTED`), no register counts, no graphs, no managed memory, no cubins.
+//! Where the emulator differs from a GPU it says so with an error rather than a value: it reports
+//! no times (`cuEventElapsedTime` is `NOT_SUPPORTED`), no register counts, no graphs, no managed
+//! memory, no cubins.
 
 mod attribute;
 mod code;

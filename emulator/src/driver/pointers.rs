@@ -1,7 +1,8 @@
 //! Pointers from C, each with the one thing that may be done with it.
 //!
-//! CUDA's contract with its callers is what makes these sound: an out pointer that is not null is valid for one write
-//! of its type, text is NUL-terminated, and a buffer has the length that the same call states.
+//! CUDA's contract with its callers is what makes these sound: an out pointer that is not null is
+//! valid for one write of its type, text is NUL-terminated, and a buffer has the length that the
+//! same call states.
 
 use super::code::Code;
 use std::ffi::{CStr, c_char, c_void};
@@ -76,13 +77,15 @@ impl Source {
         Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
     }
 
-    /// Whether the bytes begin with `prefix`, which has no NUL before its end; never reads beyond a NUL.
+    /// Whether the bytes begin with `prefix`, which has no NUL before its end; never reads beyond a
+    /// NUL.
     pub fn starts_with(self, prefix: &[u8]) -> Result<bool, Code> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         let first: *const u8 = self.0.cast();
-        // SAFETY: not null; each byte is read only after all before it matched, so none was the NUL that ends a text.
+        // SAFETY: not null; each byte is read only after all before it matched, so none was the NUL
+        // that ends a text.
         Ok(prefix.iter().enumerate().all(|(at, byte)| unsafe { *first.add(at) } == *byte))
     }
 
@@ -106,7 +109,8 @@ impl Target {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        // SAFETY: not null, and by CUDA's contract `count` bytes long, writable and not otherwise used during the call.
+        // SAFETY: not null, and by CUDA's contract `count` bytes long, writable and not otherwise
+        // used during the call.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.0.cast(), count) })
     }
 
@@ -160,7 +164,8 @@ impl Extra {
         }
         let (mut buffer, mut size) = (0, 0);
         for pair in 0.. {
-            // SAFETY: by CUDA's contract the list goes on until a null tag, and the loop ends at the first.
+            // SAFETY: by CUDA's contract the list goes on until a null tag, and the loop ends at
+            // the first.
             let tag = unsafe { *self.0.add(2 * pair) };
             if tag == Handle::NULL {
                 break;
@@ -248,7 +253,8 @@ pub fn host_allocate(bytes: usize) -> Option<u64> {
 /// Frees host memory of [`host_allocate`].
 pub fn host_free(address: u64, bytes: usize) {
     if let Ok(layout) = std::alloc::Layout::from_size_align(bytes.max(1), 4096) {
-        // SAFETY: the caller keeps a table of what `host_allocate` gave, with these sizes, and removes entries once.
+        // SAFETY: the caller keeps a table of what `host_allocate` gave, with these sizes, and
+        // removes entries once.
         unsafe { std::alloc::dealloc(address as *mut u8, layout) };
     }
 }

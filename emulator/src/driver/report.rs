@@ -14,7 +14,8 @@ extern "C" fn gpuemu_abi_version() -> u32 {
     ABI_VERSION
 }
 
-/// The device and the launches that ended well since the previous call. Before `cuInit`: no launches.
+/// The device and the launches that ended well since the previous call. Before `cuInit`: no
+/// launches.
 #[unsafe(no_mangle)]
 extern "C" fn gpuemu_take_report() -> *mut c_char {
     let report = peek(|driver| Some(driver.device.take_report()));

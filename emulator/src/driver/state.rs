@@ -70,8 +70,8 @@ impl Driver {
         self.fault = Some(fault_json(kind, message, None));
     }
 
-    /// The code of a launch that did not end well. A fault in a kernel makes the context unusable, as on a GPU, and is
-    /// reported by later calls, not by the launch.
+    /// The code of a launch that did not end well. A fault in a kernel makes the context unusable,
+    /// as on a GPU, and is reported by later calls, not by the launch.
     pub fn refuse_launch(&mut self, error: &LaunchError) -> Result<(), Code> {
         match error {
             LaunchError::Config(message) => {

@@ -1,7 +1,7 @@
 //! What a kernel's lowering gathers: code, constant pools, register numbers, storage.
 //!
-//! A name means whatever the innermost scope says. Every PTX register gets a slot of the file of its width; every
-//! distinct constant gets one slot of the constant part of its file.
+//! A name means whatever the innermost scope says. Every PTX register gets a slot of the file of
+//! its width; every distinct constant gets one slot of the constant part of its file.
 
 use super::inst::{Guard, Inst, Op, Slot};
 use super::program::{Const32, Const64, LaneMask, SourcePosition, Special, WarpInit};
@@ -280,7 +280,8 @@ impl<'m, 'a> Builder<'m, 'a> {
         }
     }
 
-    /// A source register of either width (loads, stores and conversions accept wider ones), or a constant as `ty`.
+    /// A source register of either width (loads, stores and conversions accept wider ones), or a
+    /// constant as `ty`.
     pub(super) fn source_any(
         &mut self,
         operand: &Operand<'a>,

@@ -45,7 +45,8 @@ impl<'a> Builder<'_, 'a> {
             {
                 return Err(unsupported(i));
             }
-            // The approximations of doubles look at the upper halves only: seeds for Newton's iteration.
+            // The approximations of doubles look at the upper halves only: seeds for Newton's
+            // iteration.
             let op = match (op, wide && approximate) {
                 (Float1::Rcp, true) => Float1::RcpSeed,
                 (Float1::Rsqrt, true) => Float1::RsqrtSeed,

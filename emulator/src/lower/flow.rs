@@ -1,8 +1,9 @@
 //! Where diverged lanes meet again: immediate post-dominators of a function's blocks.
 //!
-//! A function's instructions and branch targets come in; every branch that lanes may disagree on goes out with the
-//! program counter of its immediate post-dominator, or [`NOWHERE`] if the sides only meet at the function's end.
-//! `trap` is not an end that anything must reach, so a bounds check that may trap does not delay reconvergence.
+//! A function's instructions and branch targets come in; every branch that lanes may disagree on
+//! goes out with the program counter of its immediate post-dominator, or [`NOWHERE`] if the sides
+//! only meet at the function's end. `trap` is not an end that anything must reach, so a bounds
+//! check that may trap does not delay reconvergence.
 
 use super::inst::{Guard, Inst, NOWHERE, Op};
 
@@ -74,8 +75,8 @@ fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
         .collect()
 }
 
-/// For each block the block that all its paths to the end go through first (Cooper, Harvey and Kennedy's algorithm on
-/// the reversed graph). `None`: only the end itself, or no path to the end.
+/// For each block the block that all its paths to the end go through first (Cooper, Harvey and
+/// Kennedy's algorithm on the reversed graph). `None`: only the end itself, or no path to the end.
 fn immediate_post_dominators(blocks: &[Block]) -> Vec<Option<usize>> {
     let end = blocks.len();
     let mut predecessors = vec![Vec::new(); end + 1];

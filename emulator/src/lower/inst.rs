@@ -1,12 +1,14 @@
 //! The dense instructions that the machine executes.
 //!
-//! Every operand is a [`Slot`]: immediates, launch parameters and special registers have slots too, filled once a
-//! launch or a block, so an instruction never asks what kind of operand it has. One PTX instruction becomes exactly
-//! one [`Inst`], so counts by instruction are counts of PTX instructions.
+//! Every operand is a [`Slot`]: immediates, launch parameters and special registers have slots too,
+//! filled once a launch or a block, so an instruction never asks what kind of operand it has. One
+//! PTX instruction becomes exactly one [`Inst`], so counts by instruction are counts of PTX
+//! instructions.
 
 pub use super::operation::*;
 
-/// A register slot. The high bit says that every warp has its own; the others are shared by the block and constant.
+/// A register slot. The high bit says that every warp has its own; the others are shared by the
+/// block and constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot(pub u16);
 
@@ -389,7 +391,8 @@ pub enum Op {
         d: [Slot; 4],
         a: [Slot; 4],
     },
-    /// Call parameters: elements taken from or put into consecutive 32-bit registers, `byte` bytes after `word`.
+    /// Call parameters: elements taken from or put into consecutive 32-bit registers, `byte` bytes
+    /// after `word`.
     ReadWords {
         element: Element,
         d: [Slot; 4],

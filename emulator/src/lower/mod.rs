@@ -1,7 +1,8 @@
 //! Syntax tree in, dense [`Program`]s out: one a kernel, with the device functions that it reaches.
 //!
-//! This is where PTX gets its meaning. What the emulator does not execute exactly is refused here, by its full name
-//! and line, so that a module that loads is a module that runs. Nothing later looks at text again.
+//! This is where PTX gets its meaning. What the emulator does not execute exactly is refused here,
+//! by its full name and line, so that a module that loads is a module that runs. Nothing later
+//! looks at text again.
 
 mod builder;
 mod dispatch;
@@ -35,8 +36,8 @@ const DEVICE_TARGET: u32 = 90;
 /// Lowers every kernel of a module.
 ///
 /// # Errors
-/// The first instruction that is not executed, a name that is not declared, a recursive call, or a `.version` or
-/// `.target` that is too new.
+/// The first instruction that is not executed, a name that is not declared, a recursive call, or a
+/// `.version` or `.target` that is too new.
 pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Vec<Program>, PtxError> {
     if module.version > NEWEST_VERSION {
         let (major, minor) = module.version;

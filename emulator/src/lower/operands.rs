@@ -1,7 +1,7 @@
 //! Which slots an instruction reads and writes.
 //!
-//! One visitor, so that passes over lowered code (is this result ever read? which registers can share a slot?) need
-//! no second table of instructions.
+//! One visitor, so that passes over lowered code (is this result ever read? which registers can
+//! share a slot?) need no second table of instructions.
 
 use super::builder::File;
 use super::inst::{
@@ -26,8 +26,8 @@ fn words(element: Element, byte: u8) -> u16 {
     (u16::from(byte) + element.total() as u16).div_ceil(4)
 }
 
-/// Calls `see` with every slot of `inst`: its file, its role and the slot itself, which may be changed in place. A run
-/// of consecutive call-parameter registers is shown once, with its length.
+/// Calls `see` with every slot of `inst`: its file, its role and the slot itself, which may be
+/// changed in place. A run of consecutive call-parameter registers is shown once, with its length.
 pub fn visit(inst: &mut Inst, see: &mut impl FnMut(File, Role, &mut Slot, u16)) {
     use File::{Pred, R32, R64};
     use Role::{Read, Write};

@@ -1,4 +1,5 @@
-//! The operations that instructions name: what is computed, compared, converted or accessed, and how.
+//! The operations that instructions name: what is computed, compared, converted or accessed, and
+//! how.
 
 use super::inst::Slot;
 
@@ -314,7 +315,8 @@ pub struct Atomic {
     pub op: AtomicOp,
     /// The type of the memory cell.
     pub ty: Scalar,
-    /// Whether anything reads the old value; if not the access counts as a reduction, which is what ptxas makes of it.
+    /// Whether anything reads the old value; if not the access counts as a reduction, which is what
+    /// ptxas makes of it.
     pub result_used: bool,
     /// Receives the old value.
     pub d: Slot,

@@ -95,7 +95,8 @@ pub struct Program {
     pub predicates: usize,
     /// Bytes of statically allocated shared memory.
     pub shared_bytes: u32,
-    /// Where dynamic shared memory begins (`shared_bytes` rounded up to the alignment it was declared with).
+    /// Where dynamic shared memory begins (`shared_bytes` rounded up to the alignment it was
+    /// declared with).
     pub dynamic_shared_offset: u32,
     /// Bytes of local memory a thread.
     pub local_bytes: u32,
@@ -105,7 +106,8 @@ pub struct Program {
     pub param_bytes: u32,
     /// Launch bounds.
     pub bounds: Bounds,
-    /// Whether blocks can see each other's work before the kernel ends, so that their order matters.
+    /// Whether blocks can see each other's work before the kernel ends, so that their order
+    /// matters.
     pub blocks_interact: bool,
     /// Source tables of the module.
     pub source: Arc<SourceTables>,
@@ -147,8 +149,9 @@ impl fmt::Display for Frame {
 }
 
 impl Program {
-    /// The nearest place in the kernel's own file at or before an instruction. Compilers write no `inlined_at` into PTX
-    /// before 7.2, so that the position of an inlined function says nothing of who called it.
+    /// The nearest place in the kernel's own file at or before an instruction. Compilers write no
+    /// `inlined_at` into PTX before 7.2, so that the position of an inlined function says nothing
+    /// of who called it.
     pub fn near(&self, pc: u32) -> Option<Frame> {
         let own = self.frames_from(0)?.file;
         (0..=pc).rev().find_map(|pc| self.frames(pc).into_iter().find(|frame| frame.file == own))

@@ -29,7 +29,8 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok((layout, end))
     }
 
-    /// Places the shared variables that these functions use; dynamic shared memory follows the static.
+    /// Places the shared variables that these functions use; dynamic shared memory follows the
+    /// static.
     pub(super) fn lay_out_shared(&mut self, functions: &[&'m Function<'a>]) -> Lowered<()> {
         let mut used = HashSet::new();
         let mut inside = Vec::new();

@@ -1,7 +1,7 @@
 //! Loads and stores.
 //!
-//! Full warps that touch consecutive words, or all one word, take a short way: one check and one count for the whole
-//! warp. Everything else is [`scattered`](super::scattered), lane by lane.
+//! Full warps that touch consecutive words, or all one word, take a short way: one check and one
+//! count for the whole warp. Everything else is [`scattered`](super::scattered), lane by lane.
 
 use super::address::resolve;
 use super::execute::Context;

@@ -1,4 +1,5 @@
-//! The arithmetic that kernels spend their time in, inlined into the execution loop and vectorised there.
+//! The arithmetic that kernels spend their time in, inlined into the execution loop and vectorised
+//! there.
 //!
 //! Anything rare goes on to `rare`.
 

@@ -18,7 +18,8 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let address = part.addresses[lane];
             if wide {
-                // Kernels with 64-bit atomics run their blocks one after the other, so two words are one step.
+                // Kernels with 64-bit atomics run their blocks one after the other, so two words
+                // are one step.
                 old[lane] = read(cx, part.space, lane, address, 8);
                 let new = apply64(atomic.op, atomic.ty, old[lane], b[lane], c[lane]);
                 write(cx, part.space, lane, address, 8, new);

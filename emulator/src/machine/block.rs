@@ -1,7 +1,7 @@
 //! One block at a time: its registers, its shared memory, its warps and their barriers.
 //!
-//! A [`Worker`] is reused from block to block, so nothing is allocated while a launch runs; every block starts from
-//! zeroed registers and memory, whichever worker it gets.
+//! A [`Worker`] is reused from block to block, so nothing is allocated while a launch runs; every
+//! block starts from zeroed registers and memory, whichever worker it gets.
 
 use super::execute::{Arrival, Context, Stop};
 use super::fault::{Fault, FaultKind, FaultReport};

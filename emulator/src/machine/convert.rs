@@ -1,6 +1,7 @@
 //! `cvt` on one value.
 //!
-//! Integers pass through 128 bits and floats through their decoded form, so each conversion rounds or clamps once.
+//! Integers pass through 128 bits and floats through their decoded form, so each conversion rounds
+//! or clamps once.
 
 use super::arith::flush;
 use super::float::saturate;

@@ -1,7 +1,8 @@
 //! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`.
 //!
-//! Lanes of a warp run in lockstep here, so the lanes that take part are those that are active together. A member mask
-//! that names a running lane which is elsewhere cannot be served, and is a fault rather than a wrong value.
+//! Lanes of a warp run in lockstep here, so the lanes that take part are those that are active
+//! together. A member mask that names a running lane which is elsewhere cannot be served, and is a
+//! fault rather than a wrong value.
 
 use super::execute::{Context, fault};
 use super::fault::{Fault, FaultKind};

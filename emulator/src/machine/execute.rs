@@ -1,7 +1,7 @@
 //! The execution loop: one warp, from where it stands until it waits, ends, or has had its turn.
 //!
-//! Everything hot is inlined here, so the function that calls [`run`] decides for which instruction set the compiler
-//! vectorises it (`driver::host_cpu`).
+//! Everything hot is inlined here, so the function that calls [`run`] decides for which instruction
+//! set the compiler vectorises it (`driver::host_cpu`).
 
 use super::access;
 use super::arith;
@@ -70,8 +70,8 @@ pub struct Context<'x> {
 /// A way to execute a warp.
 pub type Runner = for<'c, 'x> fn(&'c mut Context<'x>) -> Result<Stop, Box<Fault>>;
 
-/// Instructions in one turn; after it other warps of the block run, so that warps which wait for each other through
-/// memory make progress.
+/// Instructions in one turn; after it other warps of the block run, so that warps which wait for
+/// each other through memory make progress.
 const TURN: u32 = 1 << 20;
 
 /// Runs the warp.

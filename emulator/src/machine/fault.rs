@@ -1,6 +1,7 @@
 //! What stops a kernel.
 //!
-//! A [`Fault`] is what the machine saw: an instruction, a lane, an address. [`FaultReport`] is what a person reads.
+//! A [`Fault`] is what the machine saw: an instruction, a lane, an address. [`FaultReport`] is what
+//! a person reads.
 
 use super::memory::Memory;
 use crate::lower::program::{Frame, Program};

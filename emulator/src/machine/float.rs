@@ -1,8 +1,9 @@
 //! Floating-point operations on one value, in any mode.
 //!
-//! Rounding to nearest is the host's; the other directions are [`softfloat`](super::softfloat)'s. The approximate
-//! instructions (`ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`, `rcp.approx`, …) are computed in double precision and
-//! rounded once, which is within the error that PTX allows them but not bit for bit what a GPU gives.
+//! Rounding to nearest is the host's; the other directions are [`softfloat`](super::softfloat)'s.
+//! The approximate instructions (`ex2`, `lg2`, `sin`, `cos`, `tanh`, `rsqrt`, `rcp.approx`, …) are
+//! computed in double precision and rounded once, which is within the error that PTX allows them
+//! but not bit for bit what a GPU gives.
 
 use super::arith::{NAN32, bits32, bits64, flush};
 use super::softfloat::{F32, F64};
@@ -82,7 +83,8 @@ pub fn one64(op: Float1, mode: FloatMode, a: u64) -> u64 {
     }
 }
 
-/// `rcp.approx.ftz.f64` and its like: the upper halves of operand and result count, and subnormals are flushed.
+/// `rcp.approx.ftz.f64` and its like: the upper halves of operand and result count, and subnormals
+/// are flushed.
 fn seed(a: u64, f: impl Fn(f64) -> f64) -> u64 {
     let high = a & !0xffff_ffff;
     let flush = |bits: u64| if bits & 0x7ff0_0000_0000_0000 == 0 { bits & (1 << 63) } else { bits };

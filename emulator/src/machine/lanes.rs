@@ -1,7 +1,8 @@
 //! The registers of the running warp, 32 lanes at a time.
 //!
-//! An operation computes all 32 lanes and keeps those of its mask. Every function here is inlined into the execution
-//! loop, so that the loop's instruction set (see `driver::host_cpu`) applies to it and the compiler vectorises it.
+//! An operation computes all 32 lanes and keeps those of its mask. Every function here is inlined
+//! into the execution loop, so that the loop's instruction set (see `driver::host_cpu`) applies to
+//! it and the compiler vectorises it.
 
 use crate::lower::inst::Slot;
 

@@ -1,7 +1,8 @@
 //! A whole launch: its blocks, in order or on several threads.
 //!
-//! Blocks go to several threads only if none can see another's work; then neither memory nor counts show who ran what.
-//! Of several faults the one of the lowest block is kept, which is the one that running in order would have met first.
+//! Blocks go to several threads only if none can see another's work; then neither memory nor counts
+//! show who ran what. Of several faults the one of the lowest block is kept, which is the one that
+//! running in order would have met first.
 
 use super::block::Worker;
 use super::execute::Runner;

@@ -1,8 +1,9 @@
 //! Device memory: allocations at virtual, deterministic addresses.
 //!
-//! Allocations are multiples of 512 bytes apart with a gap that belongs to nobody, and no address is used twice, so
-//! an access beyond an allocation or to freed memory is always caught. Words are relaxed atomics: blocks may run on
-//! several threads, and a race of the kernel is then a race of values, never of the emulator's memory.
+//! Allocations are multiples of 512 bytes apart with a gap that belongs to nobody, and no address
+//! is used twice, so an access beyond an allocation or to freed memory is always caught. Words are
+//! relaxed atomics: blocks may run on several threads, and a race of the kernel is then a race of
+//! values, never of the emulator's memory.
 
 use super::address::GLOBAL_BASE;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Lowered kernels in, effects and counts out.
 //!
-//! A launch runs its blocks one after the other or on several threads; a block runs its warps in turn between
-//! barriers; a warp runs 32 lanes in lockstep, and lanes that disagreed about a branch meet again at its immediate
-//! post-dominator. Nothing here depends on the host's time, threads or addresses: two runs of one launch give the same
-//! memory and the same counts.
+//! A launch runs its blocks one after the other or on several threads; a block runs its warps in
+//! turn between barriers; a warp runs 32 lanes in lockstep, and lanes that disagreed about a branch
+//! meet again at its immediate post-dominator. Nothing here depends on the host's time, threads or
+//! addresses: two runs of one launch give the same memory and the same counts.
 
 mod access;
 pub mod address;

@@ -1,8 +1,8 @@
 //! Accesses lane by lane: any space, any pattern, any width.
 //!
-//! The lanes of a request are sorted into the spaces that their addresses resolve to, checked (alignment, then bounds,
-//! lowest lane first), counted as one request in each space, and only then moved, in lane order: if several lanes store to
-//! one place the highest wins.
+//! The lanes of a request are sorted into the spaces that their addresses resolve to, checked
+//! (alignment, then bounds, lowest lane first), counted as one request in each space, and only then
+//! moved, in lane order: if several lanes store to one place the highest wins.
 
 use super::address::resolve;
 use super::execute::Context;

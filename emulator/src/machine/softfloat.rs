@@ -1,7 +1,8 @@
-//! IEEE arithmetic in integers, for the rounding directions and formats that the host's own arithmetic lacks.
+//! IEEE arithmetic in integers, for the rounding directions and formats that the host's own
+//! arithmetic lacks.
 //!
-//! A finite value is `mantissa × 2^exponent`; an operation keeps enough bits (and one sticky bit for all the rest) that
-//! one rounding at the end is the correct one.
+//! A finite value is `mantissa × 2^exponent`; an operation keeps enough bits (and one sticky bit
+//! for all the rest) that one rounding at the end is the correct one.
 
 use crate::lower::inst::Rounding;
 

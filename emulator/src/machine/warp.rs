@@ -1,7 +1,8 @@
-//! One warp's control state: a program counter, the active lanes, and where diverged lanes meet again.
+//! One warp's control state: a program counter, the active lanes, and where diverged lanes meet
+//! again.
 //!
-//! The stack holds lanes that wait: at a reconvergence point, on the other side of a branch, or in a caller. A lane is
-//! active in one place at a time, and a lane that left is in no entry.
+//! The stack holds lanes that wait: at a reconvergence point, on the other side of a branch, or in
+//! a caller. A lane is active in one place at a time, and a lane that left is in no entry.
 
 use crate::lower::inst::NOWHERE;
 
@@ -82,7 +83,8 @@ impl Warp {
         false
     }
 
-    /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. The first group runs first.
+    /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. The first group runs
+    /// first.
     pub fn diverge(&mut self, groups: &[(u32, u32)], meet: u32) {
         let meet = if meet == NOWHERE {
             self.reconverge

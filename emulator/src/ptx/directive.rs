@@ -77,7 +77,8 @@ impl<'a> Parser<'a> {
                 "align" => align = Some(self.unsigned()?),
                 "v2" => lanes = 2,
                 "v4" => lanes = 4,
-                // `.param .u64 .ptr .global .align 4 name` says where a pointer points, not where it lives.
+                // `.param .u64 .ptr .global .align 4 name` says where a pointer points, not where
+                // it lives.
                 "ptr" => {
                     if matches!(self.peek(), Token::Dot("global" | "shared" | "local" | "const")) {
                         self.bump();

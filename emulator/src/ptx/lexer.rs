@@ -1,7 +1,8 @@
 //! PTX text in, tokens with line numbers out.
 //!
-//! A token borrows from the text. Words keep their `%`, `$` and `_`; a dot and the word after it are one token
-//! (`.global`, `.L1::no_allocate`), so that opcodes, directives and `%tid.x` all read as a word and its dot-words.
+//! A token borrows from the text. Words keep their `%`, `$` and `_`; a dot and the word after it
+//! are one token (`.global`, `.L1::no_allocate`), so that opcodes, directives and `%tid.x` all read
+//! as a word and its dot-words.
 
 use super::PtxError;
 

@@ -1,9 +1,9 @@
 //! A CUDA C++ kernel, launched by a host function with a series.
 //!
-//! [`macro@gpuprof::series`] profiles kernels that come from anywhere: here from `kernels/jacobi.cu`,
-//! compiled to PTX beforehand and embedded, so that building needs neither a CUDA toolkit nor a GPU.
-//! The function reads its axes from [`Run`], sets up with `cudarc` as any program would, and hands the
-//! launch to [`Run::measure`].
+//! [`macro@gpuprof::series`] profiles kernels that come from anywhere: here from
+//! `kernels/jacobi.cu`, compiled to PTX beforehand and embedded, so that building needs neither a
+//! CUDA toolkit nor a GPU. The function reads its axes from [`Run`], sets up with `cudarc` as any
+//! program would, and hands the launch to [`Run::measure`].
 
 use gpuprof::cudarc::driver::PushKernelArg;
 use gpuprof::cudarc::nvrtc::Ptx;
@@ -14,8 +14,9 @@ const PTX: &str = include_str!("../kernels/jacobi.ptx");
 
 /// One Jacobi step of the Laplace equation on an n by n grid
 ///
-/// A point's neighbours to the left and right lie mostly in sectors that the warp loads anyway, as far
-/// as the block is wide: a block 8 wide spreads a warp over four rows, and each has its two ends.
+/// A point's neighbours to the left and right lie mostly in sectors that the warp loads anyway, as
+/// far as the block is wide: a block 8 wide spreads a warp over four rows, and each has its two
+/// ends.
 #[gpuprof::series(
     block = [8x32, 16x16, 32x8, 64x4],
     n = [1K],
@@ -40,7 +41,8 @@ fn jacobi(run: &mut Run<'_>) -> Result<()> {
     run.measure(|launch| {
         let mut builder = stream.launch_builder(&kernel);
         builder.arg(&n).arg(&on_device).arg(&mut after);
-        // SAFETY: the arguments are the kernel's parameters, and both buffers hold `n` by `n` points.
+        // SAFETY: the arguments are the kernel's parameters, and both buffers hold `n` by `n`
+        // points.
         unsafe { builder.launch(launch.config()) }
     })?;
 

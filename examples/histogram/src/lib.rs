@@ -1,8 +1,8 @@
 //! A histogram of bytes: atomics where they are cheap first, then where they are shared.
 //!
-//! Every block counts into bins of its own in shared memory, and adds them to the result once at the
-//! end. More threads a block means fewer blocks, and so fewer global atomics for the same bytes; the
-//! series shows how many.
+//! Every block counts into bins of its own in shared memory, and adds them to the result once at
+//! the end. More threads a block means fewer blocks, and so fewer global atomics for the same
+//! bytes; the series shows how many.
 
 use gpuprof::prelude::*;
 

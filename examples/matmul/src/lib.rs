@@ -1,12 +1,14 @@
 //! A tiled matrix product, the size of its tiles a constant that is compiled in.
 //!
-//! A block computes a square tile of the result. It walks along a row of tiles of `a` and a column of
-//! tiles of `b`, and each thread loads one element of both where all threads then read them. The larger
-//! the tile, the fewer times an element comes from global memory. The compiler knows the size: the tiles
-//! are arrays, the inner loop is unrolled, and the series compares one entry point a size.
+//! A block computes a square tile of the result. It walks along a row of tiles of `a` and a column
+//! of tiles of `b`, and each thread loads one element of both where all threads then read them. The
+//! larger the tile, the fewer times an element comes from global memory. The compiler knows the
+//! size: the tiles are arrays, the inner loop is unrolled, and the series compares one entry point
+//! a size.
 //!
-//! The threshold on bank conflicts is at PTX level: ptxas merges four neighbouring loads of a tile into one
-//! of 16 bytes, which takes two wavefronts, so `bank_conflicts` of an H200 holds one for each of them.
+//! The threshold on bank conflicts is at PTX level: ptxas merges four neighbouring loads of a tile
+//! into one of 16 bytes, which takes two wavefronts, so `bank_conflicts` of an H200 holds one for
+//! each of them.
 //!
 //! ```text
 //! cargo gpuprof run --package matmul --series TILE=16,32
@@ -41,8 +43,8 @@ pub unsafe fn matmul<const TILE: usize>(n: u32, a: *const f32, b: *const f32, c:
     let mut first = 0;
     while first < n {
         let own = y * size + x;
-        // SAFETY: the matrices are `n` by `n`, and each thread writes elements of its own. Beyond the
-        // edge a tile holds zeros.
+        // SAFETY: the matrices are `n` by `n`, and each thread writes elements of its own. Beyond
+        // the edge a tile holds zeros.
         unsafe {
             let inside = row < n && first + x < n;
             tile_a.write(own, if inside { *a.add((row * n + first + x) as usize) } else { 0.0 });

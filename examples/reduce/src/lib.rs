@@ -1,8 +1,9 @@
 //! The sum of a vector: threads, then warps, then the block, then one atomic a block.
 //!
-//! Each thread sums elements that lie a grid apart, so that a warp always reads neighbours. A warp's 32
-//! sums meet in 5 shuffles, the block's warps meet in shared memory, and the block adds its sum to the
-//! result once. The series shows what larger blocks save: fewer blocks, fewer atomics, the same reads.
+//! Each thread sums elements that lie a grid apart, so that a warp always reads neighbours. A
+//! warp's 32 sums meet in 5 shuffles, the block's warps meet in shared memory, and the block adds
+//! its sum to the result once. The series shows what larger blocks save: fewer blocks, fewer
+//! atomics, the same reads.
 
 use gpuprof::prelude::*;
 

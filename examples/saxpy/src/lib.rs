@@ -1,9 +1,9 @@
 //! `y ← a·x + y`: the smallest kernel with a series.
 //!
 //! One thread updates one element. The question that the series answers is how many threads a block
-//! should have; the thresholds say what must stay true whatever the answer. The kernel reads and writes
-//! neighbouring 32-bit elements, so a warp's access of 128 bytes should touch 4 sectors of 32 bytes:
-//! that count is exact, and the emulated driver gates on it where there is no GPU.
+//! should have; the thresholds say what must stay true whatever the answer. The kernel reads and
+//! writes neighbouring 32-bit elements, so a warp's access of 128 bytes should touch 4 sectors of
+//! 32 bytes: that count is exact, and the emulated driver gates on it where there is no GPU.
 //!
 //! ```text
 //! cargo gpuprof run --package saxpy --series block=64..1024

@@ -1,14 +1,15 @@
 //! A matrix transpose three times: what memory access patterns cost, in exact counts.
 //!
-//! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors where 4
-//!   would do.
-//! - [`transpose_shared`] turns a tile in shared memory, and both global accesses are rows; but reading
-//!   a column of the tile hits one bank 32 times.
+//! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors where
+//!   4 would do.
+//! - [`transpose_shared`] turns a tile in shared memory, and both global accesses are rows; but
+//!   reading a column of the tile hits one bank 32 times.
 //! - [`transpose_padded`] gives every row of the tile one more element: the column now lies in 32
 //!   different banks, and the conflicts are gone.
 //!
-//! Compare `store_sectors_per_request` and `bank_conflicts` of the three. A block is 32 threads wide and
-//! as high as the series says; its threads cover a tile of 32 by 32 in steps of the block's height.
+//! Compare `store_sectors_per_request` and `bank_conflicts` of the three. A block is 32 threads
+//! wide and as high as the series says; its threads cover a tile of 32 by 32 in steps of the
+//! block's height.
 
 use gpuprof::prelude::*;
 
@@ -74,7 +75,8 @@ pub unsafe fn transpose_shared(n: u32, x: *const f32, y: *mut f32) {
 )]
 pub unsafe fn transpose_padded(n: u32, x: *const f32, y: *mut f32) {
     let tile = shared!([f32; (TILE * PADDED_ROW) as usize]);
-    // SAFETY: the kernel's contract is this function's, and `tile` holds `TILE` rows of `PADDED_ROW`.
+    // SAFETY: the kernel's contract is this function's, and `tile` holds `TILE` rows of
+    // `PADDED_ROW`.
     unsafe { transpose_through(tile, PADDED_ROW, n, x, y) };
 }
 

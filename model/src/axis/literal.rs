@@ -1,7 +1,7 @@
 //! One value: a number with its suffix or shift, an extent, or a word.
 //!
-//! Comes in: a cursor at the value, or the token itself. Goes out: the value, or the place at which it stops
-//! being one. What does not fit in 64 bits is refused, never wrapped.
+//! Input: a cursor at the value, or the token itself. Output: the value, or the place at which
+//! it stops being one. What does not fit in 64 bits is refused, never wrapped.
 
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
 //! The values of an axis: a list, or a range with its step or factor.
 //!
-//! Comes in: the text after the `=`. Goes out: every value with its place. Both ends of a range belong to
-//! it, and a range that never ends, never reaches its end or has too many values is refused.
+//! Input: the text after the `=`. Output: every value with its place. Both ends of a range
+//! belong to it, and a range that never ends, never reaches its end or has too many values is
+//! refused.
 
 use std::ops::Range;
 

@@ -1,12 +1,14 @@
 //! Metrics that depend on themselves.
 //!
-//! Comes in: formulas by the names of what they define. Goes out: the way from a metric back to itself.
+//! Input: formulas by the names of what they define. Output: the way from a metric back to
+//! itself.
 
 use std::collections::BTreeMap;
 
 use super::Formula;
 
-/// How one of the metrics `formulas` names depends on itself, by way of these metrics, where one does.
+/// How one of the metrics `formulas` names depends on itself, by way of these metrics, where one
+/// does.
 pub fn cycle_among(formulas: &[(&str, &str)]) -> Option<Vec<String>> {
     let parsed =
         formulas.iter().filter_map(|(name, text)| Some((*name, Formula::parse(text).ok()?)));

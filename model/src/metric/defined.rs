@@ -1,7 +1,7 @@
 //! Metrics that a user defines by a formula over others.
 //!
-//! Comes in: all definitions of a configuration file at once, so that they may use each other. Goes out:
-//! metrics that [`super::find`] finds from then on, for the life of the process.
+//! Input: all definitions of a configuration file at once, so that they may use each other. Goes
+//! out: metrics that [`super::find`] finds from then on, for the life of the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -129,7 +129,8 @@ fn unknown_operand(operand: &str, names: &[&str]) -> Option<String> {
     })
 }
 
-/// Gives the metrics `formulas` names another formula each: what a family of chips calls their counters.
+/// Gives the metrics `formulas` names another formula each: what a family of chips calls their
+/// counters.
 ///
 /// # Errors
 /// The first name that was never defined, or whose formula does not parse or names no metric.

@@ -1,6 +1,6 @@
 //! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, numbers and metric names.
 //!
-//! Comes in: text such as `bytes / duration * 1e9` and a look-up of values. Goes out: a number, or
+//! Input: text such as `bytes / duration * 1e9` and a look-up of values. Output: a number, or
 //! which operand is not there, or that a division by zero leaves it undefined.
 
 use std::ops::Range;
@@ -165,7 +165,8 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     }
 }
 
-/// The number that begins with `word`, to which the sign and the digits of an exponent belong, as in `1e-3`.
+/// The number that begins with `word`, to which the sign and the digits of an exponent belong, as
+/// in `1e-3`.
 fn number(cursor: &mut Cursor<'_>, word: &str, span: Range<usize>) -> Result<f64, ParseError> {
     let rest = cursor.rest();
     let exponent = rest.strip_prefix(['+', '-']).filter(|_| word.ends_with(['e', 'E']));

@@ -1,6 +1,6 @@
 //! Launch facts and device attributes by Nsight Compute's names: the driver tells them at no pass.
 //!
-//! Comes in: `launch__…` or `device__attribute_…`. Goes out: a metric whose values are in
+//! Input: `launch__…` or `device__attribute_…`. Output: a metric whose values are in
 //! [`crate::measurement::LaunchFacts`] and [`crate::measurement::DeviceRecord`].
 
 use std::sync::LazyLock;
@@ -83,8 +83,8 @@ pub static LAUNCH: &[Metric] = &[
     ),
 ];
 
-/// The attributes of a device that every pass tells of, by the names that `cuda.h` has behind `CU_DEVICE_ATTRIBUTE_`: what a
-/// launch can depend on, and what says how fast the device is.
+/// The attributes of a device that every pass tells of, by the names that `cuda.h` has behind
+/// `CU_DEVICE_ATTRIBUTE_`: what a launch can depend on, and what says how fast the device is.
 pub const KEPT_ATTRIBUTES: &[&str] = &[
     "max_threads_per_block",
     "max_block_dim_x",

@@ -1,7 +1,7 @@
 //! Metrics by the names of older profilers: nvprof's and the Compute Visual Profiler's.
 //!
-//! Comes in: a name such as `gld_efficiency`. Goes out: a metric derived from today's counters, or the
-//! reason why there is none. The table is `legacy.txt`, beside this file.
+//! Input: a name such as `gld_efficiency`. Output: a metric derived from today's counters, or
+//! the reason why there is none. The table is `legacy.txt`, beside this file.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -42,8 +42,8 @@ pub fn legacy_refused() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// One line of the table; none for comments and blank lines. The table is a constant, which a test reads
-/// as a whole, so a line that is not understood is a mistake of ours.
+/// One line of the table; none for comments and blank lines. The table is a constant, which a test
+/// reads as a whole, so a line that is not understood is a mistake of ours.
 fn row(line: &'static str) -> Option<(&'static str, Legacy)> {
     if line.is_empty() || line.starts_with('#') {
         return None;

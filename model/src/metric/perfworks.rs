@@ -1,8 +1,8 @@
 //! Hardware counters by their PerfWorks names, beyond those of the catalogue.
 //!
-//! Comes in: `unit__counter.rollup[.submetric]`. Goes out: a metric whose unit, direction and class are
-//! read off the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and "Metric
-//! Entities"). Whether a chip has the counter is for CUPTI to say, before anything runs.
+//! Input: `unit__counter.rollup[.submetric]`. Output: a metric whose unit, direction and class
+//! are read off the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and
+//! "Metric Entities"). Whether a chip has the counter is for CUPTI to say, before anything runs.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -94,8 +94,8 @@ fn patched(base: &str) -> bool {
 
 /// Whether a GPU gives this counter to the last digit every time.
 ///
-/// The counters of L1 are not: with ten and more passes they were seen off by up to 0.05 % on an H200, since their units
-/// are read in several passes (docs/measurements.md).
+/// The counters of L1 are not: with ten and more passes they were seen off by up to 0.05 % on an
+/// H200, since their units are read in several passes (docs/measurements.md).
 pub(super) fn repeats_on_hardware(name: &str) -> bool {
     let (base, suffix) = name.split_once('.').unwrap_or((name, ""));
     class(base, suffix) == Class::Exact

@@ -1,8 +1,8 @@
-//! Metrics that a stored run holds and that nothing else here knows: those of somebody's configuration file or sections,
-//! as they were when the run was made.
+//! Metrics that a stored run holds and that nothing else here knows: those of somebody's
+//! configuration file or sections, as they were when the run was made.
 //!
-//! Comes in: what the run says of a metric. Goes out: a metric that [`super::find`] finds from then on, for the life of
-//! the process. What is known otherwise stays as it is.
+//! Input: what the run says of a metric. Output: a metric that [`super::find`] finds from then
+//! on, for the life of the process. What is known otherwise stays as it is.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

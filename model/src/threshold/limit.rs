@@ -1,7 +1,7 @@
 //! The grammar of limits: `100 us`, `60% of peak`, `baseline + 5% and at least 1 us`.
 //!
-//! Comes in: what follows the comparison. Goes out: a [`Limit`] that can be kept: a tolerance that always
-//! holds, or a floor that widens nothing, is refused where it is written.
+//! Input: what follows the comparison. Output: a [`Limit`] that can be kept: a tolerance that
+//! always holds, or a floor that widens nothing, is refused where it is written.
 
 use super::{Comparison, Limit, Tolerance};
 use crate::quantity::{Quantity, parse_number};

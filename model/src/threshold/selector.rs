@@ -1,7 +1,7 @@
 //! What a threshold speaks of: `on "DEVICE"`, and `best`, `every` or `where AXIS==VALUE …`.
 //!
-//! Comes in: the text before the metric. Goes out: the part of a device's name, and a [`Selector`] of values that an
-//! axis can have.
+//! Input: the text before the metric. Output: the part of a device's name, and a [`Selector`]
+//! of values that an axis can have.
 
 use std::ops::Range;
 

@@ -58,8 +58,8 @@ pub trait AtomicOrder: Copy + sealed::Sealed {
 /// Adds `value` to `*at` and returns what was there.
 ///
 /// # Safety
-/// `at` points to an aligned element of global memory, which no thread accesses without atomics at the
-/// same time.
+/// `at` points to an aligned element of global memory, which no thread accesses without atomics at
+/// the same time.
 #[inline(always)]
 pub unsafe fn add<T: AtomicAdd>(at: *mut T, value: T) -> T {
     // SAFETY: the caller keeps the contract.
@@ -93,7 +93,8 @@ macro_rules! global {
         unsafe fn $name(at: *mut Self, value: Self) -> Self {
             on_device!("atomic"(at, value), {
                 let old: Self;
-                // SAFETY: the caller vouches for the address; the instruction accesses nothing else.
+                // SAFETY: the caller vouches for the address; the instruction accesses nothing
+                // else.
                 unsafe {
                     core::arch::asm!(
                         "{{",
@@ -120,7 +121,8 @@ macro_rules! shared {
         unsafe fn $name(at: u32, value: Self) -> Self {
             on_device!("Shared"(at, value), {
                 let old: Self;
-                // SAFETY: the caller vouches for the address; the instruction accesses nothing else.
+                // SAFETY: the caller vouches for the address; the instruction accesses nothing
+                // else.
                 unsafe {
                     core::arch::asm!(
                         concat!("atom.shared.", $operation, " {old}, [{at}], {value};"),

@@ -57,8 +57,8 @@ pub fn dim_z() -> u32 {
 /// Waits until every thread of the block is here, and makes what they wrote to shared and global
 /// memory visible to all of them: CUDA's `__syncthreads()`.
 ///
-/// Every thread of the block must reach the same call. Where some take another way, the block hangs or
-/// its memory is in no defined order.
+/// Every thread of the block must reach the same call. Where some take another way, the block hangs
+/// or its memory is in no defined order.
 #[inline(always)]
 pub fn sync() {
     on_device!("block::sync"(), {

@@ -11,8 +11,8 @@ pub(crate) fn device_only(function: &str) -> ! {
     );
 }
 
-/// `on_device!("module::function"(arguments…), { body })`: the body on the device, [`device_only`] on
-/// the host.
+/// `on_device!("module::function"(arguments…), { body })`: the body on the device, [`device_only`]
+/// on the host.
 macro_rules! on_device {
     ($name:literal ($($argument:ident),*), $body:block) => {{
         #[cfg(target_arch = "nvptx64")]

@@ -1,8 +1,9 @@
 //! Floating-point functions that are hardware instructions.
 //!
-//! `core` has no `sqrt`, so on the device a trait supplies it under the name that `std` has; on the host the
-//! inherent method wins, and the same source compiles on both sides. What has no correctly rounded
-//! instruction is not here under `std`'s name; [`FastMath`] has the approximations under their own.
+//! `core` has no `sqrt`, so on the device a trait supplies it under the name that `std` has; on the
+//! host the inherent method wins, and the same source compiles on both sides. What has no correctly
+//! rounded instruction is not here under `std`'s name; [`FastMath`] has the approximations under
+//! their own.
 
 #[cfg(target_arch = "nvptx64")]
 use super::intrinsics;
@@ -94,8 +95,8 @@ float_math!(f64: sqrt_f64 fma_f64 floor_f64 ceil_f64 trunc_f64 round_ties_even_f
 
 /// Approximations of `f32` in one or two instructions of the special function unit.
 ///
-/// Their errors are those of the PTX instructions, which are named; on the host they are computed by
-/// `std`, so results differ in the last digits.
+/// Their errors are those of the PTX instructions, which are named; on the host they are computed
+/// by `std`, so results differ in the last digits.
 pub trait FastMath: Copy + sealed::Sealed {
     /// e to the power of `self` (`ex2.approx` of a product).
     fn fast_exp(self) -> Self;

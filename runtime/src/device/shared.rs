@@ -1,7 +1,8 @@
 //! Shared memory: a typed handle on a shared address.
 //!
 //! The handle keeps the 32-bit address of the shared window and its accesses are `ld.shared` and
-//! `st.shared`, which is what makes bank conflicts countable; through a pointer they would be generic.
+//! `st.shared`, which is what makes bank conflicts countable; through a pointer they would be
+//! generic.
 
 use core::marker::PhantomData;
 
@@ -36,8 +37,8 @@ macro_rules! shared_elements {
             unsafe fn load(at: u32) -> Self {
                 on_device!("Shared::read"(at), {
                     let value: $carrier;
-                    // SAFETY: the caller vouches for the address. The read is not `pure`, so that it
-                    // stays where it is among barriers and writes.
+                    // SAFETY: the caller vouches for the address. The read is not `pure`, so that
+                    // it stays where it is among barriers and writes.
                     unsafe {
                         core::arch::asm!(
                             concat!("ld.shared.", $suffix, " {value}, [{at}];"),
@@ -53,7 +54,8 @@ macro_rules! shared_elements {
             #[inline(always)]
             unsafe fn store(at: u32, value: Self) {
                 on_device!("Shared::write"(at, value), {
-                    // SAFETY: the caller vouches for the address; the instruction writes nothing else.
+                    // SAFETY: the caller vouches for the address; the instruction writes nothing
+                    // else.
                     unsafe {
                         core::arch::asm!(
                             concat!("st.shared.", $suffix, " [{at}], {value};"),
@@ -171,8 +173,8 @@ impl<T: SharedElement> Shared<T> {
     /// Sets element `index`.
     ///
     /// # Safety
-    /// `index` is below [`len`](Self::len), and no other thread accesses the element before the next
-    /// barrier.
+    /// `index` is below [`len`](Self::len), and no other thread accesses the element before the
+    /// next barrier.
     #[inline(always)]
     pub unsafe fn write(self, index: u32, value: T) {
         // SAFETY: the caller keeps the contract.
@@ -193,7 +195,8 @@ impl<T: SharedElement> Shared<T> {
         unsafe { T::add_shared(self.at(index), value) }
     }
 
-    /// Makes element `index` the smaller of itself and `value` atomically, and returns what was there.
+    /// Makes element `index` the smaller of itself and `value` atomically, and returns what was
+    /// there.
     ///
     /// # Safety
     /// As for [`atomic_add`](Self::atomic_add).
@@ -206,7 +209,8 @@ impl<T: SharedElement> Shared<T> {
         unsafe { T::min_shared(self.at(index), value) }
     }
 
-    /// Makes element `index` the larger of itself and `value` atomically, and returns what was there.
+    /// Makes element `index` the larger of itself and `value` atomically, and returns what was
+    /// there.
     ///
     /// # Safety
     /// As for [`atomic_add`](Self::atomic_add).

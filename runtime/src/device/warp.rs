@@ -64,7 +64,8 @@ pub fn shuffle_xor<T: Shuffle>(value: T, mask: u32) -> T {
     })
 }
 
-/// The `value` of the lane `delta` above, or this lane's own where there is none: `__shfl_down_sync`.
+/// The `value` of the lane `delta` above, or this lane's own where there is none:
+/// `__shfl_down_sync`.
 #[inline(always)]
 pub fn shuffle_down<T: Shuffle>(value: T, delta: u32) -> T {
     on_device!("warp::shuffle_down"(value, delta), {

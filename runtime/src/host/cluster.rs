@@ -1,9 +1,9 @@
 //! Thread block clusters: the launch attribute, and what a device must have for it.
 //!
-//! Comes in: a launch and the extents of its cluster. Goes out: the launch, queued by
-//! `cuLaunchKernelEx`, or the rule that the cluster breaks (CUDA C++ Programming Guide, "Thread Block
-//! Clusters"): compute capability 9.0, a grid of whole clusters, and at most 8 blocks without opting
-//! in, at most 16 with.
+//! Input: a launch and the extents of its cluster. Output: the launch, queued by
+//! `cuLaunchKernelEx`, or the rule that the cluster breaks (CUDA C++ Programming Guide, "Thread
+//! Block Clusters"): compute capability 9.0, a grid of whole clusters, and at most 8 blocks without
+//! opting in, at most 16 with.
 
 use std::ffi::c_void;
 
@@ -88,15 +88,16 @@ pub(crate) unsafe fn launch(
 ) -> std::result::Result<(), DriverError> {
     let mut attribute = dimension(cluster);
     let config = config((grid, block, shared), stream.cu_stream(), &mut attribute);
-    // SAFETY: the configuration and its one attribute outlive the call, which copies the parameters;
-    // the rest is the caller's promise.
+    // SAFETY: the configuration and its one attribute outlive the call, which copies the
+    // parameters; the rest is the caller's promise.
     unsafe {
         sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut())
     }
     .result()
 }
 
-/// How many clusters of such a launch the device holds at once; `None` where the driver does not tell.
+/// How many clusters of such a launch the device holds at once; `None` where the driver does not
+/// tell.
 pub(crate) fn most_active(
     function: &CudaFunction,
     (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
@@ -109,8 +110,8 @@ pub(crate) fn most_active(
     let mut attribute = dimension(cluster);
     let config = config((grid, block, shared), std::ptr::null_mut(), &mut attribute);
     let mut clusters = 0;
-    // SAFETY: the symbol, where it exists, has this type (cuda.h); function and configuration outlive the call, which
-    // writes one integer.
+    // SAFETY: the symbol, where it exists, has this type (cuda.h); function and configuration
+    // outlive the call, which writes one integer.
     let told = unsafe {
         let ask = sys::culib().get::<Ask>(b"cuOccupancyMaxActiveClusters\0");
         ask.is_ok_and(|ask| {

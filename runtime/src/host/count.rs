@@ -1,9 +1,11 @@
-//! Counter passes of kernels: configurations that share a counter data image are collected in one session of CUPTI's.
+//! Counter passes of kernels: configurations that share a counter data image are collected in one
+//! session of CUPTI's.
 //!
-//! Comes in: the requests of a process that name the same image. Goes out: an outcome for each, in their order. Starting a session
-//! takes a fifth of a second and a pass a millisecond, so that every configuration is set up and warm
-//! before the session starts, and its buffers stay until it has ended. How much memory that takes is bounded: what does
-//! not fit any more is left for another process, whose image it then has to itself.
+//! Input: the requests of a process that name the same image. Output: an outcome for each, in
+//! their order. Starting a session takes a fifth of a second and a pass a millisecond, so that
+//! every configuration is set up and warm before the session starts, and its buffers stay until it
+//! has ended. How much memory that takes is bounded: what does not fit any more is left for another
+//! process, whose image it then has to itself.
 
 use std::path::Path;
 
@@ -16,7 +18,8 @@ use super::harness::{caught, outcome};
 use super::kernel_run::KernelRun;
 use super::session::Session;
 
-/// Which part of the device's memory buffers may fill before a further configuration is set up; the host holds as much.
+/// Which part of the device's memory buffers may fill before a further configuration is set up; the
+/// host holds as much.
 const PART_OF_MEMORY: u64 = 64;
 
 /// How many of `requests`, from the first on, are collected together.
@@ -29,8 +32,9 @@ fn image(request: &MeasureRequest) -> Option<&Path> {
     Some(&request.counters.as_ref()?.image)
 }
 
-/// Collects the counters of `requests`, which have `counters` in common but for their places. `set_up` makes a kernel
-/// ready. Goes out: an outcome a request, up to the first that was not reached or whose outcome ends the process.
+/// Collects the counters of `requests`, which have `counters` in common but for their places.
+/// `set_up` makes a kernel ready. Output: an outcome a request, up to the first that was not
+/// reached or whose outcome ends the process.
 pub(crate) fn count<'s>(
     session: &'s Session,
     counters: &CounterRequest,

@@ -47,7 +47,8 @@ impl Error {
         Self { reason: reason.into(), meaning: Meaning::Denied }
     }
 
-    /// The error of something that `count` configurations did together: none of them is invalid for it.
+    /// The error of something that `count` configurations did together: none of them is invalid for
+    /// it.
     pub(crate) fn of_several(self, count: usize) -> Self {
         let meaning = match self.meaning {
             Meaning::Invalid if count > 1 => Meaning::Failed,

@@ -1,7 +1,8 @@
 //! The device's turn: processes prepare while another one measures, and only one measures.
 //!
-//! Comes in: the path of a file that the runner makes when the process before this one is done. What needs
-//! the device waits for it. A runner that is gone makes no file; then this process is gone as well (`parent_death.rs`).
+//! Input: the path of a file that the runner makes when the process before this one is done.
+//! What needs the device waits for it. A runner that is gone makes no file; then this process is
+//! gone as well (`parent_death.rs`).
 
 use std::path::PathBuf;
 use std::thread;

@@ -70,8 +70,9 @@ fn answer(request: Request, target: &HarnessTarget) -> io::Result<()> {
     reply(&request.reply_path, body)
 }
 
-/// Measures `first`, and what `request` wants then, in one session with the device: contexts and profilers cost more than passes
-/// do. It ends with the last reply: the runner hands the device on while this process leaves it.
+/// Measures `first`, and what `request` wants then, in one session with the device: contexts and
+/// profilers cost more than passes do. It ends with the last reply: the runner hands the device on
+/// while this process leaves it.
 fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

@@ -1,6 +1,6 @@
 //! What an annotated kernel's expansion drives: launch, arguments, verification, measurement.
 //!
-//! Comes in: the values of the annotation's expressions, in parameter order. Goes out: one measured
+//! Input: the values of the annotation's expressions, in parameter order. Output: one measured
 //! pass. Inputs are fresh when the first launch starts, so that launch is the one that is verified
 //! and, on the emulated driver, counted.
 
@@ -239,8 +239,8 @@ impl<'r> KernelRun<'r> {
         self.reference = Some(reference);
     }
 
-    /// Launches, verifies where asked, and measures, once the device is this process's. Where counters are collected on a
-    /// GPU, only what needs no device is done: `count.rs` goes on.
+    /// Launches, verifies where asked, and measures, once the device is this process's. Where
+    /// counters are collected on a GPU, only what needs no device is done: `count.rs` goes on.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
@@ -273,7 +273,8 @@ impl<'r> KernelRun<'r> {
         Ok(())
     }
 
-    /// What launches the kernel with its arguments, after everything that the driver would refuse has been refused.
+    /// What launches the kernel with its arguments, after everything that the driver would refuse
+    /// has been refused.
     fn launcher(&self) -> Result<Launcher> {
         let config = self.run.launch_config()?;
         let Some((grid, block, shared)) = config.parts() else {
@@ -351,7 +352,8 @@ impl<'r> KernelRun<'r> {
         self.run.finish(&self.symbol)
     }
 
-    /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared memory.
+    /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared
+    /// memory.
     fn check_launch(&self, block: [u32; 3], shared: u32) -> Result<()> {
         let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
         let session = self.run.session;

@@ -1,6 +1,7 @@
 //! A launch of an annotated kernel that can be made again and again.
 //!
-//! Comes in: the function, its extents, and the bytes of its parameters. Goes out: a launch on the stream.
+//! Input: the function, its extents, and the bytes of its parameters. Output: a launch on the
+//! stream.
 
 use std::ffi::c_void;
 use std::sync::Arc;

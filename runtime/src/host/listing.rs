@@ -1,7 +1,8 @@
 //! What the harness does when cargo, libtest's users or nextest start it: list, and nothing else.
 //!
-//! Names are configuration keys and round-trip through `--exact`. Without the runner there is no PTX
-//! to launch, so every selected configuration is *ignored*, which is neither a pass nor a failure.
+//! Names are configuration keys and round-trip through `--exact`. Without the runner there is no
+//! PTX to launch, so every selected configuration is *ignored*, which is neither a pass nor a
+//! failure.
 
 use std::io::{self, Write};
 
@@ -80,7 +81,8 @@ pub(crate) fn answer(
         let points = series.space.points();
         points.map(move |point| point.map(|point| format!("{}/{point}", series.id)))
     });
-    // A configuration that has no value is told; it must not be dropped like one that is not selected.
+    // A configuration that has no value is told; it must not be dropped like one that is not
+    // selected.
     let selects = |name: &Result<String, ParseError>| {
         !options.ignored && name.as_ref().map_or(true, |name| options.selects(name))
     };

@@ -1,14 +1,19 @@
-//! The quiet window: while one process of a run measures, no other one prepares or leaves on the same device.
+//! The quiet window: while one process of a run measures, no other one prepares or leaves on the
+//! same device.
 //!
-//! Comes in: the path of a file that all processes of a run share for one device. Goes out: *stages*, which any number of
-//! processes work on at once (opening a context, loading a module, filling a buffer, leaving), and *windows*, which one
-//! process has with no stage going on anywhere: a batch of samples, or a counter pass, with the start of CUPTI
-//! before it where the cache is not emptied after that.
+//! Input: the path of a file that all processes of a run share for one device. Output:
+//! *stages*, which any number of processes work on at once (opening a context, loading a module,
+//! filling a buffer, leaving), and *windows*, which one process has with no stage going on
+//! anywhere: a batch of samples, or a counter pass, with the start of CUPTI before it where the
+//! cache is not emptied after that.
 //!
-//! Stages hold the file's lock shared, windows hold it exclusively. A second file, the gate, keeps both sides moving: each
-//! passes through it while it waits. Who wants a window keeps new stages out, so that it waits for those under way and no
-//! others; a stage that waits for a window to end keeps the next window out, so that windows that follow each other do not
-//! shut it out. The runner sees by the gate who waits for a window, and does not count that time (`protocol::gate`). Nobody waits for anything else while holding the lock, and the system releases what a killed process held.
+//! Stages hold the file's lock shared, windows hold it exclusively. A second file, the gate, keeps
+//! both sides moving: each passes through it while it waits. Who wants a window keeps new stages
+//! out, so that it waits for those under way and no others; a stage that waits for a window to end
+//! keeps the next window out, so that windows that follow each other do not shut it out. The runner
+//! sees by the gate who waits for a window, and does not count that time (`protocol::gate`). Nobody
+//! waits for anything else while holding the lock, and the system releases what a killed process
+//! held.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -26,7 +31,8 @@ const TICK: Duration = Duration::from_micros(200);
 /// How long one who wants a window waits: longer than any stage that ends by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a process that leaves may keep the lock: it is gone long before, unless the user's code lingers.
+/// How long a process that leaves may keep the lock: it is gone long before, unless the user's code
+/// lingers.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A process' part in keeping the device quiet.
@@ -73,7 +79,8 @@ impl MeasureLock {
         Ok(Self { files, patience: PATIENCE, grace: GRACE })
     }
 
-    /// Does what would disturb another process' window. No stage lies in another one, or in a window.
+    /// Does what would disturb another process' window. No stage lies in another one, or in a
+    /// window.
     ///
     /// # Errors
     /// Those of `work`, or the lock's.
@@ -108,8 +115,8 @@ impl MeasureLock {
         Ok(Window { _held: Some(Held(device)), waited: begin.elapsed() })
     }
 
-    /// Does what is left to be done with the device, as a stage that lasts until the process is gone: what a library or
-    /// the user's code still holds is freed by then.
+    /// Does what is left to be done with the device, as a stage that lasts until the process is
+    /// gone: what a library or the user's code still holds is freed by then.
     pub(crate) fn leave<T>(self, work: impl FnOnce() -> T) -> T {
         // Where the lock fails, there is still nothing else to do than to leave.
         let held = self.share().ok().flatten();
@@ -136,7 +143,8 @@ impl MeasureLock {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Over NFS a shared lock takes a file that may be read, and an exclusive one a file that may be written.
+    // Over NFS a shared lock takes a file that may be read, and an exclusive one a file that may be
+    // written.
     OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(|e| {
         io::Error::new(e.kind(), format!("the lock of the quiet window, {}: {e}", path.display()))
     })
@@ -179,7 +187,8 @@ mod tests {
             Self { _folder: folder, path }
         }
 
-        /// As another process has it: locks are between files that were opened, not between processes.
+        /// As another process has it: locks are between files that were opened, not between
+        /// processes.
         fn process(&self) -> MeasureLock {
             MeasureLock::of(Some(&self.path)).unwrap()
         }
@@ -202,7 +211,8 @@ mod tests {
         receiver.recv_timeout(Duration::from_millis(100)).is_err()
     }
 
-    /// Starts a stage of another process; it begins when something is received, and ends when the sender is dropped.
+    /// Starts a stage of another process; it begins when something is received, and ends when the
+    /// sender is dropped.
     fn stage(device: &Device) -> (mpsc::Receiver<()>, mpsc::Sender<()>) {
         let ((begun, begins), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
         let quiet = device.process();

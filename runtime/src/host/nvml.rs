@@ -1,12 +1,15 @@
 //! NVML, as much of it as tells whether the device was slowed down, or may be.
 //!
-//! Comes in: NVML's library and the UUID of the device. Goes out: why the device was slowed down since the
-//! last question, if it was, and whether it is a virtual one, which others slow down without NVML's seeing it. The library is opened as the driver's own programs open it and never closed.
+//! Input: NVML's library and the UUID of the device. Output: why the device was slowed down
+//! since the last question, if it was, and whether it is a virtual one, which others slow down
+//! without NVML's seeing it. The library is opened as the driver's own programs open it and never
+//! closed.
 //!
-//! What counts is what no setting asked for and what halves clocks or worse: heat, a power brake, a hardware
-//! slowdown. It does not count that the clock is low because nothing runs, because an administrator or
-//! `--clock-control` said so, because a group of GPUs keeps step, or because of the power limit: under load
-//! that is the state in which a big GPU works, and the clock of every sample is recorded.
+//! What counts is what no setting asked for and what halves clocks or worse: heat, a power brake, a
+//! hardware slowdown. It does not count that the clock is low because nothing runs, because an
+//! administrator or `--clock-control` said so, because a group of GPUs keeps step, or because of
+//! the power limit: under load that is the state in which a big GPU works, and the clock of every
+//! sample is recorded.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::path::Path;
@@ -64,7 +67,8 @@ impl Functions {
         let library = unsafe { Library::new(path) }.map_err(failed)?;
         // NVML keeps pointers into itself.
         let library: &'static Library = Box::leak(Box::new(library));
-        // SAFETY: the types are those of nvml.h, with nvmlReturn_t and enumerations as the integers that they are.
+        // SAFETY: the types are those of nvml.h, with nvmlReturn_t and enumerations as the integers
+        // that they are.
         unsafe {
             Ok(Self {
                 init: *library.get(b"nvmlInit_v2").map_err(failed)?,
@@ -127,8 +131,8 @@ impl Watch {
 
     /// Why the device is slowed down, or was since the last question; none where it was not.
     ///
-    /// The reasons are those of this instant; heat is counted by the driver, so that a slowdown which came
-    /// and went is noticed too.
+    /// The reasons are those of this instant; heat is counted by the driver, so that a slowdown
+    /// which came and went is noticed too.
     pub(crate) fn slowed(&mut self) -> Option<String> {
         let now = self.hot();
         let grown = matches!((self.hot_ns, now), (Some(before), Some(now)) if now > before);

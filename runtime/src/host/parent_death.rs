@@ -1,8 +1,9 @@
 //! A harness does not outlive its runner.
 //!
-//! The runner kills its harnesses on every way out that it can take itself. A runner that is killed has
-//! none; then the system kills the harness: nobody else could end a pass that hangs, or that waits for the turn of one
-//! that never comes, and it would keep the device and the profiler from the run that is resumed.
+//! The runner kills its harnesses on every way out that it can take itself. A runner that is killed
+//! has none; then the system kills the harness: nobody else could end a pass that hangs, or that
+//! waits for the turn of one that never comes, and it would keep the device and the profiler from
+//! the run that is resumed.
 
 use std::io;
 
@@ -11,8 +12,8 @@ use gpuprof_model::protocol::RUNNER_ENV;
 
 /// Ties this process to the runner named by the environment.
 ///
-/// The system watches the *thread* that started the process: the runner starts harnesses from threads
-/// that wait for them.
+/// The system watches the *thread* that started the process: the runner starts harnesses from
+/// threads that wait for them.
 ///
 /// # Errors
 /// The runner is gone already; or this is not Linux, where nothing is measured.

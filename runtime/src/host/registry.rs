@@ -1,6 +1,6 @@
 //! The registry: every annotated function that is linked into the harness.
 //!
-//! Comes in: one static per annotation, placed by the linker. Goes out: the series in source order.
+//! Input: one static per annotation, placed by the linker. Output: the series in source order.
 //! A series lost by the linker is why a harness without any is an error and not an empty success.
 
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ pub enum Body {
     Kernel {
         /// Its name in the PTX.
         symbol: &'static str,
-        /// The axes whose values are compiled in; with them, the symbol is the beginning of the name.
+        /// The axes whose values are compiled in; with them, the symbol is the beginning of the
+        /// name.
         constants: &'static [&'static str],
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,

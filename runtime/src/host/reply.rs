@@ -1,7 +1,8 @@
 //! Requests read from, and replies written to, files.
 //!
-//! Comes in: the path in `__GPUPROF_REQUEST`. Goes out: a reply that is there whole or not at all.
-//! Only the header is read first, so that a runner of another version gets an answer it understands.
+//! Input: the path in `__GPUPROF_REQUEST`. Output: a reply that is there whole or not at all.
+//! Only the header is read first, so that a runner of another version gets an answer it
+//! understands.
 
 use std::fs;
 use std::io;

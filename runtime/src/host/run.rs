@@ -18,8 +18,8 @@ use super::session::Session;
 
 /// One pass over one configuration.
 ///
-/// A series function reads its axis values from it, sets its inputs up on [`Run::stream`], and hands
-/// its launches to [`Run::measure`].
+/// A series function reads its axis values from it, sets its inputs up on [`Run::stream`], and
+/// hands its launches to [`Run::measure`].
 pub struct Run<'a> {
     pub(crate) session: &'a Session,
     pub(crate) request: &'a MeasureRequest,
@@ -148,8 +148,9 @@ impl<'a> Run<'a> {
     /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. What
     /// it launches must be the same every time.
     ///
-    /// Where counters are collected on a GPU, the whole function is called once more to warm up and once for every
-    /// pass, after the call that takes times or in another process, so that the launches of each pass find the inputs that it sets up, and not what earlier launches left.
+    /// Where counters are collected on a GPU, the whole function is called once more to warm up and
+    /// once for every pass, after the call that takes times or in another process, so that the
+    /// launches of each pass find the inputs that it sets up, and not what earlier launches left.
     ///
     /// # Errors
     /// The first error of `launch` or of the driver.
@@ -212,7 +213,8 @@ impl<'a> Run<'a> {
         self.result.counter_pass = Some(pass);
     }
 
-    /// Compares the results of the measured launches with a reference, unless `--no-verify` was given.
+    /// Compares the results of the measured launches with a reference, unless `--no-verify` was
+    /// given.
     ///
     /// # Errors
     /// What `check` finds: the configuration failed.
@@ -239,8 +241,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records the launch of a series function as far as it is known: by the configuration that the function was given.
-    /// The emulated driver has told what was launched.
+    /// Records the launch of a series function as far as it is known: by the configuration that the
+    /// function was given. The emulated driver has told what was launched.
     pub(crate) fn record_configured(&mut self) -> Result<()> {
         let launch = self.launch_config()?;
         if let (Some((grid, block, shared_bytes)), false) =
@@ -324,7 +326,8 @@ impl Launch {
         self.config
     }
 
-    /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of [`Run::cluster`].
+    /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of
+    /// [`Run::cluster`].
     ///
     /// A launch with clusters goes through `cuLaunchKernelEx`, whose attribute this is for.
     pub fn cluster(&self) -> Option<(u32, u32, u32)> {

@@ -1,8 +1,9 @@
 //! One process' hold on a device: context, stream, device record, and the probe for a driver.
 //!
-//! Comes in: whether the emulated driver must answer. Goes out: a context on device 0 and everything
-//! later code wants to know of the device. cudarc is the only way to the driver; its library and
-//! symbols are looked for before they are called, since it panics where they are missing.
+//! Input: whether the emulated driver must answer. Output: a context on device 0 and
+//! everything later code wants to know of the device. cudarc is the only way to the driver; its
+//! library and symbols are looked for before they are called, since it panics where they are
+//! missing.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
@@ -81,15 +82,16 @@ impl Session {
         self.turn.take();
     }
 
-    /// Has the reply written by `reply`, frees everything on the device and destroys the context, while nobody measures; what
-    /// the user's code has kept goes with the process.
+    /// Has the reply written by `reply`, frees everything on the device and destroys the context,
+    /// while nobody measures; what the user's code has kept goes with the process.
     ///
     /// # Errors
     /// Those of `reply`.
     pub(crate) fn close(self, reply: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let Self { context, stream, profiler, flush, watch, quiet, .. } = self;
         quiet.leave(|| {
-            // Pools give back what was freed, of which the next process may need every byte: a reply hands it the device.
+            // Pools give back what was freed, of which the next process may need every byte: a
+            // reply hands it the device.
             let _ = context.synchronize();
             // It warms up, and measures once this one is gone.
             let replied = reply();
@@ -116,7 +118,8 @@ impl Session {
         self.flusher()?.run()
     }
 
-    /// What [`Session::evict`] launches. Made the first time that it is asked for: a module is loaded and a buffer filled then.
+    /// What [`Session::evict`] launches. Made the first time that it is asked for: a module is
+    /// loaded and a buffer filled then.
     ///
     /// # Errors
     /// As there.
@@ -140,8 +143,8 @@ impl Session {
         Ok(self.profiler.get_or_init(|| profiler))
     }
 
-    /// What watches the device for slowdowns; `library` is NVML, where one was named, and is used the first
-    /// time. Opening it takes longer than many a kernel, so it is done before the turn.
+    /// What watches the device for slowdowns; `library` is NVML, where one was named, and is used
+    /// the first time. Opening it takes longer than many a kernel, so it is done before the turn.
     ///
     /// # Errors
     /// Why nothing does.
@@ -231,8 +234,8 @@ fn driver_present() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
-/// What the driver says of `device`, which it gave out. It needs no context: opening one takes a fifth of a
-/// second.
+/// What the driver says of `device`, which it gave out. It needs no context: opening one takes a
+/// fifth of a second.
 fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError> {
     let get = |attribute| {
         // SAFETY: the driver gave the device out.

@@ -1,8 +1,10 @@
-//! The devices, each by itself: its settings, whether another gpuprof has it, and a trial session on it.
+//! The devices, each by itself: its settings, whether another gpuprof has it, and a trial session
+//! on it.
 //!
-//! Comes in: the devices that the driver shows. Goes out: the checks of each. A process that is asked about one of several
-//! sees no other, as one that measures on it does. The device is held during its trial, and one that another gpuprof holds
-//! gets none: a session beside that one's would be refused or disturb it.
+//! Input: the devices that the driver shows. Output: the checks of each. A process that is
+//! asked about one of several sees no other, as one that measures on it does. The device is held
+//! during its trial, and one that another gpuprof holds gets none: a session beside that one's
+//! would be refused or disturb it.
 
 use gpuprof_model::measurement::DeviceRecord;
 
@@ -42,8 +44,8 @@ impl Examined {
     }
 }
 
-/// Examines the devices that are asked for, of those `shown`; all of them where nothing is. `has_cupti` says whether a
-/// trial makes sense.
+/// Examines the devices that are asked for, of those `shown`; all of them where nothing is.
+/// `has_cupti` says whether a trial makes sense.
 ///
 /// # Errors
 /// Devices that are not there (exit code 2); processes of our own that cannot be started.

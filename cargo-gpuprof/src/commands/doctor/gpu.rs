@@ -1,4 +1,5 @@
-//! The checks of the driver and of a GPU's settings: permission, persistence, MIG, vGPU, clocks. Nothing is set.
+//! The checks of the driver and of a GPU's settings: permission, persistence, MIG, vGPU, clocks.
+//! Nothing is set.
 
 use super::{Check, PARAMETERS, State};
 use crate::cupti::{Answer, Refusal};

@@ -1,7 +1,8 @@
 //! One metric, described: what it is, what counts it, what it costs.
 //!
-//! Comes in: a name that a threshold could have, or a counter's with or without a roll-up. Goes out: our own entry with its
-//! formula and passes; for what is one counter of the chip, NVIDIA's words, its kind, hardware unit and submetrics.
+//! Input: a name that a threshold could have, or a counter's with or without a roll-up. Goes
+//! out: our own entry with its formula and passes; for what is one counter of the chip, NVIDIA's
+//! words, its kind, hardware unit and submetrics.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,7 +18,8 @@ use crate::sections::Sections;
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";
 
-/// Whether `name` is all of a metric's name: one that is known, or that is formed like a counter's with its roll-up.
+/// Whether `name` is all of a metric's name: one that is known, or that is formed like a counter's
+/// with its roll-up.
 pub(super) fn is_whole_name(name: &str) -> bool {
     metric::find(name).is_some()
 }
@@ -25,7 +27,8 @@ pub(super) fn is_whole_name(name: &str) -> bool {
 /// Describes the metric `name`.
 ///
 /// # Errors
-/// A metric that is not there, with the nearest names, or a roll-up that it does not have, with those it has.
+/// A metric that is not there, with the nearest names, or a roll-up that it does not have, with
+/// those it has.
 pub(super) fn one(
     name: &str,
     sections: &Sections,

@@ -33,8 +33,8 @@ pub(super) fn read(
     Ok(Some(Against { name, run, across_devices, scope }))
 }
 
-/// Keeps `run`, which ended with the code `ended`, as a baseline, unless something of it failed: a bad run must not become
-/// the measure, nor one that lacks what the next is to be held against.
+/// Keeps `run`, which ended with the code `ended`, as a baseline, unless something of it failed: a
+/// bad run must not become the measure, nor one that lacks what the next is to be held against.
 pub(super) fn save(
     name: &str,
     path: &Utf8Path,

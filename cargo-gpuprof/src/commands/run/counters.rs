@@ -1,9 +1,9 @@
 //! Which hardware counters a run needs, and whether this machine gives them.
 //!
-//! Comes in: the columns, sections and thresholds of the checked series. Goes out: a plan with its passes, or
-//! the reason why counters are `unavailable`, which every metric that needs one then carries. A name that was
-//! asked for and that no metric of the chip has is refused before anything runs; one that only a section
-//! holds is left out, and says why.
+//! Input: the columns, sections and thresholds of the checked series. Output: a plan with its
+//! passes, or the reason why counters are `unavailable`, which every metric that needs one then
+//! carries. A name that was asked for and that no metric of the chip has is refused before anything
+//! runs; one that only a section holds is left out, and says why.
 
 mod refused;
 
@@ -44,7 +44,8 @@ pub(super) enum CounterSetup {
 pub(super) struct Planned {
     /// How.
     pub(super) counters: Counters,
-    /// Those that will have no value, each with the reason: of sections, what the chip does not have, and what the device withholds.
+    /// Those that will have no value, each with the reason: of sections, what the chip does not
+    /// have, and what the device withholds.
     pub(super) left_out: Vec<(String, String)>,
     /// What the device withholds.
     withheld: Vec<String>,
@@ -63,7 +64,8 @@ impl CounterSetup {
         }
     }
 
-    /// The counters that the machine denied and why, where it did: before the run, or as a pass `found_out`.
+    /// The counters that the machine denied and why, where it did: before the run, or as a pass
+    /// `found_out`.
     pub(super) fn denied<'a>(
         &'a self,
         found_out: Option<&'a str>,
@@ -115,8 +117,8 @@ pub(super) struct Known<'a> {
 /// Plans the counters of `checked` on a device.
 ///
 /// # Errors
-/// Metrics that the chip does not have or that cannot be combined, or more passes than `--max-passes` (exit
-/// code 2); a harness that cannot be asked (exit code 104).
+/// Metrics that the chip does not have or that cannot be combined, or more passes than
+/// `--max-passes` (exit code 2); a harness that cannot be asked (exit code 104).
 pub(super) fn plan(
     checked: &[Checked],
     view: &View,
@@ -175,7 +177,8 @@ pub(super) fn plan(
             return Err(Failure::usage(with_nearest(problem, options, chip, &written)?));
         }
         Err(CounterProblem::Machine(reason)) => {
-            // That of an earlier run, which a dry run does not go by: the next run is told before it starts anything.
+            // That of an earlier run, which a dry run does not go by: the next run is told before
+            // it starts anything.
             known.plans.forget(&key);
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
@@ -198,8 +201,8 @@ pub(super) fn plan(
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
 }
 
-/// The metrics that columns, the view and the thresholds name: of these, those that speak of `device`. What another
-/// device must meet costs no pass here, and need not be known here.
+/// The metrics that columns, the view and the thresholds name: of these, those that speak of
+/// `device`. What another device must meet costs no pass here, and need not be known here.
 fn written<'c>(checked: &'c [Checked], view: &'c View, device: &str) -> BTreeSet<&'c str> {
     let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
     let thresholds = checked.iter().flat_map(|c| &c.thresholds).map(|placed| &placed.threshold);
@@ -217,7 +220,8 @@ fn needed(checked: &[Checked], written: &BTreeSet<&str>) -> (BTreeSet<String>, B
     (counters(written.iter().copied()), counters(in_sections))
 }
 
-/// What the counters cost on `chip`; none where that cannot be told here, and the harness will say why.
+/// What the counters cost on `chip`; none where that cannot be told here, and the harness will say
+/// why.
 fn cost(
     options: &RunOptions,
     chip: Option<&str>,

@@ -1,8 +1,9 @@
 //! The devices of a run: found, chosen, held, and asked for their counters.
 //!
-//! Comes in: what the command line and the configuration say, and a harness to ask. Goes out: the devices to measure on,
-//! none of them where the emulated driver answers. Without a word about devices it is the first, in an environment that
-//! nothing was changed in; each of those that were asked for is the only one that its processes see.
+//! Input: what the command line and the configuration say, and a harness to ask. Output: the
+//! devices to measure on, none of them where the emulated driver answers. Without a word about
+//! devices it is the first, in an environment that nothing was changed in; each of those that were
+//! asked for is the only one that its processes see.
 
 use std::fs;
 
@@ -37,8 +38,9 @@ impl Devices {
     /// Finds the devices; `probe` is how a harness is asked.
     ///
     /// # Errors
-    /// No GPU where one is wanted (exit code 107); devices that are not there or do not fit together, and any that are
-    /// named where the emulated driver answers (exit code 2, or 96 for the configuration file).
+    /// No GPU where one is wanted (exit code 107); devices that are not there or do not fit
+    /// together, and any that are named where the emulated driver answers (exit code 2, or 96 for
+    /// the configuration file).
     pub(super) fn find(
         options: &RunOptions,
         wanted: &Setting<Option<DeviceSelection>>,
@@ -83,7 +85,8 @@ impl Devices {
         self.records.len().max(1)
     }
 
-    /// Spreads series with these `counts` of configurations; a device that is left with nothing to do is let go.
+    /// Spreads series with these `counts` of configurations; a device that is left with nothing to
+    /// do is let go.
     pub(super) fn spread(&mut self, counts: &[usize], quiet: bool) -> Assignment {
         let spread = Assignment::new(counts, self.records.len());
         let busy = spread.loads().iter().filter(|(_, configurations)| *configurations > 0).count();
@@ -100,7 +103,8 @@ impl Devices {
         spread
     }
 
-    /// What the only device that the processes of device `at` see is called; none where they see all.
+    /// What the only device that the processes of device `at` see is called; none where they see
+    /// all.
     pub(super) fn visible(&self, at: usize) -> Option<&str> {
         self.records.get(at).filter(|_| self.asked).map(|device| &*device.uuid)
     }
@@ -122,7 +126,8 @@ impl Devices {
         }
     }
 
-    /// Takes all of them. Every run takes them in the order of their UUIDs, so that no two wait for each other.
+    /// Takes all of them. Every run takes them in the order of their UUIDs, so that no two wait for
+    /// each other.
     ///
     /// # Errors
     /// As [`Hold::take`].
@@ -144,8 +149,8 @@ impl Devices {
     }
 }
 
-/// The emulated device is none of those that can be named. A configuration file is that of machines with GPUs and of
-/// those without; a command line is written for one.
+/// The emulated device is none of those that can be named. A configuration file is that of machines
+/// with GPUs and of those without; a command line is written for one.
 fn without_gpus(
     asked: &DeviceSelection,
     wanted: &Setting<Option<DeviceSelection>>,

@@ -9,18 +9,20 @@ use crate::options::Isolate;
 use crate::options::{NOISE_PERCENT, Repeats};
 use crate::schedule::assignment::Assignment;
 
-/// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and the profiler, while the next one
-/// prepares; and of each configuration in it: its warm-up and its part of the session.
+/// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and
+/// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its
+/// part of the session.
 const COUNTER_SECONDS: (f64, f64) = (0.35, 0.03);
 
-/// Seconds of a process that takes times only, about: a context; and of each configuration that any process times: warm-up and
-/// samples.
+/// Seconds of a process that takes times only, about: a context; and of each configuration that any
+/// process times: warm-up and samples.
 const TIMED_SECONDS: (f64, f64) = (0.15, 0.07);
 
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
 
-/// Configurations, passes, processes, and the time they take; `setups` and `spread` know of `devices`.
+/// Configurations, passes, processes, and the time they take; `setups` and `spread` know of
+/// `devices`.
 pub(super) fn text(
     checked: &[Checked],
     repeat: Repeats,
@@ -29,7 +31,8 @@ pub(super) fn text(
     setups: &[CounterSetup],
 ) -> String {
     let mut text = String::new();
-    // The devices are of one model: what differs is what they allow, and the run takes what it gets.
+    // The devices are of one model: what differs is what they allow, and the run takes what it
+    // gets.
     let setup = setups.iter().find(|setup| setup.counters().is_some()).or(setups.first());
     let counters = setup.and_then(CounterSetup::counters);
     let (counted, steps) =
@@ -103,7 +106,8 @@ pub(super) fn text(
     text
 }
 
-/// Which of several devices measures how much, and the series that are not measured on one of them alone.
+/// Which of several devices measures how much, and the series that are not measured on one of them
+/// alone.
 fn who(checked: &[Checked], devices: &Devices, spread: &Assignment) -> String {
     let mut text = String::new();
     for (name, (_, configurations)) in devices.names().iter().zip(spread.loads()) {
@@ -141,7 +145,8 @@ struct Passes {
     both: usize,
 }
 
-/// That a run would end with `failure` before it starts anything: the thresholds; the reason stands above.
+/// That a run would end with `failure` before it starts anything: the thresholds; the reason stands
+/// above.
 pub(super) fn refused(failure: &Failure) -> String {
     let thresholds = failure.message.lines().skip(1).take_while(|line| line.starts_with("  "));
     let lines: String = thresholds.map(|line| format!("{line}\n")).collect();
@@ -174,7 +179,8 @@ fn known(setup: &CounterSetup) -> String {
     text
 }
 
-/// The devices work at the same time: the one with most to do decides; but for counters that they collect in turn.
+/// The devices work at the same time: the one with most to do decides; but for counters that they
+/// collect in turn.
 fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: bool) -> String {
     #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
     let each = |work: &Work, processes: usize, passes: usize, (process, one): (f64, f64)| {

@@ -1,8 +1,8 @@
 //! The end of a run: everything is written and shown, and what could not be is told.
 //!
-//! Comes in: a run, also one that was cut short. Goes out: files, standard output and one exit code, the same
-//! in `verdict.json`, in the last event and of the process. What must stay true: a full disk, or a folder that
-//! is gone, keeps nothing of what was measured from standard output.
+//! Input: a run, also one that was cut short. Output: files, standard output and one exit
+//! code, the same in `verdict.json`, in the last event and of the process. What must stay true: a
+//! full disk, or a folder that is gone, keeps nothing of what was measured from standard output.
 
 use std::io::{self, Write};
 use std::path::Path;

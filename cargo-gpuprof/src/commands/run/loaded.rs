@@ -1,8 +1,9 @@
 //! `--load-baseline`: a stored run in the place of a new one, as Criterion has it.
 //!
-//! Comes in: the names of two stored runs. Goes out: the first judged against the second, in the forms that
-//! a run has. Nothing is built, so the annotations' thresholds are those that were judged when the run was
-//! made; those of the configuration file, the preset and the command line are today's.
+//! Input: the names of two stored runs. Output: the first judged against the second, in the
+//! forms that a run has. Nothing is built, so the annotations' thresholds are those that were
+//! judged when the run was made; those of the configuration file, the preset and the command line
+//! are today's.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,8 +29,8 @@ use crate::store::baseline::Baselines;
 /// Judges the stored run `name` against the baseline.
 ///
 /// # Errors
-/// No such run or nothing to compare it with (exit code 2), a configuration file that is wrong, files and
-/// standard output that cannot be written.
+/// No such run or nothing to compare it with (exit code 2), a configuration file that is wrong,
+/// files and standard output that cannot be written.
 pub(super) fn run(
     name: &str,
     options: &RunOptions,

@@ -12,8 +12,8 @@ use crate::options::Interleave;
 use crate::options::{CacheControl, ClockControl, RunOptions};
 use crate::{schedule, store};
 
-/// The provenance of a run of `kernels` on `devices`, which `counts` on hardware or does not; the device of its first pass
-/// is put in when that has ended.
+/// The provenance of a run of `kernels` on `devices`, which `counts` on hardware or does not; the
+/// device of its first pass is put in when that has ended.
 pub(super) fn of(
     source: &Source,
     kernels: &Kernels,

@@ -1,13 +1,14 @@
 //! Counters that are needed and cannot be had.
 //!
-//! Comes in: the checked series and what became of the plan for the counters of a device. Goes out: nothing where every
-//! threshold can be decided without them (times and launch facts go on, and the counters are `unavailable`);
-//! else a refusal before anything runs, since an hour of measuring would end in a verdict that cannot be had.
-//! What does not decide the exit code does not decide this either: soft thresholds, thresholds that speak of
-//! other devices or of what other devices of the run measure, and all of them with `--no-gate`.
+//! Input: the checked series and what became of the plan for the counters of a device. Output:
+//! nothing where every threshold can be decided without them (times and launch facts go on, and the
+//! counters are `unavailable`); else a refusal before anything runs, since an hour of measuring
+//! would end in a verdict that cannot be had. What does not decide the exit code does not decide
+//! this either: soft thresholds, thresholds that speak of other devices or of what other devices of
+//! the run measure, and all of them with `--no-gate`.
 //!
-//! What only the end of a run tells (a pass that was denied, a threshold that its baseline brought) is read off the
-//! verdicts: what could be decided all the same needed nothing.
+//! What only the end of a run tells (a pass that was denied, a threshold that its baseline brought)
+//! is read off the verdicts: what could be decided all the same needed nothing.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +29,8 @@ use crate::schedule::assignment::Assignment;
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
 
-/// Refuses where a threshold of `checked` cannot be met for want of the counters that `setups` say a device does not give.
+/// Refuses where a threshold of `checked` cannot be met for want of the counters that `setups` say
+/// a device does not give.
 ///
 /// # Errors
 /// It cannot (exit code 107).
@@ -52,8 +54,9 @@ pub(super) fn of_all(
     Ok(())
 }
 
-/// Refuses where a threshold of `checked` cannot be met without `counters`, which the device called `name` does not give
-/// for `reason`; `measures` says which configurations (series, position) are its.
+/// Refuses where a threshold of `checked` cannot be met without `counters`, which the device called
+/// `name` does not give for `reason`; `measures` says which configurations (series, position) are
+/// its.
 ///
 /// # Errors
 /// It cannot (exit code 107).
@@ -78,7 +81,8 @@ fn check(
     refuse(thresholds, counters, reason, name)
 }
 
-/// What to say of a `run` that has ended, if thresholds of it could not be decided for want of `counters`.
+/// What to say of a `run` that has ended, if thresholds of it could not be decided for want of
+/// `counters`.
 pub(super) fn found_out(run: &Run, counters: &[String], reason: &str) -> Option<String> {
     let undecided = run.series.iter().flat_map(|series| {
         let judged = series.judgements.iter().filter(|j| j.verdict == Verdict::Unavailable);

@@ -1,11 +1,12 @@
-//! The sweep: every pass of every configuration, in the order of the schedule, on every device at the same time.
+//! The sweep: every pass of every configuration, in the order of the schedule, on every device at
+//! the same time.
 //!
-//! Comes in: checked series, and what a resumed run's journal holds. Goes out: a run that holds a result
-//! for every planned configuration, also for those that an interrupt kept from running. Every pass that
-//! ended is in the journal before the next process has its device. Events are written as things happen: a
-//! configuration is told when its last process has gone, and a series when its last configuration has.
-//! What goes wrong in a process that several configurations share is tried again alone, so that a
-//! configuration answers for itself only.
+//! Input: checked series, and what a resumed run's journal holds. Output: a run that holds a
+//! result for every planned configuration, also for those that an interrupt kept from running.
+//! Every pass that ended is in the journal before the next process has its device. Events are
+//! written as things happen: a configuration is told when its last process has gone, and a series
+//! when its last configuration has. What goes wrong in a process that several configurations share
+//! is tried again alone, so that a configuration answers for itself only.
 
 mod device_queue;
 mod events;
@@ -63,7 +64,8 @@ pub(super) struct Sweep<'a> {
     pub(super) discipline: Discipline,
     /// Of each device: why its counters can no longer be had, where a pass found that out.
     pub(super) denied: Vec<Option<String>>,
-    /// How many configurations of a series have room in one process at once, where that turned out to be few.
+    /// How many configurations of a series have room in one process at once, where that turned out
+    /// to be few.
     pub(super) together: BTreeMap<usize, usize>,
     /// What went wrong beside others and was tried again alone: series and configuration, and why.
     pub(super) retried: Vec<((usize, usize), String)>,
@@ -84,11 +86,13 @@ impl<'a> Sweep<'a> {
             Ok(()) => INTERRUPTED.to_owned(),
             Err(failure) => failure.message.clone(),
         };
-        // What an interrupt, or a file that could not be written, kept from running is told as well.
+        // What an interrupt, or a file that could not be written, kept from running is told as
+        // well.
         for (at, states) in states.iter_mut().enumerate() {
             for (index, state) in states.iter_mut().enumerate() {
                 if !state.told {
-                    // What still works for it is killed; what it has found may be all there is to find.
+                    // What still works for it is killed; what it has found may be all there is to
+                    // find.
                     state.processes = 0;
                     if !state.is_over(self.execution((at, index))) {
                         state.ended = Some(Status::Skipped { reason: reason.clone() });
@@ -107,7 +111,8 @@ impl<'a> Sweep<'a> {
         self.checked.iter().map(|c| c.planned.configurations.len()).collect()
     }
 
-    /// Says what was tried again alone: what goes wrong only beside others is a fault that somebody may want to know of.
+    /// Says what was tried again alone: what goes wrong only beside others is a fault that somebody
+    /// may want to know of.
     fn tell_retried(&self) {
         let Some((&(series, index), why)) = self.retried.first().map(|(at, why)| (at, why)) else {
             return;
@@ -240,7 +245,8 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// What is left to do of a job, if anything is; its configurations have no counters where the device denies them.
+    /// What is left to do of a job, if anything is; its configurations have no counters where the
+    /// device denies them.
     fn wanted(&self, mut job: Job, device: usize, states: &mut [State]) -> Option<Job> {
         job.configurations.retain(|&index| !states[index].has(job.pass));
         let counters = &self.executions[device].counters;

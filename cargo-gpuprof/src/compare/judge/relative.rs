@@ -1,22 +1,22 @@
 //! Limits relative to a baseline.
 //!
-//! Comes in: a threshold whose limit refers to the baseline, and both sides' configurations. Goes out:
-//! the judgement. The rules:
+//! Input: a threshold whose limit refers to the baseline, and both sides' configurations. Goes
+//! out: the judgement. The rules:
 //!
 //! * An exact metric fails where its value violates the limit, and that is all.
 //! * A noisy metric fails where its value violates the limit **and** the difference is significant
 //!   between processes (Welch, one-sided at 1 %, corrected by Holm over the configurations of the
-//!   threshold) **and** SM cycles, where both sides measured them, are worse too. It passes where the
-//!   change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided). Anything else
-//!   is `inconclusive`, and the reason says how many processes would tell.
-//! * A limit that the baseline itself violates, such as `baseline - 5%` of a duration, demands an improvement: there the
-//!   difference from the limit must be as significant, not the one from the baseline.
+//!   threshold) **and** SM cycles, where both sides measured them, are worse too. It passes where
+//!   the change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided).
+//!   Anything else is `inconclusive`, and the reason says how many processes would tell.
+//! * A limit that the baseline itself violates, such as `baseline - 5%` of a duration, demands an
+//!   improvement: there the difference from the limit must be as significant, not the one from the
+//!   baseline.
 //! * What is better than the baseline by more than the tolerance, as surely, is `improved`.
-//! * `every` and `where`: one failure fails; then a configuration that is in the baseline and not in
-//!   the run, whose launch is refused now, or that has no value in the baseline, is `missing`; then one doubt makes
-//!   `inconclusive`.
-//!   A configuration that is new has nothing to be held against and is left out. `best` compares the
-//!   best of the run with the best of the baseline.
+//! * `every` and `where`: one failure fails; then a configuration that is in the baseline and not
+//!   in the run, whose launch is refused now, or that has no value in the baseline, is `missing`;
+//!   then one doubt makes `inconclusive`. A configuration that is new has nothing to be held
+//!   against and is left out. `best` compares the best of the run with the best of the baseline.
 
 mod pairs;
 mod verdict;
@@ -89,8 +89,9 @@ pub(super) fn judge(
     judgement
 }
 
-/// The verdict of each configuration of a run under a `threshold` relative to the baseline, in the order of
-/// the run; those without a value on both sides are left out. Empty for any other threshold.
+/// The verdict of each configuration of a run under a `threshold` relative to the baseline, in the
+/// order of the run; those without a value on both sides are left out. Empty for any other
+/// threshold.
 pub fn verdicts(
     threshold: &Threshold,
     configurations: &[ConfigurationResult],

@@ -94,8 +94,9 @@ fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
 
 #[test]
 fn doubt_names_the_repeat_that_would_end_it() {
-    // A standard deviation of 1.5 %, three processes a side. Inside the limit of 2 % with 95 % takes t(0.95)
-    // 1.5 % √(2/n) < 2 %: five; a difference of 3 % at 1 % takes t(0.99) 1.5 % √(2/n) < 3 %: five as well.
+    // A standard deviation of 1.5 %, three processes a side. Inside the limit of 2 % with 95 %
+    // takes t(0.95) 1.5 % √(2/n) < 2 %: five; a difference of 3 % at 1 % takes t(0.99) 1.5 % √(2/n)
+    // < 3 %: five as well.
     let spread = [100_000.0, 101_500.0, 98_500.0];
     let before = [timed(64, &spread)];
     let text = "duration <= baseline + 2%";

@@ -1,9 +1,10 @@
 //! Samples in batches: those taken while the device was slowed down are discarded and taken again.
 //!
-//! Comes in: how to take one sample, and a watch that says after each batch whether the device was slowed
-//! down meanwhile. Goes out: samples of a device that ran at its own speed, or the state `unstable` with its
-//! reason. A batch is judged as a whole: a sample of microseconds is shorter than any question to the driver.
-//! Taking again is bounded; a device that stays slow is not measured until it looks fast.
+//! Input: how to take one sample, and a watch that says after each batch whether the device was
+//! slowed down meanwhile. Output: samples of a device that ran at its own speed, or the state
+//! `unstable` with its reason. A batch is judged as a whole: a sample of microseconds is shorter
+//! than any question to the driver. Taking again is bounded; a device that stays slow is not
+//! measured until it looks fast.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// A pause after which a device that did nothing meanwhile is warmed up again: its clock may have fallen.
+/// A pause after which a device that did nothing meanwhile is warmed up again: its clock may have
+/// fallen.
 const IDLE: Duration = Duration::from_millis(5);
 
 /// What samples are taken with.
@@ -127,7 +129,8 @@ mod tests {
         }
     }
 
-    /// Samples of 100 ns on a device that is slow where `slow` says so of that question; the pauses made.
+    /// Samples of 100 ns on a device that is slow where `slow` says so of that question; the pauses
+    /// made.
     fn run(slow: impl Fn(u32) -> bool, sampling: &Sampling) -> (Timing, Vec<Duration>) {
         let (mut timing, mut pauses) = (Timing::default(), Vec::new());
         let mut batch = 0;
@@ -176,7 +179,8 @@ mod tests {
 
     #[test]
     fn slow_samples_are_taken_again_after_a_pause_that_grows() {
-        // Batches after a pause include the question after the warm-up, which the script counts as well.
+        // Batches after a pause include the question after the warm-up, which the script counts as
+        // well.
         let (timing, pauses) = run(|batch| batch <= 4, &sampling());
         assert_eq!((timing.samples_ns.len(), timing.unstable), (64, None));
         assert_eq!(timing.discarded, 16);

@@ -1,7 +1,7 @@
 //! The SM clock, measured on the device around a sample.
 //!
-//! A one-thread kernel writes `%clock64`, `%globaltimer` and `%smid` before and after the sample; the
-//! clock is cycles over nanoseconds where both fell on one SM. (The idea is nvbench's throttle
+//! A one-thread kernel writes `%clock64`, `%globaltimer` and `%smid` before and after the sample;
+//! the clock is cycles over nanoseconds where both fell on one SM. (The idea is nvbench's throttle
 //! detection.) Nothing is changed and no permission is needed.
 
 use std::sync::Arc;

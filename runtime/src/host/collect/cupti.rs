@@ -1,11 +1,12 @@
 //! Hardware counters by CUPTI's Range Profiler, one pass a process or all of them in one.
 //!
-//! Comes in: for each pass, what is measured: one configuration, or several that have a place each in the counter data; and
-//! the counter request. Goes out: the counter data image with one more pass in it, and after
-//! the last pass a value, or a reason, for every metric of each. A counter pass takes no times: CUPTI's own
-//! work would be in them. The inputs are as they were at first before the measured launch, since warm-up goes by
-//! time and would leave them different in every pass: a kernel's are put back, and a series function, whose buffers nobody
-//! else knows, is called again (`replay.rs`). The cache is emptied after CUPTI has started and right before the launch.
+//! Input: for each pass, what is measured: one configuration, or several that have a place each
+//! in the counter data; and the counter request. Output: the counter data image with one more
+//! pass in it, and after the last pass a value, or a reason, for every metric of each. A counter
+//! pass takes no times: CUPTI's own work would be in them. The inputs are as they were at first
+//! before the measured launch, since warm-up goes by time and would leave them different in every
+//! pass: a kernel's are put back, and a series function, whose buffers nobody else knows, is called
+//! again (`replay.rs`). The cache is emptied after CUPTI has started and right before the launch.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,8 +62,8 @@ pub(crate) trait Member {
     fn launch(&mut self) -> Result<()>;
 }
 
-/// The counter passes of this process for what shares a counter data image: one by application replay, all of them
-/// otherwise.
+/// The counter passes of this process for what shares a counter data image: one by application
+/// replay, all of them otherwise.
 pub(crate) struct Collection<'a> {
     session: &'a Session,
     request: &'a CounterRequest,
@@ -79,14 +80,16 @@ pub(crate) struct Collection<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     places: u32,
-    /// Whether a launch that empties the cache precedes those of each place: a range of its own, which nobody reads.
+    /// Whether a launch that empties the cache precedes those of each place: a range of its own,
+    /// which nobody reads.
     flushed: bool,
     /// How many launches a place has; none where that is not known before, of one place.
     launches: Option<u32>,
 }
 
 impl Layout {
-    /// Ranges that the image has room for: one more than are wanted, since CUPTI drops what is too many without a word.
+    /// Ranges that the image has room for: one more than are wanted, since CUPTI drops what is too
+    /// many without a word.
     fn room(self) -> usize {
         (self.places * self.of_place() + 1) as usize
     }
@@ -116,7 +119,8 @@ impl Layout {
 }
 
 impl<'a> Collection<'a> {
-    /// Opens a session of CUPTI's, on a device that is warm. `launches` is how many a place has, where it is known.
+    /// Opens a session of CUPTI's, on a device that is warm. `launches` is how many a place has,
+    /// where it is known.
     ///
     /// # Errors
     /// CUPTI, or files.
@@ -140,18 +144,20 @@ impl<'a> Collection<'a> {
             counter_data: request.image_before.as_deref().map(read).transpose()?,
             // Each takes some 0.7 MB of the image and 3 ms a session.
             max_ranges: layout.room(),
-            // A loop of passes in one process is application replay to CUPTI: it saves and restores nothing.
+            // A loop of passes in one process is application replay to CUPTI: it saves and restores
+            // nothing.
             replay: match request.replay {
                 Replay::Application | Replay::Range => CuptiReplay::Application,
                 Replay::Kernel => CuptiReplay::Kernel,
             },
-            // Each launch is a range: a range of our own would hold the gaps around the launch too, and every
-            // rate over elapsed time would be diluted by them.
+            // Each launch is a range: a range of our own would hold the gaps around the launch too,
+            // and every rate over elapsed time would be diluted by them.
             range: RangeMode::Auto,
             pass: PassStart { index: request.pass as usize, ..PassStart::default() },
         };
-        // One session for all places: starting one costs 0.2 s, and an open one does not take the counter data of another
-        // configuration (SetConfig crashed or was not heeded on an H200 with 13.0).
+        // One session for all places: starting one costs 0.2 s, and an open one does not take the
+        // counter data of another configuration (SetConfig crashed or was not heeded on an H200
+        // with 13.0).
         let profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
         steps.end("open");
         Ok(Self {
@@ -183,11 +189,12 @@ impl<'a> Collection<'a> {
     /// CUPTI, or the launches.
     pub(crate) fn pass(&mut self, members: &mut [&mut dyn Member]) -> Result<()> {
         let Self { session, layout, steps, .. } = self;
-        // CUPTI launches again, for every pass, whatever is launched after it has started: the emptying too, and the cache
-        // would be full by the time that it comes to the kernel.
+        // CUPTI launches again, for every pass, whatever is launched after it has started: the
+        // emptying too, and the cache would be full by the time that it comes to the kernel.
         let by_cupti = self.request.replay == Replay::Kernel;
-        // Whatever another process did from here on would be in the cache, and in the counters. A start takes 0.2 s, in which
-        // others prepare where what they leave in the cache goes when it is emptied.
+        // Whatever another process did from here on would be in the cache, and in the counters. A
+        // start takes 0.2 s, in which others prepare where what they leave in the cache goes when
+        // it is emptied.
         let quiet_start = (by_cupti || !self.cold).then(|| session.quiet.window()).transpose()?;
         steps.end("quiet");
         if by_cupti {
@@ -200,7 +207,8 @@ impl<'a> Collection<'a> {
             persisting::reset();
         }
         if members.len() < layout.places as usize {
-            // Not when it is first launched, which is inside the pass: CUPTI might take for a launch what fills its buffer.
+            // Not when it is first launched, which is inside the pass: CUPTI might take for a
+            // launch what fills its buffer.
             session.flusher()?;
         }
         session.stream.synchronize()?;
@@ -217,8 +225,8 @@ impl<'a> Collection<'a> {
             };
             if !by_cupti {
                 member.restore()?;
-                // After the start: what that does is long over by the launch, whether it took 0.2 s, as the first in a
-                // process does, or 2 ms.
+                // After the start: what that does is long over by the launch, whether it took 0.2
+                // s, as the first in a process does, or 2 ms.
                 if self.cold {
                     session.evict()?;
                 }
@@ -234,16 +242,16 @@ impl<'a> Collection<'a> {
         self.passes += 1;
         self.complete = stopped.all_passes_submitted;
         if !self.goes_on() {
-            // While what was launched is still loaded: patched counters belong to its code, and a series function
-            // unloads that when it returns.
+            // While what was launched is still loaded: patched counters belong to its code, and a
+            // series function unloads that when it returns.
             self.profiler.decode()?;
             self.steps.end("decode");
         }
         Ok(())
     }
 
-    /// The values of what has these `places`, in their order, where this was the last pass; before, a file for the process
-    /// that collects the next one.
+    /// The values of what has these `places`, in their order, where this was the last pass; before,
+    /// a file for the process that collects the next one.
     ///
     /// # Errors
     /// CUPTI, or files.
@@ -256,7 +264,8 @@ impl<'a> Collection<'a> {
             steps.end("evaluate");
             values
         } else {
-            // Written under another name first: a process that is killed leaves a whole image or none.
+            // Written under another name first: a process that is killed leaves a whole image or
+            // none.
             let unfinished = request.image.with_extension("unfinished");
             fs::write(&unfinished, &image)?;
             fs::rename(unfinished, &request.image)?;
@@ -271,8 +280,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| Error::failed(format!("cannot read {}: {e}", path.display())))
 }
 
-/// The values of every metric by place: sums add up over several launches, and everything else is told for one launch
-/// only.
+/// The values of every metric by place: sums add up over several launches, and everything else is
+/// told for one launch only.
 fn evaluate(
     api: HostApi,
     request: &CounterRequest,

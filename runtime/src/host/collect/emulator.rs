@@ -1,7 +1,8 @@
 //! The emulated driver's report: launches with exact counters, and the fault that stopped one.
 //!
-//! Comes in: whatever libcuda.so is loaded. Goes out: nothing unless it is the emulated driver, told
-//! by the functions that only it exports. Their contract is a C string of JSON that the caller frees.
+//! Input: whatever libcuda.so is loaded. Output: nothing unless it is the emulated driver,
+//! told by the functions that only it exports. Their contract is a C string of JSON that the caller
+//! frees.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};

@@ -1,6 +1,6 @@
 //! Pass 0 on a GPU: un-profiled samples by CUDA events.
 //!
-//! Comes in: a closure that queues the launches of one sample, and the rules of sampling. Goes out:
+//! Input: a closure that queues the launches of one sample, and the rules of sampling. Output:
 //! every sample with the SM clock around it. Warm-up goes by time, until duration and clock are
 //! steady: a fresh process' first launches read several times slow. With a cold cache, twice the L2
 //! is read before each sample; that also keeps the device busy while the launch is queued, so

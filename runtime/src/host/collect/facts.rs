@@ -13,7 +13,8 @@ use crate::host::session::Session;
 /// Threads of a warp on every device so far.
 const WARP: u64 = 32;
 
-/// Registers are given to a warp in units of this many (CUDA occupancy calculator, capability 7.0 on).
+/// Registers are given to a warp in units of this many (CUDA occupancy calculator, capability 7.0
+/// on).
 const REGISTER_UNIT: u64 = 256;
 
 /// The facts of one launch of `function`.
@@ -74,7 +75,8 @@ pub(crate) fn of(
             facts.limiter = Some(OccupancyLimiter::Clusters);
         }
     }
-    // Of the whole device, since a cluster's blocks must be resident at once and leave some multiprocessors empty.
+    // Of the whole device, since a cluster's blocks must be resident at once and leave some
+    // multiprocessors empty.
     facts.theoretical_occupancy =
         Some(100.0 * (resident * warps) as f64 / (sm_count * limits.threads / WARP) as f64);
     let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
@@ -82,7 +84,8 @@ pub(crate) fn of(
     Ok(facts)
 }
 
-/// Blocks that the device holds at once: as many as fit `alone`, or those of as many `clusters` as fit.
+/// Blocks that the device holds at once: as many as fit `alone`, or those of as many `clusters` as
+/// fit.
 fn resident(alone: u64, clusters: Option<(u32, [u32; 3])>) -> u64 {
     clusters.map_or(alone, |(most, extents)| {
         u64::from(most) * extents.into_iter().map(u64::from).product::<u64>()
@@ -129,8 +132,8 @@ impl Limits {
     }
 }
 
-/// The resource that fits the fewest blocks; the first of equals in the order warps, blocks, registers,
-/// shared memory.
+/// The resource that fits the fewest blocks; the first of equals in the order warps, blocks,
+/// registers, shared memory.
 fn tightest(fits: &BlockLimits) -> OccupancyLimiter {
     let most = u32::MAX;
     [

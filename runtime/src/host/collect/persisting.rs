@@ -1,8 +1,8 @@
 //! Persisting lines of the L2 cache, made ordinary ones before it is emptied.
 //!
-//! A kernel may ask for lines to be kept (an access policy window). No amount of reading evicts those, so the
-//! launch after it would find them. Devices without such lines (before sm_80) and drivers that do not know the call
-//! are left as they are.
+//! A kernel may ask for lines to be kept (an access policy window). No amount of reading evicts
+//! those, so the launch after it would find them. Devices without such lines (before sm_80) and
+//! drivers that do not know the call are left as they are.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,8 @@ use cudarc::driver::sys;
 
 /// cudarc panics where a symbol is missing, so it is looked up before it is called.
 static KNOWN: LazyLock<bool> = LazyLock::new(|| {
-    // SAFETY: cudarc's own handle of the driver, which a session has opened; only a name is looked up.
+    // SAFETY: cudarc's own handle of the driver, which a session has opened; only a name is looked
+    // up.
     let found =
         unsafe { sys::culib().get::<unsafe extern "C" fn()>(b"cuCtxResetPersistingL2Cache\0") };
     found.is_ok()
@@ -19,8 +20,8 @@ static KNOWN: LazyLock<bool> = LazyLock::new(|| {
 /// Makes all persisting lines ordinary ones.
 pub(crate) fn reset() {
     if *KNOWN {
-        // SAFETY: the driver has the function; it works on the current context, the session's. A refusal (no such
-        // lines on this device) changes nothing.
+        // SAFETY: the driver has the function; it works on the current context, the session's. A
+        // refusal (no such lines on this device) changes nothing.
         let _ = unsafe { sys::cuCtxResetPersistingL2Cache() };
     }
 }

@@ -1,7 +1,9 @@
-//! The plan for counters: what collecting them takes on this device, and which of them it does not give.
+//! The plan for counters: what collecting them takes on this device, and which of them it does not
+//! give.
 //!
-//! Comes in: PerfWorks names. Goes out: groups with their config images, after a trial session. What the chip has and
-//! this device withholds (a MIG instance, the units that it shares with others) is told apart from what no such chip has.
+//! Input: PerfWorks names. Output: groups with their config images, after a trial session.
+//! What the chip has and this device withholds (a MIG instance, the units that it shares with
+//! others) is told apart from what no such chip has.
 
 use std::fs;
 
@@ -67,8 +69,8 @@ fn machine(error: impl ToString) -> CounterProblem {
     CounterProblem::Machine(error.to_string())
 }
 
-/// The groups of those of `names` that the device of `host` gives, and the others that its chip has; `whole` knows the chip
-/// without the device.
+/// The groups of those of `names` that the device of `host` gives, and the others that its chip
+/// has; `whole` knows the chip without the device.
 fn given(
     host: &Host,
     whole: impl FnOnce() -> Result<Host, CounterProblem>,

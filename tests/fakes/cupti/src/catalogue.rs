@@ -1,8 +1,8 @@
 //! The metrics that the fake knows, and what they are worth.
 //!
-//! A metric is made of raw counters, each of which is collected in one pass. A counter that the emulator has is worth
-//! what the emulator counted; the others follow from those by a rule of this file, so that every value is a function of
-//! the launch and a test can say which.
+//! A metric is made of raw counters, each of which is collected in one pass. A counter that the
+//! emulator has is worth what the emulator counted; the others follow from those by a rule of this
+//! file, so that every value is a function of the launch and a test can say which.
 
 use crate::driver::Launch;
 
@@ -155,14 +155,16 @@ pub fn count(raw: &str, launch: &Launch) -> f64 {
     value
 }
 
-/// What is known of a counter over a range: how much it counted, and in which time. NaN where it was not collected.
+/// What is known of a counter over a range: how much it counted, and in which time. NaN where it
+/// was not collected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     pub value: f64,
     pub nanoseconds: f64,
 }
 
-/// The value of a metric of which the `raws` were counted, in their order; none for a submetric that it does not have.
+/// The value of a metric of which the `raws` were counted, in their order; none for a submetric
+/// that it does not have.
 pub fn evaluate(metric: &Metric, submetric: &str, raws: &[Counted]) -> Option<f64> {
     if !submetrics(metric.kind).iter().any(|known| known == submetric) {
         return None;

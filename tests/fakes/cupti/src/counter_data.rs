@@ -1,7 +1,7 @@
 //! Counter data images: ranges, and what every counter counted in them.
 //!
-//! An image has the size that its counters and its most ranges need. It is read whole, changed, and written whole; bytes
-//! beyond what is used are zero.
+//! An image has the size that its counters and its most ranges need. It is read whole, changed, and
+//! written whole; bytes beyond what is used are zero.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The driver under the fake: opened by the name that NVIDIA's CUPTI uses, asked through its private table.
+//! The driver under the fake: opened by the name that NVIDIA's CUPTI uses, asked through its
+//! private table.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int, c_void};
@@ -119,7 +120,8 @@ pub fn observe(on: bool) {
 /// The launches since the last call, while they are observed.
 pub fn take() -> Vec<Launch> {
     unsafe extern "C" fn visit(into: *mut c_void, launch: *const crate::table::Launch) {
-        // SAFETY: `into` is the vector below; the driver's launch lives for the call, and so does all it points to.
+        // SAFETY: `into` is the vector below; the driver's launch lives for the call, and so does
+        // all it points to.
         unsafe {
             let launch = &*launch;
             let text = |text| CStr::from_ptr(text).to_string_lossy().into_owned();

@@ -98,7 +98,8 @@ pub fn initialize(p: &mut sys::CUpti_Profiler_Host_Initialize_Params) -> Result<
     let knows_device = !p.pCounterAvailabilityImage.is_null();
     if knows_device {
         let expected = crate::target::AVAILABILITY;
-        // SAFETY: the client's image, which has no size here: CUPTI trusts it, and the client sealed it.
+        // SAFETY: the client's image, which has no size here: CUPTI trusts it, and the client
+        // sealed it.
         let image = unsafe { call::bytes(p.pCounterAvailabilityImage, expected.len()) }?;
         if image != expected {
             return Err(INVALID_PARAMETER);

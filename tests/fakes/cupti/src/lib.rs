@@ -1,11 +1,14 @@
-//! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or crashes.
+//! A `libcupti.so.13` for the fake driver: a state machine that is strict where NVIDIA's is, or
+//! crashes.
 //!
-//! Comes in: the calls of CUPTI's Profiler Host and Range Profiler APIs, and what the kernels launched on the fake
-//! driver did. Goes out: config and counter data images of a format of its own, and values that follow from the launches
-//! and from which passes were collected how often. A pass that is lost leaves a hole (NaN), one collected twice doubles.
+//! Input: the calls of CUPTI's Profiler Host and Range Profiler APIs, and what the kernels
+//! launched on the fake driver did. Output: config and counter data images of a format of its
+//! own, and values that follow from the launches and from which passes were collected how often. A
+//! pass that is lost leaves a hole (NaN), one collected twice doubles.
 //!
-//! What it refuses: a struct of another size than the headers of CUDA 12.6 say, `pPriv`, calls out of order, images that
-//! it did not write, metrics that it does not know. Where NVIDIA's crashes or hangs, it says so on stderr and aborts.
+//! What it refuses: a struct of another size than the headers of CUDA 12.6 say, `pPriv`, calls out
+//! of order, images that it did not write, metrics that it does not know. Where NVIDIA's crashes or
+//! hangs, it says so on stderr and aborts.
 //!
 //! Tests steer it by the environment, which harness processes inherit: see `trouble`.
 

@@ -32,7 +32,8 @@ pub fn raws_of(names: &[String]) -> Result<Vec<String>, Code> {
 }
 
 impl Plan {
-    /// The plan for some metrics. Counters of another bus cannot be collected together with those of the chip.
+    /// The plan for some metrics. Counters of another bus cannot be collected together with those
+    /// of the chip.
     pub fn new(chip: &str, names: &[String]) -> Result<Self, Code> {
         let raws = raws_of(names)?;
         let (pcie, rest): (Vec<String>, Vec<String>) =

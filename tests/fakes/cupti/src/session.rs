@@ -1,7 +1,8 @@
 //! The range profiler: a session, its passes, and the ranges in them.
 //!
-//! Enable → size and initialisation of the counter data where there is none → SetConfig → Start, Stop, … → Decode →
-//! Disable. A process has one device and so one session at a time; processes take turns.
+//! Enable → size and initialisation of the counter data where there is none → SetConfig → Start,
+//! Stop, … → Decode → Disable. A process has one device and so one session at a time; processes
+//! take turns.
 
 use std::fs::File;
 use std::sync::Mutex;

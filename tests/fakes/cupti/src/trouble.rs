@@ -1,16 +1,19 @@
 //! What tests ask of the fake by environment variables, and what it tells them by files.
 //!
-//! * `FAKE_CUPTI_STATE`: a folder. Its `log` gets a line for everything that happened to the profiler, with the process
-//!   in front; a process holds a lock in it while its profiler is enabled, one for each device from
-//!   Hopper on and one for all others together, so that a second one is told that the hardware is busy. Without it there is neither.
-//! * `FAKE_CUPTI_PER_PASS`: counters a pass takes, 1 by default; `_sass_` ones share a pass of their own.
+//! * `FAKE_CUPTI_STATE`: a folder. Its `log` gets a line for everything that happened to the
+//!   profiler, with the process in front; a process holds a lock in it while its profiler is
+//!   enabled, one for each device from Hopper on and one for all others together, so that a second
+//!   one is told that the hardware is busy. Without it there is neither.
+//! * `FAKE_CUPTI_PER_PASS`: counters a pass takes, 1 by default; `_sass_` ones share a pass of
+//!   their own.
 //! * `FAKE_CUPTI_VERSION`: what `cuptiGetVersion` says, 130001 by default.
 //! * `FAKE_CUPTI_TROUBLE`: what goes wrong, several separated by `;`. Passes count from 0.
-//!   `withhold BEGINNING`, of metrics' names: the device does not give them, though its chip has them ·
-//!   `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` · `abort at=FUNCTION` ·
-//!   `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its counters), or `continue` (never say that it
-//!   was the last), each with any of `pass=K`, `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass),
-//!   `kernel=NAME` and `device=DIGITS`, the last ones of the device's UUID. `fail` and `support` know `device=` too.
+//!   `withhold BEGINNING`, of metrics' names: the device does not give them, though its chip has
+//!   them · `fail FUNCTION CODE` · `support FIELD LEVEL`, of `cuptiProfilerDeviceSupported` ·
+//!   `abort at=FUNCTION` · `hang at=FUNCTION` · and, when a pass ends, `abort`, `hang`, `lose` (its
+//!   counters), or `continue` (never say that it was the last), each with any of `pass=K`,
+//!   `block=THREADS`, `grid=BLOCKS` (x of a launch in the pass), `kernel=NAME` and `device=DIGITS`,
+//!   the last ones of the device's UUID. `fail` and `support` know `device=` too.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -149,7 +152,8 @@ pub fn log(line: &str) {
     }
 }
 
-/// The hold on the device that one process has at a time; none where another has it. It ends with the process.
+/// The hold on the device that one process has at a time; none where another has it. It ends with
+/// the process.
 pub fn hold_device() -> Option<Option<File>> {
     let Some(folder) = state_folder() else { return Some(None) };
     let whose = if driver::is_before_hopper() { "everybodys".to_owned() } else { driver::uuid() };

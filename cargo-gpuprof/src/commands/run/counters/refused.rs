@@ -1,8 +1,8 @@
-//! What is said where the counters that were asked for cannot be collected: the chip does not have them, or they take more
-//! passes than are allowed.
+//! What is said where the counters that were asked for cannot be collected: the chip does not have
+//! them, or they take more passes than are allowed.
 //!
-//! Comes in: the problem, and the metrics that were written, which may have other names than their counters. Goes out: the
-//! text, with what is near and what costs most.
+//! Input: the problem, and the metrics that were written, which may have other names than their
+//! counters. Output: the text, with what is near and what costs most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::cupti::{self, Cost};
 use crate::error::{Failure, Result};
 use crate::options::RunOptions;
 
-/// What is wrong with counters, with the nearest names that the chip has, and with the metrics that were `written` where
-/// those have other names.
+/// What is wrong with counters, with the nearest names that the chip has, and with the metrics that
+/// were `written` where those have other names.
 pub(super) fn with_nearest(
     mut problem: String,
     options: &RunOptions,
@@ -50,7 +50,8 @@ pub(super) fn with_nearest(
     Ok(problem)
 }
 
-/// What to say where `passes` are more than the setting `most` allows; `written` are the metrics that were asked for.
+/// What to say where `passes` are more than the setting `most` allows; `written` are the metrics
+/// that were asked for.
 pub(super) fn too_many(
     passes: u32,
     most: &Setting<Option<u32>>,
@@ -80,7 +81,8 @@ pub(super) fn too_many(
     Failure::usage(message)
 }
 
-/// " (as in `gld_efficiency`)", where a shorter name stands for the counter: one that was asked for, or else one of ours.
+/// " (as in `gld_efficiency`)", where a shorter name stands for the counter: one that was asked
+/// for, or else one of ours.
 fn metrics_over(counter: &str, written: &BTreeSet<&str>) -> String {
     let over = |m: &&Metric| m.name != counter && metric::hardware_names(m).contains(&counter);
     let asked = written.iter().filter_map(|name| metric::find(name)).find(over);

@@ -1,7 +1,8 @@
 //! Lanes: the jobs of each device, those to come and those under way.
 //!
-//! Comes in: which device measures what, and the order of passes. Goes out: a lane a device, which nothing of another
-//! device is ever put into: a configuration is measured on one of them from its first pass to its last.
+//! Input: which device measures what, and the order of passes. Output: a lane a device, which
+//! nothing of another device is ever put into: a configuration is measured on one of them from its
+//! first pass to its last.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +21,8 @@ pub(super) struct DeviceQueue<'a> {
     pub(super) queue: Queue,
     /// Those under way.
     pub(super) pipeline: Pipeline<'a>,
-    /// What must run again once the process that has the device is done, if anything must or has ended.
+    /// What must run again once the process that has the device is done, if anything must or has
+    /// ended.
     again: Option<Vec<Job>>,
 }
 
@@ -100,9 +102,9 @@ impl DeviceQueue<'_> {
         }
     }
 
-    /// Where something must run again or has ended, what waits behind it was prepared for something else: it is called
-    /// back, and what is still wanted of it starts anew. Only when the process that found it is done: until then it leaves counter
-    /// data for what waits.
+    /// Where something must run again or has ended, what waits behind it was prepared for something
+    /// else: it is called back, and what is still wanted of it starts anew. Only when the process
+    /// that found it is done: until then it leaves counter data for what waits.
     pub(super) fn call_back(&mut self, states: &mut [Vec<State>]) {
         let Some(again) = self.again.take() else { return };
         let recalled = self.pipeline.recall();

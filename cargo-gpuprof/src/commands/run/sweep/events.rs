@@ -1,6 +1,8 @@
-//! Telling: a configuration when its last process has gone, a series when its last configuration has been told.
+//! Telling: a configuration when its last process has gone, a series when its last configuration
+//! has been told.
 //!
-//! Comes in: the state of a configuration. Goes out: its result with an event, and the judged series.
+//! Input: the state of a configuration. Output: its result with an event, and the judged
+//! series.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -118,8 +120,8 @@ impl Sweep<'_> {
 }
 
 impl Sweep<'_> {
-    /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual GPU, where NVML did not
-    /// say that it is one.
+    /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual
+    /// GPU, where NVML did not say that it is one.
     fn described(&self, device: usize, record: DeviceRecord) -> DeviceRecord {
         let planned = match &self.setups[device] {
             CounterSetup::Unavailable(_, reason) => Some(reason),

@@ -1,7 +1,8 @@
 //! What jobs come to: kept, ended, or to be run again.
 //!
-//! Comes in: a job with the outcomes of its configurations, or with how its process ended without any. Goes out: the
-//! states of its configurations, every pass on disk first, and the jobs that have to run again.
+//! Input: a job with the outcomes of its configurations, or with how its process ended without
+//! any. Output: the states of its configurations, every pass on disk first, and the jobs that
+//! have to run again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -72,8 +73,8 @@ impl Sweep<'_> {
         Ok((ended || !again.is_empty()).then_some(again))
     }
 
-    /// A process that left a configuration of an image for another one had no room for more: those that begin from here on
-    /// leave no places free that nobody would fill.
+    /// A process that left a configuration of an image for another one had no room for more: those
+    /// that begin from here on leave no places free that nobody would fill.
     fn learn_room(&mut self, job: &Job, unreached: usize) {
         let Some(at) = job.configurations.iter().position(|&index| index == unreached) else {
             return;
@@ -102,8 +103,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is full. The inner
-    /// error is what makes the configuration fail.
+    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is
+    /// full. The inner error is what makes the configuration fail.
     fn keep(
         &mut self,
         pass: Pass,

@@ -1,6 +1,7 @@
 //! How far a configuration is.
 //!
-//! Comes in: what each of its passes found, and what ended it early. Goes out: whether it is over, and its result.
+//! Input: what each of its passes found, and what ended it early. Output: whether it is over,
+//! and its result.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -25,7 +26,8 @@ pub(super) struct State {
     wanted: Option<u32>,
     /// What it has of its counters.
     pub(super) collected: Collected,
-    /// The counter data that the next process to be started goes on from: of what is collected, or of what is under way.
+    /// The counter data that the next process to be started goes on from: of what is collected, or
+    /// of what is under way.
     pub(super) image: Option<Image>,
     /// What ended it early.
     pub(super) ended: Option<Status>,
@@ -57,7 +59,8 @@ impl State {
                     let counters = execution.counters.as_ref();
                     counters.is_some_and(|counters| counters.goes_on(collected.steps))
                 };
-                // The counter data of the last step is in a file, without which the passes begin anew.
+                // The counter data of the last step is in a file, without which the passes begin
+                // anew.
                 let kept = begun.filter(|collected| match &collected.image {
                     Some(image) => execution.image(image).exists(),
                     None => !needs_image(collected),
@@ -88,7 +91,8 @@ impl State {
             }
     }
 
-    /// The timed passes that it wants beyond those that every configuration has: told once, when those have run.
+    /// The timed passes that it wants beyond those that every configuration has: told once, when
+    /// those have run.
     pub(super) fn wants_more(&mut self, repeat: Repeats) -> Range<u32> {
         let none = repeat.least..repeat.least;
         if self.wanted.is_some() || self.ended.is_some() || self.told {

@@ -1,7 +1,7 @@
 //! Which configurations of the run are held against which of the baseline.
 //!
-//! Comes in: a threshold and both sides' configurations. Goes out: the pairs in which both sides have a
-//! value, and what keeps the rest from being one.
+//! Input: a threshold and both sides' configurations. Output: the pairs in which both sides
+//! have a value, and what keeps the rest from being one.
 
 use gpuprof_model::metric::Metric;
 use gpuprof_model::run::{ConfigurationResult, Status};

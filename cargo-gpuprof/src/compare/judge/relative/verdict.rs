@@ -1,4 +1,5 @@
-//! What one configuration comes to under a limit relative to the baseline, and why where it is in doubt.
+//! What one configuration comes to under a limit relative to the baseline, and why where it is in
+//! doubt.
 
 use gpuprof_model::comparison::Confidence;
 use gpuprof_model::metric::{Class, Direction, Metric};
@@ -39,9 +40,9 @@ impl<'r> Held<'r> {
         Self { configuration, before, after, evidence, limit, comparison }
     }
 
-    /// The probability of a difference at least as large in its direction, were there none; 1 where that
-    /// cannot be told. One-sided, since a limit is violated in one direction only. Where the limit demands an
-    /// improvement, the difference is that from the limit.
+    /// The probability of a difference at least as large in its direction, were there none; 1 where
+    /// that cannot be told. One-sided, since a limit is violated in one direction only. Where the
+    /// limit demands an improvement, the difference is that from the limit.
     pub(super) fn p_value(&self) -> f64 {
         match &self.evidence.difference {
             Some(difference) if self.demands_more() && self.inside() < 0.0 => {
@@ -72,8 +73,8 @@ impl<'r> Held<'r> {
         }
     }
 
-    /// Whether the baseline itself is beyond the limit, as for `duration <= baseline - 5%`: then it is no regression
-    /// that violates the limit, but an improvement that did not come.
+    /// Whether the baseline itself is beyond the limit, as for `duration <= baseline - 5%`: then it
+    /// is no regression that violates the limit, but an improvement that did not come.
     fn demands_more(&self) -> bool {
         // `< baseline` demands no measurable improvement.
         self.before.value != self.limit && !self.comparison.holds(self.before.value, self.limit)
@@ -103,8 +104,8 @@ fn short_of_it(
     }
 }
 
-/// What `held` comes to; `level` is the p-value up to which its difference is significant among those
-/// of the threshold, and `significant` whether it is.
+/// What `held` comes to; `level` is the p-value up to which its difference is significant among
+/// those of the threshold, and `significant` whether it is.
 pub(super) fn verdict(
     threshold: &Threshold,
     tolerance: Tolerance,
@@ -157,8 +158,8 @@ pub(super) fn verdict(
     (Verdict::Pass, None)
 }
 
-/// The value that the run is on the right side of with [`BOUND`], as a test of non-inferiority asks:
-/// one-sided, since only one side of a limit is wrong.
+/// The value that the run is on the right side of with [`BOUND`], as a test of non-inferiority
+/// asks: one-sided, since only one side of a limit is wrong.
 fn worst_value(comparison: Comparison, held: &Held<'_>) -> f64 {
     let Some(difference) = &held.evidence.difference else { return f64::NAN };
     let reach = difference.reach(BOUND);

@@ -1,7 +1,7 @@
 //! The device's time, and the launches that the fake CUPTI asks for.
 //!
-//! Comes in: the launches that the emulated device ran. Goes out: the time after the last of them, and, while somebody
-//! observes, each with its counters.
+//! Input: the launches that the emulated device ran. Output: the time after the last of them,
+//! and, while somebody observes, each with its counters.
 
 use std::env;
 use std::ffi::{CString, c_void};
@@ -37,7 +37,8 @@ fn duration(launch: &LaunchRecord) -> u64 {
     took + took * noise_percent(launch.config.block[0]) / 100
 }
 
-/// `FAKE_CUDA_NOISE=64:4` makes blocks of 64 threads 4 % slower in every other process that takes times.
+/// `FAKE_CUDA_NOISE=64:4` makes blocks of 64 threads 4 % slower in every other process that takes
+/// times.
 fn noise_percent(block: u32) -> u64 {
     let told = || {
         let noise = env::var("FAKE_CUDA_NOISE").ok()?;
@@ -117,7 +118,8 @@ unsafe extern "C" fn take(visit: Visit, into: *mut c_void) {
             counters: counters.as_ptr(),
             counter_count: counters.len(),
         };
-        // SAFETY: the caller gave both to be called together; the launch and all it points to live until it returns.
+        // SAFETY: the caller gave both to be called together; the launch and all it points to live
+        // until it returns.
         unsafe { visit(into, &raw const launch) };
     }
 }

@@ -1,4 +1,5 @@
-//! The driver API: the emulator's functions but for events and reports, and a device of another name.
+//! The driver API: the emulator's functions but for events and reports, and a device of another
+//! name.
 
 #[path = "../../../../../emulator/src/driver/attribute.rs"]
 mod attribute;

@@ -1,11 +1,13 @@
 //! The emulated driver's state, with fake devices in the emulated one's place.
 //!
-//! Their caches and memories are small: every timed launch empties the L2 first, and a device with less memory than a
-//! copy that is large against its caches would need has no copy bandwidth, which would take seconds here.
+//! Their caches and memories are small: every timed launch empties the L2 first, and a device with
+//! less memory than a copy that is large against its caches would need has no copy bandwidth, which
+//! would take seconds here.
 //!
-//! `FAKE_GPUS` names the devices, separated by commas: one, `Fake H200`, without it. One with ` MIG ` in its name is a MIG
-//! instance, of which a process sees one at most, and one with `A100` is of compute capability 8.0. `CUDA_VISIBLE_DEVICES` chooses among them as NVIDIA's driver has it. Work
-//! is done on the first of those that are visible.
+//! `FAKE_GPUS` names the devices, separated by commas: one, `Fake H200`, without it. One with
+//! ` MIG ` in its name is a MIG instance, of which a process sees one at most, and one with `A100`
+//! is of compute capability 8.0. `CUDA_VISIBLE_DEVICES` chooses among them as NVIDIA's driver has
+//! it. Work is done on the first of those that are visible.
 
 pub use super::untimed::*;
 
@@ -55,8 +57,8 @@ fn fake((at, name): (usize, &str)) -> &'static Chip {
     Box::leak(Box::new(Chip { name: String::from(name).leak(), compute_capability, uuid, ..CHIP }))
 }
 
-/// The devices of a list of ordinals and beginnings of UUIDs, up to the first that names none; nothing where one is named
-/// twice.
+/// The devices of a list of ordinals and beginnings of UUIDs, up to the first that names none;
+/// nothing where one is named twice.
 fn chosen(list: &str, all: &[&'static Chip]) -> Vec<&'static Chip> {
     let mut visible: Vec<&'static Chip> = Vec::new();
     for word in list.split(',') {
@@ -106,8 +108,8 @@ pub fn initialise() -> Code {
     code
 }
 
-/// So many times as long as anything else that disturbs takes opening a context, so that a process is still at it when
-/// another one has done all that comes before its measuring.
+/// So many times as long as anything else that disturbs takes opening a context, so that a process
+/// is still at it when another one has done all that comes before its measuring.
 const OPENED: f32 = 20.0;
 
 /// What other processes' measuring would feel, if it changed: contexts, modules, and memory.
