@@ -132,7 +132,7 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
         )
     );
     // The write is inside a function of Rust's library, which PTX does not say who called.
-    let place = " failed  block=64: kernel 'strays' near src/lib.rs:19:15 (in core/src/ptr/mod.rs:";
+    let place = " failed  block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \
                 1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000";
     assert!(strayed.starts_with(place) && strayed.ends_with(what), "{strayed}");

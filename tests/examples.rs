@@ -130,7 +130,7 @@ fn all_examples_are_listed() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
-    cuda-cpp::kernels::jacobi  examples/cuda-cpp/src/lib.rs:26
+    cuda-cpp::kernels::jacobi  examples/cuda-cpp/src/lib.rs:27
         One Jacobi step of the Laplace equation on an n by n grid
         block = 8x32, 16x16, 32x8, 64x4
         n = 1024
@@ -143,14 +143,14 @@ fn all_examples_are_listed() {
         n = 1048576
         threshold: every load_sectors_per_request <= 1
         5 configurations
-    matmul::kernels::matmul  examples/matmul/src/lib.rs:33
+    matmul::kernels::matmul  examples/matmul/src/lib.rs:35
         c ← a·b, all `n` by `n`
         const TILE = 8, 16, 32
         n = 256
         threshold: every store_sectors_per_request <= 4
         threshold: every ptx__shared_bank_conflicts_op_ld.sum == 0
         3 configurations
-    reduce::kernels::reduce  examples/reduce/src/lib.rs:30
+    reduce::kernels::reduce  examples/reduce/src/lib.rs:31
         *sum ← *sum + Σ x
         block = 64, 128, 256, 512, 1024
         n = 1048576
@@ -165,21 +165,21 @@ fn all_examples_are_listed() {
         threshold: every load_sectors_per_request <= 4
         threshold: every store_sectors_per_request <= 4
         5 configurations
-    transpose::kernels::transpose_naive  examples/transpose/src/lib.rs:33
+    transpose::kernels::transpose_naive  examples/transpose/src/lib.rs:34
         y ← xᵀ, straight from global to global memory
         block = 32x4, 32x8, 32x16, 32x32
         n = 1024
         threshold: every load_sectors_per_request <= 4
         threshold: every store_sectors_per_request <= 32
         4 configurations
-    transpose::kernels::transpose_shared  examples/transpose/src/lib.rs:57
+    transpose::kernels::transpose_shared  examples/transpose/src/lib.rs:58
         y ← xᵀ through a tile in shared memory
         block = 32x4, 32x8, 32x16, 32x32
         n = 1024
         threshold: every load_sectors_per_request <= 4
         threshold: every store_sectors_per_request <= 4
         4 configurations
-    transpose::kernels::transpose_padded  examples/transpose/src/lib.rs:75
+    transpose::kernels::transpose_padded  examples/transpose/src/lib.rs:76
         y ← xᵀ through a tile whose rows are one element longer than they need be
         block = 32x4, 32x8, 32x16, 32x32
         n = 1024
