@@ -2,8 +2,8 @@
 //!
 //! Data flows one way: annotation → registry → plan → pass request → measurement → run → comparison
 //! → report. [`build`] and [`discover`] find series, [`plan`] chooses configurations, [`execute`]
-//! alone starts profiled processes, [`store`] keeps what they found, [`compare`] judges it,
-//! [`report`] shows it.
+//! alone starts profiled processes, [`store`] keeps what they found, [`gpuprof_analysis`]
+//! judges it, [`report`] shows it.
 //!
 //! Elsewhere than on Linux this crate is empty and has no dependencies: the executable builds and
 //! refuses.
@@ -16,7 +16,6 @@ mod broken_pipe;
 pub mod build;
 pub mod cli;
 pub mod commands;
-pub mod compare;
 pub mod config;
 pub mod cupti;
 pub mod device;

@@ -41,7 +41,7 @@ pub use summary::Summary;
 pub use table::Table;
 pub use viewing::{Shape, Viewing};
 
-use crate::compare::by_device::Part;
+use gpuprof_analysis::view::by_device::Part;
 
 /// A format that a run can be written in.
 pub trait Report {
@@ -116,3 +116,6 @@ mod several_tests;
 
 #[cfg(test)]
 mod view_tests;
+
+#[cfg(test)]
+mod unstable_tests;

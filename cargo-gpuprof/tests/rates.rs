@@ -7,10 +7,10 @@
 //! `cargo gpuprof calibrate --from FILE` prints the same rates.
 
 use camino::Utf8Path;
-use cargo_gpuprof::compare::calibrate::{SLOWDOWN_PERCENT, default_gate};
-use cargo_gpuprof::compare::rates::{Draw, Rates, Trial, rates};
 use cargo_gpuprof::options::Repeats;
 use cargo_gpuprof::store::document;
+use gpuprof_analysis::gate::calibrate::{SLOWDOWN_PERCENT, default_gate};
+use gpuprof_analysis::gate::rates::{Draw, Rates, Trial, rates};
 use gpuprof_model::Threshold;
 use gpuprof_model::run::SeriesResult;
 

@@ -3,8 +3,12 @@
 //! Input: a text and a byte range. Output: a message with a caret under the range. Ranges are
 //! always on character boundaries of the text they were made from.
 
+mod printable;
+
 use std::fmt;
 use std::ops::Range;
+
+pub use printable::printable;
 
 /// A text that does not follow its grammar: what is wrong, where, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,16 +8,16 @@ use gpuprof_model::run::Run;
 
 use super::run::{NO_NOISE, Screen, profile};
 use super::stored::places;
-use crate::compare::calibrate::{
-    Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, default_gate,
-    rate_default_gate,
-};
-use crate::compare::rates::Rates;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::Repeats;
 use crate::options::{CalibrateOptions, MessageFormat, PlaceOptions};
 use crate::store::document;
+use gpuprof_analysis::gate::calibrate::{
+    Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, default_gate,
+    rate_default_gate,
+};
+use gpuprof_analysis::gate::rates::Rates;
 
 /// Processes a configuration, where nothing says otherwise: ten a side.
 const DEFAULT_REPEAT: u32 = 20;

@@ -176,7 +176,7 @@ fn listed(devices: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::fixture::h200;
+    use gpuprof_analysis::fixture::h200;
 
     /// Devices whose trials ended like this, of which a run measures on the first.
     fn devices(states: &[State]) -> Vec<Examined> {

@@ -4,7 +4,6 @@ pub mod archive;
 pub mod baselines;
 pub mod calibrate;
 pub mod doctor;
-pub mod gate;
 pub mod list;
 pub mod metrics;
 pub mod run;

@@ -26,11 +26,9 @@ use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 
 use super::Source;
-use super::gate::Gate;
 use super::selection::selection;
 use super::settings::{Layers, Settings};
 use super::thresholds::{self, Placed};
-use crate::compare::view::View;
 use crate::config::Config;
 use crate::device::{Terms, profiler};
 use crate::discover;
@@ -53,6 +51,8 @@ use counters::{CounterSetup, Known};
 use devices::Devices;
 use exports::Exports;
 use finish::Ending;
+use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::view::View;
 use sweep::Sweep;
 
 /// How standard output is shown.

@@ -11,11 +11,8 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold, metric};
 
-use super::gate::{self, Gate};
 use super::run::Screen;
 use crate::build::host;
-use crate::compare::against::{Against, Scope};
-use crate::compare::view::{self, View};
 use crate::error::{Failure, Result};
 use crate::options::{
     CargoOptions, CompareOptions, Format, PlaceOptions, ReportOptions, ViewOptions,
@@ -25,6 +22,9 @@ use crate::report::{
 };
 use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole};
+use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::run::{self as gate, Gate};
+use gpuprof_analysis::view::{self, View};
 
 /// The workspace root and the target folder.
 ///

@@ -2,7 +2,7 @@ use gpuprof_model::ExitCode;
 use serde::Deserialize;
 
 use super::*;
-use crate::compare::fixture::h200;
+use gpuprof_analysis::fixture::h200;
 
 fn devices() -> Vec<DeviceRecord> {
     let device = |uuid: &str| DeviceRecord { uuid: uuid.into(), ..h200() };

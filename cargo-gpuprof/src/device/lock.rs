@@ -22,9 +22,9 @@ use gpuprof_model::ExitCode;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::sanitize::printable;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use gpuprof_model::text::printable;
 
 /// The environment variable that names another folder for the locks.
 pub const FOLDER_ENV: &str = "GPUPROF_LOCK_DIR";

@@ -40,7 +40,7 @@ pub fn take(device: &DeviceRecord, interrupt: &Interrupt) -> Result<Option<Lock>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::fixture::{gh100, h200};
+    use gpuprof_analysis::fixture::{gh100, h200};
 
     #[test]
     fn gpus_from_hopper_on_have_profilers_of_their_own() {

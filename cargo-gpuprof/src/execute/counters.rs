@@ -11,7 +11,7 @@ use gpuprof_model::protocol::{CounterGroup, Replay};
 use serde::{Deserialize, Serialize};
 
 use super::Image;
-use crate::compare::replay::{self, Discipline, Divergence};
+use gpuprof_analysis::metrics::replay::{self, Discipline, Divergence};
 
 /// The counters of a run, planned before anything runs.
 #[derive(Debug, Clone)]

@@ -13,7 +13,6 @@ mod library;
 mod machine;
 mod order;
 mod output;
-mod repeats;
 mod replay;
 mod run;
 mod set;
@@ -28,12 +27,12 @@ pub use gate::{
     BaselineAction, BaselineOptions, CalibrateOptions, CompareOptions, Format, GateOptions,
     PlaceOptions, ReportOptions,
 };
+pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use keep_runs::KeepRuns;
 pub use library::library;
 pub use machine::{Backend, CacheControl, ClockControl};
 pub use order::Interleave;
 pub use output::{Color, MessageFormat, OutputOptions};
-pub use repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
 #[cfg(test)]
 pub(crate) use run::parsed;

@@ -1,6 +1,8 @@
 //! How counters are collected: replay mode, process isolation, and how passes are matched.
 
 use clap::ValueEnum;
+use gpuprof_analysis::gate::fingerprint::REPLAY_BY_CUPTI;
+use gpuprof_analysis::metrics::replay::{Matching, Strictness};
 
 /// How hardware counters are collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -22,7 +24,7 @@ impl ReplayMode {
         match self {
             Self::Application => "application",
             Self::Range => "range",
-            Self::Kernel => "kernel",
+            Self::Kernel => REPLAY_BY_CUPTI,
             Self::None => "none",
         }
     }
@@ -64,4 +66,24 @@ pub enum AppReplayMode {
     Balanced,
     /// Launches that match none are let be.
     Relaxed,
+}
+
+impl From<AppReplayMatch> for Matching {
+    fn from(option: AppReplayMatch) -> Self {
+        match option {
+            AppReplayMatch::Name => Self::Name,
+            AppReplayMatch::Grid => Self::Grid,
+            AppReplayMatch::All => Self::All,
+        }
+    }
+}
+
+impl From<AppReplayMode> for Strictness {
+    fn from(option: AppReplayMode) -> Self {
+        match option {
+            AppReplayMode::Strict => Self::Strict,
+            AppReplayMode::Balanced => Self::Balanced,
+            AppReplayMode::Relaxed => Self::Relaxed,
+        }
+    }
 }

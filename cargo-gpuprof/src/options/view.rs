@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use gpuprof_model::{Expression, ParseError};
 
-use crate::compare::view::{Reference, Sort, View};
 use crate::error::{Failure, Result};
+use gpuprof_analysis::view::{Reference, Sort, View};
 
 /// Which rows and columns the table shows, and what it compares.
 #[derive(Debug, Clone, Default, Args)]

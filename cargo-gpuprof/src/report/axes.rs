@@ -6,7 +6,7 @@
 use gpuprof_model::run::SeriesResult;
 
 use super::number::grouped;
-use crate::compare::sensitivity::{self, Effect};
+use gpuprof_analysis::view::sensitivity::{self, Effect};
 
 /// The most bars of a sparkline; longer axes are averaged in equal runs.
 const MOST_BARS: usize = 40;

@@ -11,7 +11,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 use serde::Serialize;
 
 use super::{Report, on_device};
-use crate::compare::best;
+use gpuprof_analysis::view::best;
 
 /// Bencher Metric Format: benchmark → measure → value, with the interval where there is one
 /// (<https://bencher.dev/docs/reference/bencher-metric-format/>).

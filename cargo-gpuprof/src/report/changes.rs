@@ -6,8 +6,8 @@
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::{Run, SeriesResult};
 
-use crate::compare::against::count;
-use crate::compare::change::confidence_text;
+use gpuprof_analysis::gate::baseline::count;
+use gpuprof_analysis::gate::change::confidence_text;
 
 /// The most changes that are listed.
 const LISTED: usize = 20;

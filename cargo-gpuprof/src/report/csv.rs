@@ -24,10 +24,11 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
 use super::sheet::metric_names;
-use crate::compare::by_device::parts;
-use crate::compare::rank::{Rank, ranking};
-use crate::compare::view::View;
-use crate::compare::{best, columns};
+use gpuprof_analysis::view::View;
+use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::by_device::parts;
+use gpuprof_analysis::view::columns;
+use gpuprof_analysis::view::rank::{Rank, ranking};
 
 /// The columns before the axes.
 const COLUMNS: [&str; 18] = [

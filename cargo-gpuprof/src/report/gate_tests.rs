@@ -5,10 +5,10 @@ use gpuprof_model::threshold::Threshold;
 
 use super::tests::{emulator_run, gpu_run, troubled_run, written};
 use super::*;
-use crate::commands::gate::rejudge;
-use crate::compare::against::{Against, Scope};
-use crate::compare::collect::finished;
-use crate::compare::fixture::{gpu_pass, point};
+use gpuprof_analysis::fixture::{gpu_pass, point};
+use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::run::rejudge;
+use gpuprof_analysis::metrics::collect::finished;
 
 /// `run` held against `baseline` by the conditions.
 fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {

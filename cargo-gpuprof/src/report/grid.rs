@@ -14,7 +14,9 @@ use gpuprof_model::{Axis, AxisValue};
 use super::number::Scale;
 use super::paint::Paint;
 use super::sheet::NO_VALUE;
-use crate::compare::{best, columns, sensitivity};
+use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::columns;
+use gpuprof_analysis::view::sensitivity;
 
 /// The most grids that are shown.
 const MOST: usize = 6;

@@ -20,10 +20,11 @@ use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
-use crate::compare::by_device::{Part, parts};
-use crate::compare::rank::{Ranking, ranking};
-use crate::compare::view::View;
-use crate::compare::{best, columns};
+use gpuprof_analysis::view::View;
+use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::by_device::{Part, parts};
+use gpuprof_analysis::view::columns;
+use gpuprof_analysis::view::rank::{Ranking, ranking};
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize)]

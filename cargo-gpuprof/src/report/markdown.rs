@@ -13,8 +13,8 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, changes, notes, place_of, remarks};
-use crate::compare::by_device::parts;
-use crate::compare::view::{View, Viewed};
+use gpuprof_analysis::view::by_device::parts;
+use gpuprof_analysis::view::{View, Viewed};
 
 /// GitHub-flavoured Markdown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

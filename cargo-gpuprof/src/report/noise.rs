@@ -7,10 +7,10 @@ use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
 
 use super::notes::{Note, key};
-use crate::compare::change::MINIMUM_PERCENT;
-use crate::compare::sequence;
-use crate::compare::statistics::median;
-use crate::compare::trend;
+use gpuprof_analysis::gate::change::MINIMUM_PERCENT;
+use gpuprof_analysis::stats::descriptive::median;
+use gpuprof_analysis::stats::sequence;
+use gpuprof_analysis::stats::trend;
 
 /// A drift under this many percent is not told.
 const DRIFT_PERCENT: f64 = 1.0;
@@ -113,8 +113,8 @@ fn outliers(row: &ConfigurationResult, statistics: &Statistics) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::collect::finished;
-    use crate::compare::fixture::{emulated, gpu_pass, point, series};
+    use gpuprof_analysis::fixture::{emulated, gpu_pass, point, series};
+    use gpuprof_analysis::metrics::collect::finished;
 
     fn texts(processes: &[Vec<f64>]) -> Vec<String> {
         let passes: Vec<_> = processes.iter().map(|s| gpu_pass(64, 1 << 20, s)).collect();

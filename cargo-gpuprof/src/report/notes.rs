@@ -8,7 +8,7 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use super::noise;
 use super::sheet::{NO_VALUE, UNSTABLE};
-use crate::compare::best;
+use gpuprof_analysis::view::best;
 
 /// How many configurations a note names before it counts the rest.
 const NAMED: usize = 4;

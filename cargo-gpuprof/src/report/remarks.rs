@@ -5,10 +5,11 @@
 use gpuprof_model::run::ConfigurationResult;
 
 use super::notes;
-use crate::compare::rank::ranking;
-use crate::compare::two_sample::MIN_PROCESSES;
-use crate::compare::view::{View, Viewed};
-use crate::compare::{best, pareto};
+use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
+use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::pareto;
+use gpuprof_analysis::view::rank::ranking;
+use gpuprof_analysis::view::{View, Viewed};
 
 /// How many configurations that tie are named before the rest is counted.
 const NAMED: usize = 6;

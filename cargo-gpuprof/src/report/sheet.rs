@@ -14,9 +14,11 @@ use gpuprof_model::run::{
 };
 
 use super::number::{Scale, grouped};
-use crate::compare::rank::ranking;
-use crate::compare::view::{View, Viewed};
-use crate::compare::{best, columns, pareto};
+use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::columns;
+use gpuprof_analysis::view::pareto;
+use gpuprof_analysis::view::rank::ranking;
+use gpuprof_analysis::view::{View, Viewed};
 
 /// The text for a value that is not there.
 pub(super) const NO_VALUE: &str = "-";

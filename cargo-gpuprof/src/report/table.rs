@@ -18,8 +18,8 @@ use super::notes::{self, Note};
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::{Report, Summary, axes, changes, grid, place_of, remarks};
-use crate::compare::by_device::parts;
-use crate::compare::view::{View, Viewed};
+use gpuprof_analysis::view::by_device::parts;
+use gpuprof_analysis::view::{View, Viewed};
 
 /// Nothing but a rule under the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));

@@ -13,9 +13,9 @@ use gpuprof_model::run::{
 use gpuprof_model::threshold::Threshold;
 
 use super::*;
-use crate::compare::collect::{finished, unfinished};
-use crate::compare::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
-use crate::compare::judge::{Baseline, judge};
+use gpuprof_analysis::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
+use gpuprof_analysis::gate::judge::{Baseline, judge};
+use gpuprof_analysis::metrics::collect::{finished, unfinished};
 
 fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
     Run {

@@ -7,8 +7,8 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use super::paint::Paint;
 use super::{Csv, Table, axes, grid};
-use crate::compare::fixture::{failed, row, series};
-use crate::compare::view::{Reference, Sort, View};
+use gpuprof_analysis::fixture::{failed, row, series};
+use gpuprof_analysis::view::{Reference, Sort, View};
 
 /// A matrix product over tile, block and type; `registers` is a trade for `duration`.
 fn product(types: &[&str]) -> SeriesResult {
@@ -118,7 +118,7 @@ fn an_incomplete_product_says_why_it_has_no_effects() {
 
 #[test]
 fn what_was_chosen_to_decide_has_its_best_marked_whatever_the_rows_work() {
-    use crate::compare::fixture::{gpu, series};
+    use gpuprof_analysis::fixture::{gpu, series};
     let rows = series(vec![gpu(64, 1 << 20, &[100.0]), gpu(64, 1 << 24, &[900.0])]);
     let duration = |view: &View| {
         let text = written(&rows, view, PLAIN);

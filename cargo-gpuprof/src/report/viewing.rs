@@ -7,7 +7,7 @@ use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::run::Run;
 
 use super::{Csv, JsonLines, Markdown, Report, Table};
-use crate::compare::view::View;
+use gpuprof_analysis::view::View;
 
 /// The formats that can be looked at in different ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

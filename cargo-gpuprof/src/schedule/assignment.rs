@@ -12,7 +12,7 @@
 
 use std::cmp::Reverse;
 
-use crate::schedule::{SEED, SplitMix, shuffle};
+use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
 /// The device of every configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

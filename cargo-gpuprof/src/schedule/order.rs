@@ -6,11 +6,10 @@
 //! picking the winner. The order follows from a fixed seed, so that a run that is resumed goes on
 //! in the same one.
 
+use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
+
 use crate::options::Interleave;
 use crate::options::Isolate;
-
-/// The seed of the order, kept in the run's provenance.
-pub const SEED: u64 = 1;
 
 /// One timed pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,49 +102,10 @@ pub fn described(order: Interleave, isolate: Isolate, ahead: usize) -> Option<St
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Puts `items` in random order (Durstenfeld, *Communications of the ACM* 7, 1964).
-pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, random.below(last + 1));
-    }
-}
-
-/// Steele, Lea & Flood's `SplitMix64` (OOPSLA 2014): a few lines that give the same order
-/// everywhere.
-#[derive(Debug, Clone)]
-pub struct SplitMix(pub u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`; the bias of the remainder is under 2⁻⁴⁰ for any sweep.
-    pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap_or(0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn the_generator_is_the_published_one() {
-        // First outputs for the seed 1234567, as Rosetta Code's "Pseudo-random numbers/Splitmix64"
-        // has them.
-        let mut random = SplitMix(1_234_567);
-        let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
-        assert_eq!(
-            first,
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
-        );
-    }
 
     #[test]
     fn without_interleaving_a_configuration_is_done_before_the_next() {

@@ -1,7 +1,7 @@
 use super::*;
 use gpuprof_model::ExitCode;
 
-use crate::compare::fixture;
+use gpuprof_analysis::fixture;
 
 fn run(id: &str) -> Run {
     fixture::run(id, Vec::new())
@@ -67,7 +67,7 @@ fn a_torn_baseline_is_an_error() {
 
 #[test]
 fn a_run_of_a_part_that_replaces_the_whole_is_told() {
-    use crate::compare::fixture::{emulated, series};
+    use gpuprof_analysis::fixture::{emulated, series};
     let (_keep, all) = baselines();
     let path = all.place("main", false).unwrap();
     let of = |blocks: &[u64]| {
@@ -85,7 +85,7 @@ fn a_run_of_a_part_that_replaces_the_whole_is_told() {
 
 #[test]
 fn a_column_that_the_new_one_has_no_value_of_is_told() {
-    use crate::compare::fixture::{rows, series};
+    use gpuprof_analysis::fixture::{rows, series};
     let (_keep, all) = baselines();
     let path = all.place("main", false).unwrap();
     let mut counted = series(rows("global_sectors", &[1.0, 2.0]));

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::untrusted::{self, place, wrong};
-use crate::compare::sanitize::printable;
 use crate::error::{Failure, Result};
+use gpuprof_model::text::printable;
 
 /// Reads the run document at `path`.
 ///
@@ -154,7 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn run(id: &str) -> Run {
-        crate::compare::fixture::run(id, Vec::new())
+        gpuprof_analysis::fixture::run(id, Vec::new())
     }
 
     fn target(ids: &[&str]) -> (tempfile::TempDir, Utf8PathBuf) {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_is_there_twice_is_refused() {
-        use crate::compare::fixture::{emulated, series};
+        use gpuprof_analysis::fixture::{emulated, series};
         let refusal = |run: &Run| {
             let bytes = serde_json::to_vec(run).unwrap();
             parse(&bytes, Utf8Path::new("b.json")).unwrap_err().message

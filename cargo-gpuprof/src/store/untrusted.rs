@@ -13,8 +13,8 @@ use std::os::unix::fs::FileTypeExt;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
-use crate::compare::sanitize::printable;
 use crate::error::{Failure, Result};
+use gpuprof_model::text::printable;
 
 /// A stored file larger than this is none of ours.
 const MAX_BYTES: u64 = 1 << 30;

@@ -5,12 +5,12 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, Status};
 
 use crate::commands::Source;
-use crate::commands::gate::Gate;
 use crate::commands::settings::Settings;
-use crate::compare::against::{Against, Scope};
 use crate::error::Result;
 use crate::options::RunOptions;
 use crate::store::baseline::{self, Baselines};
+use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::run::Gate;
 
 /// The baseline that the run is held against, read before anything runs.
 pub(super) fn read(

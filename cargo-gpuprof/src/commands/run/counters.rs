@@ -17,8 +17,6 @@ use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHE
 use super::Checked;
 use crate::build::host::Harness;
 use crate::commands::settings::Setting;
-use crate::compare::replay::Discipline;
-use crate::compare::view::View;
 use crate::cupti::{self, Answer, Cost, Question};
 use crate::device::profiler;
 use crate::discover;
@@ -26,6 +24,8 @@ use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
 use crate::options::{ReplayMode, RunOptions};
 use crate::store::plans::{Depends, Plans};
+use gpuprof_analysis::metrics::replay::Discipline;
+use gpuprof_analysis::view::View;
 use refused::{too_many, with_nearest};
 
 /// What is known of counters before the run.
@@ -100,7 +100,10 @@ impl CounterSetup {
 
 /// How far passes may differ.
 pub(super) fn discipline(options: &RunOptions) -> Discipline {
-    Discipline { matching: options.app_replay_match, mode: options.app_replay_mode }
+    Discipline {
+        matching: options.app_replay_match.into(),
+        strictness: options.app_replay_mode.into(),
+    }
 }
 
 /// What is known of a device before the run.

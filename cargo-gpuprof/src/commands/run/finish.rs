@@ -12,12 +12,12 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
 use super::exports::Exports;
-use crate::commands::gate::Gate;
 use crate::config::DEFAULT_PATH;
 use crate::error::{Failure, Result};
 use crate::options::KeepRuns;
 use crate::store::RunFolder;
 use crate::store::prune;
+use gpuprof_analysis::gate::run::Gate;
 
 /// Where a run goes when it ends.
 pub(super) struct Ending<'a> {

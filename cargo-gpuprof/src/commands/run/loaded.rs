@@ -13,18 +13,18 @@ use gpuprof_model::run::{Run, SeriesResult};
 
 use super::Screen;
 use super::exports::Exports;
-use crate::commands::gate::{Gate, Written, rejudge_each};
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, recall};
 use crate::commands::thresholds::{self, Annotated};
-use crate::compare::against::{Against, Scope};
-use crate::compare::view;
 use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, PlaceOptions, RunOptions};
 use crate::report::{Report, Shape, Table, Viewing};
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;
+use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::run::{Gate, Written, rejudge_each};
+use gpuprof_analysis::view;
 
 /// Judges the stored run `name` against the baseline.
 ///

@@ -23,9 +23,6 @@ use super::Checked;
 use super::counters::CounterSetup;
 use super::progress::Progress;
 use crate::build::host::Harness;
-use crate::compare::against::Against;
-use crate::compare::replay::Discipline;
-use crate::compare::view::View;
 use crate::error::Result;
 use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass, outcomes};
 use crate::options::Interleave;
@@ -35,6 +32,9 @@ use crate::schedule::assignment::Assignment;
 use crate::store::journal::{Journal, Replayed};
 use device_queue::{DeviceQueue, leave, share};
 use events::Told;
+use gpuprof_analysis::gate::baseline::Against;
+use gpuprof_analysis::metrics::replay::Discipline;
+use gpuprof_analysis::view::View;
 use state::State;
 
 /// Why a configuration was skipped, where nothing went wrong.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::compare::fixture::gpu_pass;
+use gpuprof_analysis::fixture::gpu_pass;
 use gpuprof_model::ExitCode;
 use proptest::prelude::*;
 use std::fs;

@@ -12,8 +12,9 @@ use super::state::{self, State};
 use crate::execute::{Execution, Job, Pipeline};
 use crate::options::Interleave;
 use crate::options::Isolate;
+use crate::schedule::batches;
 use crate::schedule::queue::Queue;
-use crate::schedule::{SEED, SplitMix, batches, shuffle};
+use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
 /// The jobs of a device.
 pub(super) struct DeviceQueue<'a> {

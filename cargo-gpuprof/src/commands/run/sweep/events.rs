@@ -14,15 +14,15 @@ use gpuprof_model::{Axis, Space};
 
 use super::Sweep;
 use super::state::State;
-use crate::commands::gate;
 use crate::commands::run::Checked;
 use crate::commands::run::counters::CounterSetup;
 use crate::commands::run::progress::Progress;
 use crate::commands::run::refusal;
-use crate::compare::collect::Terms;
-use crate::compare::columns;
 use crate::error::{Failure, Result};
 use crate::report::json_lines::Event;
+use gpuprof_analysis::gate::run as gate;
+use gpuprof_analysis::metrics::collect::Terms;
+use gpuprof_analysis::view::columns;
 
 impl Sweep<'_> {
     pub(super) fn tell_if_over(

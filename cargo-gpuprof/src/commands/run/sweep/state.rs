@@ -10,12 +10,12 @@ use gpuprof_model::Configuration;
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::{ConfigurationResult, Status};
 
-use crate::compare::collect::{self, Terms};
-use crate::compare::statistics::median;
 use crate::execute::{Collected, Execution, Image, Pass};
 use crate::options::Repeats;
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
+use gpuprof_analysis::metrics::collect::{self, Terms};
+use gpuprof_analysis::stats::descriptive::median;
 
 /// How far a configuration is.
 #[derive(Debug, Default)]
@@ -151,7 +151,7 @@ pub(super) fn steps(execution: &Execution<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::fixture::gpu_pass;
+    use gpuprof_analysis::fixture::gpu_pass;
 
     #[test]
     fn more_is_wanted_once_and_follows_from_the_first_passes_also_of_a_resumed_run() {

@@ -1,0 +1,221 @@
+//! Hand-built passes and configurations for the tests of `compare` and `report`.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::axis::{Axis, AxisValue};
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::measurement::{
+    DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
+};
+use gpuprof_model::metric::{self, CATALOGUE, Origin};
+use gpuprof_model::run::{
+    ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
+};
+use gpuprof_model::series::SeriesId;
+
+use crate::metrics::collect::{finished, unfinished};
+
+/// The configuration `block=BLOCK`.
+pub fn block(block: u64) -> Configuration {
+    Configuration(vec![("block".into(), AxisValue::Int(block))])
+}
+
+/// The configuration `block=BLOCK,n=N`.
+pub fn point(block: u64, n: u64) -> Configuration {
+    Configuration(vec![("block".into(), AxisValue::Int(block)), ("n".into(), AxisValue::Int(n))])
+}
+
+/// A finished `block=BLOCK` with one metric of the catalogue.
+pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult {
+    let metric = metric::find(name).unwrap();
+    let result = MetricResult {
+        value: value.map_err(str::to_owned),
+        unstable: false,
+        unit: metric.unit,
+        direction: metric.direction,
+        class: metric.class,
+        source: Source::Measured,
+        statistics: None,
+        processes: Vec::new(),
+    };
+    ConfigurationResult {
+        metrics: [(name.to_owned(), result)].into(),
+        ..unfinished(block(at), Status::Finished)
+    }
+}
+
+/// Finished configurations `block=0`, `block=1`, … with these values of one metric.
+pub fn rows(name: &str, values: &[f64]) -> Vec<ConfigurationResult> {
+    values.iter().zip(0..).map(|(&value, at)| row(at, name, Ok(value))).collect()
+}
+
+/// A failed `block=BLOCK`.
+pub fn failed(at: u64) -> ConfigurationResult {
+    unfinished(block(at), Status::Failed { reason: "exit status 3".into() })
+}
+
+/// A `block=BLOCK` whose launch was refused.
+pub fn invalid(at: u64) -> ConfigurationResult {
+    let reason = format!("a block of {at} threads is above the 1024 that this device takes");
+    unfinished(block(at), Status::Invalid { reason })
+}
+
+/// An H200.
+pub fn h200() -> DeviceRecord {
+    DeviceRecord {
+        name: "NVIDIA H200".into(),
+        uuid: "GPU-11111111-2222-3333-4444-555555555555".into(),
+        compute_capability: (9, 0),
+        sm_count: 132,
+        l2_bytes: 60 << 20,
+        dram_peak_bytes_per_second: Some(4.8e12),
+        driver_version: 13000,
+        emulated: false,
+        virtual_gpu: None,
+        attributes: BTreeMap::new(),
+    }
+}
+
+/// The emulated device.
+pub fn gh100() -> DeviceRecord {
+    DeviceRecord {
+        name: "GH100".into(),
+        uuid: String::new(),
+        dram_peak_bytes_per_second: None,
+        emulated: true,
+        ..h200()
+    }
+}
+
+/// One process of saxpy on an H200, with these durations in nanoseconds.
+pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
+    let block = u32::try_from(block).unwrap();
+    PassResult {
+        device: h200(),
+        launches: vec![LaunchRecord {
+            kernel: "saxpy".into(),
+            grid: [u32::try_from(n).unwrap().div_ceil(block), 1, 1],
+            block: [block, 1, 1],
+            shared_bytes: 0,
+            cluster: None,
+            context: None,
+            stream: None,
+        }],
+        timing: Some(Timing {
+            samples_ns: samples_ns.to_vec(),
+            sm_clock_hz: samples_ns.iter().map(|_| Some(1.98e9)).collect(),
+            warmup_steady: true,
+            converged: true,
+            flush_bytes: 120 << 20,
+            ..Timing::default()
+        }),
+        facts: Some(LaunchFacts {
+            registers: Some(16),
+            static_shared_bytes: 0,
+            dynamic_shared_bytes: 0,
+            local_bytes: 0,
+            blocks_per_sm: Some(2048 / block),
+            theoretical_occupancy: Some(100.0),
+            limiter: Some(OccupancyLimiter::Warps),
+            waves: Some(f64::from(u32::try_from(n).unwrap()) / f64::from(2048 * 132)),
+            limits: None,
+            cluster: None,
+            max_active_clusters: None,
+            cluster_occupancy: None,
+        }),
+        declared_bytes: Some(12 * n),
+        declared_flops: Some(2 * n),
+        copy_bandwidth: Some(4.0e12),
+        verified: true,
+        ..PassResult::default()
+    }
+}
+
+/// One process of saxpy on the emulator.
+pub fn emulated_pass(block: u64, n: u64) -> PassResult {
+    let mut pass = PassResult {
+        device: gh100(),
+        timing: None,
+        copy_bandwidth: None,
+        ..gpu_pass(block, n, &[])
+    };
+    if let Some(facts) = &mut pass.facts {
+        *facts = LaunchFacts {
+            registers: None,
+            blocks_per_sm: None,
+            theoretical_occupancy: None,
+            limiter: None,
+            waves: None,
+            ..facts.clone()
+        };
+    }
+    let zeros = CATALOGUE.iter().filter(|metric| metric.origin == Origin::Emulator);
+    pass.counters = zeros.map(|metric| (metric.name.to_owned(), 0)).collect();
+    let warps = n / 32;
+    let counted: BTreeMap<&str, u64> = [
+        ("smsp__warps_launched.sum", warps),
+        ("ptx__inst_executed.sum", 21 * warps + n / block),
+        ("ptx__thread_inst_executed.sum", 21 * n + n / block),
+        ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 2 * warps),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", 8 * warps),
+        ("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", warps),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", 4 * warps),
+        ("smsp__sass_inst_executed_op_global_ld.sum", 2 * warps),
+        ("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", 8 * warps),
+        ("smsp__sass_inst_executed_op_global_st.sum", warps),
+        ("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum", 4 * warps),
+        ("smsp__sass_data_bytes_mem_global_op_ld.sum", 8 * n),
+        ("smsp__sass_data_bytes_mem_global_op_st.sum", 4 * n),
+        ("ptx__branches.sum", warps),
+        ("ptx__thread_inst_executed_op_ffma_pred_on.sum", n),
+    ]
+    .into();
+    pass.counters.extend(counted.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    pass
+}
+
+/// saxpy on an H200 in one process.
+pub fn gpu(block: u64, n: u64, samples_ns: &[f64]) -> ConfigurationResult {
+    finished(point(block, n), &[gpu_pass(block, n, samples_ns)])
+}
+
+/// saxpy on the emulator.
+pub fn emulated(block: u64, n: u64) -> ConfigurationResult {
+    finished(point(block, n), &[emulated_pass(block, n)])
+}
+
+/// The series saxpy with these configurations and the default columns.
+pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
+    let mut axes: Vec<Axis> = Vec::new();
+    for (name, value) in configurations.iter().flat_map(|c| &c.configuration.0) {
+        match axes.iter_mut().find(|axis| axis.name == *name) {
+            Some(axis) if axis.values.contains(value) => {}
+            Some(axis) => axis.values.push(value.clone()),
+            None => axes.push(Axis { name: name.clone(), values: vec![value.clone()] }),
+        }
+    }
+    SeriesResult {
+        id: SeriesId { package: "saxpy".into(), target: "kernels".into(), kernel: "saxpy".into() },
+        file: "examples/saxpy/src/lib.rs".into(),
+        line: 12,
+        axes,
+        dependent_axes: Vec::new(),
+        columns: crate::view::columns::choose(&[], &configurations),
+        sections: Vec::new(),
+        configurations,
+        judgements: Vec::new(),
+        not_applicable: Vec::new(),
+        changes: Vec::new(),
+    }
+}
+
+/// A run of these series, of which nothing else is known.
+pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
+    Run {
+        schema_version: SCHEMA_VERSION,
+        id: id.into(),
+        provenance: Provenance::default(),
+        series,
+        comparison: None,
+    }
+}

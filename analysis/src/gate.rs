@@ -1,0 +1,14 @@
+//! The merge gate: from metrics and thresholds to verdicts and an exit code.
+//!
+//! Input: the configurations of a run, thresholds, and the run they are compared with. Output: one
+//! judgement a threshold, what changed and how surely, and one exit code.
+
+pub mod baseline;
+pub mod calibrate;
+pub mod change;
+pub mod fingerprint;
+pub mod judge;
+pub mod rates;
+pub mod run;
+#[cfg(test)]
+mod unstable_tests;

@@ -1,0 +1,252 @@
+//! Against a baseline: which of its series and configurations a run is held against.
+//!
+//! Input: a baseline, or why there is none, and what the run was to hold of it. Output: for
+//! each series what thresholds refer to, the changes of its columns, and what vanished or appeared.
+//! Joined by name, never by position.
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
+use gpuprof_model::metric::{self, Class, Direction};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
+use gpuprof_model::series::SeriesId;
+
+use crate::gate::change;
+use crate::gate::fingerprint;
+use crate::gate::judge::Baseline;
+use crate::view::best;
+
+/// What a run was to hold of its baseline.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scope {
+    /// Whether all series and configurations of the built harnesses were selected.
+    pub whole: bool,
+    /// Packages that exist and were not selected.
+    pub other_packages: BTreeSet<String>,
+    /// The bench targets that were selected; all where it is empty.
+    pub targets: Vec<String>,
+}
+
+impl Scope {
+    /// Everything.
+    pub fn whole() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
+    fn holds(&self, id: &SeriesId) -> bool {
+        self.whole
+            && !self.other_packages.contains(&id.package)
+            && (self.targets.is_empty() || self.targets.contains(&id.target))
+    }
+}
+
+/// A baseline that a run is held against.
+#[derive(Debug, Clone)]
+pub struct Against {
+    /// As it was asked for.
+    pub name: String,
+    /// What it holds, or why it cannot be had.
+    pub run: Result<Run, String>,
+    /// Whether it may come from another device.
+    pub across_devices: bool,
+    /// What the run was to hold of it.
+    pub scope: Scope,
+}
+
+impl Against {
+    /// What the thresholds of the series `id` of a run with this `provenance` refer to.
+    pub fn series(&self, id: &SeriesId, provenance: &Provenance) -> Baseline<'_> {
+        let run = match &self.run {
+            Ok(run) => run,
+            Err(reason) => return Baseline::Absent(reason.clone()),
+        };
+        let mismatches = fingerprint::mismatches(&run.provenance, provenance, self.across_devices);
+        if let Some(obstacle) = obstacle(&mismatches) {
+            return Baseline::Incomparable(obstacle);
+        }
+        match self.held(id) {
+            Some(series) => Baseline::Held {
+                configurations: &series.configurations,
+                whole: self.scope.holds(id),
+            },
+            None => Baseline::Absent(format!("the baseline `{}` has no series {id}", self.name)),
+        }
+    }
+
+    /// As [`Self::series`], for a threshold on the metric called `name`.
+    pub fn metric(&self, name: &str, id: &SeriesId, provenance: &Provenance) -> Baseline<'_> {
+        let baseline = self.series(id, provenance);
+        match (&baseline, self.obstacle(name, provenance)) {
+            (Baseline::Held { .. }, Some(obstacle)) => Baseline::Incomparable(obstacle),
+            _ => baseline,
+        }
+    }
+
+    fn obstacle(&self, name: &str, provenance: &Provenance) -> Option<String> {
+        fingerprint::of_metric(name, &self.run.as_ref().ok()?.provenance, provenance)
+    }
+
+    /// The series `id` of the baseline, whether it may be compared or not.
+    pub fn held(&self, id: &SeriesId) -> Option<&SeriesResult> {
+        self.run.as_ref().ok()?.series.iter().find(|series| series.id == *id)
+    }
+
+    /// The changes of the columns of `series` and its baseline; what only the baseline has comes
+    /// last.
+    pub fn changes(&self, series: &SeriesResult, provenance: &Provenance) -> Vec<Change> {
+        let baseline = self.series(&series.id, provenance);
+        let columns = compared(series, self.held(&series.id));
+        let theirs = match &baseline {
+            Baseline::Held { configurations, .. } => *configurations,
+            Baseline::Incomparable(_) | Baseline::Absent(_) => return Vec::new(),
+        };
+        let find = |rows: &'_ [ConfigurationResult], row: &ConfigurationResult| {
+            rows.iter().position(|other| other.configuration == row.configuration)
+        };
+        let mut changes: Vec<Change> = Vec::new();
+        for row in &series.configurations {
+            let before = find(theirs, row).map(|at| &theirs[at]);
+            changes.extend(columns.iter().filter_map(|m| change::change(m, before, Some(row))));
+        }
+        if self.scope.holds(&series.id) {
+            for row in theirs.iter().filter(|row| find(&series.configurations, row).is_none()) {
+                changes.extend(columns.iter().filter_map(|m| change::change(m, Some(row), None)));
+            }
+        }
+        for change in changes.iter_mut().filter(|c| c.baseline.is_some() && c.value.is_some()) {
+            if let Some(obstacle) = self.obstacle(&change.metric, provenance) {
+                (change.outcome, change.reason) = (Outcome::Incomparable, Some(obstacle));
+                (change.percent, change.confidence, change.cycles_percent) = (None, None, None);
+            }
+        }
+        changes
+    }
+
+    /// What the whole of `run` was compared with.
+    pub fn comparison(&self, run: &Run) -> Comparison {
+        let mut comparison = Comparison {
+            baseline: self.name.clone(),
+            run: None,
+            git_revision: None,
+            absent: None,
+            mismatches: Vec::new(),
+            vanished: Vec::new(),
+            appeared: Vec::new(),
+        };
+        let baseline = match &self.run {
+            Ok(baseline) => baseline,
+            Err(reason) => return Comparison { absent: Some(reason.clone()), ..comparison },
+        };
+        comparison.run = Some(baseline.id.clone());
+        comparison.git_revision.clone_from(&baseline.provenance.git_revision);
+        comparison.mismatches =
+            fingerprint::mismatches(&baseline.provenance, &run.provenance, self.across_devices);
+        comparison.mismatches.extend(fingerprint::moved(baseline, run));
+        if comparison.obstacle().is_some() {
+            return comparison;
+        }
+        for theirs in baseline.series.iter().filter(|series| self.scope.holds(&series.id)) {
+            match run.series.iter().find(|series| series.id == theirs.id) {
+                None => comparison.vanished.push(theirs.id.to_string()),
+                Some(ours) => {
+                    comparison.vanished.extend(only_in(theirs, ours));
+                    comparison.vanished.extend(lost_metrics(theirs, ours));
+                }
+            }
+        }
+        for ours in &run.series {
+            match baseline.series.iter().find(|series| series.id == ours.id) {
+                None => comparison.appeared.push(ours.id.to_string()),
+                Some(theirs) => comparison.appeared.extend(only_in(ours, theirs)),
+            }
+        }
+        comparison
+    }
+}
+
+fn obstacle(mismatches: &[Mismatch]) -> Option<String> {
+    let texts: Vec<String> =
+        mismatches.iter().filter(|m| m.matters).map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// Keys of the configurations that `one` has and `other` has not.
+fn only_in<'r>(
+    one: &'r SeriesResult,
+    other: &'r SeriesResult,
+) -> impl Iterator<Item = String> + 'r {
+    let here = |row: &&ConfigurationResult| {
+        other.configurations.iter().all(|o| o.configuration != row.configuration)
+    };
+    one.configurations.iter().filter(here).map(|row| format!("{}/{}", one.id, row.configuration))
+}
+
+/// Columns of the baseline that no configuration of the run has a value of any more.
+fn lost_metrics<'r>(
+    theirs: &'r SeriesResult,
+    ours: &'r SeriesResult,
+) -> impl Iterator<Item = String> + 'r {
+    let lost = move |name: &&String| has(theirs, name) && !has(ours, name);
+    theirs.columns.iter().filter(lost).map(|name| format!("{}: {name}", ours.id))
+}
+
+/// The thresholds that a baseline brings for a series that names none of its own: no exact metric
+/// among its columns may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`].
+///
+/// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it
+/// never had, such as times of the emulator, is nothing that a merge can make worse. Its columns
+/// count as well as those of the run, so that a metric that leaves the annotation does not leave
+/// the gate.
+pub fn default_thresholds(series: &SeriesResult, theirs: Option<&SeriesResult>) -> Vec<String> {
+    // What is exact on the emulator may not be so on hardware, so the results are asked.
+    let measured = |name: &String| {
+        series.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
+    };
+    let of = |name: &String| {
+        let metric = metric::find(name)?;
+        match (measured(name).unwrap_or(metric.class), metric.direction, name.as_str()) {
+            (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
+            (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),
+            (Class::Noisy, _, "duration") => {
+                Some(format!("every duration <= baseline + {DEFAULT_PERCENT}%"))
+            }
+            (Class::Noisy, ..) => None,
+        }
+    };
+    let held = |name: &&String| theirs.is_none_or(|theirs| has(theirs, name));
+    compared(series, theirs).into_iter().filter(held).filter_map(of).collect()
+}
+
+/// The columns of `ours`, and of `theirs` those that the run has values of as well.
+fn compared<'r>(ours: &'r SeriesResult, theirs: Option<&'r SeriesResult>) -> Vec<&'r String> {
+    let more = theirs.into_iter().flat_map(|theirs| &theirs.columns);
+    let more = more.filter(|name| !ours.columns.contains(name) && has(ours, name));
+    ours.columns.iter().chain(more).collect()
+}
+
+/// Whether a configuration of `series` has a value of the metric called `name`.
+fn has(series: &SeriesResult, name: &str) -> bool {
+    series.configurations.iter().any(|row| best::value(row, name).is_some())
+}
+
+/// How many percent `duration` may grow where nothing else is said.
+pub const DEFAULT_PERCENT: u32 = 2;
+
+/// How many changes have each outcome, in the order of [`Outcome`]'s variants.
+pub fn count(changes: &[Change]) -> Vec<(Outcome, usize)> {
+    let all = [
+        Outcome::Worse,
+        Outcome::Better,
+        Outcome::Same,
+        Outcome::Inconclusive,
+        Outcome::Missing,
+        Outcome::New,
+        Outcome::Incomparable,
+    ];
+    let of = |outcome| (outcome, changes.iter().filter(|c| c.outcome == outcome).count());
+    all.map(of).into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+#[cfg(test)]
+#[path = "baseline_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+use super::*;
+use crate::fixture::{self, block, emulated, gh100, gpu, h200, rows, series};
+
+fn run(series: Vec<SeriesResult>) -> Run {
+    let provenance = Provenance { device: Some(gh100()), ..Provenance::default() };
+    Run { provenance, ..fixture::run("r", series) }
+}
+
+fn against(baseline: Run, scope: Scope) -> Against {
+    Against { name: "main".into(), run: Ok(baseline), across_devices: false, scope }
+}
+
+fn named(kernel: &str, values: &[f64]) -> SeriesResult {
+    let mut named = series(rows("global_sectors", values));
+    named.id.kernel = kernel.into();
+    named.columns = vec!["global_sectors".into()];
+    named
+}
+
+#[test]
+fn what_vanished_and_what_appeared_is_told_by_key() {
+    let before = run(vec![named("a", &[1.0, 2.0]), named("gone", &[1.0])]);
+    let after = run(vec![named("a", &[1.0]), named("fresh", &[1.0])]);
+    let told = against(before.clone(), Scope::whole()).comparison(&after);
+    assert_eq!(told.vanished, ["saxpy::kernels::a/block=1", "saxpy::kernels::gone"]);
+    assert_eq!(told.appeared, ["saxpy::kernels::fresh"]);
+    let part = against(before.clone(), Scope::default()).comparison(&after);
+    assert_eq!(part.vanished, [] as [&str; 0]);
+    let other_packages = BTreeSet::from(["saxpy".to_owned()]);
+    let elsewhere = Scope { whole: true, other_packages, ..Scope::default() };
+    assert_eq!(against(before, elsewhere).comparison(&after).vanished, [] as [&str; 0]);
+}
+
+#[test]
+fn a_metric_that_nothing_has_any_more_has_vanished() {
+    let before = run(vec![named("a", &[1.0])]);
+    let mut after = before.clone();
+    after.series[0].configurations[0].metrics.clear();
+    let told = against(before, Scope::whole()).comparison(&after);
+    assert_eq!(told.vanished, ["saxpy::kernels::a: global_sectors"]);
+}
+
+#[test]
+fn another_device_makes_every_series_incomparable() {
+    let before = run(vec![named("a", &[1.0])]);
+    let here = Provenance { device: Some(h200()), ..Provenance::default() };
+    let baseline = against(before.clone(), Scope::whole());
+    let told = baseline.series(&before.series[0].id, &here);
+    assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
+    assert_eq!(baseline.changes(&before.series[0], &here), []);
+    let across = Against { across_devices: true, ..baseline };
+    assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));
+}
+
+#[test]
+fn changes_are_joined_by_name_not_by_position() {
+    let before = run(vec![named("a", &[1.0, 2.0, 3.0])]);
+    let mut after = before.series[0].clone();
+    after.configurations.reverse();
+    after.configurations.pop();
+    let told = against(before.clone(), Scope::whole()).changes(&after, &before.provenance);
+    let told: Vec<(String, Outcome)> =
+        told.into_iter().map(|c| (c.configuration, c.outcome)).collect();
+    let key = |at| block(at).to_string();
+    assert_eq!(
+        told,
+        [(key(2), Outcome::Same), (key(1), Outcome::Same), (key(0), Outcome::Missing)]
+    );
+}
+
+#[test]
+fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
+    let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    let columns = ["duration", "throughput", "global_sectors", raw, "theoretical_occupancy"];
+    let of = |rows| SeriesResult { columns: columns.map(str::to_owned).to_vec(), ..series(rows) };
+    assert_eq!(
+        default_thresholds(&of(vec![gpu(64, 1 << 20, &[100.0])]), None),
+        [
+            "every duration <= baseline + 2%",
+            "every global_sectors <= baseline",
+            "every theoretical_occupancy >= baseline",
+        ]
+    );
+    // L1's own counters repeat on the emulator only.
+    let emulated = of(vec![emulated(64, 1 << 20)]);
+    assert!(default_thresholds(&emulated, None).contains(&format!("every {raw} <= baseline")));
+    for text in default_thresholds(&emulated, None) {
+        let threshold = gpuprof_model::Threshold::parse(&text).unwrap();
+        threshold.check(metric::find(&threshold.metric).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
+    let mut theirs = series(vec![emulated(64, 1 << 20)]);
+    theirs.columns = vec!["duration".into(), "global_sectors".into()];
+    let mut ours = theirs.clone();
+    // The emulator never had a duration, so none can get worse.
+    assert_eq!(default_thresholds(&ours, Some(&theirs)), ["every global_sectors <= baseline"]);
+    ours.columns = vec!["duration".into()];
+    assert_eq!(default_thresholds(&ours, Some(&theirs)), ["every global_sectors <= baseline"]);
+    // What no configuration of the run has is told as vanished.
+    for row in &mut ours.configurations {
+        row.metrics.clear();
+    }
+    assert_eq!(default_thresholds(&ours, Some(&theirs)), [] as [&str; 0]);
+    let timed = SeriesResult {
+        columns: theirs.columns.clone(),
+        ..series(vec![gpu(64, 1 << 20, &[100.0])])
+    };
+    let of_gpu = default_thresholds(&ours, Some(&timed));
+    assert_eq!(of_gpu, ["every duration <= baseline + 2%"]);
+}

@@ -1,0 +1,205 @@
+//! Calibration: how noisy a machine is, from one build held against itself.
+//!
+//! Input: a run whose configurations were timed in many processes. Output: for each noisy
+//! metric the noise between processes, how often the gate would have raised a false alarm, and the
+//! tolerance that it can keep; and for the default gate on time how often it is right with several
+//! `--repeat`.
+//!
+//! The smallest change that a gate sees with 95 % is `(t₀.₉₉ + t₀.₉₅) s √(2/n)` for n processes a
+//! side (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
+
+use gpuprof_model::Threshold;
+use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::gate::baseline::DEFAULT_PERCENT;
+use crate::gate::rates::{Draw, Rates, Trial, rates};
+use crate::stats::descriptive::median;
+use crate::stats::repeats::{Repeats, noise_percent};
+use crate::stats::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
+
+/// How often processes are drawn of each configuration.
+pub const DRAWS: usize = 200;
+
+/// The fewest processes a configuration needs.
+pub const MIN_SPLIT: usize = 2 * MIN_PROCESSES;
+
+/// The numbers of processes a side that the default gate is rated with.
+const RATED: [Repeats; 6] = [
+    Repeats::exactly(3),
+    Repeats::exactly(5),
+    Repeats::exactly(7),
+    Repeats::DEFAULT,
+    Repeats::exactly(10),
+    Repeats::exactly(15),
+];
+
+/// The slowdown, in percent, that the default gate is rated by.
+pub const SLOWDOWN_PERCENT: f64 = 3.0;
+
+/// The threshold of the default gate on time.
+pub fn default_gate() -> String {
+    format!("every duration <= baseline + {DEFAULT_PERCENT}%")
+}
+
+/// How often the default gate on time is right on the processes of `run`, for several `--repeat`.
+pub fn rate_default_gate(run: &Run) -> Vec<Rates> {
+    let threshold = Threshold::parse(&default_gate()).expect("a test parses it");
+    let of = |processes| {
+        let draw = Draw::Random;
+        let slowdown_percent = SLOWDOWN_PERCENT;
+        let trial =
+            Trial { threshold: &threshold, processes, slowdown_percent, draws: DRAWS, draw };
+        rated(run, trial)
+    };
+    RATED.into_iter().filter_map(of).collect()
+}
+
+/// The rates over all series of `run`.
+fn rated(run: &Run, trial: Trial<'_>) -> Option<Rates> {
+    let all: Vec<Rates> =
+        run.series.iter().filter_map(|series| rates(&series.configurations, trial)).collect();
+    all.into_iter().reduce(Rates::joined)
+}
+
+/// What was found of one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// The metric.
+    pub metric: String,
+    /// Configurations that had enough processes.
+    pub configurations: usize,
+    /// The fewest processes of one.
+    pub processes: usize,
+    /// The standard deviation between processes in percent of their mean: the median over
+    /// configurations, and the largest.
+    pub noise_percent: (f64, f64),
+    /// The smallest change seen with 95 % at this many processes on either side, in percent: of the
+    /// noisiest configuration.
+    pub visible_percent: f64,
+    /// Failures of the proposed threshold where nothing changed, in percent of configurations.
+    pub false_alarms_percent: f64,
+    /// The threshold that this machine can keep.
+    pub proposed: String,
+}
+
+/// Calibrates every noisy metric that `run` shows; none where no configuration has enough
+/// processes.
+pub fn calibrate(run: &Run) -> Vec<Calibrated> {
+    let mut names: Vec<&String> = Vec::new();
+    for name in run.series.iter().flat_map(|series| &series.columns) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().filter_map(|name| metric(run, name)).collect()
+}
+
+fn metric(run: &Run, name: &str) -> Option<Calibrated> {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let of_row = |row: &ConfigurationResult| -> Option<(Direction, Vec<f64>)> {
+        let finished = row.status == Status::Finished;
+        let result: &MetricResult = row.metrics.get(name).filter(|_| finished)?;
+        let values: Vec<f64> = result.processes.iter().map(|p| p.median).collect();
+        let enough = result.class == Class::Noisy && values.len() >= MIN_SPLIT;
+        enough.then_some((result.direction, values))
+    };
+    let measured: Vec<(Direction, Vec<f64>)> = rows.filter_map(of_row).collect();
+    let direction = measured.first()?.0;
+    let mut noise: Vec<f64> = measured.iter().map(|(_, values)| noise_percent(values)).collect();
+    noise.sort_by(f64::total_cmp);
+    let processes = measured.iter().map(|(_, values)| values.len()).min()?;
+    let largest = *noise.last()?;
+    let visible_percent = visible(largest, processes);
+    // Half percents read well, and no gate should ask for less than one.
+    let tolerance = (2.0 * visible_percent).ceil().max(1.0) / 2.0;
+    let proposed = match direction {
+        Direction::Lower => format!("every {name} <= baseline + {tolerance}%"),
+        Direction::Higher => format!("every {name} >= baseline - {tolerance}%"),
+    };
+    let threshold = Threshold::parse(&proposed).ok()?;
+    let (draws, draw) = (DRAWS, Draw::Random);
+    let trial = Trial {
+        threshold: &threshold,
+        processes: Repeats::exactly(u32::try_from(processes / 2).unwrap_or(u32::MAX)),
+        slowdown_percent: 0.0,
+        draws,
+        draw,
+    };
+    let false_alarms_percent = rated(run, trial)?.false_alarms_percent;
+    Some(Calibrated {
+        metric: name.to_owned(),
+        configurations: measured.len(),
+        processes,
+        noise_percent: (median(&noise)?, largest),
+        visible_percent,
+        false_alarms_percent,
+        proposed,
+    })
+}
+
+/// The change, in percent, that a gate with half of `processes` on either side sees with 95 %.
+fn visible(noise_percent: f64, processes: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "process counts are small")]
+    let side = (processes / 2) as f64;
+    let quantile = |p: f64| {
+        StudentsT::new(0.0, 1.0, 2.0 * side - 2.0).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
+    };
+    (quantile(1.0 - SIGNIFICANCE) + quantile(0.95)) * noise_percent * (2.0 / side).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, gpu_pass, point, series};
+    use crate::metrics::collect::finished;
+
+    fn run(medians: &[f64]) -> Run {
+        let passes: Vec<_> = medians.iter().map(|&m| gpu_pass(64, 1 << 20, &[m])).collect();
+        fixture::run("r", vec![series(vec![finished(point(64, 1 << 20), &passes)])])
+    }
+
+    fn noisy(percent: f64) -> Run {
+        let wave = |i: u32| f64::from(i * 7 % 12) / 12.0 - 0.5;
+        run(&(0..12).map(|i| 100_000.0 * (1.0 + percent / 100.0 * wave(i))).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_noisier_machine_gets_a_wider_tolerance_and_no_more_alarms() {
+        let of = |percent| {
+            let all = calibrate(&noisy(percent));
+            all.into_iter().find(|c| c.metric == "duration").unwrap()
+        };
+        let (quiet, loud) = (of(0.1), of(20.0));
+        assert_eq!(quiet.proposed, "every duration <= baseline + 0.5%");
+        assert!(loud.visible_percent > 100.0 * quiet.visible_percent, "{loud:?}");
+        for found in [quiet, loud] {
+            assert_eq!((found.configurations, found.processes), (1, 12));
+            assert!(found.false_alarms_percent <= 1.0, "{found:?}");
+            gpuprof_model::Threshold::parse(&found.proposed).unwrap();
+        }
+    }
+
+    #[test]
+    fn rates_are_bounded_from_below_and_exact_metrics_left_out() {
+        let all = calibrate(&noisy(1.0));
+        let names: Vec<&str> = all.iter().map(|c| c.metric.as_str()).collect();
+        assert_eq!(names, ["duration", "throughput", "flop_rate"]);
+        assert!(all[1].proposed.starts_with("every throughput >= baseline - "));
+    }
+
+    #[test]
+    fn five_processes_are_too_few_to_split() {
+        assert_eq!(calibrate(&run(&[1.0; 5])), []);
+        assert_eq!(calibrate(&run(&[1.0; 6])).len(), 3);
+    }
+
+    #[test]
+    fn the_visible_change_follows_its_formula() {
+        // n = 6 a side: t(0.99, 10) = 2.7638, t(0.95, 10) = 1.8125.
+        let expected = (2.763_77 + 1.812_46) * 2.0 * (2.0_f64 / 6.0).sqrt();
+        assert!((visible(2.0, 12) - expected).abs() < 1e-3);
+    }
+}

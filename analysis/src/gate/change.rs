@@ -1,0 +1,343 @@
+//! A pair: one metric of one configuration on both sides.
+//!
+//! Input: the metric's entries in the baseline and in the run. Output: the change and how sure
+//! it is. Exact metrics differ or do not; noisy ones are compared process by process, and where
+//! both sides measured the SM clock a change of time must show in cycles as well, since a clock
+//! that fell is no regression of the kernel.
+
+use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
+use gpuprof_model::measurement::Source;
+use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::quantity::Quantity;
+use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
+use gpuprof_model::threshold::Statistic;
+
+use crate::stats::repeats::Repeats;
+
+use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
+
+/// A change of a noisy metric under this many percent is told as no change, however sure it is.
+pub const MINIMUM_PERCENT: f64 = 0.5;
+
+/// CUDA events count in steps of 32 ns on the GPUs seen so far.
+const EVENT_RESOLUTION_NS: f64 = 32.0;
+
+/// One side: the headline value and that of each process.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// The value that is shown.
+    pub value: f64,
+    processes: Vec<f64>,
+    cycles: Vec<f64>,
+    /// The step in which values are read.
+    resolution: f64,
+}
+
+/// What two sides of a noisy metric say about each other.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// (run − baseline) / |baseline| in percent; none where the baseline is 0.
+    pub percent: Option<f64>,
+    /// How sure; none for exact metrics and where there are too few processes.
+    pub confidence: Option<Confidence>,
+    /// The change in SM cycles and its p-value.
+    pub cycles: Option<(f64, f64)>,
+    /// Why there is no confidence.
+    pub too_few: Option<String>,
+    /// What the confidence was made of.
+    pub difference: Option<Difference>,
+}
+
+/// The number that `statistic` names; the value itself where there are no samples.
+///
+/// # Errors
+/// Why there is none.
+pub fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> {
+    let value = *result.value.as_ref().map_err(String::as_str)?;
+    let number = match (statistic, &result.statistics) {
+        (Statistic::P95, Some(samples)) => samples.p95,
+        (Statistic::Min, Some(samples)) => samples.min,
+        (Statistic::Mean, Some(samples)) => samples.mean,
+        _ => value,
+    };
+    if number.is_finite() { Ok(number) } else { Err("the value is not a finite number") }
+}
+
+impl Side {
+    /// The side of `metric` in a finished configuration.
+    ///
+    /// # Errors
+    /// Why it has no value.
+    pub fn of<'r>(
+        row: &'r ConfigurationResult,
+        metric: &str,
+        statistic: Statistic,
+    ) -> Result<Self, &'r str> {
+        if row.status != Status::Finished {
+            return Err(row.status.word());
+        }
+        let result = row.metrics.get(metric).ok_or("the run does not hold it")?;
+        let of_process = |p: &ProcessValue| match statistic {
+            Statistic::Median => p.median,
+            Statistic::P95 => p.p95,
+            Statistic::Min => p.min,
+            Statistic::Mean => p.mean,
+        };
+        let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(row, metric));
+        let value = number(result, statistic)?;
+        Ok(Self {
+            value,
+            resolution: resolution(row, metric, value),
+            processes: result.processes.iter().map(of_process).collect(),
+            cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
+        })
+    }
+}
+
+/// The step in which a `value` of `metric` is read: that of the clock for durations, and for what
+/// is made of one the share that a step of the clock has of it.
+fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
+    if metric == "duration" {
+        return EVENT_RESOLUTION_NS;
+    }
+    let duration = row.metrics.get("duration").filter(|_| depends_on_time(row, metric));
+    match duration.map(|duration| &duration.value) {
+        Some(Ok(duration)) if *duration > 0.0 => value.abs() * EVENT_RESOLUTION_NS / duration,
+        _ => 0.0,
+    }
+}
+
+/// Whether `metric` is a duration or made of one, so that cycles can confirm it: what is derived
+/// has statistics over the samples of the duration only. Asked of the row, since a stored run does
+/// not tell its formulas.
+fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
+    let derived = |result: &MetricResult| {
+        result.source == Source::Derived && result.statistics.is_some() && metric != "sm_cycles"
+    };
+    metric == "duration" || row.metrics.get(metric).is_some_and(derived)
+}
+
+impl Evidence {
+    /// What `baseline` and `run` say about each other.
+    pub fn of(class: Class, baseline: &Side, run: &Side) -> Self {
+        let percent = percent(baseline.value, run.value);
+        if class == Class::Exact {
+            return Self {
+                percent,
+                confidence: None,
+                cycles: None,
+                too_few: None,
+                difference: None,
+            };
+        }
+        let resolution = baseline.resolution.max(run.resolution);
+        let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
+        else {
+            let (theirs, ours) = (baseline.processes.len(), run.processes.len());
+            let too_few = format!(
+                "a difference needs {MIN_PROCESSES} processes a side; the baseline has {theirs}, this run {ours} \
+                 (--repeat {} for both)",
+                Repeats::DEFAULT.least
+            );
+            let too_few = Some(too_few);
+            return Self { percent, confidence: None, cycles: None, too_few, difference: None };
+        };
+        let center = statistical::mean(&baseline.processes).abs();
+        let share = |value: f64| if center > 0.0 { 100.0 * value / center } else { 0.0 };
+        let reach = difference.reach(0.5 + LEVEL / 2.0);
+        let confidence = Confidence {
+            percent: Interval {
+                low: share(difference.change - reach),
+                high: share(difference.change + reach),
+                level: LEVEL,
+            },
+            p_value: difference.p_value,
+            baseline_processes: baseline.processes.len(),
+            processes: run.processes.len(),
+        };
+        let cycles = two_sample::welch(&baseline.cycles, &run.cycles, 0.0).and_then(|cycles| {
+            let change = 100.0 * cycles.change / statistical::mean(&baseline.cycles);
+            change.is_finite().then_some((change, cycles.p_value))
+        });
+        let difference = Some(difference);
+        Self { percent, confidence: Some(confidence), cycles, too_few: None, difference }
+    }
+
+    /// What would tell, where the noise reaches farther than `distance` with this `probability`.
+    pub fn advice(&self, distance: f64, probability: f64) -> String {
+        let needed = self.difference.and_then(|d| d.processes_needed(distance, probability));
+        match needed {
+            Some(processes) => {
+                format!("--repeat {processes} for the run and its baseline would tell")
+            }
+            None => {
+                "no --repeat up to 50 would tell: the limit is too narrow for this noise".into()
+            }
+        }
+    }
+
+    /// Whether the run is surely worse (or better, for `wanted`) in time, and why cycles deny it.
+    ///
+    /// `significant` says whether the p-value passes the test that the caller makes of several.
+    ///
+    /// # Errors
+    /// What denies it, for people.
+    pub fn sure(
+        &self,
+        direction: Direction,
+        wanted: Wanted,
+        significant: bool,
+    ) -> Result<(), String> {
+        if let Some(too_few) = &self.too_few {
+            return Err(too_few.clone());
+        }
+        let Some(confidence) = self.confidence else { return Ok(()) };
+        let rises = (direction == Direction::Lower) == (wanted == Wanted::Worse);
+        let middle = (confidence.percent.low + confidence.percent.high) / 2.0;
+        if !significant || (middle > 0.0) != rises {
+            return Err(format!(
+                "the difference is within the noise ({})",
+                confidence_text(&confidence)
+            ));
+        }
+        match self.cycles {
+            Some((change, p))
+                if p / 2.0 > SIGNIFICANCE || (change > 0.0) != (wanted == Wanted::Worse) =>
+            {
+                Err(format!(
+                    "SM cycles do not confirm it: they changed by {change:+.2}% (p {p:.3})"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which way a difference is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The run is worse.
+    Worse,
+    /// The run is better.
+    Better,
+}
+
+/// "95% interval -0.30% … +0.52%, p 0.412, 5 and 5 processes".
+pub fn confidence_text(confidence: &Confidence) -> String {
+    let Confidence { percent, p_value, baseline_processes, processes } = confidence;
+    let p = if *p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p {p_value:.3}") };
+    format!(
+        "{:.0}% interval {:+.2}% … {:+.2}%, {p}, {baseline_processes} and {processes} processes",
+        100.0 * percent.level,
+        percent.low,
+        percent.high
+    )
+}
+
+/// (`value` − `baseline`) / |`baseline`| in percent; none where the baseline is 0 and the value
+/// not.
+pub fn percent(baseline: f64, value: f64) -> Option<f64> {
+    if value == baseline {
+        return Some(0.0);
+    }
+    let percent = 100.0 * (value - baseline) / baseline.abs();
+    percent.is_finite().then_some(percent)
+}
+
+/// What became of `metric` of a configuration that both runs hold, or one of them.
+pub fn change(
+    metric: &str,
+    baseline: Option<&ConfigurationResult>,
+    run: Option<&ConfigurationResult>,
+) -> Option<Change> {
+    let row = run.or(baseline)?;
+    let described = |row: Option<&ConfigurationResult>| {
+        row.and_then(|row| row.metrics.get(metric)).map(|m| (m.unit, m.class, m.direction))
+    };
+    let side = |row: Option<&ConfigurationResult>| {
+        row.and_then(|row| Side::of(row, metric, Statistic::Median).ok())
+    };
+    let (before, after) = (side(baseline), side(run));
+    if before.is_none() && after.is_none() {
+        return None;
+    }
+    let (unit, class, direction) = described(run).or_else(|| described(baseline))?;
+    let quantity = |side: &Option<Side>| side.as_ref().map(|s| Quantity::new(s.value, unit));
+    let mut change = Change {
+        configuration: row.configuration.to_string(),
+        metric: metric.to_owned(),
+        baseline: quantity(&before),
+        value: quantity(&after),
+        percent: None,
+        confidence: None,
+        cycles_percent: None,
+        outcome: if before.is_none() { Outcome::New } else { Outcome::Missing },
+        reason: None,
+    };
+    if let Some(reason) = baseline.zip(run).and_then(|(b, r)| defined_anew(metric, b, r)) {
+        (change.outcome, change.reason) = (Outcome::Incomparable, Some(reason));
+    } else if let (Some(before), Some(after)) = (&before, &after) {
+        let evidence = Evidence::of(class, before, after);
+        (change.outcome, change.reason) = outcome(class, direction, before, after, &evidence);
+        change.percent = evidence.percent;
+        change.confidence = evidence.confidence;
+        change.cycles_percent = evidence.cycles.map(|(percent, _)| percent);
+    } else if before.is_some() {
+        let row = run.map(|row| Side::of(row, metric, Statistic::Median));
+        change.reason = row.and_then(Result::err).map(str::to_owned);
+    }
+    Some(change)
+}
+
+/// That `metric` was something else in the baseline, where its unit or its direction says so:
+/// numbers of the two compare to nothing.
+pub fn defined_anew(
+    metric: &str,
+    baseline: &ConfigurationResult,
+    run: &ConfigurationResult,
+) -> Option<String> {
+    let (before, after) = (baseline.metrics.get(metric)?, run.metrics.get(metric)?);
+    let told = |result: &MetricResult| {
+        let unit = match result.unit.symbol() {
+            "" => "a plain number",
+            symbol => symbol,
+        };
+        let better = if result.direction == Direction::Lower { "lower" } else { "higher" };
+        format!("{unit} of which {better} is better")
+    };
+    let (before, after) = (told(before), told(after));
+    (before != after).then(|| {
+        format!("`{metric}` was defined anew: in the baseline it is {before}, here {after}")
+    })
+}
+
+fn outcome(
+    class: Class,
+    direction: Direction,
+    before: &Side,
+    after: &Side,
+    evidence: &Evidence,
+) -> (Outcome, Option<String>) {
+    let better = direction.better(after.value, before.value);
+    let (wanted, told) = match better {
+        true => (Wanted::Better, Outcome::Better),
+        false => (Wanted::Worse, Outcome::Worse),
+    };
+    if class == Class::Exact {
+        return (if after.value == before.value { Outcome::Same } else { told }, None);
+    }
+    if evidence.too_few.is_some() {
+        return (Outcome::Inconclusive, evidence.too_few.clone());
+    }
+    let p = evidence.confidence.map_or(1.0, |confidence| confidence.p_value);
+    let large = evidence.percent.is_none_or(|percent| percent.abs() >= MINIMUM_PERCENT);
+    match evidence.sure(direction, wanted, p <= SIGNIFICANCE) {
+        Ok(()) if large => (told, None),
+        Err(reason) if large && p <= SIGNIFICANCE => (Outcome::Inconclusive, Some(reason)),
+        _ => (Outcome::Same, None),
+    }
+}
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+use gpuprof_model::comparison::Outcome;
+use gpuprof_model::measurement::PassResult;
+use gpuprof_model::metric;
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::{emulated_pass, gpu_pass, point};
+use crate::metrics::collect::{Terms, finished, finished_with};
+
+const N: u64 = 1 << 20;
+
+/// A configuration whose processes have these median durations.
+fn timed(medians: &[f64]) -> ConfigurationResult {
+    clocked(medians, 1.98e9)
+}
+
+fn clocked(medians: &[f64], hertz: f64) -> ConfigurationResult {
+    finished(point(64, N), &passes(medians, hertz))
+}
+
+fn passes(medians: &[f64], hertz: f64) -> Vec<PassResult> {
+    let pass = |&median: &f64| {
+        let mut pass = gpu_pass(64, N, &[median - 64.0, median, median + 64.0]);
+        pass.timing.as_mut().unwrap().sm_clock_hz = vec![Some(hertz); 3];
+        pass
+    };
+    medians.iter().map(pass).collect()
+}
+
+fn outcome_of(metric: &str, before: &ConfigurationResult, after: &ConfigurationResult) -> Change {
+    change(metric, Some(before), Some(after)).unwrap()
+}
+
+#[test]
+fn a_slowdown_beyond_the_noise_is_worse_in_time_and_in_rate() {
+    let before = timed(&[10_000.0, 10_020.0, 9_980.0, 10_010.0]);
+    let after = timed(&[10_310.0, 10_290.0, 10_300.0, 10_320.0]);
+    for metric in ["duration", "throughput"] {
+        assert_eq!(outcome_of(metric, &before, &after).outcome, Outcome::Worse, "{metric}");
+        assert_eq!(outcome_of(metric, &after, &before).outcome, Outcome::Better, "{metric}");
+        assert_eq!(outcome_of(metric, &before, &before).outcome, Outcome::Same, "{metric}");
+    }
+    let told = outcome_of("duration", &before, &after);
+    assert!((told.percent.unwrap() - 3.0).abs() < 0.1, "{told:?}");
+    let confidence = told.confidence.unwrap();
+    assert!(confidence.percent.low > 2.5 && confidence.percent.high < 3.5, "{told:?}");
+    assert_eq!((confidence.baseline_processes, confidence.processes), (4, 4));
+}
+
+#[test]
+fn a_difference_inside_the_noise_between_processes_is_none() {
+    // As seen on an H200: processes from 66 to 84 µs, each steady within 1 %.
+    let before = timed(&[66_000.0, 84_000.0, 71_000.0]);
+    let after = timed(&[83_000.0, 70_000.0, 79_000.0]);
+    let told = outcome_of("duration", &before, &after);
+    assert_eq!(told.outcome, Outcome::Same, "{told:?}");
+}
+
+#[test]
+fn a_sure_but_tiny_difference_is_none() {
+    let before = timed(&[100_000.0, 100_001.0, 100_002.0, 100_003.0]);
+    let after = timed(&[100_200.0, 100_201.0, 100_202.0, 100_203.0]);
+    let told = outcome_of("duration", &before, &after);
+    assert_eq!(told.outcome, Outcome::Same);
+    assert!(told.confidence.unwrap().p_value < SIGNIFICANCE);
+}
+
+#[test]
+fn fewer_than_three_processes_tell_nothing() {
+    let told = outcome_of("duration", &timed(&[10_000.0, 10_001.0]), &timed(&[20_000.0; 3]));
+    assert_eq!(told.outcome, Outcome::Inconclusive);
+    assert_eq!(
+        told.reason.unwrap(),
+        "a difference needs 3 processes a side; the baseline has 2, this run 3 (--repeat 7 for both)"
+    );
+}
+
+#[test]
+fn time_that_only_the_clock_explains_is_not_worse() {
+    let before = clocked(&[10_000.0, 10_020.0, 9_980.0, 10_010.0], 1.98e9);
+    let slower: Vec<f64> = [10_005.0, 10_015.0, 9_985.0, 10_000.0].map(|t| t * 1.1).into();
+    let told = outcome_of("duration", &before, &clocked(&slower, 1.8e9));
+    assert_eq!(told.outcome, Outcome::Inconclusive, "{told:?}");
+    assert!(told.reason.unwrap().starts_with("SM cycles do not confirm it: they changed by"));
+    let same_clock = outcome_of("duration", &before, &clocked(&slower, 1.98e9));
+    assert_eq!(same_clock.outcome, Outcome::Worse);
+}
+
+/// However the formula that names the duration is written, and by whatever way it comes to it.
+#[test]
+fn what_only_the_clock_explains_is_not_worse_by_a_metric_of_the_users_either() {
+    let definition = |name: &str, formula: &str| metric::Definition {
+        name: name.into(),
+        formula: formula.into(),
+        unit: gpuprof_model::quantity::Unit::Ratio,
+        direction: Direction::Lower,
+        description: None,
+    };
+    let definitions = [definition("p_half", "(duration)/2"), definition("p_same", "2*p_half")];
+    metric::define(&definitions).unwrap();
+    let names = ["p_half", "p_same"];
+    let row = |medians: &[f64], hertz| {
+        let terms = Terms {
+            asked: names.iter().filter_map(|name| metric::find(name)).collect(),
+            ..Terms::default()
+        };
+        finished_with(point(64, N), &passes(medians, hertz), &terms)
+    };
+    let before = row(&[10_000.0, 10_020.0, 9_980.0, 10_010.0], 1.98e9);
+    let slower: Vec<f64> = [10_005.0, 10_015.0, 9_985.0, 10_000.0].map(|t| t * 1.1).into();
+    for name in names {
+        let told = outcome_of(name, &before, &row(&slower, 1.8e9));
+        assert_eq!(told.outcome, Outcome::Inconclusive, "{told:?}");
+        let same_clock = outcome_of(name, &before, &row(&slower, 1.98e9));
+        assert_eq!(same_clock.outcome, Outcome::Worse);
+    }
+}
+
+#[test]
+fn exact_metrics_compare_exactly() {
+    let row = |more: u64| {
+        let mut pass = emulated_pass(64, N);
+        *pass
+            .counters
+            .get_mut("smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum")
+            .unwrap() += more;
+        finished(point(64, N), &[pass])
+    };
+    let told = outcome_of("global_sectors", &row(0), &row(1));
+    assert_eq!((told.outcome, told.confidence), (Outcome::Worse, None));
+    assert_eq!(outcome_of("global_sectors", &row(1), &row(0)).outcome, Outcome::Better);
+    assert_eq!(outcome_of("global_sectors", &row(1), &row(1)).outcome, Outcome::Same);
+}
+
+#[test]
+fn a_metric_with_another_unit_or_direction_is_another_metric() {
+    let before = finished(point(64, N), &[emulated_pass(64, N)]);
+    let of = |redefine: &dyn Fn(&mut MetricResult)| {
+        let mut after = before.clone();
+        redefine(after.metrics.get_mut("load_sectors_per_request").unwrap());
+        outcome_of("load_sectors_per_request", &before, &after)
+    };
+    let unit = of(&|metric| metric.unit = gpuprof_model::quantity::Unit::Percent);
+    assert_eq!(unit.outcome, Outcome::Incomparable);
+    assert_eq!(
+        unit.reason.unwrap(),
+        "`load_sectors_per_request` was defined anew: in the baseline it is a plain number of which lower is better, here \
+         % of which lower is better"
+    );
+    let direction = of(&|metric| metric.direction = Direction::Higher);
+    assert_eq!(direction.outcome, Outcome::Incomparable);
+    assert_eq!(of(&|_| ()).outcome, Outcome::Same);
+}
+
+#[test]
+fn a_side_that_is_not_there_is_missing_or_new() {
+    let row = timed(&[1_000.0; 3]);
+    assert_eq!(change("duration", Some(&row), None).unwrap().outcome, Outcome::Missing);
+    assert_eq!(change("duration", None, Some(&row)).unwrap().outcome, Outcome::New);
+    let emulated = finished(point(64, N), &[emulated_pass(64, N)]);
+    let lost = outcome_of("duration", &row, &emulated);
+    assert_eq!(lost.outcome, Outcome::Missing);
+    assert_eq!(lost.reason.as_deref(), Some("the emulator reports no times"));
+    assert_eq!(change("dram_throughput", Some(&row), Some(&row)), None);
+}
+
+proptest! {
+    #[test]
+    fn a_run_never_differs_from_itself(
+        medians in prop::collection::vec(1_000.0..2_000.0_f64, 1..8),
+    ) {
+        let row = timed(&medians);
+        let told = outcome_of("duration", &row, &row);
+        let expected =
+            if medians.len() < MIN_PROCESSES { Outcome::Inconclusive } else { Outcome::Same };
+        prop_assert_eq!(told.outcome, expected);
+        prop_assert_eq!(told.percent, Some(0.0));
+    }
+
+    #[test]
+    fn what_is_worse_one_way_is_better_the_other(
+        a in prop::collection::vec(1_000.0..1_100.0_f64, 3..7),
+        b in prop::collection::vec(1_000.0..1_300.0_f64, 3..7),
+    ) {
+        let there = outcome_of("duration", &timed(&a), &timed(&b)).outcome;
+        let back = outcome_of("duration", &timed(&b), &timed(&a)).outcome;
+        let turned = match there {
+            Outcome::Worse => Outcome::Better,
+            Outcome::Better => Outcome::Worse,
+            other => other,
+        };
+        // Percent refers to the other side there, so a change at the very limit may be told once
+        // only.
+        prop_assert!(back == turned || [there, back].contains(&Outcome::Same), "{there} {back}");
+    }
+}

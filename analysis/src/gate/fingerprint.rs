@@ -1,0 +1,260 @@
+//! Fingerprints: whether two runs were measured under conditions that allow a comparison.
+//!
+//! Input: the provenance of both. Output: what differs, and whether it matters. What a change
+//! to the code is expected to change (PTX, toolchain, revision) does not matter: it is what the
+//! comparison is about. What is said of the machine (device, driver, clocks, cache) does.
+
+use gpuprof_model::comparison::Mismatch;
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::metric::{self, Class};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
+
+/// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
+pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
+    let mut out = Vec::new();
+    let mut check = |what: &str, before: &str, after: &str, matters: bool| {
+        if before != after {
+            let own = |text: &str| if text.is_empty() { "not known" } else { text }.to_owned();
+            let what = what.to_owned();
+            out.push(Mismatch { what, baseline: own(before), run: own(after), matters });
+        }
+    };
+    check("backend", &baseline.backend, &run.backend, true);
+    // A run in which no pass ended knows no device; its configurations say so.
+    if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
+        let matters = !across_devices;
+        check("device", &device(before), &device(after), matters);
+        if !before.emulated && !after.emulated {
+            check(
+                "driver",
+                &before.driver_version.to_string(),
+                &after.driver_version.to_string(),
+                matters,
+            );
+            check("GPU", &uuids(baseline, before), &uuids(run, after), false);
+            // Times of one hold what its neighbours do. A side that does not know says nothing.
+            if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
+                let word = |shared| if shared { "yes" } else { "no" };
+                check("virtual GPU", word(before), word(after), matters);
+            }
+        }
+    }
+    check("cache control", &baseline.cache_control, &run.cache_control, true);
+    check("clock control", &baseline.clock_control, &run.clock_control, true);
+    // A side without counters says nothing; what it matters for is told metric by metric.
+    if let (Some(before), Some(after)) = (&baseline.replay_mode, &run.replay_mode) {
+        check("replay mode", before, after, false);
+    }
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    check("kernel architecture", &text(&baseline.kernel_arch), &text(&run.kernel_arch), false);
+    check(
+        "kernel toolchain",
+        &text(&baseline.kernel_toolchain),
+        &text(&run.kernel_toolchain),
+        false,
+    );
+    check("processes", &text(&baseline.order), &text(&run.order), false);
+    check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
+    check("gpuprof", &baseline.tool_version, &run.tool_version, false);
+    out
+}
+
+/// The replay mode in which CUPTI itself repeats a launch, as a run's provenance names it.
+pub const REPLAY_BY_CUPTI: &str = "kernel";
+
+/// What stands in the way of comparing the metric called `name`, where the runs as a whole may be
+/// compared: CUPTI's own replay measures what it put back into the cache, so rates by it are not
+/// those of the other modes. Exact counts are.
+pub fn of_metric(name: &str, baseline: &Provenance, run: &Provenance) -> Option<String> {
+    let (before, after) = (baseline.replay_mode.as_deref()?, run.replay_mode.as_deref()?);
+    let by_cupti = |mode: &str| mode == REPLAY_BY_CUPTI;
+    let metric = metric::find(name)?;
+    let differs = by_cupti(before) != by_cupti(after)
+        && metric.class_on(false) == Class::Noisy
+        && !metric::hardware_names(metric).is_empty();
+    differs.then(|| {
+        format!("--replay-mode {before} in the baseline, {after} here: rates of a launch that CUPTI replays differ")
+    })
+}
+
+/// The pieces of silicon: all of them, where the configurations were spread over several.
+fn uuids(provenance: &Provenance, device: &DeviceRecord) -> String {
+    match provenance.devices.as_slice() {
+        [] => device.uuid.clone(),
+        all => all.iter().map(|device| device.uuid.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// That some of the configurations that both sides have were measured on another piece of silicon,
+/// where that does not follow from the provenance: both had the same several, and dealt them out in
+/// another way.
+pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
+    if baseline.provenance.devices != run.provenance.devices {
+        return None;
+    }
+    let moved = run.series.iter().flat_map(|ours| {
+        let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
+        let rows = theirs.flat_map(|theirs| &theirs.configurations);
+        rows.filter(|row| {
+            let same = |other: &&ConfigurationResult| other.configuration == row.configuration;
+            ours.configurations.iter().find(same).is_some_and(|other| other.device != row.device)
+        })
+    });
+    let count = moved.count();
+    let plural = if count == 1 { "" } else { "s" };
+    (count > 0).then(|| Mismatch {
+        what: format!("GPU of {count} configuration{plural}"),
+        baseline: "one of those".to_owned(),
+        run: "another of the same".to_owned(),
+        matters: false,
+    })
+}
+
+/// The model, not the piece of silicon: name, architecture and size.
+fn device(device: &DeviceRecord) -> String {
+    let (major, minor) = device.compute_capability;
+    format!("{} (sm_{major}{minor}, {} SMs)", device.name, device.sm_count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{gh100, h200};
+
+    fn on(device: DeviceRecord) -> Provenance {
+        Provenance {
+            backend: if device.emulated { "emulator" } else { "cuda" }.into(),
+            device: Some(device),
+            cache_control: "all".into(),
+            clock_control: "none".into(),
+            ..Provenance::default()
+        }
+    }
+
+    fn told(a: &Provenance, b: &Provenance, across: bool) -> Vec<(String, bool)> {
+        mismatches(a, b, across).into_iter().map(|m| (m.what, m.matters)).collect()
+    }
+
+    #[test]
+    fn a_change_of_code_is_no_obstacle() {
+        let before = on(h200());
+        let mut after = on(h200());
+        after.ptx_sha256.insert("saxpy".into(), "other".into());
+        after.git_revision = Some("abc".into());
+        assert_eq!(told(&before, &after, false), []);
+        after.kernel_toolchain = Some("rustc 1.96.0".into());
+        assert_eq!(told(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
+    }
+
+    #[test]
+    fn rates_by_kernel_replay_are_compared_with_their_like_only() {
+        let mode =
+            |mode: Option<&str>| Provenance { replay_mode: mode.map(str::to_owned), ..on(h200()) };
+        let [application, range, kernel] =
+            ["application", "range", "kernel"].map(|word| mode(Some(word)));
+        let of = |name, a: &Provenance, b: &Provenance| of_metric(name, a, b).is_some();
+        assert!(of("dram_throughput", &application, &kernel));
+        assert!(of("dram_throughput", &kernel, &range));
+        assert!(!of("dram_throughput", &application, &range));
+        assert!(!of("dram_throughput", &kernel, &kernel));
+        assert!(!of("dram_throughput", &mode(None), &kernel));
+        assert!(!of("duration", &application, &kernel), "no time comes from a pass that counts");
+        assert!(!of("load_sectors_per_request", &application, &kernel), "exact counts agree");
+        assert_eq!(told(&application, &kernel, false), [("replay mode".to_owned(), false)]);
+        assert_eq!(told(&mode(None), &kernel, false), []);
+    }
+
+    #[test]
+    fn another_machine_is_one_unless_asked_for() {
+        let mut other = h200();
+        other.name = "NVIDIA A100".into();
+        other.driver_version = 12080;
+        other.uuid = "GPU-2".into();
+        let (before, after) = (on(h200()), on(other));
+        let names = |across| told(&before, &after, across);
+        let expected = |matters| {
+            [
+                ("device".to_owned(), matters),
+                ("driver".to_owned(), matters),
+                ("GPU".to_owned(), false),
+            ]
+        };
+        assert_eq!(names(false), expected(true));
+        assert_eq!(names(true), expected(false));
+        assert_eq!(
+            mismatches(&before, &after, false)[0].to_string(),
+            "device: NVIDIA H200 (sm_90, 132 SMs) in the baseline, NVIDIA A100 (sm_90, 132 SMs) here"
+        );
+    }
+
+    #[test]
+    fn a_virtual_gpu_is_another_machine_than_a_whole_one_of_its_name() {
+        let of = |virtual_gpu| on(DeviceRecord { virtual_gpu, ..h200() });
+        let (whole, shared) = (of(Some(false)), of(Some(true)));
+        assert_eq!(told(&whole, &shared, false), [("virtual GPU".to_owned(), true)]);
+        assert_eq!(told(&whole, &shared, true), [("virtual GPU".to_owned(), false)]);
+        assert_eq!(
+            mismatches(&whole, &shared, false)[0].to_string(),
+            "virtual GPU: no in the baseline, yes here"
+        );
+        for unknown in [(&of(None), &shared), (&shared, &of(None)), (&shared, &shared)] {
+            assert_eq!(told(unknown.0, unknown.1, false), []);
+        }
+    }
+
+    #[test]
+    fn another_piece_of_the_same_silicon_is_none() {
+        let mut twin = h200();
+        twin.uuid = "GPU-2".into();
+        assert_eq!(told(&on(h200()), &on(twin), false), [("GPU".to_owned(), false)]);
+    }
+
+    #[test]
+    fn several_pieces_are_told_together_and_a_configuration_that_changed_between_them_is_told() {
+        use crate::fixture::{rows, series};
+        use gpuprof_model::measurement::DeviceName;
+        use gpuprof_model::run::SCHEMA_VERSION;
+
+        let name = |uuid: &str| DeviceName { uuid: uuid.into(), name: "NVIDIA H200".into() };
+        let both = Provenance { devices: vec![name("GPU-1"), name("GPU-2")], ..on(h200()) };
+        let found = mismatches(&both, &on(h200()), false);
+        assert_eq!(
+            (found.len(), &*found[0].baseline, found[0].matters),
+            (1, "GPU-1, GPU-2", false)
+        );
+
+        let run = |devices: [&str; 2]| {
+            let mut series = series(rows("registers", &[8.0, 9.0]));
+            for (row, device) in series.configurations.iter_mut().zip(devices) {
+                row.device = Some(device.to_owned());
+            }
+            let (provenance, series) = (both.clone(), vec![series]);
+            Run {
+                schema_version: SCHEMA_VERSION,
+                id: "r".into(),
+                provenance,
+                series,
+                comparison: None,
+            }
+        };
+        let before = run(["GPU-1", "GPU-2"]);
+        assert_eq!(moved(&before, &before), None);
+        let told = moved(&before, &run(["GPU-2", "GPU-2"])).unwrap().to_string();
+        assert_eq!(
+            told,
+            "GPU of 1 configuration: one of those in the baseline, another of the same here"
+        );
+    }
+
+    #[test]
+    fn emulated_and_measured_never_compare() {
+        let across = told(&on(h200()), &on(gh100()), true);
+        assert_eq!(across[0], ("backend".to_owned(), true));
+        let mut hot = on(h200());
+        hot.cache_control = "none".into();
+        assert_eq!(told(&on(h200()), &hot, true), [("cache control".to_owned(), true)]);
+        let mut locked = on(h200());
+        locked.clock_control = "base".into();
+        assert_eq!(told(&on(h200()), &locked, true), [("clock control".to_owned(), true)]);
+    }
+}

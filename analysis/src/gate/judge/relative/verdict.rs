@@ -1,0 +1,186 @@
+//! What one configuration comes to under a limit relative to the baseline, and why where it is in
+//! doubt.
+
+use gpuprof_model::comparison::Confidence;
+use gpuprof_model::metric::{Class, Direction, Metric};
+use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
+use gpuprof_model::verdict::Verdict;
+
+use crate::gate::change::{Evidence, Side, Wanted, confidence_text};
+use crate::stats::two_sample::BOUND;
+
+/// A configuration on both sides.
+pub(super) struct Held<'r> {
+    /// The configuration of the run.
+    pub configuration: &'r ConfigurationResult,
+    /// The baseline's values.
+    pub before: Side,
+    /// The run's values.
+    pub after: Side,
+    /// What they say about each other.
+    pub evidence: Evidence,
+    /// The value that is just allowed.
+    pub limit: f64,
+    comparison: Comparison,
+}
+
+impl<'r> Held<'r> {
+    /// A pair with its evidence and limit.
+    pub(super) fn new(
+        (configuration, before, after): (&'r ConfigurationResult, Side, Side),
+        threshold: &Threshold,
+        tolerance: Tolerance,
+        metric: &Metric,
+    ) -> Self {
+        let class = class(metric, configuration);
+        let evidence = Evidence::of(class, &before, &after);
+        let limit = tolerance.limit(before.value, threshold.comparison);
+        let comparison = threshold.comparison;
+        Self { configuration, before, after, evidence, limit, comparison }
+    }
+
+    /// The probability of a difference at least as large in its direction, were there none; 1 where
+    /// that cannot be told. One-sided, since a limit is violated in one direction only. Where the
+    /// limit demands an improvement, the difference is that from the limit.
+    pub(super) fn p_value(&self) -> f64 {
+        match &self.evidence.difference {
+            Some(difference) if self.demands_more() && self.inside() < 0.0 => {
+                difference.probability_of(-self.inside())
+            }
+            Some(difference) => difference.p_value / 2.0,
+            None => 1.0,
+        }
+    }
+
+    /// By how much the mean of the processes changed.
+    fn change(&self) -> f64 {
+        self.evidence.difference.map_or(f64::NAN, |difference| difference.change)
+    }
+
+    /// How far inside the limit that change ends; negative beyond it.
+    fn inside(&self) -> f64 {
+        let beyond = self.before.value + self.change() - self.limit;
+        if self.violated_upwards() { -beyond } else { beyond }
+    }
+
+    /// Whether the limit is violated by values above it.
+    fn violated_upwards(&self) -> bool {
+        match self.comparison {
+            Comparison::AtMost | Comparison::Below => true,
+            Comparison::AtLeast | Comparison::Above => false,
+            Comparison::Equal => self.after.value > self.limit,
+        }
+    }
+
+    /// Whether the baseline itself is beyond the limit, as for `duration <= baseline - 5%`: then it
+    /// is no regression that violates the limit, but an improvement that did not come.
+    fn demands_more(&self) -> bool {
+        // `< baseline` demands no measurable improvement.
+        self.before.value != self.limit && !self.comparison.holds(self.before.value, self.limit)
+    }
+}
+
+/// What a value comes to that is short of the improvement that its limit demands.
+fn short_of_it(
+    tolerance: Tolerance,
+    held: &Held<'_>,
+    confidence: &Confidence,
+    (significant, level): (bool, f64),
+) -> (Verdict, Option<String>) {
+    if !significant {
+        let advice = held.evidence.advice(-held.inside(), 1.0 - level);
+        let text = confidence_text(confidence);
+        let doubt = format!("the noise reaches to the limit ({text}); {advice}");
+        return (Verdict::Inconclusive, Some(doubt));
+    }
+    match held.evidence.cycles {
+        // The clock fell, and the kernel did become better: cycles go the way of times.
+        Some((change, _)) if change <= -tolerance.percent.abs() => {
+            let doubt = format!("SM cycles do not confirm it: they changed by {change:+.2}%");
+            (Verdict::Inconclusive, Some(doubt))
+        }
+        _ => (Verdict::Fail, None),
+    }
+}
+
+/// What `held` comes to; `level` is the p-value up to which its difference is significant among
+/// those of the threshold, and `significant` whether it is.
+pub(super) fn verdict(
+    threshold: &Threshold,
+    tolerance: Tolerance,
+    metric: &Metric,
+    held: &Held<'_>,
+    (significant, level): (bool, f64),
+) -> (Verdict, Option<String>) {
+    let holds = threshold.comparison.holds(held.after.value, held.limit);
+    let better_by_enough =
+        metric.direction.better(held.after.value, improvement(tolerance, metric, held));
+    if class(metric, held.configuration) == Class::Exact {
+        return match (holds, better_by_enough) {
+            (false, _) => (Verdict::Fail, None),
+            (true, true) => (Verdict::Improved, None),
+            (true, false) => (Verdict::Pass, None),
+        };
+    }
+    let Some(confidence) = held.evidence.confidence else {
+        return (Verdict::Inconclusive, held.evidence.too_few.clone());
+    };
+    if !holds {
+        if held.demands_more() {
+            return short_of_it(tolerance, held, &confidence, (significant, level));
+        }
+        let wanted = match held.violated_upwards() == (metric.direction == Direction::Lower) {
+            true => Wanted::Worse,
+            false => Wanted::Better,
+        };
+        return match held.evidence.sure(metric.direction, wanted, significant) {
+            Ok(()) => (Verdict::Fail, None),
+            Err(doubt) if significant => (Verdict::Inconclusive, Some(doubt)),
+            Err(doubt) => {
+                let advice = held.evidence.advice(held.change().abs(), 1.0 - level);
+                (Verdict::Inconclusive, Some(format!("{doubt}; {advice}")))
+            }
+        };
+    }
+    if better_by_enough && held.evidence.sure(metric.direction, Wanted::Better, significant).is_ok()
+    {
+        return (Verdict::Improved, None);
+    }
+    if !threshold.comparison.holds(worst_value(threshold.comparison, held), held.limit) {
+        let advice = held.evidence.advice(held.inside(), BOUND);
+        let text = confidence_text(&confidence);
+        return (
+            Verdict::Inconclusive,
+            Some(format!("the noise reaches beyond the limit ({text}); {advice}")),
+        );
+    }
+    (Verdict::Pass, None)
+}
+
+/// The value that the run is on the right side of with [`BOUND`], as a test of non-inferiority
+/// asks: one-sided, since only one side of a limit is wrong.
+fn worst_value(comparison: Comparison, held: &Held<'_>) -> f64 {
+    let Some(difference) = &held.evidence.difference else { return f64::NAN };
+    let reach = difference.reach(BOUND);
+    let change = match comparison {
+        Comparison::AtMost | Comparison::Below => difference.change + reach,
+        Comparison::AtLeast | Comparison::Above | Comparison::Equal => difference.change - reach,
+    };
+    held.before.value + change
+}
+
+/// How `metric` repeats where `configuration` was measured.
+fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
+    configuration.metrics.get(metric.name).map_or(metric.class, |result| result.class)
+}
+
+/// The value beyond which the run is better than the baseline by more than the tolerance.
+fn improvement(tolerance: Tolerance, metric: &Metric, held: &Held<'_>) -> f64 {
+    let mirrored = Tolerance { percent: -tolerance.percent.abs(), ..tolerance };
+    match metric.direction {
+        Direction::Lower => mirrored.limit(held.before.value, Comparison::AtLeast),
+        Direction::Higher => Tolerance { percent: tolerance.percent.abs(), ..tolerance }
+            .limit(held.before.value, Comparison::AtMost),
+    }
+}

@@ -1,0 +1,211 @@
+//! How often a gate is right: its false alarms, and the slowdowns that it catches, on recorded
+//! processes.
+//!
+//! Input: configurations that were timed in many processes, and a threshold relative to a
+//! baseline. Output: for a number of processes a side, the share of configurations that fail
+//! where nothing changed, that stay undecided there, and that fail where all of the run's times are
+//! longer by a factor. Whole processes are drawn, since the process is the unit of replication,
+//! each at most once, and judged by the very code that judges a run.
+
+use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
+use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::Verdict;
+use serde::Serialize;
+
+use crate::gate::judge::verdicts;
+use crate::stats::descriptive::median;
+use crate::stats::random::{SEED, SplitMix, shuffle};
+use crate::stats::repeats::Repeats;
+
+/// How often a gate is right with a number of processes a side, in percent of the configurations
+/// judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Rates {
+    /// Processes a side.
+    pub processes: Repeats,
+    /// Configurations.
+    pub configurations: usize,
+    /// Failures where nothing changed.
+    pub false_alarms_percent: f64,
+    /// Undecided where nothing changed.
+    pub undecided_percent: f64,
+    /// Failures of a configuration that became slower, where the others did not.
+    pub caught_percent: f64,
+    /// Passes of a configuration that became slower, where the others did not.
+    pub missed_percent: f64,
+}
+
+impl Rates {
+    /// Those of two series together.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        let configurations = self.configurations + other.configurations;
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let mean = |a: f64, b: f64| {
+            (a * self.configurations as f64 + b * other.configurations as f64)
+                / configurations as f64
+        };
+        Self {
+            processes: self.processes,
+            configurations,
+            false_alarms_percent: mean(self.false_alarms_percent, other.false_alarms_percent),
+            undecided_percent: mean(self.undecided_percent, other.undecided_percent),
+            caught_percent: mean(self.caught_percent, other.caught_percent),
+            missed_percent: mean(self.missed_percent, other.missed_percent),
+        }
+    }
+}
+
+/// How processes are drawn for the two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draw {
+    /// At random from all of them.
+    Random,
+    /// In two stretches of neighbours, as two runs are made, so that a drift of the machine counts.
+    Stretches,
+}
+
+/// The trial that is made of a recording.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'t> {
+    /// A threshold relative to the baseline.
+    pub threshold: &'t Threshold,
+    /// Processes a side.
+    pub processes: Repeats,
+    /// By how many percent the slower configuration takes longer; 0 to ask for false alarms only.
+    pub slowdown_percent: f64,
+    /// How often processes are drawn.
+    pub draws: usize,
+    /// How.
+    pub draw: Draw,
+}
+
+impl Trial<'_> {
+    /// Processes that are drawn for a side; how many of them it takes follows from the first ones.
+    fn most(&self) -> usize {
+        self.processes.most as usize
+    }
+}
+
+/// The rates of `trial` on the configurations of one series; `None` where none has enough
+/// processes.
+pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option<Rates> {
+    let metric = trial.threshold.metric.as_str();
+    let enough = |row: &&ConfigurationResult| {
+        let noisy = row.metrics.get(metric).filter(|found| found.class == Class::Noisy);
+        row.status == Status::Finished
+            && noisy.is_some_and(|found| found.processes.len() >= 2 * trial.most())
+    };
+    let recorded: Vec<&ConfigurationResult> = configurations.iter().filter(enough).collect();
+    if recorded.is_empty() || trial.most() == 0 {
+        return None;
+    }
+    let factor = 1.0 + trial.slowdown_percent / 100.0;
+    let mut random = SplitMix(SEED);
+    let (mut alarms, mut undecided, mut caught, mut missed) = (0, 0, 0, 0);
+    for _ in 0..trial.draws {
+        let (mut before, mut after, mut slower) = (Vec::new(), Vec::new(), Vec::new());
+        for row in &recorded {
+            let found = &row.metrics[metric].processes;
+            let (mut first, mut second) = sides(found.len(), trial, &mut random);
+            for side in [&mut first, &mut second] {
+                let medians: Vec<f64> = side.iter().map(|&at| found[at].median).collect();
+                side.truncate(trial.processes.wanted(&medians) as usize);
+            }
+            before.push(part(row, metric, &first, 1.0));
+            after.push(part(row, metric, &second, 1.0));
+            slower.push(part(row, metric, &second, factor));
+        }
+        let plain = verdicts(trial.threshold, &after, &before);
+        alarms += plain.iter().filter(|v| **v == Verdict::Fail).count();
+        undecided += plain.iter().filter(|v| **v == Verdict::Inconclusive).count();
+        if trial.slowdown_percent == 0.0 {
+            continue;
+        }
+        for (at, row) in slower.into_iter().enumerate() {
+            let same = std::mem::replace(&mut after[at], row);
+            match verdicts(trial.threshold, &after, &before)[at] {
+                Verdict::Fail => caught += 1,
+                Verdict::Pass | Verdict::Improved => missed += 1,
+                _ => {}
+            }
+            after[at] = same;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    let percent = |count: usize| 100.0 * count as f64 / (trial.draws * recorded.len()) as f64;
+    Some(Rates {
+        processes: trial.processes,
+        configurations: recorded.len(),
+        false_alarms_percent: percent(alarms),
+        undecided_percent: percent(undecided),
+        caught_percent: percent(caught),
+        missed_percent: percent(missed),
+    })
+}
+
+/// The positions, among `count` processes, of those of the baseline and of the run.
+fn sides(count: usize, trial: Trial<'_>, random: &mut SplitMix) -> (Vec<usize>, Vec<usize>) {
+    let n = trial.most();
+    match trial.draw {
+        Draw::Random => {
+            let mut all: Vec<usize> = (0..count).collect();
+            shuffle(&mut all, random);
+            (all[..n].to_vec(), all[n..2 * n].to_vec())
+        }
+        Draw::Stretches => {
+            // Two stretches that do not overlap: where they begin once the stretches are taken out.
+            let room = count - 2 * n;
+            let mut starts = [random.below(room + 1), random.below(room + 1)];
+            starts.sort_unstable();
+            let (early, late) = (starts[0], starts[1] + n);
+            let stretch = |start: usize| (start..start + n).collect::<Vec<_>>();
+            if random.below(2) == 0 {
+                (stretch(early), stretch(late))
+            } else {
+                (stretch(late), stretch(early))
+            }
+        }
+    }
+}
+
+/// `row` as if only the `chosen` processes had run, each slower by `factor`.
+fn part(
+    row: &ConfigurationResult,
+    metric: &str,
+    chosen: &[usize],
+    factor: f64,
+) -> ConfigurationResult {
+    let narrowed = |name: &str| -> Option<(String, MetricResult)> {
+        let whole = row.metrics.get(name)?;
+        let scale = if whole.direction == Direction::Lower { factor } else { 1.0 / factor };
+        let processes: Vec<ProcessValue> = chosen
+            .iter()
+            .filter_map(|&at| whole.processes.get(at))
+            .map(|p| ProcessValue {
+                median: p.median * scale,
+                p95: p.p95 * scale,
+                min: p.min * scale,
+                mean: p.mean * scale,
+            })
+            .collect();
+        let value = median(&processes.iter().map(|p| p.median).collect::<Vec<_>>());
+        let value = value.ok_or_else(|| "no process was chosen".to_owned());
+        Some((
+            name.to_owned(),
+            MetricResult { value, processes, statistics: None, ..whole.clone() },
+        ))
+    };
+    let names = [metric, "sm_cycles"];
+    ConfigurationResult {
+        configuration: row.configuration.clone(),
+        device: row.device.clone(),
+        status: Status::Finished,
+        metrics: names.into_iter().filter_map(narrowed).collect(),
+        timings: Vec::new(),
+        occupancy_limiter: None,
+        launches: Vec::new(),
+        verified: false,
+    }
+}

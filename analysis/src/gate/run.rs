@@ -1,0 +1,128 @@
+//! The gate: what a judged run comes to.
+//!
+//! Input: a run with its judgements and comparison. Output: one exit code. Crashes outrank
+//! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass.
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::verdict::{Judgement, Place};
+use gpuprof_model::{Threshold, Verdict};
+
+use crate::gate::baseline::{Against, default_thresholds};
+use crate::gate::judge::{self, Baseline};
+use crate::view::columns;
+
+/// How strictly a run is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate {
+    /// Whether what cannot be judged ends with exit code 106.
+    pub strict: bool,
+    /// Whether thresholds have a say at all; not with `--no-gate`.
+    pub gated: bool,
+}
+
+impl Gate {
+    /// What `run` comes to.
+    pub fn exit_code(self, run: &Run) -> ExitCode {
+        let mut code = ExitCode::Success;
+        for series in &run.series {
+            for configuration in &series.configurations {
+                code = code.or_worse(match configuration.status {
+                    Status::Failed { .. } | Status::Timeout { .. } => ExitCode::ProcessFailed,
+                    Status::Finished | Status::Invalid { .. } | Status::Skipped { .. } => {
+                        ExitCode::Success
+                    }
+                });
+            }
+            for judgement in series.judgements.iter().filter(|_| self.gated) {
+                code = code.or_worse(judgement.exit_code(self.strict));
+            }
+        }
+        let lost = run.comparison.as_ref().is_some_and(|comparison| {
+            comparison.absent.is_some()
+                || comparison.obstacle().is_some()
+                || !comparison.vanished.is_empty()
+        });
+        if lost && self.gated {
+            code = code.or_worse(Verdict::Missing.exit_code(self.strict));
+        }
+        code
+    }
+}
+
+/// A threshold, its origin, and its place where that is a line of the configuration file.
+pub type Written = (Threshold, String, Option<Place>);
+
+/// Judges `thresholds` over `series`, a series of `run`; without one that names a baseline and
+/// speaks of the device, the default ones come with it. The changes of its columns are told as
+/// well.
+pub fn judge(
+    series: &mut SeriesResult,
+    thresholds: &[Written],
+    run: &Run,
+    against: Option<&Against>,
+) {
+    let device = run.provenance.device.as_ref();
+    let speaks = |threshold: &Threshold| device.is_none_or(|d| threshold.speaks_of(&d.name));
+    let mut all = thresholds.to_vec();
+    if is_new(series, against) {
+        // A series that is new has nothing to be held against, and that is told once, as new.
+        all.retain(|(threshold, ..)| !threshold.needs_baseline());
+    } else if against.is_some() && !all.iter().any(|(t, ..)| t.needs_baseline() && speaks(t)) {
+        let theirs = against.and_then(|against| against.held(&series.id));
+        all.extend(default_thresholds(series, theirs).into_iter().filter_map(|text| {
+            // Texts of our own making; a test parses them all.
+            Some((Threshold::parse(&text).ok()?, "default".to_owned(), None))
+        }));
+    }
+    for (threshold, origin, place) in &all {
+        if !speaks(threshold) {
+            series.not_applicable.push(threshold.text.clone());
+            continue;
+        }
+        let baseline = against.map_or_else(Baseline::none, |against| {
+            against.metric(&threshold.metric, &series.id, &run.provenance)
+        });
+        let rows = &series.configurations;
+        let judgement = judge::judge(threshold, origin, rows, device, &baseline);
+        series.judgements.push(Judgement { place: place.clone(), ..judgement });
+    }
+    if let Some(against) = against {
+        series.changes = against.changes(series, &run.provenance);
+    }
+}
+
+fn is_new(series: &SeriesResult, against: Option<&Against>) -> bool {
+    against.is_some_and(|against| {
+        against.run.as_ref().is_ok_and(|run| run.series.iter().all(|s| s.id != series.id))
+    })
+}
+
+/// Judges a stored `run` anew against `against`, with the `thresholds` of the command line.
+pub fn rejudge(run: Run, thresholds: &[Threshold], against: &Against) -> Run {
+    let thresholds: Vec<Written> =
+        thresholds.iter().map(|t| (t.clone(), "--threshold".to_owned(), None)).collect();
+    rejudge_each(run, |_| thresholds.clone(), against)
+}
+
+/// As [`rejudge`], with the thresholds that `thresholds_of` gives for each series.
+pub fn rejudge_each(
+    mut run: Run,
+    thresholds_of: impl Fn(&SeriesResult) -> Vec<Written>,
+    against: &Against,
+) -> Run {
+    for mut series in std::mem::take(&mut run.series) {
+        let thresholds = thresholds_of(&series);
+        series.judgements.clear();
+        series.not_applicable.clear();
+        series.columns = columns::choose(&series.columns, &series.configurations);
+        judge(&mut series, &thresholds, &run, Some(against));
+        run.series.push(series);
+    }
+    run.comparison = Some(against.comparison(&run));
+    run
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

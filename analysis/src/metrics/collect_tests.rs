@@ -1,0 +1,208 @@
+use gpuprof_model::measurement::{HardwareValue, PassResult, Source};
+use gpuprof_model::metric::CATALOGUE;
+use gpuprof_model::run::{MetricResult, Status};
+
+use super::*;
+use crate::fixture::{emulated_pass, gpu_pass, point};
+
+const N: u64 = 1 << 20;
+
+fn metric(passes: &[PassResult], name: &str) -> MetricResult {
+    metrics(passes, &Terms::default()).unwrap().remove(name).unwrap()
+}
+
+fn reason(passes: &[PassResult], name: &str) -> String {
+    metric(passes, name).value.unwrap_err()
+}
+
+#[test]
+fn every_metric_of_the_catalogue_has_an_entry() {
+    for pass in [emulated_pass(64, N), gpu_pass(64, N, &[1.0])] {
+        let all = metrics(&[pass], &Terms::default()).unwrap();
+        assert_eq!(all.len(), CATALOGUE.len());
+        for (name, metric) in &all {
+            assert!(
+                metric.value.as_ref().is_ok_and(|v| v.is_finite()) || metric.value.is_err(),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn duration_is_the_median_of_the_processes_and_its_statistics_pool_them() {
+    let passes = [
+        gpu_pass(64, N, &[100.0, 100.0, 100.0]),
+        gpu_pass(64, N, &[110.0, 120.0]),
+        gpu_pass(64, N, &[200.0]),
+    ];
+    let duration = metric(&passes, "duration");
+    assert_eq!(duration.value, Ok(115.0));
+    let samples = duration.statistics.unwrap();
+    assert_eq!((samples.count, samples.processes, samples.median), (6, 3, 105.0));
+    assert_eq!((samples.min, samples.max, duration.source), (100.0, 200.0, Source::Measured));
+}
+
+#[test]
+fn throughput_agrees_with_the_duration_shown_and_has_statistics_of_its_own() {
+    let passes = [gpu_pass(64, N, &[1000.0, 2000.0]), gpu_pass(64, N, &[3000.0])];
+    let bytes = 12.0 * 1_048_576.0;
+    let throughput = metric(&passes, "throughput");
+    assert_eq!(throughput.value, Ok(bytes / 2250.0 * 1e9));
+    assert_eq!(throughput.source, Source::Derived);
+    let samples = throughput.statistics.unwrap();
+    assert_eq!((samples.min, samples.max), (bytes / 3000.0 * 1e9, bytes / 1000.0 * 1e9));
+}
+
+#[test]
+fn the_share_of_the_copy_bandwidth_is_taken_within_each_process() {
+    let with_copy =
+        |duration, copy| PassResult { copy_bandwidth: Some(copy), ..gpu_pass(64, N, &[duration]) };
+    let bytes = 12.0 * 1_048_576.0;
+    // The second process is twice as slow in everything: within a process nothing changes.
+    let passes = [with_copy(bytes, 2e9), with_copy(2.0 * bytes, 1e9), with_copy(4.0 * bytes, 5e8)];
+    assert_eq!(metric(&passes, "throughput_of_copy").value, Ok(50.0));
+    let without = PassResult { copy_bandwidth: None, ..with_copy(bytes, 1.0) };
+    assert_eq!(
+        reason(&[without], "throughput_of_copy"),
+        "needs `copy_bandwidth`: no process measured it"
+    );
+}
+
+#[test]
+fn what_is_not_to_be_had_says_why() {
+    let emulator = [emulated_pass(64, N)];
+    let gpu = [gpu_pass(64, N, &[5.0])];
+    for (passes, name, expected) in [
+        (&emulator, "duration", "the emulator reports no times"),
+        (&emulator, "throughput", "needs `duration`: the emulator reports no times"),
+        (&emulator, "throughput_of_copy", "needs `duration`: the emulator reports no times"),
+        (
+            &emulator,
+            "registers",
+            "registers are assigned by ptxas, which the emulator does not run",
+        ),
+        (&emulator, "occupancy", "it is a hardware counter, which needs a GPU"),
+        (&gpu, "dram_throughput", "it was not collected in this run; name it in --metrics"),
+        (
+            &gpu,
+            "smsp__warps_launched.sum",
+            "it was not collected in this run; name it in --metrics",
+        ),
+        (
+            &gpu,
+            "ptx_instructions",
+            "needs `ptx__inst_executed.sum`: it is counted at PTX level, which only the emulator sees",
+        ),
+    ] {
+        assert_eq!(reason(passes, name), expected, "{name}");
+    }
+    let undeclared = [PassResult { declared_bytes: None, ..gpu_pass(64, N, &[5.0]) }];
+    assert_eq!(
+        reason(&undeclared, "throughput"),
+        "needs `bytes`: the annotation declares no `bytes`"
+    );
+    let unknown = [PassResult { facts: None, ..gpu_pass(64, N, &[5.0]) }];
+    assert_eq!(reason(&unknown, "waves"), "the launched function is not known");
+    let untimed = [PassResult { timing: None, ..gpu_pass(64, N, &[5.0]) }];
+    assert_eq!(reason(&untimed, "duration"), "no process took samples");
+}
+
+#[test]
+fn a_division_by_zero_says_of_what_there_is_none() {
+    let mut pass = emulated_pass(64, N);
+    for (name, value) in &mut pass.counters {
+        if name.ends_with("_ld.sum") {
+            *value = 0;
+        }
+    }
+    let passes = [pass];
+    assert_eq!(
+        reason(&passes, "load_sectors_per_request"),
+        "no global loads executed by warps (division by zero)"
+    );
+    assert_eq!(metric(&passes, "store_sectors_per_request").value, Ok(4.0));
+    let instant = [gpu_pass(64, N, &[0.0])];
+    assert_eq!(reason(&instant, "throughput"), "`duration` is 0 (division by zero)");
+    assert_eq!(metric(&instant, "throughput").statistics, None);
+}
+
+#[test]
+fn counters_and_their_ratios_are_exact() {
+    let passes = [emulated_pass(64, N)];
+    let sectors = metric(&passes, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
+    assert_eq!((sectors.value, sectors.source), (Ok(262_144.0), Source::Emulated));
+    let ratio = metric(&passes, "load_sectors_per_request");
+    assert_eq!((ratio.value, ratio.source, ratio.statistics), (Ok(4.0), Source::Derived, None));
+    assert_eq!(metric(&passes, "global_load_efficiency").value, Ok(100.0));
+    assert_eq!(metric(&passes, "bytes").source, Source::Declared);
+}
+
+#[test]
+fn what_hardware_reads_in_several_passes_is_exact_on_the_emulator_only() {
+    let name = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    let mut pass = gpu_pass(64, N, &[1.0]);
+    pass.hardware.insert(name.into(), HardwareValue::Value(262_144.0));
+    assert_eq!(metric(&[pass.clone()], name).class, Class::Noisy);
+    assert_eq!(metric(&[pass.clone()], name).processes.len(), 1);
+    assert_eq!(metric(&[pass], "load_sectors_per_request").class, Class::Exact);
+    assert_eq!(metric(&[emulated_pass(64, N)], name).class, Class::Exact);
+}
+
+#[test]
+fn a_sample_that_is_no_time_leaves_no_value() {
+    for bad in [f64::NAN, f64::INFINITY, -1.0] {
+        let passes = [gpu_pass(64, N, &[1.0, bad])];
+        assert_eq!(reason(&passes, "duration"), "a sample is not a finite, positive number");
+        assert_eq!(metric(&passes, "duration").statistics, None);
+        assert!(metric(&passes, "throughput").value.is_err());
+    }
+}
+
+#[test]
+fn the_clock_is_the_median_of_the_samples_that_have_one() {
+    let mut pass = gpu_pass(64, N, &[1.0, 2.0, 3.0, 4.0]);
+    let timing = pass.timing.as_mut().unwrap();
+    timing.sm_clock_hz = vec![Some(1e9), None, Some(3e9), Some(2e9)];
+    assert_eq!(metric(&[pass.clone()], "sm_clock").value, Ok(2e9));
+    pass.timing.as_mut().unwrap().sm_clock_hz = vec![None; 4];
+    assert_eq!(
+        reason(&[pass], "sm_clock"),
+        "no sample began and ended on the same SM, so no clock could be told"
+    );
+}
+
+#[test]
+fn a_diverged_configuration_has_failed_and_keeps_its_samples() {
+    let mut other = gpu_pass(64, N, &[3.0]);
+    other.declared_flops = Some(1);
+    let result = finished(point(64, N), &[gpu_pass(64, N, &[1.0]), other]);
+    let Status::Failed { reason } = &result.status else { panic!("{:?}", result.status) };
+    assert!(
+        reason.starts_with("replay diverged: `flops` is 2,097,152 in process 1 and 1 in"),
+        "{reason}"
+    );
+    assert_eq!((result.metrics.len(), result.timings.len()), (0, 2));
+    assert_eq!(finished(point(64, N), &[]).status.reason(), Some("no pass ran to its end"));
+}
+
+#[test]
+fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
+    let names = ["launch__grid_size", "launch__registers_per_thread", "gst_transactions"];
+    let terms = Terms {
+        asked: names.iter().filter_map(|name| metric::find(name)).collect(),
+        ..Terms::default()
+    };
+    let found = metrics(&[emulated_pass(64, 1 << 20)], &terms).unwrap();
+    assert_eq!(found["launch__grid_size"].value, Ok(16384.0));
+    assert!(found["launch__registers_per_thread"].value.is_err());
+    assert_eq!(
+        found["gst_transactions"].value,
+        found["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"].value
+    );
+    assert!(
+        !metrics(&[emulated_pass(64, 1 << 20)], &Terms::default())
+            .unwrap()
+            .contains_key("gst_transactions")
+    );
+}

@@ -1,0 +1,211 @@
+//! Leaves: metrics that passes hold themselves, without a formula.
+//!
+//! Input: a catalogue entry and pass results. Output: its headline value over those passes, or
+//! why there is none here; its source; and the samples behind it, by process.
+
+use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
+use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin};
+
+use crate::stats::descriptive;
+
+/// The value of `metric` over `passes`: the median over processes of each process' median for what
+/// is timed, the value of the first pass for what must repeat exactly.
+///
+/// # Errors
+/// Why there is none, as a reader of the report sees it.
+pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, String> {
+    let Some(pass) = passes.first() else { return Err("no pass ran to its end".to_owned()) };
+    match metric.origin {
+        Origin::Time => timed(metric.name, passes),
+        Origin::Launch => match &pass.facts {
+            Some(facts) => fact(metric.name, facts, pass),
+            None => by_extents(metric.name, None, pass)
+                .ok_or_else(|| "the launched function is not known".to_owned()),
+        },
+        Origin::Device => {
+            let name = metric.name.trim_start_matches(DEVICE_ATTRIBUTE);
+            let told = pass.device.attributes.get(name).map(|&value| signed(value));
+            told.ok_or_else(|| "the driver tells no attribute of this name".to_owned())
+        }
+        Origin::Declared => {
+            let declared =
+                if metric.name == "flops" { pass.declared_flops } else { pass.declared_bytes };
+            declared
+                .map(count)
+                .ok_or_else(|| format!("the annotation declares no `{}`", metric.name))
+        }
+        Origin::Emulator if pass.device.emulated => pass
+            .counters
+            .get(metric.name)
+            .map(|&value| count(value))
+            .ok_or_else(|| "the emulator did not report it".to_owned()),
+        Origin::Emulator => hardware(metric.name, pass),
+        Origin::Hardware(name) => hardware(name, pass),
+        Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),
+        Origin::Recorded => {
+            Err("it is a metric of a stored run, which nothing here defines".to_owned())
+        }
+    }
+}
+
+/// Where a value of `metric` comes from on a device that is `emulated` or not.
+pub(super) fn source(metric: &Metric, emulated: bool) -> Source {
+    match metric.origin {
+        Origin::Declared => Source::Declared,
+        Origin::Derived(_) => Source::Derived,
+        _ if emulated => Source::Emulated,
+        _ => Source::Measured,
+    }
+}
+
+/// The samples of the timed metric `name`, by process; empty for every other metric.
+pub(super) fn samples(name: &str, passes: &[PassResult]) -> Vec<Vec<f64>> {
+    passes.iter().map(|pass| samples_of(name, pass)).collect()
+}
+
+fn samples_of(name: &str, pass: &PassResult) -> Vec<f64> {
+    match (name, &pass.timing) {
+        ("duration", Some(Timing { samples_ns, .. })) => samples_ns.clone(),
+        ("sm_clock", Some(Timing { sm_clock_hz, .. })) => {
+            sm_clock_hz.iter().flatten().copied().collect()
+        }
+        ("copy_bandwidth", _) => pass.copy_bandwidth.into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Why the timed metric `name` could not be told, where a device would not hold still in one of the
+/// passes.
+pub(super) fn unstable<'r>(name: &str, passes: &'r [PassResult]) -> Option<&'r str> {
+    let timings = passes.iter().filter_map(|pass| pass.timing.as_ref());
+    let reason = timings.filter_map(|timing| timing.unstable.as_deref()).next();
+    reason.filter(|_| matches!(name, "duration" | "sm_clock"))
+}
+
+fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
+    if passes.iter().any(|pass| pass.device.emulated) {
+        return Err("the emulator reports no times".to_owned());
+    }
+    if let Some(reason) = unstable(name, passes) {
+        return Err(reason.to_owned());
+    }
+    let samples = samples(name, passes);
+    if samples.iter().flatten().any(|sample| !sample.is_finite() || *sample < 0.0) {
+        return Err("a sample is not a finite, positive number".to_owned());
+    }
+    descriptive::median_of_medians(&samples).ok_or_else(|| {
+        match name {
+            "sm_clock" => "no sample began and ended on the same SM, so no clock could be told",
+            "copy_bandwidth" => "no process measured it",
+            _ => "no process took samples",
+        }
+        .to_owned()
+    })
+}
+
+fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, String> {
+    let emulated = pass.device.emulated;
+    let known = match name {
+        "registers" | "launch__registers_per_thread" => facts.registers.map(f64::from),
+        "static_shared" | "launch__shared_mem_per_block_static" => {
+            Some(f64::from(facts.static_shared_bytes))
+        }
+        "dynamic_shared" | "launch__shared_mem_per_block_dynamic" => {
+            Some(f64::from(facts.dynamic_shared_bytes))
+        }
+        "local_memory" => Some(f64::from(facts.local_bytes)),
+        "theoretical_occupancy" | "sm__maximum_warps_per_active_cycle_pct" => {
+            facts.theoretical_occupancy
+        }
+        "waves" | "launch__waves_per_multiprocessor" => facts.waves,
+        "launch__cluster_max_active" => facts.max_active_clusters.map(f64::from),
+        "launch__occupancy_cluster_pct" => facts.cluster_occupancy,
+        name => by_limits(name, facts).or_else(|| by_extents(name, Some(facts), pass)),
+    };
+    known.ok_or_else(|| match (name, emulated) {
+        ("registers" | "launch__registers_per_thread", true) => {
+            "registers are assigned by ptxas, which the emulator does not run".to_owned()
+        }
+        ("launch__occupancy_limit_registers" | "launch__occupancy_limit_shared_mem", false)
+            if facts.limits.is_some() =>
+        {
+            "a block needs none of it".to_owned()
+        }
+        (name, _) if name.contains("cluster") => "the launch has no clusters".to_owned(),
+        _ if pass.launches.len() != 1 && name.contains("_dim_") => {
+            format!("the range holds {} launches", pass.launches.len())
+        }
+        (_, true) => "it depends on registers, which the emulator does not assign".to_owned(),
+        (_, false) => "the driver does not tell it".to_owned(),
+    })
+}
+
+/// How many blocks an SM could hold by each resource.
+fn by_limits(name: &str, facts: &LaunchFacts) -> Option<f64> {
+    let limits = facts.limits?;
+    let known = match name {
+        "launch__occupancy_limit_blocks" => Some(limits.blocks),
+        "launch__occupancy_limit_registers" => limits.registers,
+        "launch__occupancy_limit_shared_mem" => limits.shared_memory,
+        "launch__occupancy_limit_warps" => Some(limits.warps),
+        "launch__shared_mem_per_block_driver" => Some(limits.reserved_shared_bytes),
+        "launch__shared_mem_per_block" => Some(
+            limits.reserved_shared_bytes + facts.static_shared_bytes + facts.dynamic_shared_bytes,
+        ),
+        _ => None,
+    };
+    known.map(f64::from)
+}
+
+/// What grid and block say, where there is one launch.
+fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Option<f64> {
+    let [launch] = pass.launches.as_slice() else { return None };
+    let product = |extent: [u32; 3]| extent.into_iter().map(f64::from).product::<f64>();
+    let (blocks, threads) = (product(launch.grid), product(launch.block));
+    match name {
+        "launch__block_size" => Some(threads),
+        "launch__grid_size" => Some(blocks),
+        "launch__thread_count" => Some(blocks * threads),
+        "launch__sm_count" => Some(f64::from(pass.device.sm_count)),
+        "launch__block_dim_x" => Some(f64::from(launch.block[0])),
+        "launch__block_dim_y" => Some(f64::from(launch.block[1])),
+        "launch__block_dim_z" => Some(f64::from(launch.block[2])),
+        "launch__grid_dim_x" => Some(f64::from(launch.grid[0])),
+        "launch__grid_dim_y" => Some(f64::from(launch.grid[1])),
+        "launch__grid_dim_z" => Some(f64::from(launch.grid[2])),
+        "launch__cluster_dim_x" => Some(f64::from(facts?.cluster?[0])),
+        "launch__cluster_dim_y" => Some(f64::from(facts?.cluster?[1])),
+        "launch__cluster_dim_z" => Some(f64::from(facts?.cluster?[2])),
+        "launch__cluster_size" => Some(product(facts?.cluster?)),
+        "sm__maximum_warps_avg_per_active_cycle" => {
+            Some(f64::from(facts?.blocks_per_sm?) * (threads / 32.0).ceil())
+        }
+        _ => None,
+    }
+}
+
+fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
+    match pass.hardware.get(name) {
+        Some(HardwareValue::Value(value)) => Ok(*value),
+        Some(HardwareValue::Unavailable(reason)) => Err(reason.clone()),
+        None if name.starts_with("ptx__") => {
+            Err("it is counted at PTX level, which only the emulator sees".to_owned())
+        }
+        None if pass.device.emulated => {
+            Err("it is a hardware counter, which needs a GPU".to_owned())
+        }
+        None => Err("it was not collected in this run; name it in --metrics".to_owned()),
+    }
+}
+
+/// A count as the number that formulas and limits use: exact below 2^53, rounded above.
+#[expect(clippy::cast_precision_loss, reason = "documented: exact below 2^53")]
+fn count(value: u64) -> f64 {
+    value as f64
+}
+
+/// An attribute as the number that formulas and limits use: exact below 2^53, rounded above.
+#[expect(clippy::cast_precision_loss, reason = "documented: exact below 2^53")]
+fn signed(value: i64) -> f64 {
+    value as f64
+}

@@ -1,0 +1,402 @@
+//! Replay: whether the repetitions of a pass did the same thing.
+//!
+//! Input: the results of several processes that ran the same configuration. Output: nothing,
+//! or the first thing in which two of them differ. Exact values are counts of a deterministic
+//! program; where they differ the processes did not run the same program, and no number of them can
+//! be trusted.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
+
+use gpuprof_model::measurement::{LaunchFacts, LaunchRecord, PassResult};
+use gpuprof_model::quantity::format_number;
+
+/// Which launches of two passes are the same one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Those of the same kernel.
+    Name,
+    /// Those of the same kernel, grid and block.
+    Grid,
+    /// Those that agree in everything that is recorded.
+    #[default]
+    All,
+}
+
+/// How far the launches of two passes may differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// Every launch must match, in the same order.
+    #[default]
+    Strict,
+    /// Every launch must match, in any order.
+    Balanced,
+    /// Launches that match none are let be.
+    Relaxed,
+}
+
+/// How launches of two passes are held against each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Discipline {
+    /// Which launches are the same one.
+    pub matching: Matching,
+    /// How far the lists may differ.
+    pub strictness: Strictness,
+}
+
+/// Two processes of one configuration disagree about something that must repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Divergence {
+    /// What differs: a metric in backquotes, `the device`, `launch 2`, …
+    pub what: String,
+    /// What the first process found.
+    pub first: String,
+    /// What the other process found.
+    pub other: String,
+    /// The number of the other process, from 1.
+    pub process: usize,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, first, other, process } = self;
+        write!(
+            f,
+            "replay diverged: {what} is {first} in process 1 and {other} in process {process}; \
+             a kernel that is profiled must do the same in every process"
+        )
+    }
+}
+
+impl std::error::Error for Divergence {}
+
+/// Checks that all `passes`, repetitions of one pass, agree in everything that must repeat.
+///
+/// # Errors
+/// The first thing in which a process differs from the first one.
+pub fn agree(passes: &[PassResult], discipline: Discipline) -> Result<(), Divergence> {
+    let Some((first, others)) = passes.split_first() else { return Ok(()) };
+    for (position, other) in others.iter().enumerate() {
+        if let Some((what, first, other)) = difference(first, other, discipline) {
+            return Err(Divergence { what, first, other, process: position + 2 });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a counter pass ran the program that pass 0 ran: device and launches.
+///
+/// A launch that [`Strictness::Relaxed`] lets be is told: the range as a whole has no counters
+/// then, since those of the other launches are not kept apart.
+///
+/// # Errors
+/// The first thing in which it differs.
+pub fn same_program(
+    timed: &PassResult,
+    counted: &PassResult,
+    discipline: Discipline,
+) -> Result<Option<Divergence>, Divergence> {
+    let diverged = |(what, first, other)| Divergence { what, first, other, process: 2 };
+    if let Some(difference) = device(timed, counted) {
+        return Err(diverged(difference));
+    }
+    if let Some(difference) = launches(&timed.launches, &counted.launches, discipline) {
+        return Err(diverged(difference));
+    }
+    let all = Discipline { strictness: Strictness::Balanced, ..discipline };
+    Ok(launches(&timed.launches, &counted.launches, all).map(diverged))
+}
+
+type Difference = (String, String, String);
+
+fn difference(a: &PassResult, b: &PassResult, discipline: Discipline) -> Option<Difference> {
+    device(a, b)
+        .or_else(|| launches(&a.launches, &b.launches, discipline))
+        .or_else(|| counters(a, b))
+        .or_else(|| optional("`bytes`", a.declared_bytes, b.declared_bytes))
+        .or_else(|| optional("`flops`", a.declared_flops, b.declared_flops))
+        .or_else(|| {
+            // Where launches may differ, what follows from them may.
+            let alike = launches(&a.launches, &b.launches, Discipline::default()).is_none();
+            alike.then(|| facts(a.facts.as_ref(), b.facts.as_ref())).flatten()
+        })
+}
+
+fn device(a: &PassResult, b: &PassResult) -> Option<Difference> {
+    let name = |pass: &PassResult| match pass.device.uuid.as_str() {
+        "" => pass.device.name.clone(),
+        uuid => format!("{} ({uuid})", pass.device.name),
+    };
+    (name(a) != name(b)).then(|| ("the device".to_owned(), name(a), name(b)))
+}
+
+fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> Option<Difference> {
+    let text =
+        |launch: Option<&LaunchRecord>| launch.map_or_else(|| "absent".to_owned(), launch_text);
+    let same = |a: &LaunchRecord, b: &LaunchRecord| discipline.same(a, b);
+    match discipline.strictness {
+        Strictness::Relaxed => None,
+        Strictness::Strict => {
+            let differ = |index: &usize| match (a.get(*index), b.get(*index)) {
+                (Some(a), Some(b)) => !same(a, b),
+                _ => true,
+            };
+            let index = (0..a.len().max(b.len())).find(differ)?;
+            Some((format!("launch {}", index + 1), text(a.get(index)), text(b.get(index))))
+        }
+        Strictness::Balanced => {
+            let mut left: Vec<&LaunchRecord> = b.iter().collect();
+            let mut unmatched: Option<(usize, &LaunchRecord)> = None;
+            for (index, launch) in a.iter().enumerate() {
+                match left.iter().position(|other| same(launch, other)) {
+                    Some(position) => drop(left.remove(position)),
+                    None => unmatched = unmatched.or(Some((index, launch))),
+                }
+            }
+            match (unmatched, left.first()) {
+                (None, None) => None,
+                (None, Some(more)) => {
+                    Some(("a launch more".to_owned(), text(None), text(Some(more))))
+                }
+                // What matches nothing here is the nearest to the other side that there is.
+                (Some((index, launch)), other) => {
+                    let what = format!("launch {}, in any place,", index + 1);
+                    let other = other.map_or_else(
+                        || text(None),
+                        |other| format!("absent (but {} is)", launch_text(other)),
+                    );
+                    Some((what, text(Some(launch)), other))
+                }
+            }
+        }
+    }
+}
+
+impl Discipline {
+    /// Whether two launches are the same one.
+    fn same(self, a: &LaunchRecord, b: &LaunchRecord) -> bool {
+        let name = a.kernel == b.kernel;
+        match self.matching {
+            Matching::Name => name,
+            Matching::Grid => name && a.grid == b.grid && a.block == b.block,
+            Matching::All => a == b,
+        }
+    }
+}
+
+fn launch_text(launch: &LaunchRecord) -> String {
+    let LaunchRecord { kernel, grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = launch;
+    let mut text =
+        format!("`{kernel}` grid {gx}x{gy}x{gz} block {bx}x{by}x{bz} shared {shared_bytes}");
+    if let Some([x, y, z]) = launch.cluster {
+        text.push_str(&format!(" cluster {x}x{y}x{z}"));
+    }
+    for (word, number) in [("context", launch.context), ("stream", launch.stream)] {
+        if let Some(number) = number {
+            text.push_str(&format!(" {word} {number}"));
+        }
+    }
+    text
+}
+
+fn counters(a: &PassResult, b: &PassResult) -> Option<Difference> {
+    let names: BTreeSet<&String> = a.counters.keys().chain(b.counters.keys()).collect();
+    names.into_iter().find_map(|name| {
+        let of = |pass: &PassResult| pass.counters.get(name).copied();
+        optional(&format!("`{name}`"), of(a), of(b))
+    })
+}
+
+fn facts(a: Option<&LaunchFacts>, b: Option<&LaunchFacts>) -> Option<Difference> {
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (None, None) => return None,
+        (a, _) => {
+            let known = |known: bool| if known { "known" } else { "unknown" }.to_owned();
+            return Some(("the launched function".into(), known(a.is_some()), known(a.is_none())));
+        }
+    };
+    let whole = |name: &str, a: u32, b: u32| optional(name, Some(a.into()), Some(b.into()));
+    let wide = |value: Option<u32>| value.map(u64::from);
+    optional("`registers`", wide(a.registers), wide(b.registers))
+        .or_else(|| whole("`static_shared`", a.static_shared_bytes, b.static_shared_bytes))
+        .or_else(|| whole("`dynamic_shared`", a.dynamic_shared_bytes, b.dynamic_shared_bytes))
+        .or_else(|| whole("`local_memory`", a.local_bytes, b.local_bytes))
+        .or_else(|| {
+            optional("the blocks an SM holds", wide(a.blocks_per_sm), wide(b.blocks_per_sm))
+        })
+        .or_else(|| {
+            unequal(
+                "`theoretical_occupancy`",
+                a.theoretical_occupancy,
+                b.theoretical_occupancy,
+                |v| v.to_string(),
+            )
+        })
+        .or_else(|| unequal("`waves`", a.waves, b.waves, |v| v.to_string()))
+        .or_else(|| unequal("the occupancy limiter", a.limiter, b.limiter, |v| v.to_string()))
+}
+
+fn optional(what: &str, a: Option<u64>, b: Option<u64>) -> Option<Difference> {
+    #[expect(clippy::cast_precision_loss, reason = "text for people")]
+    let text = |value: u64| match value {
+        0..=999_999_999_999_999 => format_number(value as f64),
+        _ => value.to_string(),
+    };
+    unequal(what, a, b, text)
+}
+
+fn unequal<T: PartialEq + Copy + Display>(
+    what: &str,
+    a: Option<T>,
+    b: Option<T>,
+    text: impl Fn(T) -> String,
+) -> Option<Difference> {
+    let text = |value: Option<T>| value.map_or_else(|| "absent".to_owned(), &text);
+    (a != b).then(|| (what.to_owned(), text(a), text(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRICT: Discipline =
+        Discipline { matching: Matching::All, strictness: Strictness::Strict };
+
+    fn launched(blocks: &[u32]) -> PassResult {
+        let template = pass(0).launches.remove(0);
+        let launch = |&grid: &u32| LaunchRecord { grid: [grid, 1, 1], ..template.clone() };
+        PassResult { launches: blocks.iter().map(launch).collect(), ..PassResult::default() }
+    }
+
+    fn compared(
+        a: &[u32],
+        b: &[u32],
+        matching: Matching,
+        strictness: Strictness,
+    ) -> Result<Option<String>, String> {
+        same_program(&launched(a), &launched(b), Discipline { matching, strictness })
+            .map(|dropped| dropped.map(|d| d.what))
+            .map_err(|d| d.what)
+    }
+
+    #[test]
+    fn launches_are_matched_as_asked() {
+        use {Matching as By, Strictness as Mode};
+        assert_eq!(compared(&[1, 2], &[1, 2], By::All, Mode::Strict), Ok(None));
+        assert_eq!(compared(&[1, 2], &[2, 1], By::Grid, Mode::Strict), Err("launch 1".into()));
+        assert_eq!(compared(&[1, 2], &[2, 1], By::Name, Mode::Strict), Ok(None));
+        assert_eq!(compared(&[1, 2], &[2, 1], By::Grid, Mode::Balanced), Ok(None));
+        assert_eq!(
+            compared(&[1, 2], &[2, 3], By::Grid, Mode::Balanced),
+            Err("launch 1, in any place,".into())
+        );
+        assert_eq!(compared(&[1], &[1, 3], By::Grid, Mode::Balanced), Err("a launch more".into()));
+        // Both sides: what has no counterpart, and the first that is nobody's.
+        let discipline = Discipline { matching: By::Grid, strictness: Mode::Balanced };
+        let told = |a: &[u32], b: &[u32]| {
+            let error = same_program(&launched(a), &launched(b), discipline).unwrap_err();
+            (error.first, error.other)
+        };
+        let launch = |grid: u32| {
+            format!("`saxpy` grid {grid}x1x1 block 256x1x1 shared 0 context 1 stream 7")
+        };
+        let expected = (launch(2), format!("absent (but {} is)", launch(3)));
+        assert_eq!(told(&[1, 2, 4], &[4, 3, 1]), expected);
+        assert_eq!(told(&[1, 2], &[1]), (launch(2), "absent".to_owned()));
+        assert_eq!(
+            compared(&[1], &[1, 3], By::Grid, Mode::Relaxed),
+            Ok(Some("a launch more".into()))
+        );
+    }
+
+    #[test]
+    fn facts_are_compared_of_launches_that_are_alike() {
+        let with = |blocks: u32, blocks_per_sm: u32| {
+            let known = crate::fixture::gpu_pass(64, 1024, &[1.0]).facts;
+            let facts = LaunchFacts { blocks_per_sm: Some(blocks_per_sm), ..known.unwrap() };
+            PassResult { facts: Some(facts), ..launched(&[blocks]) }
+        };
+        let by_name = Discipline { matching: Matching::Name, strictness: Strictness::Strict };
+        assert_eq!(agree(&[with(1, 8), with(2, 4)], by_name), Ok(()));
+        let what = |passes: &[PassResult]| agree(passes, by_name).unwrap_err().what;
+        assert_eq!(what(&[with(1, 8), with(1, 4)]), "the blocks an SM holds");
+        assert!(agree(&[with(1, 8), with(2, 4)], STRICT).unwrap_err().what.starts_with("launch 1"));
+    }
+
+    #[test]
+    fn all_that_is_recorded_of_a_launch_is_compared() {
+        let differs = |change: fn(&mut LaunchRecord), matching| {
+            let mut other = pass(0);
+            change(&mut other.launches[0]);
+            let discipline = Discipline { matching, strictness: Strictness::Strict };
+            same_program(&pass(0), &other, discipline).err().map(|d| d.other)
+        };
+        type Change = fn(&mut LaunchRecord);
+        let changes: [(Change, &str); 4] = [
+            (|l| l.stream = Some(8), "0 context 1 stream 8"),
+            (|l| l.context = Some(2), "0 context 2 stream 7"),
+            (|l| l.shared_bytes = 4, "4 context 1 stream 7"),
+            (|l| l.cluster = Some([2, 1, 1]), "0 cluster 2x1x1 context 1 stream 7"),
+        ];
+        for (change, told) in changes {
+            let expected = format!("`saxpy` grid 4x1x1 block 256x1x1 shared {told}");
+            assert_eq!(differs(change, Matching::All), Some(expected));
+            assert_eq!(differs(change, Matching::Grid), None);
+        }
+    }
+
+    fn pass(instructions: u64) -> PassResult {
+        let launch = LaunchRecord {
+            kernel: "saxpy".into(),
+            grid: [4, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            cluster: None,
+            context: Some(1),
+            stream: Some(7),
+        };
+        PassResult {
+            launches: vec![launch],
+            counters: [("ptx__inst_executed.sum".to_owned(), instructions)].into(),
+            ..PassResult::default()
+        }
+    }
+
+    #[test]
+    fn equal_processes_agree() {
+        assert_eq!(agree(&[], STRICT), Ok(()));
+        assert_eq!(agree(&[pass(5), pass(5), pass(5)], STRICT), Ok(()));
+    }
+
+    #[test]
+    fn a_differing_counter_is_named_with_both_values() {
+        let error = agree(&[pass(1024), pass(1024), pass(1025)], STRICT).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "replay diverged: `ptx__inst_executed.sum` is 1,024 in process 1 and 1,025 in process 3; \
+             a kernel that is profiled must do the same in every process"
+        );
+        let mut without = pass(7);
+        without.counters.clear();
+        assert_eq!(agree(&[pass(7), without], STRICT).unwrap_err().other, "absent");
+    }
+
+    #[test]
+    fn the_first_launch_that_differs_is_named() {
+        let mut longer = pass(7);
+        longer.launches.push(LaunchRecord { grid: [1, 1, 1], ..longer.launches[0].clone() });
+        let error = agree(&[pass(7), longer], STRICT).unwrap_err();
+        assert_eq!((error.what.as_str(), error.first.as_str()), ("launch 2", "absent"));
+        assert_eq!(error.other, "`saxpy` grid 1x1x1 block 256x1x1 shared 0 context 1 stream 7");
+    }
+
+    #[test]
+    fn a_difference_in_declared_work_or_device_is_a_divergence() {
+        let other = PassResult { declared_bytes: Some(12), ..pass(7) };
+        assert_eq!(agree(&[pass(7), other], STRICT).unwrap_err().what, "`bytes`");
+        let mut other = pass(7);
+        other.device.uuid = "GPU-2".into();
+        assert_eq!(agree(&[pass(7), other], STRICT).unwrap_err().what, "the device");
+    }
+}

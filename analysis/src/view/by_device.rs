@@ -1,0 +1,103 @@
+//! The parts of a series: one for each device that measured some of its configurations.
+//!
+//! Input: a series. Output: the series itself where one device measured all of it, else a
+//! series a device. Best, ties, ratios and fronts are found within a part. Two devices of one model
+//! differ, and no number of processes on one of them tells by how much, so a difference between
+//! rows of two parts may be the kernel's or the devices': nobody is told that one of them is
+//! better.
+
+use std::borrow::Cow;
+
+use gpuprof_model::run::{ConfigurationResult, SeriesResult};
+
+use crate::view::narrowed;
+
+/// What one device measured of a series.
+#[derive(Debug)]
+pub struct Part<'s> {
+    /// The series with the configurations of that device. Of several parts the last has the
+    /// judgements and changes, which are those of the series.
+    pub series: Cow<'s, SeriesResult>,
+    /// The device's UUID, where the run had several.
+    pub device: Option<&'s str>,
+    /// How many configurations the series has in all its parts.
+    pub of: usize,
+}
+
+impl Part<'_> {
+    /// Whether there are others.
+    pub fn is_one_of_several(&self) -> bool {
+        self.series.configurations.len() < self.of
+    }
+}
+
+/// The parts of `series`, in the order in which their devices appear.
+pub fn parts(series: &SeriesResult) -> Vec<Part<'_>> {
+    let rows = &series.configurations;
+    let mut devices: Vec<Option<&str>> = Vec::new();
+    for device in rows.iter().map(|row| row.device.as_deref()) {
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    let of = rows.len();
+    let [first, .., last] = devices[..] else {
+        let device = devices.first().copied().flatten();
+        return vec![Part { series: Cow::Borrowed(series), device, of }];
+    };
+    debug_assert_ne!(first, last, "each is there once");
+    let part = |device: Option<&'_ str>| {
+        let here = |row: &&ConfigurationResult| row.device.as_deref() == device;
+        let mut part = narrowed(series, rows.iter().filter(here).cloned().collect());
+        if device != last {
+            part.judgements.clear();
+            part.not_applicable.clear();
+            part.changes.clear();
+        }
+        Cow::Owned(part)
+    };
+    devices.into_iter().map(|device| Part { series: part(device), device, of }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{rows, series};
+
+    fn on(devices: &[Option<&str>]) -> SeriesResult {
+        let mut series = series(rows("registers", &[8.0, 9.0, 7.0]));
+        for (row, device) in series.configurations.iter_mut().zip(devices) {
+            row.device = device.map(str::to_owned);
+        }
+        series.not_applicable = vec!["x".into()];
+        series
+    }
+
+    #[test]
+    fn what_one_device_measured_is_one_part() {
+        for device in [None, Some("GPU-1")] {
+            let series = on(&[device; 3]);
+            let parts = parts(&series);
+            assert_eq!((parts.len(), parts[0].device, parts[0].of), (1, device, 3));
+            assert_eq!(*parts[0].series, series);
+            assert!(!parts[0].is_one_of_several());
+        }
+        let empty = series(Vec::new());
+        assert_eq!(parts(&empty).len(), 1);
+    }
+
+    #[test]
+    fn rows_of_two_devices_are_apart_and_what_is_said_of_all_is_said_once() {
+        let series = on(&[Some("GPU-2"), Some("GPU-1"), Some("GPU-2")]);
+        let parts = parts(&series);
+        assert_eq!(
+            parts.iter().map(|p| p.device).collect::<Vec<_>>(),
+            [Some("GPU-2"), Some("GPU-1")]
+        );
+        let counts = parts.iter().map(|p| p.series.configurations.len());
+        assert_eq!(counts.collect::<Vec<_>>(), [2, 1]);
+        assert!(parts.iter().all(Part::is_one_of_several));
+        let told: Vec<usize> = parts.iter().map(|p| p.series.not_applicable.len()).collect();
+        assert_eq!(told, [0, 1]);
+    }
+}

@@ -1,0 +1,129 @@
+//! The best configuration of a series and those that cannot be told from it.
+//!
+//! Input: the configurations of a series and a metric. Output: which one is best, and which
+//! differ from it by no more than the noise. An exact metric ties where it is equal. A noisy one
+//! ties where its processes do not differ significantly from those of the best (Welch, one-sided at
+//! 1 %, corrected by Holm over all comparisons with the best), so that the set holds what could be
+//! the best as well.
+
+use gpuprof_model::metric::Class;
+use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::threshold::Statistic;
+
+use crate::gate::change::{Evidence, Side};
+use crate::stats::two_sample::{SIGNIFICANCE, significant};
+use crate::view::best;
+
+/// What a configuration is among those of its series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rank {
+    /// It has the best value; of several equal ones the first.
+    Best,
+    /// It cannot be told from the best.
+    Tied,
+    /// It is worse, or has no value.
+    Other,
+}
+
+impl Rank {
+    /// The word for it; empty for the rest.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Tied => "tied",
+            Self::Other => "",
+        }
+    }
+}
+
+/// The ranks of configurations by one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking {
+    /// One a configuration, in their order.
+    pub ranks: Vec<Rank>,
+    /// Whether there are too few processes to tell ties.
+    pub unknown: bool,
+}
+
+impl Ranking {
+    /// The positions of those that tie with the best.
+    pub fn tied(&self) -> impl Iterator<Item = usize> {
+        self.ranks.iter().enumerate().filter(|(_, rank)| **rank == Rank::Tied).map(|(at, _)| at)
+    }
+}
+
+/// Ranks `configurations` by `metric`; `None` where none has a value.
+pub fn ranking(configurations: &[ConfigurationResult], metric: &str) -> Option<Ranking> {
+    let best = best::best(configurations, metric)?;
+    let class = best::result(&configurations[best], metric)?.class;
+    let top = Side::of(&configurations[best], metric, Statistic::Median).ok()?;
+    let mut ranks = vec![Rank::Other; configurations.len()];
+    ranks[best] = Rank::Best;
+    let mut unknown = false;
+    let mut compared: Vec<(usize, f64)> = Vec::new();
+    for (at, row) in configurations.iter().enumerate().filter(|(at, _)| *at != best) {
+        let Ok(side) = Side::of(row, metric, Statistic::Median) else { continue };
+        if side.value == top.value {
+            ranks[at] = Rank::Tied;
+        }
+        if class == Class::Exact {
+            continue;
+        }
+        let evidence = Evidence::of(class, &top, &side);
+        match evidence.confidence {
+            Some(confidence) => compared.push((at, confidence.p_value / 2.0)),
+            None => unknown = true,
+        }
+    }
+    let p_values: Vec<f64> = compared.iter().map(|(_, p)| *p).collect();
+    for ((at, _), (differs, _)) in compared.iter().zip(significant(&p_values, SIGNIFICANCE)) {
+        if !differs {
+            ranks[*at] = Rank::Tied;
+        }
+    }
+    Some(Ranking { ranks, unknown })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{failed, gpu_pass, point, rows};
+    use crate::metrics::collect::finished;
+
+    fn timed(block: u64, medians: &[f64]) -> ConfigurationResult {
+        let passes: Vec<_> =
+            medians.iter().map(|&m| gpu_pass(block, 1 << 20, &[m - 32.0, m, m + 32.0])).collect();
+        finished(point(block, 1 << 20), &passes)
+    }
+
+    fn words(configurations: &[ConfigurationResult], metric: &str) -> Vec<&'static str> {
+        let ranks = ranking(configurations, metric).unwrap().ranks;
+        ranks.into_iter().map(Rank::word).collect()
+    }
+
+    #[test]
+    fn what_the_noise_hides_ties_and_what_is_surely_worse_does_not() {
+        let all = [
+            timed(64, &[10_000.0, 10_100.0, 9_950.0, 10_050.0, 10_020.0]),
+            timed(128, &[10_030.0, 9_990.0, 10_090.0, 10_010.0, 9_940.0]),
+            timed(256, &[10_500.0, 10_590.0, 10_550.0, 10_480.0, 10_510.0]),
+            failed(512),
+        ];
+        assert_eq!(words(&all, "duration"), ["tied", "best", "", ""]);
+        assert_eq!(words(&all, "throughput"), ["tied", "best", "", ""]);
+        assert!(!ranking(&all, "duration").unwrap().unknown);
+    }
+
+    #[test]
+    fn exact_metrics_tie_where_they_are_equal() {
+        assert_eq!(words(&rows("registers", &[8.0, 9.0, 8.0]), "registers"), ["best", "", "tied"]);
+        assert_eq!(ranking(&rows("registers", &[]), "registers"), None);
+    }
+
+    #[test]
+    fn too_few_processes_are_told_and_no_tie_is_made_up() {
+        let found = ranking(&[timed(64, &[100.0]), timed(128, &[101.0])], "duration").unwrap();
+        assert_eq!(found.ranks, [Rank::Best, Rank::Other]);
+        assert!(found.unknown);
+    }
+}

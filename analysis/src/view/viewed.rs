@@ -1,0 +1,377 @@
+//! Views: which rows of a series are looked at, in which order, and what they are compared with.
+//!
+//! Input: a series and a [`View`]. Output: the rows to show, with everything that was left out
+//! told in words. A filter narrows what is *compared*: best, ratios, front and sensitivity are over
+//! the rows that it keeps. Sorting and `top` choose what is *shown* of them. A view changes nothing
+//! that is judged or stored.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use gpuprof_model::expression::{Expression, Type, Value};
+use gpuprof_model::metric::{self, Direction};
+use gpuprof_model::run::{ConfigurationResult, SeriesResult};
+use gpuprof_model::{AxisValue, Configuration, ParseError};
+
+use crate::view::best;
+use crate::view::columns;
+
+/// How to look at a series.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct View {
+    /// The metric that decides what is best, instead of the headline metric.
+    pub best_by: Option<String>,
+    /// The configuration that rows are compared with, besides the best.
+    pub reference: Option<Reference>,
+    /// The rows to look at.
+    pub filter: Option<Expression>,
+    /// Axes and metrics to show, instead of all axes and the series' metrics.
+    pub columns: Vec<String>,
+    /// What to sort by.
+    pub sort: Option<Sort>,
+    /// The most rows to show.
+    pub top: Option<usize>,
+    /// The metrics whose front is marked.
+    pub pareto: Vec<String>,
+}
+
+/// A reference configuration: values of some axes. Each row's reference has these, and the row's
+/// own values of all other axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference(pub Configuration);
+
+/// What to sort by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sort {
+    /// An axis or a metric.
+    pub key: String,
+    /// Whether the largest comes first.
+    pub descending: bool,
+}
+
+impl Reference {
+    /// Parses `block=256` or `block=256,n=16M`.
+    ///
+    /// # Errors
+    /// The place that does not follow the grammar.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut pairs: Vec<(String, AxisValue)> = Vec::new();
+        let mut start = 0;
+        for part in text.split(',') {
+            let place = start..start + part.len();
+            start = place.end + 1;
+            let help = "a reference is a value for one axis or more: block=256,n=16M";
+            let (name, value) = part.split_once('=').ok_or_else(|| {
+                ParseError::new("expected AXIS=VALUE", place.clone()).with_help(help)
+            })?;
+            let name = name.trim();
+            if name.is_empty() || pairs.iter().any(|(other, _)| other == name) {
+                let message =
+                    if name.is_empty() { "expected an axis" } else { "the axis is there twice" };
+                return Err(ParseError::new(message, place).with_help(help));
+            }
+            let shift = place.end - value.len();
+            let value = AxisValue::try_from(value.to_owned()).map_err(|e| e.shifted(shift))?;
+            pairs.push((name.to_owned(), value));
+        }
+        Ok(Self(Configuration(pairs)))
+    }
+
+    /// The position of the row that `row` is compared with.
+    fn of(&self, row: &ConfigurationResult, series: &SeriesResult) -> Option<usize> {
+        let fixed = |axis: &str| self.0.get(axis);
+        // What follows from other axes follows from the reference's values, not from the row's.
+        let free = |axis: &str| !series.dependent_axes.iter().any(|other| other == axis);
+        let matches = |other: &ConfigurationResult| {
+            other.configuration.0.iter().all(|(axis, value)| match fixed(axis) {
+                Some(wanted) => wanted == value,
+                None => !free(axis) || row.configuration.get(axis) == Some(value),
+            })
+        };
+        series.configurations.iter().position(matches)
+    }
+}
+
+impl Sort {
+    /// Parses `duration`, `block desc`, `n asc`.
+    ///
+    /// # Errors
+    /// A second word that is neither `asc` nor `desc`.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut words = text.split_whitespace();
+        let (key, order, more) = (words.next(), words.next(), words.next());
+        let descending = match (order, more) {
+            (None, _) | (Some("asc"), None) => false,
+            (Some("desc"), None) => true,
+            _ => {
+                return Err(ParseError::new(
+                    "expected an axis or a metric, then asc or desc",
+                    0..text.len(),
+                )
+                .with_help("write --sort 'duration desc'"));
+            }
+        };
+        match key {
+            Some(key) => Ok(Self { key: key.to_owned(), descending }),
+            None => Err(ParseError::new("expected an axis or a metric", 0..text.len())),
+        }
+    }
+}
+
+/// A series as a view shows it.
+#[derive(Debug)]
+pub struct Viewed<'s> {
+    /// The series with the rows that are compared.
+    pub series: Cow<'s, SeriesResult>,
+    /// The positions of the rows to show, in order.
+    pub shown: Vec<usize>,
+    /// What was left out or could not be done, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl View {
+    /// Looks at `series`.
+    pub fn of<'s>(&self, series: &'s SeriesResult) -> Viewed<'s> {
+        let mut remarks = Vec::new();
+        let series = self.filtered(series, &mut remarks);
+        let mut shown: Vec<usize> = (0..series.configurations.len()).collect();
+        let order = self.order(&series);
+        if let Some((key, descending)) = &order {
+            sort(&mut shown, &series, key, *descending);
+        }
+        if let Some(top) = self.top
+            && top < shown.len()
+        {
+            let by = match &order {
+                Some((key, _)) if self.sort.is_none() => format!("the best by {key}"),
+                Some((key, descending)) => {
+                    format!("sorted by {key}{}", if *descending { ", largest first" } else { "" })
+                }
+                None => "in series order".to_owned(),
+            };
+            remarks.push(format!("--top shows {top} of {} rows, {by}", shown.len()));
+            shown.truncate(top);
+        }
+        if let Some(reference) = &self.reference {
+            let missing: Vec<&str> = reference
+                .0
+                .0
+                .iter()
+                .map(|(axis, _)| axis.as_str())
+                .filter(|axis| series.axes.iter().all(|own| own.name != *axis))
+                .collect();
+            if !missing.is_empty() {
+                remarks.push(format!("--reference: the series has no axis {}", missing.join(", ")));
+            } else if series.configurations.iter().all(|row| reference.of(row, &series).is_none()) {
+                let axes = reference.0.0.iter().map(|(axis, _)| axis);
+                let values: Vec<String> = axes.map(|axis| values_of(axis, &series)).collect();
+                let values = values.join("; ");
+                remarks.push(format!("--reference: no row is {}; {values}", reference.0));
+            }
+        }
+        Viewed { series, shown, remarks }
+    }
+
+    /// The series with the rows that the filter keeps.
+    fn filtered<'s>(
+        &self,
+        series: &'s SeriesResult,
+        remarks: &mut Vec<String>,
+    ) -> Cow<'s, SeriesResult> {
+        let Some(filter) = &self.filter else { return Cow::Borrowed(series) };
+        if let Err(error) = filter.check_condition(&types(series)) {
+            remarks.push(format!("--filter does not apply: {}", error.message));
+            return Cow::Borrowed(series);
+        }
+        let keeps = |row: &&ConfigurationResult| {
+            filter.holds(&|name| Ok(row.configuration.get(name).map(Value::from))).unwrap_or_else(
+                |error| {
+                    // A row is not hidden by a condition that has no answer there.
+                    let remark = format!("--filter: {} at {}", error.message, row.configuration);
+                    if !remarks.contains(&remark) {
+                        remarks.push(remark);
+                    }
+                    true
+                },
+            )
+        };
+        let rows: Vec<ConfigurationResult> =
+            series.configurations.iter().filter(keeps).cloned().collect();
+        let (kept, all) = (rows.len(), series.configurations.len());
+        if kept < all {
+            remarks.push(format!("--filter keeps {kept} of {all} rows"));
+        }
+        Cow::Owned(narrowed(series, rows))
+    }
+
+    /// What rows are sorted by, and whether the largest comes first.
+    fn order(&self, series: &SeriesResult) -> Option<(String, bool)> {
+        if let Some(sort) = &self.sort {
+            return Some((sort.key.clone(), sort.descending));
+        }
+        self.top?;
+        let metric = self.headline(series)?;
+        let found = series.configurations.iter().find_map(|row| best::result(row, metric))?;
+        Some((metric.to_owned(), found.direction == Direction::Higher))
+    }
+
+    /// The metric that decides what is best in `series`.
+    pub fn headline<'v>(&'v self, series: &'v SeriesResult) -> Option<&'v str> {
+        match &self.best_by {
+            Some(metric) => {
+                let has =
+                    series.configurations.iter().any(|row| best::value(row, metric).is_some());
+                has.then_some(metric.as_str())
+            }
+            None => columns::headline(series),
+        }
+    }
+
+    /// How many times worse each row is than its reference: below 1 where it is better.
+    pub fn reference_ratios(
+        &self,
+        series: &SeriesResult,
+        metric: &str,
+    ) -> Option<Vec<Option<f64>>> {
+        let reference = self.reference.as_ref()?;
+        let rows = &series.configurations;
+        let ratio = |row: &ConfigurationResult| {
+            let other = &rows[reference.of(row, series)?];
+            let (value, base) = (best::value(row, metric)?, best::value(other, metric)?);
+            let ratio = match best::result(row, metric)?.direction {
+                _ if value == base => 1.0,
+                Direction::Lower => value / base,
+                Direction::Higher => base / value,
+            };
+            ratio.is_finite().then_some(ratio)
+        };
+        Some(rows.iter().map(ratio).collect())
+    }
+
+    /// The names of axes and metrics that the view speaks of.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let sorted = self.sort.iter().map(|sort| &sort.key);
+        let all = self.best_by.iter().chain(&self.columns).chain(sorted).chain(&self.pareto);
+        all.map(String::as_str)
+    }
+
+    /// Refuses names that no metric and none of `axes` has.
+    ///
+    /// # Errors
+    /// The option and the name of each, with the nearest names.
+    pub fn check(&self, axes: &[(&str, Type)]) -> Result<(), String> {
+        let mut names: Vec<&str> = Vec::new();
+        for (axis, _) in axes {
+            if !names.contains(axis) {
+                names.push(axis);
+            }
+        }
+        let is_axis = |name: &str| names.contains(&name);
+        let metric = |option: &str, name: &str| match metric::find(name) {
+            Some(_) => Ok(()),
+            None => Err(format!("{option}: {}", metric::unknown(name))),
+        };
+        let either = |option: &str, name: &str| {
+            if is_axis(name) {
+                return Ok(());
+            }
+            metric(option, name)
+                .map_err(|message| format!("{message}; the axes are {}", names.join(", ")))
+        };
+        let best_by = self.best_by.iter().map(|name| metric("--best-by", name));
+        let pareto = self.pareto.iter().map(|name| metric("--pareto", name));
+        let columns = self.columns.iter().map(|name| either("--columns", name));
+        let sort = self.sort.iter().map(|sort| either("--sort", &sort.key));
+        let all = best_by.chain(pareto).chain(columns).chain(sort);
+        let wrong: Vec<String> = all.filter_map(Result::err).collect();
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
+        for (axis, _) in self.reference.iter().flat_map(|reference| &reference.0.0) {
+            if !is_axis(axis) {
+                let near = gpuprof_model::suggest::did_you_mean(axis, names.iter().copied())
+                    .unwrap_or_else(|| format!("the axes are {}", names.join(", ")));
+                return Err(format!("--reference: no series has an axis `{axis}`: {near}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The axes of `series` with their types.
+pub fn types(series: &SeriesResult) -> Vec<(&str, Type)> {
+    series.axes.iter().map(|axis| (axis.name.as_str(), axis.kind().into())).collect()
+}
+
+/// `series` with these of its `rows` only, and the values of its axes that occur in them.
+pub(super) fn narrowed(series: &SeriesResult, rows: Vec<ConfigurationResult>) -> SeriesResult {
+    let mut narrowed = SeriesResult { configurations: rows, ..without_rows(series) };
+    for axis in &mut narrowed.axes {
+        let rows = &narrowed.configurations;
+        axis.values.retain(|value| {
+            rows.iter().any(|row| row.configuration.get(&axis.name) == Some(value))
+        });
+    }
+    narrowed
+}
+
+/// Everything of `series` but its rows.
+fn without_rows(series: &SeriesResult) -> SeriesResult {
+    SeriesResult {
+        id: series.id.clone(),
+        axes: series.axes.clone(),
+        dependent_axes: series.dependent_axes.clone(),
+        file: series.file.clone(),
+        line: series.line,
+        columns: series.columns.clone(),
+        sections: series.sections.clone(),
+        configurations: Vec::new(),
+        judgements: series.judgements.clone(),
+        not_applicable: series.not_applicable.clone(),
+        changes: series.changes.clone(),
+    }
+}
+
+/// Sorts `rows` by an axis or a metric; rows without it come last, and equals keep their order.
+fn sort(rows: &mut [usize], series: &SeriesResult, key: &str, descending: bool) {
+    let place = |row: usize| series.configurations[row].configuration.get(key);
+    if series.axes.iter().any(|axis| axis.name == key) {
+        rows.sort_by(|&a, &b| directed(place(a), place(b), descending, |a, b| a.cmp(b)));
+        return;
+    }
+    let value = |row: usize| best::value(&series.configurations[row], key);
+    rows.sort_by(|&a, &b| directed(value(a), value(b), descending, f64::total_cmp));
+}
+
+fn directed<T>(
+    a: Option<T>,
+    b: Option<T>,
+    descending: bool,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) if descending => compare(&b, &a),
+        (Some(a), Some(b)) => compare(&a, &b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// `block is 64, 128`: the values that the rows of `series` have, of many the first.
+fn values_of(axis: &str, series: &SeriesResult) -> String {
+    const MOST: usize = 12;
+    let mut values: Vec<&AxisValue> = Vec::new();
+    for value in series.configurations.iter().filter_map(|row| row.configuration.get(axis)) {
+        if !values.contains(&value) && values.len() <= MOST {
+            values.push(value);
+        }
+    }
+    let mut texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    if texts.len() > MOST {
+        texts[MOST] = "…".to_owned();
+    }
+    format!("{axis} is {}", texts.join(", "))
+}
+
+#[cfg(test)]
+#[path = "viewed_tests.rs"]
+mod tests;
