@@ -1,8 +1,9 @@
 //! CSV: tidy data, one row per configuration and metric.
 //!
 //! Input: a run. Output: a header and rows of
-//! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95,min,max,stddev,samples,reason,rank`,
-//! followed by `axis:NAME` for every axis that any series of the run has, in order of appearance.
+//! `package,target,kernel,configuration,status,metric,value,unit,source,class,median,mean,p95`,
+//! `min,max,stddev,samples,reason,rank`, followed by `axis:NAME` for every axis that any series of
+//! the run has, in order of appearance.
 //!
 //! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in
 //!   no other one.

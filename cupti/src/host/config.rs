@@ -52,7 +52,8 @@ impl Host {
     /// and a list.
     ///
     /// # Errors
-    /// [`ConfigProblem`]: every name that is not a metric at once, or which groups can be collected instead.
+    /// [`ConfigProblem`]: every name that is not a metric at once, or which groups can be collected
+    /// instead.
     pub fn config_image(&self, names: &[impl AsRef<str>]) -> Result<Vec<u8>, ConfigProblem> {
         if names.is_empty() {
             return Err(ConfigProblem::Empty);

@@ -1,0 +1,195 @@
+//! Input: the modules of a crate. Output: which file needs which other, and the circles in that.
+//!
+//! A file needs the file that *defines* what it names: re-exports are followed to their end, and a
+//! file that only hands a name on needs nothing for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::modules::{Modules, Segments};
+
+/// Per file, the files that it needs, each with one of the paths that lead there.
+pub type Needs = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
+
+/// Re-exports of re-exports: deeper is a loop.
+const DEPTH: usize = 32;
+
+/// What a path leads to.
+enum Found {
+    Item(PathBuf),
+    Module,
+    Outside,
+}
+
+/// Which file of a crate needs which.
+pub fn needs(modules: &Modules) -> Needs {
+    let mut needs = Needs::new();
+    for (number, module) in modules.0.iter().enumerate() {
+        let imports = module.imports.values().filter(|it| !it.public).map(|it| &it.path);
+        for path in imports.chain(&module.mentions) {
+            if let Found::Item(file) = resolve(modules, number, path, 0)
+                && file != module.file
+            {
+                needs.entry(module.file.clone()).or_default().insert(file, path.join("::"));
+            }
+        }
+    }
+    needs
+}
+
+/// Follows a path that is written in a module.
+fn resolve(modules: &Modules, mut number: usize, path: &[String], depth: usize) -> Found {
+    let mut rest = path;
+    let mut anchored = false;
+    while let Some((first, more)) = rest.split_first() {
+        number = match first.as_str() {
+            "crate" => 0,
+            "self" => number,
+            "super" => modules.0[number].parent.unwrap_or(number),
+            _ => break,
+        };
+        (rest, anchored) = (more, true);
+    }
+    if !anchored && !knows(modules, number, rest) {
+        return Found::Outside;
+    }
+    follow(modules, number, rest, depth)
+}
+
+/// Whether the first name of a path is more than an item of the module itself or of the prelude.
+fn knows(modules: &Modules, number: usize, path: &[String]) -> bool {
+    let Some(name) = path.first() else { return false };
+    let module = &modules.0[number];
+    if module.items.contains(name) {
+        return false;
+    }
+    module.children.contains_key(name)
+        || module.imports.contains_key(name)
+        || glob(modules, number, name).is_some()
+}
+
+/// Follows the rest of a path inside a module.
+fn follow(modules: &Modules, number: usize, path: &[String], depth: usize) -> Found {
+    let module = &modules.0[number];
+    let Some((name, more)) = path.split_first() else { return Found::Module };
+    let child = module.children.get(name);
+    if let Some(&child) = child
+        && !more.is_empty()
+    {
+        return follow(modules, child, more, depth);
+    }
+    if module.items.contains(name) {
+        return Found::Item(module.file.clone());
+    }
+    if let Some(import) = module.imports.get(name)
+        && depth < DEPTH
+    {
+        let whole: Segments = import.path.iter().chain(more).cloned().collect();
+        return resolve(modules, number, &whole, depth + 1);
+    }
+    if child.is_some() {
+        return Found::Module;
+    }
+    match glob(modules, number, name) {
+        Some(target) if depth < DEPTH => follow(modules, target, path, depth + 1),
+        _ => Found::Item(module.file.clone()),
+    }
+}
+
+/// The module whose names are all imported here and that has this one.
+fn glob(modules: &Modules, number: usize, name: &str) -> Option<usize> {
+    modules.0[number].globs.iter().find_map(|path| {
+        let target = module_at(modules, number, path)?;
+        let module = &modules.0[target];
+        let has = module.items.contains(name)
+            || module.imports.get(name).is_some_and(|it| it.public)
+            || module.children.contains_key(name);
+        (has && target != number).then_some(target)
+    })
+}
+
+fn module_at(modules: &Modules, mut number: usize, path: &[String]) -> Option<usize> {
+    for name in path {
+        number = match name.as_str() {
+            "crate" => 0,
+            "self" => number,
+            "super" => modules.0[number].parent?,
+            name => *modules.0[number].children.get(name)?,
+        };
+    }
+    Some(number)
+}
+
+/// The groups of files that need each other, directly or through others.
+pub fn circles(needs: &Needs) -> Vec<BTreeSet<PathBuf>> {
+    let reached: BTreeMap<&PathBuf, BTreeSet<&PathBuf>> =
+        needs.keys().map(|file| (file, reachable(needs, file))).collect();
+    let mut found: Vec<BTreeSet<PathBuf>> = Vec::new();
+    for (file, there) in &reached {
+        if !there.contains(file) || found.iter().any(|it| it.contains(*file)) {
+            continue;
+        }
+        let back = there.iter().filter(|it| reached.get(*it).is_some_and(|it| it.contains(file)));
+        found.push(back.map(|it| (*it).clone()).collect());
+    }
+    found
+}
+
+/// Every file that a file needs, directly or through others; itself where it is in a circle.
+fn reachable<'a>(needs: &'a Needs, from: &PathBuf) -> BTreeSet<&'a PathBuf> {
+    let mut reached = BTreeSet::new();
+    let mut open: Vec<&PathBuf> = needs.get(from).into_iter().flat_map(|it| it.keys()).collect();
+    while let Some(file) = open.pop() {
+        if reached.insert(file) {
+            open.extend(needs.get(file).into_iter().flat_map(|it| it.keys()));
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The circles of a crate with these files, by file name.
+    fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let needs = needs(&Modules::of_crate(&folder.path().join("lib.rs")));
+        let name = |it: &PathBuf| it.strip_prefix(folder.path()).unwrap().display().to_string();
+        circles(&needs).iter().map(|it| it.iter().map(name).collect()).collect()
+    }
+
+    #[test]
+    fn two_files_that_import_each_other_are_a_circle() {
+        let a = ("a.rs", "use crate::b::B; pub struct A(B);");
+        let b = ("b.rs", "use super::a; pub struct B; fn f(_: a::A) {}");
+        assert_eq!(circles_of(&[("lib.rs", "mod a; mod b;"), a, b]), [["a.rs", "b.rs"]]);
+        let apart = ("b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }");
+        assert!(circles_of(&[("lib.rs", "mod a; mod b;"), a, apart]).is_empty());
+    }
+
+    #[test]
+    fn a_re_export_is_followed_to_the_file_that_defines_the_name() {
+        let lib = ("lib.rs", "mod a; mod b; pub use b::*; pub use a::{A as Other};");
+        let a = ("a.rs", "use crate::B; pub struct A(B);");
+        let b = ("b.rs", "pub struct B; fn f() { let _: crate::Other; }");
+        assert_eq!(circles_of(&[lib, a, b]), [["a.rs", "b.rs"]]);
+        let hub = ("b.rs", "pub struct B;");
+        assert!(circles_of(&[lib, a, hub]).is_empty(), "who hands a name on needs nothing");
+    }
+
+    #[test]
+    fn a_parent_and_its_child_can_be_a_circle() {
+        let lib = ("lib.rs", "mod a;");
+        let a = ("a/mod.rs", "mod child; pub struct A; fn f() { child::g() }");
+        let child = ("a/child.rs", "use super::A; pub fn g() { let _ = A; }");
+        assert_eq!(circles_of(&[lib, a, child]), [["a/child.rs", "a/mod.rs"]]);
+    }
+}

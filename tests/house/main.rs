@@ -1,0 +1,125 @@
+//! The house rules that no tool of Rust's checks: short lines, short functions, no import circles.
+
+mod circles;
+mod files;
+mod functions;
+mod lines;
+mod modules;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use circles::Needs;
+use modules::Modules;
+
+/// How many functions were too long when the rule came. The number only shrinks, to 0.
+const LONG: usize = 30;
+
+/// How many files stood in circles when the rule came. The number only shrinks, to 0.
+const IN_CIRCLES: usize = 85;
+
+/// A comment or a document is read beside code, in half a window.
+#[test]
+fn comments_and_documents_wrap_at_100_columns() {
+    let mut wide = Vec::new();
+    let checks: [(&str, fn(&str) -> Vec<usize>); 2] =
+        [("rs", lines::wide_comments), ("md", lines::wide_prose)];
+    for (extension, check) in checks {
+        for file in files::with_extension(extension) {
+            let text = fs::read_to_string(&file).unwrap();
+            let numbers = check(&text).into_iter();
+            wide.extend(numbers.map(|number| format!("{}:{number}", files::shown(&file))));
+        }
+    }
+    assert!(
+        wide.is_empty(),
+        "Comments and documents wrap at {} columns. Wrap these lines:\n{}",
+        lines::WIDTH,
+        wide.join("\n")
+    );
+}
+
+#[test]
+fn functions_are_at_most_60_lines_long() {
+    let mut long = Vec::new();
+    for file in files::with_extension("rs") {
+        // Fixtures of what the compiler refuses may not even be tokens.
+        let Ok(tokens) = fs::read_to_string(&file).unwrap().parse() else { continue };
+        for it in functions::long_functions(tokens) {
+            long.push(format!("{}:{} {} ({})", files::shown(&file), it.line, it.name, it.lines));
+        }
+    }
+    assert!(
+        long.len() <= LONG,
+        "A function has at most {} lines; {} are longer, {LONG} of them allowed. Give a part of \
+         yours a name of its own:\n{}",
+        functions::LENGTH,
+        long.len(),
+        long.join("\n")
+    );
+}
+
+/// `cargo test -p gpuprof-tests --test house circle -- --nocapture` prints the circles that are
+/// still allowed.
+#[test]
+fn files_of_a_package_import_each_other_without_circles() {
+    let mut count = 0;
+    let mut text = String::new();
+    for folder in files::packages() {
+        let needs = needs_of(&folder);
+        let circles = circles::circles(&needs);
+        let here: usize = circles.iter().map(BTreeSet::len).sum();
+        if here > 0 {
+            text += &format!("{}: {here} files in circles\n", files::shown(&folder));
+            text.extend(circles.iter().map(|it| describe(it, &needs)));
+        }
+        count += here;
+    }
+    println!("{text}");
+    assert!(
+        count <= IN_CIRCLES,
+        "{count} files import each other in circles, {IN_CIRCLES} of them allowed. Move what both \
+         need into a file below both, or hand it in as an argument.\n\n{text}"
+    );
+}
+
+/// What the files of all crates of a package need of each other. A file that a package borrows from
+/// another one by `#[path]` is that one's.
+fn needs_of(package: &Path) -> Needs {
+    let mut needs = Needs::new();
+    for root in roots(package) {
+        let found = circles::needs(&Modules::of_crate(&root)).into_iter();
+        for (file, others) in found.filter(|it| it.0.starts_with(package)) {
+            needs.entry(file).or_default().extend(others);
+        }
+    }
+    needs
+}
+
+/// The root files of a package's crates.
+fn roots(package: &Path) -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = ["src/lib.rs", "src/main.rs", "support/lib.rs"]
+        .iter()
+        .map(|it| package.join(it))
+        .filter(|it| it.exists())
+        .collect();
+    for folder in ["", "tests", "benches", "examples"] {
+        let entries = fs::read_dir(package.join(folder)).into_iter().flatten();
+        let files = entries.map(|it| it.unwrap().path());
+        roots.extend(files.filter(|it| it.extension().is_some_and(|it| it == "rs")));
+    }
+    roots
+}
+
+/// The files of a circle, each with what it needs of the others.
+fn describe(circle: &BTreeSet<PathBuf>, needs: &Needs) -> String {
+    let mut text = format!("  a circle of {} files:\n", circle.len());
+    for file in circle {
+        text += &format!("    {}\n", files::shown(file));
+        for (other, path) in needs[file].iter().filter(|it| circle.contains(it.0)) {
+            text += &format!("      needs {} for `{path}`\n", files::shown(other));
+        }
+    }
+    text
+}
