@@ -1,7 +1,7 @@
 //! The counters by name.
 
 use super::{Counts, GlobalCounts, SharedCounts};
-use crate::lower::inst::{Float2, Guard, Inst, Op};
+use crate::lower::inst::{ControlOp, ExchangeOp, FloatCount, Guard, Inst, Op};
 use crate::lower::program::Program;
 
 /// What one instruction contributes to beyond the instruction counts.
@@ -11,27 +11,29 @@ enum Class {
     Branch,
     Barrier,
     Shuffle,
-    /// Index into the floating-point counters.
-    Float(usize),
+    Float(FloatCount),
 }
 
 const FLOAT_NAMES: [&str; 6] = ["fadd", "fmul", "ffma", "dadd", "dmul", "dfma"];
 
 fn class(inst: &Inst) -> Class {
-    match inst.op {
+    let float = |count: Option<FloatCount>| count.map_or(Class::Other, Class::Float);
+    match &inst.op {
+        Op::Arith(op) => float(op.count()),
+        Op::Float(op) => float(op.count()),
         Op::Branch { .. } if inst.guard != Guard::Always => Class::Branch,
-        Op::BranchIndexed { .. } => Class::Branch,
+        Op::Control(ControlOp::BranchIndexed { .. }) => Class::Branch,
         Op::Barrier(_) => Class::Barrier,
-        Op::Shuffle { .. } => Class::Shuffle,
-        Op::F32Add { .. } | Op::F32Sub { .. } => Class::Float(0),
-        Op::Float2_32 { op: Float2::Add | Float2::Sub, .. } => Class::Float(0),
-        Op::F32Mul { .. } | Op::Float2_32 { op: Float2::Mul, .. } => Class::Float(1),
-        Op::F32Fma { .. } | Op::Fma32 { .. } => Class::Float(2),
-        Op::F64Add { .. } | Op::F64Sub { .. } => Class::Float(3),
-        Op::Float2_64 { op: Float2::Add | Float2::Sub, .. } => Class::Float(3),
-        Op::F64Mul { .. } | Op::Float2_64 { op: Float2::Mul, .. } => Class::Float(4),
-        Op::F64Fma { .. } | Op::Fma64 { .. } => Class::Float(5),
-        _ => Class::Other,
+        Op::Exchange(ExchangeOp::Shuffle { .. }) => Class::Shuffle,
+        Op::Integer(_)
+        | Op::Move(_)
+        | Op::Load { .. }
+        | Op::Store { .. }
+        | Op::Atomic(_)
+        | Op::Exchange(_)
+        | Op::Branch { .. }
+        | Op::Control(_)
+        | Op::Nop => Class::Other,
     }
 }
 
@@ -83,7 +85,7 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
             Class::Branch => branches += count.warps,
             Class::Barrier => barriers += count.warps,
             Class::Shuffle => shuffles += count.warps,
-            Class::Float(index) => floats[index] += count.threads_on,
+            Class::Float(float) => floats[float as usize] += count.threads_on,
             Class::Other => {}
         }
     }

@@ -5,7 +5,8 @@
 //! for bit.
 
 use crate::machine::Runner;
-use crate::machine::execute::{Context, Stop, run};
+use crate::machine::context::{Context, Stop};
+use crate::machine::execute::run;
 use crate::machine::fault::Fault;
 
 fn portable(context: &mut Context<'_>) -> Result<Stop, Box<Fault>> {

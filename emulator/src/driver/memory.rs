@@ -5,7 +5,7 @@ use super::code::Code;
 use super::current::{with_context, with_healthy};
 use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
 use super::state::Driver;
-use crate::machine::address::GLOBAL_BASE;
+use crate::lower::address::GLOBAL_BASE;
 use std::ffi::{c_int, c_uint};
 
 /// Beyond this an address is the device's, below it the host's: user addresses on Linux end at

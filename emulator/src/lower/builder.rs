@@ -3,7 +3,7 @@
 //! A name means whatever the innermost scope says. Every PTX register gets a slot of the file of
 //! its width; every distinct constant gets one slot of the constant part of its file.
 
-use super::inst::{Guard, Inst, Op, Slot};
+use super::inst::{File, Guard, Inst, Op, Slot};
 use super::program::{Const32, Const64, LaneMask, SourcePosition, Special, WarpInit};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Loc, Module, Operand, Type};
@@ -11,17 +11,6 @@ use std::collections::HashMap;
 
 /// Addresses of the module's global and constant variables.
 pub type Symbols = HashMap<String, u64>;
-
-/// A register file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum File {
-    /// Predicates.
-    Pred,
-    /// Anything up to 32 bits.
-    R32,
-    /// 64 bits.
-    R64,
-}
 
 /// The file that holds a type.
 pub fn file_of(ty: Type) -> File {

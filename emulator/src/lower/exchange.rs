@@ -1,6 +1,6 @@
-//! Exchange between the lanes of a warp, and barriers.
+//! Exchange between the lanes of a warp.
 
-use super::builder::{Builder, File, Lowered};
+use super::builder::{Builder, Lowered};
 use super::inst::*;
 use super::integer::pick;
 use super::modifiers::{Modifiers, operands, unsupported};
@@ -9,6 +9,24 @@ use crate::ptx::ast::{Instruction, Operand, Type};
 const WORD: Type = Type::Unsigned(4);
 
 impl<'a> Builder<'_, 'a> {
+    /// Lowers the opcodes of this file; `None` for any other.
+    pub(super) fn exchange_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        Some(match i.opcode {
+            "shfl" => self.shuffle(i),
+            "vote" | "match" | "redux" => self.vote(i),
+            "activemask" => self.active_mask(i),
+            _ => return None,
+        })
+    }
+
+    fn active_mask(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        words.one_type(i)?;
+        words.done(i)?;
+        let [d] = operands(i)?;
+        Ok(MoveOp::ActiveMask { d: self.destination(d, File::R32, i.line)? }.into())
+    }
+
     fn pair(&mut self, i: &Instruction<'a>, operand: &Operand<'a>) -> Lowered<(Slot, Slot)> {
         match operand {
             Operand::Pair(d, p) => Ok((
@@ -20,7 +38,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// `shfl`
-    pub(super) fn shuffle(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn shuffle(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let sync = words.take("sync");
         let mode = match words.take_one(&["up", "down", "bfly", "idx"]) {
@@ -46,21 +64,17 @@ impl<'a> Builder<'_, 'a> {
             (false, []) => self.bits32(u32::MAX),
             _ => return Err(unsupported(i)),
         };
-        Ok(Op::Shuffle { mode, d, p, a, b, c, members })
+        Ok(ExchangeOp::Shuffle { mode, d, p, a, b, c, members }.into())
     }
 
-    /// `vote match redux activemask`
-    pub(super) fn vote(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    /// `vote match redux`
+    fn vote(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let sync = words.take("sync");
         let what = words
             .take_one(&["all", "any", "uni", "ballot", "add", "min", "max", "and", "or", "xor"]);
         let ty = words.one_type(i)?;
         words.done(i)?;
-        if i.opcode == "activemask" {
-            let [d] = operands(i)?;
-            return Ok(Op::ActiveMask { d: self.destination(d, File::R32, i.line)? });
-        }
         let (d, a, members) = match (i.operands.as_slice(), sync) {
             ([d, a, members], true) => (d, a, self.source32(members, WORD, i.line)?),
             ([d, a], false) if i.opcode == "vote" => (d, a, self.bits32(u32::MAX)),
@@ -77,12 +91,20 @@ impl<'a> Builder<'_, 'a> {
                 let file = if mode == Vote::Ballot { File::R32 } else { File::Pred };
                 let d = self.destination(d, file, i.line)?;
                 let (a, negate) = self.predicate(a, i.line)?;
-                Ok(Op::Vote { mode, d, a, negate, members })
+                Ok(ExchangeOp::Vote { mode, d, a, negate, members }.into())
             }
             ("match", Some(mode @ ("all" | "any"))) => {
                 let (d, p) = self.pair(i, d)?;
                 let a = self.source(a, ty, i.line)?;
-                Ok(Op::Match { wide: ty.bytes() == 8, all: mode == "all", d, p, a, members })
+                Ok(ExchangeOp::Match {
+                    wide: ty.bytes() == 8,
+                    all: mode == "all",
+                    d,
+                    p,
+                    a,
+                    members,
+                }
+                .into())
             }
             ("redux", Some(mode)) if ty.bytes() == 4 && !ty.is_float() => {
                 let signed = ty.is_signed();
@@ -97,59 +119,9 @@ impl<'a> Builder<'_, 'a> {
                 };
                 let (d, a) =
                     (self.destination(d, File::R32, i.line)?, self.source32(a, ty, i.line)?);
-                Ok(Op::Redux { op, d, a, members })
+                Ok(ExchangeOp::Redux { op, d, a, members }.into())
             }
             _ => Err(unsupported(i)),
         }
-    }
-
-    /// `bar barrier`
-    pub(super) fn barrier(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
-        let mut words = Modifiers::of(i);
-        words.take("cta");
-        if i.opcode == "bar" && words.take("warp") {
-            if !words.take("sync") {
-                return Err(unsupported(i));
-            }
-            words.done(i)?;
-            let [members] = operands(i)?;
-            return Ok(Op::WarpSync { members: self.source32(members, WORD, i.line)? });
-        }
-        words.take("aligned");
-        let what = words.take_one(&["sync", "arrive", "red"]);
-        let reduction = words.take_one(&["popc", "and", "or"]);
-        let types = words.types();
-        words.done(i)?;
-        let kind = match (what, reduction) {
-            (Some("sync"), None) => BarrierKind::Sync,
-            (Some("arrive"), None) => BarrierKind::Arrive,
-            (Some("red"), Some("popc")) => BarrierKind::RedPopc,
-            (Some("red"), Some("and")) => BarrierKind::RedAnd,
-            (Some("red"), Some("or")) => BarrierKind::RedOr,
-            _ => return Err(unsupported(i)),
-        };
-        let is_red = what == Some("red");
-        if is_red == types.is_empty() {
-            return Err(unsupported(i));
-        }
-        let (mut d, mut p, mut negate) = (self.sink(), self.never(), false);
-        let mut rest = i.operands.as_slice();
-        if is_red {
-            let [first, middle @ .., last] = rest else { return Err(unsupported(i)) };
-            let file = if kind == BarrierKind::RedPopc { File::R32 } else { File::Pred };
-            d = self.destination(first, file, i.line)?;
-            (p, negate) = self.predicate(last, i.line)?;
-            rest = middle;
-        }
-        let (id, threads) = match rest {
-            [id] => (id, None),
-            [id, threads] => (id, Some(self.source32(threads, WORD, i.line)?)),
-            _ => return Err(unsupported(i)),
-        };
-        if kind == BarrierKind::Arrive && threads.is_none() {
-            return Err(unsupported(i));
-        }
-        let id = self.source32(id, WORD, i.line)?;
-        Ok(Op::Barrier(Barrier { kind, id, threads, d, p, negate }))
     }
 }

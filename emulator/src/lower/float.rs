@@ -1,14 +1,55 @@
 //! Floating-point arithmetic, comparisons and conversions.
 
-use super::builder::{Builder, File, Lowered, file_of};
+use super::builder::{Builder, Lowered, file_of};
 use super::inst::*;
 use super::integer::scalar;
 use super::modifiers::{Modifiers, operands, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
 
+/// Whether the last type among the dot-words is a floating-point one.
+fn is_float(i: &Instruction<'_>) -> bool {
+    i.modifiers.iter().rev().find_map(|word| Type::from_word(word)).is_some_and(Type::is_float)
+}
+
 impl<'a> Builder<'_, 'a> {
+    /// Lowers the opcodes of this file; `None` for any other.
+    pub(super) fn float_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        Some(match i.opcode {
+            "neg" | "abs" if is_float(i) => self.sign(i),
+            "add" | "sub" | "mul" | "div" | "min" | "max" | "fma" | "mad" | "sqrt" | "rcp"
+            | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign"
+                if is_float(i) =>
+            {
+                self.float(i)
+            }
+            "setp" | "set" => self.compare(i),
+            "testp" => self.testp(i),
+            "cvt" => self.convert(i),
+            _ => return None,
+        })
+    }
+
+    /// `neg` and `abs` of floats change one bit, unless subnormals are flushed.
+    fn sign(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        if i.modifiers.contains(&"ftz") {
+            return self.float(i);
+        }
+        let mut words = Modifiers::of(i);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let op = if i.opcode == "neg" { Unary::FloatNeg } else { Unary::FloatAbs };
+        let [d, a] = operands(i)?;
+        let d = self.destination(d, file_of(ty), i.line)?;
+        let a = self.source(a, ty, i.line)?;
+        match ty {
+            Type::Float(4) => Ok(ArithOp::Unary32 { op, d, a }.into()),
+            Type::Float(8) => Ok(IntegerOp::Unary64 { op, d, a }.into()),
+            _ => Err(unsupported(i)),
+        }
+    }
+
     /// Opcodes whose type is `.f32` or `.f64`.
-    pub(super) fn float(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn float(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let approximate = words.take_one(&["approx", "full"]).is_some();
         let nan = words.take("NaN");
@@ -19,60 +60,49 @@ impl<'a> Builder<'_, 'a> {
         if !matches!(ty, Type::Float(4 | 8)) || (wide && (mode.ftz && !approximate || mode.sat)) {
             return Err(unsupported(i));
         }
-        let file = file_of(ty);
-        let d = self.destination(i.operands.first().unwrap_or(&Operand::Sink), file, i.line)?;
-        let one = match i.opcode {
-            "neg" => Some(Float1::Neg),
-            "abs" => Some(Float1::Abs),
-            "sqrt" => Some(Float1::Sqrt),
-            "rcp" => Some(Float1::Rcp),
-            "rsqrt" => Some(Float1::Rsqrt),
-            "ex2" => Some(Float1::Ex2),
-            "lg2" => Some(Float1::Lg2),
-            "sin" => Some(Float1::Sin),
-            "cos" => Some(Float1::Cos),
-            "tanh" => Some(Float1::Tanh),
-            _ => None,
-        };
-        if let Some(op) = one {
-            let [_, a] = operands(i)?;
-            let a = self.source(a, ty, i.line)?;
-            if wide
-                && matches!(
-                    op,
-                    Float1::Ex2 | Float1::Lg2 | Float1::Sin | Float1::Cos | Float1::Tanh
-                )
-            {
-                return Err(unsupported(i));
-            }
+        match i.operands.len() {
+            2 => self.float1(i, ty, mode, approximate),
+            3 => self.float2(i, ty, mode, nan),
+            _ => self.fma(i, ty, mode),
+        }
+    }
+
+    fn float1(
+        &mut self,
+        i: &Instruction<'a>,
+        ty: Type,
+        mode: FloatMode,
+        approximate: bool,
+    ) -> Lowered<Op> {
+        let wide = ty == Type::Float(8);
+        let op = match (i.opcode, wide, approximate) {
+            ("neg", _, false) => Float1::Neg,
+            ("abs", _, false) => Float1::Abs,
+            ("sqrt", false, _) | ("sqrt", true, false) => Float1::Sqrt,
+            ("rcp", false, _) | ("rcp", true, false) => Float1::Rcp,
             // The approximations of doubles look at the upper halves only: seeds for Newton's
             // iteration.
-            let op = match (op, wide && approximate) {
-                (Float1::Rcp, true) => Float1::RcpSeed,
-                (Float1::Rsqrt, true) => Float1::RsqrtSeed,
-                (_, true) => return Err(unsupported(i)),
-                (op, false) => op,
-            };
-            return Ok(if wide {
-                Op::Float1_64 { op, mode, d, a }
-            } else {
-                Op::Float1_32 { op, mode, d, a }
-            });
-        }
-        if matches!(i.opcode, "fma" | "mad") {
-            let [_, a, b, c] = operands(i)?;
-            let (a, b, c) = (
-                self.source(a, ty, i.line)?,
-                self.source(b, ty, i.line)?,
-                self.source(c, ty, i.line)?,
-            );
-            return Ok(match (wide, mode == FloatMode::PLAIN) {
-                (false, true) => Op::F32Fma { d, a, b, c },
-                (true, true) => Op::F64Fma { d, a, b, c },
-                (false, false) => Op::Fma32 { mode, d, a, b, c },
-                (true, false) => Op::Fma64 { mode, d, a, b, c },
-            });
-        }
+            ("rcp", true, true) => Float1::RcpSeed,
+            ("rsqrt", false, _) | ("rsqrt", true, false) => Float1::Rsqrt,
+            ("rsqrt", true, true) => Float1::RsqrtSeed,
+            ("ex2", false, _) => Float1::Ex2,
+            ("lg2", false, _) => Float1::Lg2,
+            ("sin", false, _) => Float1::Sin,
+            ("cos", false, _) => Float1::Cos,
+            ("tanh", false, _) => Float1::Tanh,
+            _ => return Err(unsupported(i)),
+        };
+        let [d, a] = operands(i)?;
+        let d = self.destination(d, file_of(ty), i.line)?;
+        let a = self.source(a, ty, i.line)?;
+        Ok(if wide {
+            FloatOp::Float1_64 { op, mode, d, a }.into()
+        } else {
+            FloatOp::Float1_32 { op, mode, d, a }.into()
+        })
+    }
+
+    fn float2(&mut self, i: &Instruction<'a>, ty: Type, mode: FloatMode, nan: bool) -> Lowered<Op> {
         let op = match (i.opcode, nan) {
             ("add", false) => Float2::Add,
             ("sub", false) => Float2::Sub,
@@ -85,22 +115,40 @@ impl<'a> Builder<'_, 'a> {
             ("copysign", false) => Float2::CopySign,
             _ => return Err(unsupported(i)),
         };
-        let [_, a, b] = operands(i)?;
+        let [d, a, b] = operands(i)?;
+        let d = self.destination(d, file_of(ty), i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        Ok(match (op, wide, mode == FloatMode::PLAIN) {
-            (Float2::Add, false, true) => Op::F32Add { d, a, b },
-            (Float2::Sub, false, true) => Op::F32Sub { d, a, b },
-            (Float2::Mul, false, true) => Op::F32Mul { d, a, b },
-            (Float2::Add, true, true) => Op::F64Add { d, a, b },
-            (Float2::Sub, true, true) => Op::F64Sub { d, a, b },
-            (Float2::Mul, true, true) => Op::F64Mul { d, a, b },
-            (op, false, _) => Op::Float2_32 { op, mode, d, a, b },
-            (op, true, _) => Op::Float2_64 { op, mode, d, a, b },
+        Ok(match (op, ty == Type::Float(8), mode == FloatMode::PLAIN) {
+            (Float2::Add, false, true) => ArithOp::F32Add { d, a, b }.into(),
+            (Float2::Sub, false, true) => ArithOp::F32Sub { d, a, b }.into(),
+            (Float2::Mul, false, true) => ArithOp::F32Mul { d, a, b }.into(),
+            (Float2::Add, true, true) => ArithOp::F64Add { d, a, b }.into(),
+            (Float2::Sub, true, true) => ArithOp::F64Sub { d, a, b }.into(),
+            (Float2::Mul, true, true) => ArithOp::F64Mul { d, a, b }.into(),
+            (op, false, _) => ArithOp::Float2_32 { op, mode, d, a, b }.into(),
+            (op, true, _) => FloatOp::Float2_64 { op, mode, d, a, b }.into(),
+        })
+    }
+
+    /// `fma`, and `mad` of floats.
+    fn fma(&mut self, i: &Instruction<'a>, ty: Type, mode: FloatMode) -> Lowered<Op> {
+        if !matches!(i.opcode, "fma" | "mad") {
+            return Err(unsupported(i));
+        }
+        let [d, a, b, c] = operands(i)?;
+        let d = self.destination(d, file_of(ty), i.line)?;
+        let (a, b, c) =
+            (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?, self.source(c, ty, i.line)?);
+        Ok(match (ty == Type::Float(8), mode == FloatMode::PLAIN) {
+            (false, true) => ArithOp::F32Fma { d, a, b, c }.into(),
+            (true, true) => ArithOp::F64Fma { d, a, b, c }.into(),
+            (false, false) => ArithOp::Fma32 { mode, d, a, b, c }.into(),
+            (true, false) => FloatOp::Fma64 { mode, d, a, b, c }.into(),
         })
     }
 
     /// `testp.class`
-    pub(super) fn testp(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn testp(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let kind = match words.take_first() {
             Some("finite") => FloatClass::Finite,
@@ -115,16 +163,17 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let [d, a] = operands(i)?;
         let d = self.destination(d, File::Pred, i.line)?;
-        Ok(Op::TestFloat {
+        Ok(FloatOp::TestFloat {
             wide: file_of(ty) == File::R64,
             kind,
             d,
             a: self.source(a, ty, i.line)?,
-        })
+        }
+        .into())
     }
 
     /// `setp` and `set`.
-    pub(super) fn compare(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn compare(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let Some((cmp, unsigned)) = words.take_first().and_then(comparison) else {
             return Err(unsupported(i));
@@ -139,18 +188,7 @@ impl<'a> Builder<'_, 'a> {
         let types = words.types();
         words.done(i)?;
         let Some((&ty, result)) = types.split_last() else { return Err(unsupported(i)) };
-        let Some(mut kind) = scalar(ty) else { return Err(unsupported(i)) };
-        if unsigned {
-            kind = match kind {
-                Scalar::U16 | Scalar::S16 => Scalar::U16,
-                Scalar::U32 | Scalar::S32 => Scalar::U32,
-                Scalar::U64 | Scalar::S64 => Scalar::U64,
-                _ => return Err(unsupported(i)),
-            };
-        }
-        if matches!(kind, Scalar::U8 | Scalar::S8 | Scalar::F16 | Scalar::BF16) {
-            return Err(unsupported(i));
-        }
+        let kind = compared(ty, unsigned).ok_or_else(|| unsupported(i))?;
         let [d, a, b, rest @ ..] = i.operands.as_slice() else { return Err(unsupported(i)) };
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
         if i.opcode == "set" {
@@ -162,15 +200,8 @@ impl<'a> Builder<'_, 'a> {
             if combine.is_some() || !rest.is_empty() {
                 return Err(unsupported(i));
             }
-            return Ok(Op::Set {
-                ty: kind,
-                cmp,
-                ftz,
-                float,
-                d: self.destination(d, File::R32, i.line)?,
-                a,
-                b,
-            });
+            let d = self.destination(d, File::R32, i.line)?;
+            return Ok(FloatOp::Set { ty: kind, cmp, ftz, float, d, a, b }.into());
         }
         let (d, q) = match d {
             Operand::Pair(d, q) => {
@@ -179,33 +210,23 @@ impl<'a> Builder<'_, 'a> {
             d => (self.destination(d, File::Pred, i.line)?, self.sink()),
         };
         let plain = combine.is_none() && q == self.sink() && !ftz;
-        match (kind, combine, rest) {
-            (Scalar::S32, None, []) if plain => Ok(Op::SetpS32 { cmp, d, a, b }),
-            (Scalar::U32, None, []) if plain => Ok(Op::SetpU32 { cmp, d, a, b }),
-            (Scalar::F32, None, []) if plain => Ok(Op::SetpF32 { cmp, d, a, b }),
+        let (combine, c, negate) = match (kind, combine, rest) {
+            (Scalar::S32, None, []) if plain => return Ok(ArithOp::SetpS32 { cmp, d, a, b }.into()),
+            (Scalar::U32, None, []) if plain => return Ok(ArithOp::SetpU32 { cmp, d, a, b }.into()),
+            (Scalar::F32, None, []) if plain => return Ok(ArithOp::SetpF32 { cmp, d, a, b }.into()),
             // Without a combination: `or` with a predicate that is never set.
-            (_, None, []) => Ok(Op::Setp(Setp {
-                ty: kind,
-                cmp,
-                ftz,
-                d,
-                q,
-                a,
-                b,
-                combine: Combine::Or,
-                c: self.never(),
-                negate: false,
-            })),
+            (_, None, []) => (Combine::Or, self.never(), false),
             (_, Some(combine), [c]) => {
                 let (c, negate) = self.predicate(c, i.line)?;
-                Ok(Op::Setp(Setp { ty: kind, cmp, ftz, d, q, a, b, combine, c, negate }))
+                (combine, c, negate)
             }
-            _ => Err(unsupported(i)),
-        }
+            _ => return Err(unsupported(i)),
+        };
+        Ok(FloatOp::Setp(Setp { ty: kind, cmp, ftz, d, q, a, b, combine, c, negate }).into())
     }
 
     /// `cvt`
-    pub(super) fn convert(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn convert(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let rounding = words.cvt_rounding();
         let (ftz, sat) = (words.take("ftz"), words.take("sat"));
@@ -220,8 +241,22 @@ impl<'a> Builder<'_, 'a> {
         let (a, wide_source) = self.source_any(a, from_ty, i.line)?;
         let wide_destination = file == File::R64;
         let how = Conversion { from, to, rounding, ftz, sat, wide_source, wide_destination };
-        Ok(Op::Convert { how, d, a })
+        Ok(ArithOp::Convert { how, d, a }.into())
     }
+}
+
+/// What values of `ty` are when they are compared; `None` if they cannot be.
+fn compared(ty: Type, unsigned: bool) -> Option<Scalar> {
+    let kind = scalar(ty)?;
+    if unsigned {
+        return match kind {
+            Scalar::U16 | Scalar::S16 => Some(Scalar::U16),
+            Scalar::U32 | Scalar::S32 => Some(Scalar::U32),
+            Scalar::U64 | Scalar::S64 => Some(Scalar::U64),
+            _ => None,
+        };
+    }
+    (!matches!(kind, Scalar::U8 | Scalar::S8 | Scalar::F16 | Scalar::BF16)).then_some(kind)
 }
 
 /// A comparison and whether its name forces unsigned operands.

@@ -5,7 +5,7 @@
 //! only meet at the function's end. `trap` is not an end that anything must reach, so a bounds
 //! check that may trap does not delay reconvergence.
 
-use super::inst::{Guard, Inst, NOWHERE, Op};
+use super::inst::{ControlOp, Guard, Inst, NOWHERE, Op};
 
 struct Block {
     start: usize,
@@ -19,7 +19,9 @@ pub fn set_reconvergence(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
     let meets = immediate_post_dominators(&blocks);
     for (block, meet) in blocks.iter().zip(meets) {
         let Some(last) = code.get_mut(block.end - 1) else { continue };
-        if let Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. } = &mut last.op {
+        if let Op::Branch { reconverge, .. }
+        | Op::Control(ControlOp::BranchIndexed { reconverge, .. }) = &mut last.op
+        {
             *reconverge = meet.map_or(NOWHERE, |index| blocks[index].start as u32);
         }
     }
@@ -28,7 +30,7 @@ pub fn set_reconvergence(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
 fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
     match op {
         Op::Branch { target, .. } => std::slice::from_ref(target),
-        Op::BranchIndexed { table, .. } => &tables[*table as usize],
+        Op::Control(ControlOp::BranchIndexed { table, .. }) => &tables[*table as usize],
         _ => &[],
     }
 }
@@ -36,7 +38,13 @@ fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
 fn ends_block(op: &Op) -> bool {
     matches!(
         op,
-        Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap { .. }
+        Op::Branch { .. }
+            | Op::Control(
+                ControlOp::BranchIndexed { .. }
+                    | ControlOp::Return
+                    | ControlOp::Exit
+                    | ControlOp::Trap { .. }
+            )
     )
 }
 
@@ -66,7 +74,7 @@ fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
             if last.guard != Guard::Always || !ends_block(&last.op) {
                 successors.extend(block_at(end));
             }
-            if matches!(last.op, Op::Return | Op::Exit) {
+            if matches!(last.op, Op::Control(ControlOp::Return | ControlOp::Exit)) {
                 // The virtual end of the function.
                 successors.push(starts.len());
             }
@@ -172,32 +180,48 @@ mod tests {
 
     #[test]
     fn an_if_meets_after_it() {
-        assert_eq!(meets(vec![branch(2), plain(Op::Nop), plain(Op::Return)]), [2]);
+        assert_eq!(meets(vec![branch(2), plain(Op::Nop), plain(ControlOp::Return.into())]), [2]);
     }
 
     #[test]
     fn an_if_else_meets_after_both() {
         let jump = plain(Op::Branch { target: 4, reconverge: 0 });
         assert_eq!(
-            meets(vec![branch(3), plain(Op::Nop), jump, plain(Op::Nop), plain(Op::Return)]),
+            meets(vec![
+                branch(3),
+                plain(Op::Nop),
+                jump,
+                plain(Op::Nop),
+                plain(ControlOp::Return.into())
+            ]),
             [4]
         );
     }
 
     #[test]
     fn a_loop_meets_at_its_exit() {
-        assert_eq!(meets(vec![plain(Op::Nop), branch(0), plain(Op::Return)]), [2]);
+        assert_eq!(meets(vec![plain(Op::Nop), branch(0), plain(ControlOp::Return.into())]), [2]);
     }
 
     #[test]
     fn two_returns_meet_nowhere() {
-        assert_eq!(meets(vec![branch(2), plain(Op::Return), plain(Op::Return)]), [NOWHERE]);
+        assert_eq!(
+            meets(vec![
+                branch(2),
+                plain(ControlOp::Return.into()),
+                plain(ControlOp::Return.into())
+            ]),
+            [NOWHERE]
+        );
     }
 
     #[test]
     fn a_trap_does_not_delay_the_meeting() {
         // 0: @p bra 3   1: nop   2: ret   3: trap
-        let trap = plain(Op::Trap { assert: false });
-        assert_eq!(meets(vec![branch(3), plain(Op::Nop), plain(Op::Return), trap]), [1]);
+        let trap = plain(ControlOp::Trap { assert: false }.into());
+        assert_eq!(
+            meets(vec![branch(3), plain(Op::Nop), plain(ControlOp::Return.into()), trap]),
+            [1]
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! One kernel with its device functions: statements, labels, calls, storage.
 
-use super::builder::{Binding, Builder, File, Lowered, Scope, Symbols};
+use super::builder::{Binding, Builder, Lowered, Scope, Symbols};
 use super::flow;
-use super::inst::{AtomicOp, Guard, NOWHERE, Op, Scalar, Slot, Space as MachineSpace};
+use super::inst::{
+    AtomicOp, ControlOp, File, Guard, Inst, NOWHERE, Op, Role, Scalar, Slot, Space as MachineSpace,
+};
 use super::modifiers::{Modifiers, operands, unsupported};
-use super::operands::{Role, visit};
 use super::program::{Program, SourceTables};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Formal, Function, Instruction, Module, Operand, Space, Statement, Variable};
@@ -54,7 +55,7 @@ pub fn lower_kernel(
         flow::set_reconvergence(&mut builder.code, start, &builder.tables);
     }
     for (at, name) in calls {
-        if let Op::Call { target, .. } = &mut builder.code[at].op {
+        if let Op::Control(ControlOp::Call { target, .. }) = &mut builder.code[at].op {
             *target = callees[name].start;
         }
     }
@@ -88,7 +89,7 @@ pub fn lower_kernel(
 fn settle_atomics(program: &mut Program) {
     let mut read = HashSet::new();
     for inst in &mut program.code {
-        visit(inst, &mut |file, role, slot, count| {
+        inst.slots(&mut |file, role, slot, count| {
             if role == Role::Read && file != File::Pred {
                 read.extend((0..count).map(|next| (file as u8, slot.0 + next)));
             }
@@ -237,20 +238,22 @@ impl<'m, 'a> Builder<'m, 'a> {
         let mut jumps = Jumps::default();
         let body = function.body.as_deref().unwrap_or_default();
         self.statements(body, callees, calls, &mut jumps, function.line)?;
-        let open = |inst: &super::inst::Inst| {
+        let open = |inst: &Inst| {
             inst.guard != Guard::Always
                 || !matches!(
                     inst.op,
-                    Op::Return
-                        | Op::Exit
-                        | Op::Trap { .. }
-                        | Op::Branch { .. }
-                        | Op::BranchIndexed { .. }
+                    Op::Branch { .. }
+                        | Op::Control(
+                            ControlOp::Return
+                                | ControlOp::Exit
+                                | ControlOp::Trap { .. }
+                                | ControlOp::BranchIndexed { .. }
+                        )
                 )
         };
         let labelled_end = jumps.labels.values().any(|at| *at as usize == self.code.len());
         if labelled_end || self.code.last().is_none_or(open) {
-            self.emit(Guard::Always, Op::Return, function.line);
+            self.emit(Guard::Always, ControlOp::Return.into(), function.line);
         }
         self.resolve(jumps)?;
         self.scopes.pop();
@@ -386,11 +389,8 @@ impl<'m, 'a> Builder<'m, 'a> {
                 let index = self.source32(index, crate::ptx::ast::Type::Unsigned(4), i.line)?;
                 jumps.tables.push((self.tables.len(), list, i.line));
                 self.tables.push(Vec::new());
-                Op::BranchIndexed {
-                    index,
-                    table: self.tables.len() as u32 - 1,
-                    reconverge: NOWHERE,
-                }
+                let table = self.tables.len() as u32 - 1;
+                ControlOp::BranchIndexed { index, table, reconverge: NOWHERE }.into()
             }
             "call" => self.call(i, callees, calls)?,
             _ => self.plain(i)?,
@@ -423,7 +423,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             _ => return Err(PtxError::unsupported(i.line, "unsupported indirect call")),
         };
         if name == "__assertfail" {
-            return Ok(Op::Trap { assert: true });
+            return Ok(ControlOp::Trap { assert: true }.into());
         }
         let Some(callee) = callees.get(name) else {
             let message = match self.find(name) {
@@ -434,6 +434,27 @@ impl<'m, 'a> Builder<'m, 'a> {
             };
             return Err(PtxError::unsupported(i.line, message));
         };
+        if arguments.len() != callee.formals.len() || results.len() > callee.returns.len() {
+            return Err(PtxError::invalid(
+                i.line,
+                format!("call of '{name}' does not fit its parameters"),
+            ));
+        }
+        let moves = self.pass_arguments(i, arguments, callee)?;
+        self.take_results(i, results, callee)?;
+        calls.push((self.code.len(), name));
+        self.copies.push(moves);
+        let copies = self.copies.len() as u32 - 1;
+        Ok(ControlOp::Call { target: NOWHERE, copies }.into())
+    }
+
+    /// The words to move into the callee's parameters.
+    fn pass_arguments(
+        &mut self,
+        i: &Instruction<'a>,
+        arguments: &[Operand<'a>],
+        callee: &Callee,
+    ) -> Lowered<Vec<(Slot, Slot)>> {
         let mut moves = Vec::new();
         for (argument, &(formal, bytes)) in arguments.iter().zip(&callee.formals) {
             let Operand::Name(argument) = argument else { return Err(unsupported(i)) };
@@ -452,12 +473,16 @@ impl<'m, 'a> Builder<'m, 'a> {
                 }
             }
         }
-        if arguments.len() != callee.formals.len() || results.len() > callee.returns.len() {
-            return Err(PtxError::invalid(
-                i.line,
-                format!("call of '{name}' does not fit its parameters"),
-            ));
-        }
+        Ok(moves)
+    }
+
+    /// The names of the results mean the callee's registers from now on.
+    fn take_results(
+        &mut self,
+        i: &Instruction<'a>,
+        results: &[Operand<'a>],
+        callee: &Callee,
+    ) -> Lowered<()> {
         for (result, &(slot, bytes)) in results.iter().zip(&callee.returns) {
             let Operand::Name(result) = result else { return Err(unsupported(i)) };
             match self.find(result) {
@@ -470,8 +495,6 @@ impl<'m, 'a> Builder<'m, 'a> {
                 }
             }
         }
-        calls.push((self.code.len(), name));
-        self.copies.push(moves);
-        Ok(Op::Call { target: NOWHERE, copies: self.copies.len() as u32 - 1 })
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Integer arithmetic, bit operations, comparisons and selection.
 
-use super::builder::{Builder, File, Lowered, file_of};
+use super::builder::{Builder, Lowered, file_of};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
 use crate::ptx::ast::{Instruction, Operand, Type};
@@ -24,9 +24,26 @@ pub fn scalar(ty: Type) -> Option<Scalar> {
     })
 }
 
+const WORD: Type = Type::Unsigned(4);
+
 impl<'a> Builder<'_, 'a> {
+    /// Lowers the opcodes of this file; `None` for any other.
+    pub(super) fn integer_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        Some(match i.opcode {
+            "add" | "sub" | "addc" | "subc" | "mul" | "mul24" | "div" | "rem" | "min" | "max"
+            | "and" | "or" | "xor" => self.integer(i),
+            "mad" => self.mad(i),
+            "neg" | "abs" | "not" | "cnot" | "brev" | "popc" | "clz" | "bfind" => self.unary(i),
+            "shl" | "shr" => self.shift(i),
+            "bfe" | "bfi" => self.bit_field(i),
+            "lop3" => self.lop3(i),
+            "shf" | "prmt" | "sad" | "dp4a" => self.ternary(i),
+            _ => return None,
+        })
+    }
+
     /// Opcodes with one integer type, a destination and one or two sources.
-    pub(super) fn integer(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn integer(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let carry_out = words.take("cc");
         if carry_out || matches!(i.opcode, "addc" | "subc") {
@@ -65,7 +82,7 @@ impl<'a> Builder<'_, 'a> {
         let d = self.destination(d, file, i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
         Ok(match (file, ty.bytes()) {
-            (File::R64, _) => Op::Binary64 { op, d, a, b },
+            (File::R64, _) => ArithOp::Binary64 { op, d, a, b }.into(),
             // What depends only on the low halves needs no care for the upper ones.
             (_, 2)
                 if !matches!(
@@ -78,9 +95,9 @@ impl<'a> Builder<'_, 'a> {
                         | Binary::Xor
                 ) =>
             {
-                Op::Binary16 { op, signed, d, a, b }
+                IntegerOp::Binary16 { op, signed, d, a, b }.into()
             }
-            (_, 2 | 4) => Op::Binary32 { op, d, a, b },
+            (_, 2 | 4) => ArithOp::Binary32 { op, d, a, b }.into(),
             _ => return Err(unsupported(i)),
         })
     }
@@ -104,7 +121,7 @@ impl<'a> Builder<'_, 'a> {
         else {
             return Err(unsupported(i));
         };
-        Ok(Op::PredLogic { op, d, a, b })
+        Ok(ArithOp::PredLogic { op, d, a, b }.into())
     }
 
     fn carry(&mut self, i: &Instruction<'a>, mut words: Modifiers<'a>, write: bool) -> Lowered<Op> {
@@ -122,7 +139,7 @@ impl<'a> Builder<'_, 'a> {
         let [d, a, b] = operands(i)?;
         let d = self.destination(d, file, i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        Ok(Op::Carry(Carry {
+        Ok(IntegerOp::Carry(Carry {
             wide: file == File::R64,
             subtract: i.opcode.starts_with("sub"),
             read: i.opcode.ends_with('c'),
@@ -131,7 +148,8 @@ impl<'a> Builder<'_, 'a> {
             d,
             a,
             b,
-        }))
+        })
+        .into())
     }
 
     fn mul_wide(&mut self, i: &Instruction<'a>, ty: Type) -> Lowered<Op> {
@@ -139,14 +157,17 @@ impl<'a> Builder<'_, 'a> {
         let signed = ty.is_signed();
         let (a, b) = (self.source32(a, ty, i.line)?, self.source32(b, ty, i.line)?);
         Ok(match ty.bytes() {
-            2 => Op::MulWide16 { signed, d: self.destination(d, File::R32, i.line)?, a, b },
-            4 => Op::MulWide { signed, d: self.destination(d, File::R64, i.line)?, a, b },
+            2 => IntegerOp::MulWide16 { signed, d: self.destination(d, File::R32, i.line)?, a, b }
+                .into(),
+            4 => {
+                ArithOp::MulWide { signed, d: self.destination(d, File::R64, i.line)?, a, b }.into()
+            }
             _ => return Err(unsupported(i)),
         })
     }
 
     /// `mad` on integers.
-    pub(super) fn mad(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn mad(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let part = words.take_one(&["lo", "hi", "wide"]);
         let ty = words.one_type(i)?;
@@ -161,20 +182,25 @@ impl<'a> Builder<'_, 'a> {
             if result_file == File::R64 { Type::Unsigned(8) } else { Type::Unsigned(4) };
         let c = self.source(c, result_ty, i.line)?;
         Ok(match (part, ty.bytes()) {
-            (Some("lo"), 2 | 4) => Op::Ternary32 { op: Ternary::MadLo, d, a, b, c },
-            (Some("lo"), 8) => Op::MadLo64 { d, a, b, c },
-            (Some("hi"), 4) => {
-                Op::Ternary32 { op: pick(signed, Ternary::MadHiS, Ternary::MadHiU), d, a, b, c }
+            (Some("lo"), 2 | 4) => ArithOp::Ternary32 { op: Ternary::MadLo, d, a, b, c }.into(),
+            (Some("lo"), 8) => IntegerOp::MadLo64 { d, a, b, c }.into(),
+            (Some("hi"), 4) => ArithOp::Ternary32 {
+                op: pick(signed, Ternary::MadHiS, Ternary::MadHiU),
+                d,
+                a,
+                b,
+                c,
             }
-            (Some("hi"), 8) => Op::MadHi64 { signed, d, a, b, c },
-            (Some("wide"), 2) => Op::MadWide16 { signed, d, a, b, c },
-            (Some("wide"), 4) => Op::MadWide { signed, d, a, b, c },
+            .into(),
+            (Some("hi"), 8) => IntegerOp::MadHi64 { signed, d, a, b, c }.into(),
+            (Some("wide"), 2) => IntegerOp::MadWide16 { signed, d, a, b, c }.into(),
+            (Some("wide"), 4) => IntegerOp::MadWide { signed, d, a, b, c }.into(),
             _ => return Err(unsupported(i)),
         })
     }
 
     /// `neg abs not cnot brev popc clz bfind`.
-    pub(super) fn unary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn unary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let shift_amount = words.take("shiftamt");
         let ty = words.one_type(i)?;
@@ -184,7 +210,7 @@ impl<'a> Builder<'_, 'a> {
             let d = self.destination(d, File::Pred, i.line)?;
             let (a, negated) = self.predicate(a, i.line)?;
             return if i.opcode == "not" && !negated {
-                Ok(Op::PredNot { d, a })
+                Ok(ArithOp::PredNot { d, a }.into())
             } else {
                 Err(unsupported(i))
             };
@@ -202,7 +228,11 @@ impl<'a> Builder<'_, 'a> {
         let a = self.source(a, ty, i.line)?;
         if let Some(op) = count.filter(|_| ty.bytes() >= 4) {
             let d = self.destination(d, File::R32, i.line)?;
-            return Ok(if wide { Op::Count64 { op, d, a } } else { Op::Count32 { op, d, a } });
+            return Ok(if wide {
+                IntegerOp::Count64 { op, d, a }.into()
+            } else {
+                IntegerOp::Count32 { op, d, a }.into()
+            });
         }
         let op = match (i.opcode, ty.bytes()) {
             ("not", _) => Unary::Not,
@@ -214,11 +244,15 @@ impl<'a> Builder<'_, 'a> {
             _ => return Err(unsupported(i)),
         };
         let d = self.destination(d, file_of(ty), i.line)?;
-        Ok(if wide { Op::Unary64 { op, d, a } } else { Op::Unary32 { op, d, a } })
+        Ok(if wide {
+            IntegerOp::Unary64 { op, d, a }.into()
+        } else {
+            ArithOp::Unary32 { op, d, a }.into()
+        })
     }
 
     /// `shl shr`.
-    pub(super) fn shift(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn shift(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
@@ -231,56 +265,65 @@ impl<'a> Builder<'_, 'a> {
         let d = self.destination(d, file_of(ty), i.line)?;
         let (a, b) = (self.source(a, ty, i.line)?, self.source32(b, Type::Unsigned(4), i.line)?);
         Ok(match ty.bytes() {
-            2 => Op::Shift16 { op, d, a, b },
-            4 => Op::Shift32 { op, d, a, b },
-            8 => Op::Shift64 { op, d, a, b },
+            2 => IntegerOp::Shift16 { op, d, a, b }.into(),
+            4 => ArithOp::Shift32 { op, d, a, b }.into(),
+            8 => IntegerOp::Shift64 { op, d, a, b }.into(),
             _ => return Err(unsupported(i)),
         })
     }
 
-    /// `shf prmt lop3 sad dp4a bfe bfi mad24`.
-    pub(super) fn bit_field(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    /// `bfe bfi`.
+    fn bit_field(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let wide = file_of(ty) == File::R64;
+        let [d, a, rest @ ..] = i.operands.as_slice() else { return Err(unsupported(i)) };
+        let d = self.destination(d, file_of(ty), i.line)?;
+        let a = self.source(a, ty, i.line)?;
+        match (i.opcode, rest) {
+            ("bfe", [b, c]) => {
+                let (b, c) = (self.source32(b, WORD, i.line)?, self.source32(c, WORD, i.line)?);
+                let signed = ty.is_signed();
+                let op = pick(signed, Ternary::BfeS, Ternary::BfeU);
+                Ok(if wide {
+                    IntegerOp::Bfe64 { signed, d, a, b, c }.into()
+                } else {
+                    ArithOp::Ternary32 { op, d, a, b, c }.into()
+                })
+            }
+            ("bfi", [b, c, e]) => {
+                let b = self.source(b, ty, i.line)?;
+                let (c, e) = (self.source32(c, WORD, i.line)?, self.source32(e, WORD, i.line)?);
+                Ok(if wide {
+                    IntegerOp::Bfi64 { d, a, b, c, e }.into()
+                } else {
+                    IntegerOp::Bfi32 { d, a, b, c, e }.into()
+                })
+            }
+            _ => Err(unsupported(i)),
+        }
+    }
+
+    /// `lop3`
+    fn lop3(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let [d, a, b, c, Operand::Integer(table)] = operands(i)? else {
+            return Err(unsupported(i));
+        };
+        self.ternary32(i, Ternary::Lop3(*table as u8), ty, [d, a, b, c])
+    }
+
+    /// `shf prmt sad dp4a`.
+    fn ternary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let side = words.take_one(&["l", "r"]);
         let bound = words.take_one(&["wrap", "clamp"]);
-        let low = words.take("lo");
         let types = words.types();
         words.done(i)?;
         let Some(&ty) = types.first() else { return Err(unsupported(i)) };
-        let wide = file_of(ty) == File::R64;
-        let d =
-            self.destination(i.operands.first().unwrap_or(&Operand::Sink), file_of(ty), i.line)?;
-        let word = Type::Unsigned(4);
-        match i.opcode {
-            "bfe" => {
-                let [_, a, b, c] = operands(i)?;
-                let a = self.source(a, ty, i.line)?;
-                let (b, c) = (self.source32(b, word, i.line)?, self.source32(c, word, i.line)?);
-                let signed = ty.is_signed();
-                if wide {
-                    return Ok(Op::Bfe64 { signed, d, a, b, c });
-                }
-                return Ok(Op::Ternary32 {
-                    op: pick(signed, Ternary::BfeS, Ternary::BfeU),
-                    d,
-                    a,
-                    b,
-                    c,
-                });
-            }
-            "bfi" => {
-                let [_, a, b, c, e] = operands(i)?;
-                let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-                let (c, e) = (self.source32(c, word, i.line)?, self.source32(e, word, i.line)?);
-                return Ok(if wide {
-                    Op::Bfi64 { d, a, b, c, e }
-                } else {
-                    Op::Bfi32 { d, a, b, c, e }
-                });
-            }
-            _ if wide => return Err(unsupported(i)),
-            _ => {}
-        }
         let op = match (i.opcode, side, bound) {
             ("shf", Some("l"), Some("wrap")) => Ternary::ShfLeftWrap,
             ("shf", Some("l"), Some("clamp")) => Ternary::ShfLeftClamp,
@@ -298,28 +341,30 @@ impl<'a> Builder<'_, 'a> {
                     (true, false) => Ternary::Dp4aSU,
                 }
             }
-            ("lop3", None, None) => {
-                let [_, a, b, c, table] = operands(i)?;
-                let Operand::Integer(table) = table else { return Err(unsupported(i)) };
-                let [a, b, c] = [
-                    self.source32(a, word, i.line)?,
-                    self.source32(b, word, i.line)?,
-                    self.source32(c, word, i.line)?,
-                ];
-                return Ok(Op::Ternary32 { op: Ternary::Lop3(*table as u8), d, a, b, c });
-            }
             _ => return Err(unsupported(i)),
         };
-        if low {
+        let [d, a, b, c] = operands(i)?;
+        self.ternary32(i, op, ty, [d, a, b, c])
+    }
+
+    /// Three 32-bit sources.
+    fn ternary32(
+        &mut self,
+        i: &Instruction<'a>,
+        op: Ternary,
+        ty: Type,
+        [d, a, b, c]: [&Operand<'a>; 4],
+    ) -> Lowered<Op> {
+        if file_of(ty) == File::R64 {
             return Err(unsupported(i));
         }
-        let [_, a, b, c] = operands(i)?;
+        let d = self.destination(d, file_of(ty), i.line)?;
         let [a, b, c] = [
-            self.source32(a, word, i.line)?,
-            self.source32(b, word, i.line)?,
-            self.source32(c, word, i.line)?,
+            self.source32(a, WORD, i.line)?,
+            self.source32(b, WORD, i.line)?,
+            self.source32(c, WORD, i.line)?,
         ];
-        Ok(Op::Ternary32 { op, d, a, b, c })
+        Ok(ArithOp::Ternary32 { op, d, a, b, c }.into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Loads, stores and atomics.
 
-use super::builder::{Binding, Builder, File, Lowered};
+use super::builder::{Binding, Builder, Lowered};
 use super::inst::*;
 use super::integer::{pick, scalar};
 use super::modifiers::{Modifiers, unsupported};
@@ -42,8 +42,17 @@ const SPACES: &[&str] =
     &["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
 
 impl<'a> Builder<'_, 'a> {
+    /// Lowers the opcodes of this file; `None` for any other.
+    pub(super) fn memory_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        Some(match i.opcode {
+            "ld" | "ldu" | "st" => self.load_store(i),
+            "atom" | "red" => self.atomic(i),
+            _ => return None,
+        })
+    }
+
     /// `ld ldu st`
-    pub(super) fn load_store(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn load_store(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let ordered = words.take_one(&["volatile", "relaxed", "acquire", "release"]).is_some();
         let space = space_of(words.take_one(SPACES));
@@ -65,33 +74,8 @@ impl<'a> Builder<'_, 'a> {
         {
             return Err(unsupported(i));
         }
-        let parts = match value {
-            Operand::Vector(parts) if parts.len() == usize::from(count) => parts.as_slice(),
-            Operand::Vector(_) => return Err(unsupported(i)),
-            value if count == 1 => std::slice::from_ref(value),
-            _ => return Err(unsupported(i)),
-        };
-        let mut slots = [self.sink(); 4];
-        let mut wide = None;
-        for (slot, part) in slots.iter_mut().zip(parts) {
-            let natural = if bytes == 8 { File::R64 } else { File::R32 };
-            let (found, is_wide) = if is_store {
-                self.source_any(part, ty, i.line)?
-            } else {
-                let (found, file) = self.destination_any(part, natural, i.line)?;
-                (found, file == File::R64)
-            };
-            *slot = found;
-            let sink = *part == Operand::Sink;
-            if (!sink && *wide.get_or_insert(is_wide) != is_wide) || (bytes == 8 && !is_wide) {
-                return Err(PtxError::invalid(
-                    i.line,
-                    "the registers of a vector must have one width of at least the type's",
-                ));
-            }
-        }
-        let element =
-            Element { bytes, signed: ty.is_signed(), wide: wide.unwrap_or(bytes == 8), count };
+        let (slots, wide) = self.values(i, value, ty, count)?;
+        let element = Element { bytes, signed: ty.is_signed(), wide, count };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
         {
@@ -108,6 +92,43 @@ impl<'a> Builder<'_, 'a> {
         } else {
             Op::Load { element, address, d: slots }
         })
+    }
+
+    /// The registers that an access moves, and whether they are 64-bit ones.
+    fn values(
+        &mut self,
+        i: &Instruction<'a>,
+        value: &Operand<'a>,
+        ty: Type,
+        count: u8,
+    ) -> Lowered<([Slot; 4], bool)> {
+        let parts = match value {
+            Operand::Vector(parts) if parts.len() == usize::from(count) => parts.as_slice(),
+            Operand::Vector(_) => return Err(unsupported(i)),
+            value if count == 1 => std::slice::from_ref(value),
+            _ => return Err(unsupported(i)),
+        };
+        let eight = ty.bytes() == 8;
+        let mut slots = [self.sink(); 4];
+        let mut wide = None;
+        for (slot, part) in slots.iter_mut().zip(parts) {
+            let natural = if eight { File::R64 } else { File::R32 };
+            let (found, is_wide) = if i.opcode == "st" {
+                self.source_any(part, ty, i.line)?
+            } else {
+                let (found, file) = self.destination_any(part, natural, i.line)?;
+                (found, file == File::R64)
+            };
+            *slot = found;
+            let sink = *part == Operand::Sink;
+            if (!sink && *wide.get_or_insert(is_wide) != is_wide) || (eight && !is_wide) {
+                return Err(PtxError::invalid(
+                    i.line,
+                    "the registers of a vector must have one width of at least the type's",
+                ));
+            }
+        }
+        Ok((slots, wide.unwrap_or(eight)))
     }
 
     /// An access to a named parameter, whose place is known now.
@@ -138,9 +159,9 @@ impl<'a> Builder<'_, 'a> {
                     };
                 }
                 Ok(Some(match (element.count, element.wide) {
-                    (1, false) => Op::Mov32 { d: slots[0], a: a[0] },
-                    (1, true) => Op::Mov64 { d: slots[0], a: a[0] },
-                    (count, wide) => Op::Gather { wide, count, d: slots, a },
+                    (1, false) => ArithOp::Mov32 { d: slots[0], a: a[0] }.into(),
+                    (1, true) => ArithOp::Mov64 { d: slots[0], a: a[0] }.into(),
+                    (count, wide) => MoveOp::Gather { wide, count, d: slots, a }.into(),
                 }))
             }
             Some(Binding::Words(first, bytes)) => {
@@ -150,9 +171,9 @@ impl<'a> Builder<'_, 'a> {
                 let word = Slot(first.0 + (offset / 4) as u16);
                 let byte = (offset % 4) as u8;
                 Ok(Some(if is_store {
-                    Op::WriteWords { element, a: slots, word, byte }
+                    MoveOp::WriteWords { element, a: slots, word, byte }.into()
                 } else {
-                    Op::ReadWords { element, d: slots, word, byte }
+                    MoveOp::ReadWords { element, d: slots, word, byte }.into()
                 }))
             }
             Some(Binding::Register(..)) if !is_store => Ok(None),
@@ -161,7 +182,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// `atom red`
-    pub(super) fn atomic(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn atomic(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
         words.ignore(is_scope);

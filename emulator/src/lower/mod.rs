@@ -4,7 +4,9 @@
 //! by its full name and line, so that a module that loads is a module that runs. Nothing later
 //! looks at text again.
 
+pub mod address;
 mod builder;
+mod control;
 mod dispatch;
 mod exchange;
 mod float;
@@ -15,8 +17,6 @@ mod integer;
 mod memory;
 mod modifiers;
 mod moves;
-mod operands;
-pub mod operation;
 pub mod program;
 mod storage;
 

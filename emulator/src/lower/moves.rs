@@ -1,16 +1,27 @@
 //! Moves, packing, selection, address conversions.
 
-use super::builder::{Binding, Builder, File, Lowered, file_of};
+use super::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use super::builder::{Binding, Builder, Lowered, file_of};
 use super::inst::*;
 use super::modifiers::{Modifiers, operands, unsupported};
 use super::program::{Const64, Special};
-use crate::machine::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Instruction, Operand, Type};
 
 impl<'a> Builder<'_, 'a> {
+    /// Lowers the opcodes of this file; `None` for any other.
+    pub(super) fn move_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        Some(match i.opcode {
+            "mov" => self.mov(i),
+            "selp" => self.select(i),
+            "cvta" => self.cvta(i),
+            "isspacep" => self.isspacep(i),
+            _ => return None,
+        })
+    }
+
     /// `mov`
-    pub(super) fn mov(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn mov(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
@@ -27,7 +38,7 @@ impl<'a> Builder<'_, 'a> {
                     "%clock64" | "%globaltimer" => (Clock::Full, File::R64),
                     _ => return Err(unsupported(i)),
                 };
-                return Ok(Op::Clock { what, d: self.destination(d, file, i.line)? });
+                return Ok(ControlOp::Clock { what, d: self.destination(d, file, i.line)? }.into());
             }
             _ => {}
         }
@@ -35,11 +46,11 @@ impl<'a> Builder<'_, 'a> {
         let d = self.destination(d, file, i.line)?;
         match file {
             File::Pred => match self.predicate(a, i.line)? {
-                (a, false) => Ok(Op::MovPred { d, a }),
-                (a, true) => Ok(Op::PredNot { d, a }),
+                (a, false) => Ok(ArithOp::MovPred { d, a }.into()),
+                (a, true) => Ok(ArithOp::PredNot { d, a }.into()),
             },
-            File::R32 => Ok(Op::Mov32 { d, a: self.address_or(a, ty, i)? }),
-            File::R64 => Ok(Op::Mov64 { d, a: self.address_or(a, ty, i)? }),
+            File::R32 => Ok(ArithOp::Mov32 { d, a: self.address_or(a, ty, i)? }.into()),
+            File::R64 => Ok(ArithOp::Mov64 { d, a: self.address_or(a, ty, i)? }.into()),
         }
     }
 
@@ -88,10 +99,10 @@ impl<'a> Builder<'_, 'a> {
             .map(|part_of| self.source32(part_of, part, i.line))
             .collect::<Lowered<Vec<_>>>()?;
         Ok(match (ty.bytes(), a.as_slice()) {
-            (8, &[a, b]) => Op::Pack64 { d, a, b },
-            (4, &[a, b]) => Op::Pack32 { d, a, b },
-            (8, &[a, b, c, e]) => Op::Pack16x4 { d, a: [a, b, c, e] },
-            (4, &[a, b, c, e]) => Op::Pack8x4 { d, a: [a, b, c, e] },
+            (8, &[a, b]) => MoveOp::Pack64 { d, a, b }.into(),
+            (4, &[a, b]) => MoveOp::Pack32 { d, a, b }.into(),
+            (8, &[a, b, c, e]) => MoveOp::Pack16x4 { d, a: [a, b, c, e] }.into(),
+            (4, &[a, b, c, e]) => MoveOp::Pack8x4 { d, a: [a, b, c, e] }.into(),
             _ => return Err(unsupported(i)),
         })
     }
@@ -109,16 +120,16 @@ impl<'a> Builder<'_, 'a> {
             .map(|part| self.destination(part, File::R32, i.line))
             .collect::<Lowered<Vec<_>>>()?;
         Ok(match (ty.bytes(), d.as_slice()) {
-            (8, &[d, e]) => Op::Unpack64 { d, e, a },
-            (4, &[d, e]) => Op::Unpack32 { d, e, a },
-            (8, &[b, c, d, e]) => Op::Unpack16x4 { d: [b, c, d, e], a },
-            (4, &[b, c, d, e]) => Op::Unpack8x4 { d: [b, c, d, e], a },
+            (8, &[d, e]) => MoveOp::Unpack64 { d, e, a }.into(),
+            (4, &[d, e]) => MoveOp::Unpack32 { d, e, a }.into(),
+            (8, &[b, c, d, e]) => MoveOp::Unpack16x4 { d: [b, c, d, e], a }.into(),
+            (4, &[b, c, d, e]) => MoveOp::Unpack8x4 { d: [b, c, d, e], a }.into(),
             _ => return Err(unsupported(i)),
         })
     }
 
     /// `selp`
-    pub(super) fn select(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn select(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let ty = words.one_type(i)?;
         words.done(i)?;
@@ -131,14 +142,14 @@ impl<'a> Builder<'_, 'a> {
             std::mem::swap(&mut a, &mut b);
         }
         match file {
-            File::R32 => Ok(Op::Select32 { d, a, b, p }),
-            File::R64 => Ok(Op::Select64 { d, a, b, p }),
+            File::R32 => Ok(ArithOp::Select32 { d, a, b, p }.into()),
+            File::R64 => Ok(IntegerOp::Select64 { d, a, b, p }.into()),
             File::Pred => Err(unsupported(i)),
         }
     }
 
     /// `cvta` and `cvta.to`
-    pub(super) fn cvta(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn cvta(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let to = words.take("to");
         let space = words.take_first();
@@ -158,13 +169,13 @@ impl<'a> Builder<'_, 'a> {
         let d = self.destination(d, File::R64, i.line)?;
         let a = self.address_or(a, ty, i)?;
         if window == 0 {
-            return Ok(Op::Mov64 { d, a });
+            return Ok(ArithOp::Mov64 { d, a }.into());
         }
-        Ok(Op::Window { d, a, wide: true, window: if to { window.wrapping_neg() } else { window } })
+        Ok(ArithOp::Window { d, a, window: if to { window.wrapping_neg() } else { window } }.into())
     }
 
     /// `isspacep`
-    pub(super) fn isspacep(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+    fn isspacep(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let space = match i.modifiers[..] {
             ["global"] => Space::Global,
             ["shared" | "shared::cta"] => Space::Shared,
@@ -174,6 +185,6 @@ impl<'a> Builder<'_, 'a> {
         };
         let [d, a] = operands(i)?;
         let d = self.destination(d, File::Pred, i.line)?;
-        Ok(Op::IsSpace { space, d, a: self.source64(a, Type::Unsigned(8), i.line)? })
+        Ok(MoveOp::IsSpace { space, d, a: self.source64(a, Type::Unsigned(8), i.line)? }.into())
     }
 }

@@ -1,14 +1,14 @@
 //! Loads and stores.
 //!
 //! Full warps that touch consecutive words, or all one word, take a short way: one check and one
-//! count for the whole warp. Everything else is [`scattered`](super::scattered), lane by lane.
+//! count for the whole warp. Everything else is [`per_lane`](super::per_lane), lane by lane.
 
-use super::address::resolve;
-use super::execute::Context;
+use super::context::Context;
 use super::fault::Fault;
-use super::lanes::FULL;
-use super::scattered;
-use crate::counters::{banks, sectors};
+use super::lanes::{FULL, Lanes32};
+use super::per_lane;
+use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
+use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -22,38 +22,28 @@ enum Pattern {
     Other,
 }
 
-/// The generic-or-global address of lane 0, and how the others lie.
-#[inline(always)]
-fn pattern64(bases: &[u64; 32], offset: i32) -> (u64, Pattern) {
-    let first = bases[0];
-    let (mut apart, mut differ) = (0u64, 0u64);
-    for (lane, base) in bases.iter().enumerate() {
-        apart |= base ^ first.wrapping_add(4 * lane as u64);
-        differ |= base ^ first;
-    }
-    let pattern = match (apart, differ) {
-        (0, _) => Pattern::Consecutive,
-        (_, 0) => Pattern::Uniform,
-        _ => Pattern::Other,
+macro_rules! pattern {
+    ($name:ident, $word:ty) => {
+        /// How a warp's bases lie, whatever the first is.
+        #[inline(always)]
+        fn $name(bases: &[$word; 32]) -> Pattern {
+            let first = bases[0];
+            let (mut apart, mut differ) = (0, 0);
+            for (lane, base) in bases.iter().enumerate() {
+                apart |= base ^ first.wrapping_add(4 * lane as $word);
+                differ |= base ^ first;
+            }
+            match (apart, differ) {
+                (0, _) => Pattern::Consecutive,
+                (_, 0) => Pattern::Uniform,
+                _ => Pattern::Other,
+            }
+        }
     };
-    (first.wrapping_add_signed(i64::from(offset)), pattern)
 }
 
-#[inline(always)]
-fn pattern32(bases: &[u32; 32], offset: i32) -> (u64, Pattern) {
-    let first = bases[0];
-    let (mut apart, mut differ) = (0u32, 0u32);
-    for (lane, base) in bases.iter().enumerate() {
-        apart |= base ^ first.wrapping_add(4 * lane as u32);
-        differ |= base ^ first;
-    }
-    let pattern = match (apart, differ) {
-        (0, _) => Pattern::Consecutive,
-        (_, 0) => Pattern::Uniform,
-        _ => Pattern::Other,
-    };
-    (u64::from(first.wrapping_add_signed(offset)), pattern)
-}
+pattern!(pattern32, u32);
+pattern!(pattern64, u64);
 
 #[inline(always)]
 fn simple(element: Element, on: u32) -> bool {
@@ -64,9 +54,11 @@ fn simple(element: Element, on: u32) -> bool {
 #[inline(always)]
 fn place(cx: &Context<'_>, address: Address) -> (Space, u64, Pattern) {
     let (first, pattern) = if address.wide {
-        pattern64(cx.lanes.get64(address.base), address.offset)
+        let bases = cx.lanes.get64(address.base);
+        (bases[0].wrapping_add_signed(i64::from(address.offset)), pattern64(bases))
     } else {
-        pattern32(cx.lanes.get32(address.base), address.offset)
+        let bases = cx.lanes.get32(address.base);
+        (u64::from(bases[0].wrapping_add_signed(address.offset)), pattern32(bases))
     };
     match address.space {
         Space::Generic => {
@@ -112,95 +104,89 @@ pub fn load(
     d: [Slot; 4],
     on: u32,
 ) -> Outcome {
-    if simple(element, on) {
-        match place(cx, address) {
-            (Space::Global, first, Pattern::Consecutive) => {
-                let mut value = [0; 32];
-                if let Some(words) = global_words(cx, first, 32) {
-                    for (value, word) in value.iter_mut().zip(words) {
-                        *value = word.load(Relaxed);
-                    }
-                    let counts = &mut cx.counts.memory.load;
-                    counts.requests += 1;
-                    counts.sectors += sectors::of_range(first, 128);
-                    counts.bytes += 128;
-                    cx.lanes.set32(d[0], &value, FULL);
-                    return Ok(());
-                }
-            }
-            (Space::Global, first, Pattern::Uniform) => {
-                if let Some([word]) = global_words(cx, first, 1) {
-                    let value = word.load(Relaxed);
-                    let counts = &mut cx.counts.memory.load;
-                    counts.requests += 1;
-                    counts.sectors += 1;
-                    counts.bytes += 128;
-                    cx.lanes.set32(d[0], &[value; 32], FULL);
-                    return Ok(());
-                }
-            }
-            (Space::Const, first, Pattern::Uniform) => {
-                if let Some([word]) = global_words(cx, first, 1) {
-                    let value = word.load(Relaxed);
-                    cx.lanes.set32(d[0], &[value; 32], FULL);
-                    return Ok(());
-                }
-            }
-            (Space::Shared, first, Pattern::Consecutive) => {
-                if let Some(range) = shared_range(cx, first, 32) {
-                    let mut value = [0; 32];
-                    value.copy_from_slice(&cx.shared[range]);
-                    count_shared_load(cx, 32);
-                    cx.lanes.set32(d[0], &value, FULL);
-                    return Ok(());
-                }
-            }
-            (Space::Shared, first, Pattern::Uniform) => {
-                if let Some(range) = shared_range(cx, first, 1) {
-                    let value = cx.shared[range.start];
-                    count_shared_load(cx, 1);
-                    cx.lanes.set32(d[0], &[value; 32], FULL);
-                    return Ok(());
-                }
-            }
-            (Space::Shared, _, Pattern::Other)
-                if address.space == Space::Shared && !address.wide =>
-            {
-                let bases = cx.lanes.get32(address.base);
-                let mut value = [0; 32];
-                let mut addresses = [0; 32];
-                let mut good = true;
-                for lane in 0..32 {
-                    let at = bases[lane].wrapping_add_signed(address.offset);
-                    addresses[lane] = at;
-                    good &=
-                        at.is_multiple_of(4) && at < cx.shared_bytes && cx.shared_bytes - at >= 4;
-                    value[lane] = cx.shared.get((at / 4) as usize).copied().unwrap_or(0);
-                }
-                if good {
-                    let fronts = banks::wavefronts(&addresses, FULL, 4);
-                    let counts = &mut cx.counts.memory.shared_load;
-                    counts.requests += 1;
-                    counts.wavefronts += u64::from(fronts.total);
-                    counts.ideal += 1;
-                    counts.bytes += 4 * u64::from(fronts.words);
-                    cx.lanes.set32(d[0], &value, FULL);
-                    return Ok(());
-                }
-            }
-            _ => {}
-        }
+    if simple(element, on)
+        && let Some(value) = load_words(cx, address)
+    {
+        cx.lanes.set32(d[0], &value, FULL);
+        return Ok(());
     }
-    scattered::load(cx, element, address, d, on)
+    per_lane::load(cx, element, address, d, on)
 }
 
+/// One word for each lane of a full warp, if there is a short way to them.
 #[inline(always)]
-fn count_shared_load(cx: &mut Context<'_>, words: u64) {
-    let counts = &mut cx.counts.memory.shared_load;
+fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
+    let (space, first, pattern) = place(cx, address);
+    match (space, pattern) {
+        (Space::Global, Pattern::Consecutive) => {
+            let mut value = [0; 32];
+            for (value, word) in value.iter_mut().zip(global_words(cx, first, 32)?) {
+                *value = word.load(Relaxed);
+            }
+            count_global(&mut cx.counts.memory.load, sectors::of_range(first, 128), 128);
+            Some(value)
+        }
+        (Space::Global | Space::Const, Pattern::Uniform) => {
+            let value = global_words(cx, first, 1)?.first()?.load(Relaxed);
+            if space == Space::Global {
+                count_global(&mut cx.counts.memory.load, 1, 128);
+            }
+            Some([value; 32])
+        }
+        (Space::Shared, Pattern::Consecutive) => {
+            let range = shared_range(cx, first, 32)?;
+            let mut value = [0; 32];
+            value.copy_from_slice(&cx.shared[range]);
+            count_shared(&mut cx.counts.memory.shared_load, 1, 32);
+            Some(value)
+        }
+        (Space::Shared, Pattern::Uniform) => {
+            let value = cx.shared[shared_range(cx, first, 1)?.start];
+            count_shared(&mut cx.counts.memory.shared_load, 1, 1);
+            Some([value; 32])
+        }
+        (Space::Shared, Pattern::Other) if address.space == Space::Shared && !address.wide => {
+            shared_words(cx, address)
+        }
+        _ => None,
+    }
+}
+
+/// One word of shared memory for each lane, wherever it lies.
+#[inline(always)]
+fn shared_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
+    let bases = cx.lanes.get32(address.base);
+    let (mut value, mut addresses) = ([0; 32], [0; 32]);
+    let mut good = true;
+    for lane in 0..32 {
+        let at = bases[lane].wrapping_add_signed(address.offset);
+        addresses[lane] = at;
+        good &= at.is_multiple_of(4) && at < cx.shared_bytes && cx.shared_bytes - at >= 4;
+        value[lane] = cx.shared.get((at / 4) as usize).copied().unwrap_or(0);
+    }
+    if !good {
+        return None;
+    }
+    let fronts = banks::wavefronts(&addresses, FULL, 4);
+    count_shared(&mut cx.counts.memory.shared_load, fronts.total, fronts.words);
+    Some(value)
+}
+
+/// Counts one request of global memory.
+#[inline(always)]
+fn count_global(counts: &mut GlobalCounts, sectors: u64, bytes: u64) {
     counts.requests += 1;
-    counts.wavefronts += 1;
+    counts.sectors += sectors;
+    counts.bytes += bytes;
+}
+
+/// Counts one request of shared memory, a word a lane.
+#[inline(always)]
+fn count_shared(counts: &mut SharedCounts, wavefronts: u32, words: u32) {
+    counts.requests += 1;
+    counts.wavefronts += u64::from(wavefronts);
     counts.ideal += 1;
-    counts.bytes += 4 * words;
+    counts.bytes += 4 * u64::from(words);
 }
 
 /// `[address] ← a`
@@ -220,26 +206,20 @@ pub fn store(
                     for (word, value) in words.iter().zip(value) {
                         word.store(value, Relaxed);
                     }
-                    let counts = &mut cx.counts.memory.store;
-                    counts.requests += 1;
-                    counts.sectors += sectors::of_range(first, 128);
-                    counts.bytes += 128;
+                    let touched = sectors::of_range(first, 128);
+                    count_global(&mut cx.counts.memory.store, touched, 128);
                     return Ok(());
                 }
             }
             (Space::Shared, first, Pattern::Consecutive) => {
                 if let Some(range) = shared_range(cx, first, 32) {
                     cx.shared[range].copy_from_slice(cx.lanes.get32(a[0]));
-                    let counts = &mut cx.counts.memory.shared_store;
-                    counts.requests += 1;
-                    counts.wavefronts += 1;
-                    counts.ideal += 1;
-                    counts.bytes += 128;
+                    count_shared(&mut cx.counts.memory.shared_store, 1, 32);
                     return Ok(());
                 }
             }
             _ => {}
         }
     }
-    scattered::store(cx, element, address, a, on)
+    per_lane::store(cx, element, address, a, on)
 }

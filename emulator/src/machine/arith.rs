@@ -1,31 +1,16 @@
-//! The arithmetic that kernels spend their time in, inlined into the execution loop and vectorised
-//! there.
+//! The arithmetic that kernels spend their time in.
 //!
-//! Anything rare goes on to `rare`.
+//! Input: an [`ArithOp`] and the lanes that take part. Output: their registers. Everything here is
+//! inlined into the execution loop and vectorised there; kinds that are rare go on to
+//! [`scalar`](super::scalar).
 
+use super::bits::{bits32, bits64, flush, shift_left32, shift_right32};
 use super::lanes::Lanes;
-use super::rare;
+use super::scalar;
 use crate::lower::inst::{
-    Binary, Cmp, Conversion, CvtRounding, Float2, FloatMode, Op, Rounding, Scalar, Shift, Ternary,
-    Unary,
+    ArithOp, Binary, Cmp, Conversion, CvtRounding, Float2, FloatMode, Rounding, Scalar, Shift,
+    Slot, Ternary, Unary,
 };
-
-/// What the hardware writes for any 32-bit NaN.
-pub const NAN32: u32 = 0x7fff_ffff;
-/// What is written for any 64-bit NaN.
-pub const NAN64: u64 = 0xfff8_0000_0000_0000;
-
-/// The bits of a 32-bit result, NaNs made canonical.
-#[inline(always)]
-pub fn bits32(value: f32) -> u32 {
-    if value.is_nan() { NAN32 } else { value.to_bits() }
-}
-
-/// The bits of a 64-bit result, NaNs made canonical.
-#[inline(always)]
-pub fn bits64(value: f64) -> u64 {
-    if value.is_nan() { NAN64 } else { value.to_bits() }
-}
 
 #[inline(always)]
 fn f32(bits: u32) -> f32 {
@@ -37,153 +22,187 @@ fn f64(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// Subnormals become zero of their sign.
+/// Executes hot arithmetic for the lanes of `m`.
 #[inline(always)]
-pub fn flush(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
-}
-
-/// Executes an operation that touches registers only.
-#[inline(always)]
-pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
+pub fn execute(lanes: &mut Lanes<'_>, op: &ArithOp, m: u32) {
     match *op {
-        Op::Mov32 { d, a } => lanes.map1_32(d, (a,), m, |a| a),
-        Op::Mov64 { d, a } => lanes.map1_64(d, (a,), m, |a| a),
-        Op::MovPred { d, a } => lanes.set_pred(d, lanes.pred(a), m),
-        Op::Unary32 { op: Unary::Neg, d, a } => lanes.map1_32(d, (a,), m, u32::wrapping_neg),
-        Op::Unary32 { op: Unary::Not, d, a } => lanes.map1_32(d, (a,), m, |a| !a),
-        Op::Unary32 { op: Unary::FloatNeg, d, a } => lanes.map1_32(d, (a,), m, |a| a ^ 0x8000_0000),
-        Op::Unary32 { op: Unary::FloatAbs, d, a } => lanes.map1_32(d, (a,), m, |a| a & 0x7fff_ffff),
-        Op::Binary32 { op, d, a, b } => match op {
-            Binary::Add => lanes.map2_32(d, (a, b), m, u32::wrapping_add),
-            Binary::Sub => lanes.map2_32(d, (a, b), m, u32::wrapping_sub),
-            Binary::MulLo => lanes.map2_32(d, (a, b), m, u32::wrapping_mul),
-            Binary::And => lanes.map2_32(d, (a, b), m, |a, b| a & b),
-            Binary::Or => lanes.map2_32(d, (a, b), m, |a, b| a | b),
-            Binary::Xor => lanes.map2_32(d, (a, b), m, |a, b| a ^ b),
-            Binary::MinU => lanes.map2_32(d, (a, b), m, u32::min),
-            Binary::MaxU => lanes.map2_32(d, (a, b), m, u32::max),
-            Binary::MinS => lanes.map2_32(d, (a, b), m, |a, b| (a as i32).min(b as i32) as u32),
-            Binary::MaxS => lanes.map2_32(d, (a, b), m, |a, b| (a as i32).max(b as i32) as u32),
-            _ => rare::binary32(lanes, op, d, a, b, m),
-        },
-        Op::Binary64 { op, d, a, b } => match op {
-            Binary::Add => lanes.map2_64(d, (a, b), m, u64::wrapping_add),
-            Binary::Sub => lanes.map2_64(d, (a, b), m, u64::wrapping_sub),
-            Binary::MulLo => lanes.map2_64(d, (a, b), m, u64::wrapping_mul),
-            Binary::And => lanes.map2_64(d, (a, b), m, |a, b| a & b),
-            Binary::Or => lanes.map2_64(d, (a, b), m, |a, b| a | b),
-            Binary::Xor => lanes.map2_64(d, (a, b), m, |a, b| a ^ b),
-            _ => rare::binary64(lanes, op, d, a, b, m),
-        },
-        Op::Shift32 { op, d, a, b } => match op {
+        ArithOp::Mov32 { d, a } => lanes.map1_32(d, (a,), m, |a| a),
+        ArithOp::Mov64 { d, a } => lanes.map1_64(d, (a,), m, |a| a),
+        ArithOp::MovPred { d, a } => lanes.set_pred(d, lanes.pred(a), m),
+        ArithOp::PredNot { d, a } => lanes.set_pred(d, !lanes.pred(a), m),
+        ArithOp::PredLogic { op, d, a, b } => {
+            lanes.set_pred(d, scalar::combine(op, lanes.pred(a), lanes.pred(b)), m);
+        }
+        ArithOp::Select32 { d, a, b, p } => select(lanes, d, (a, b, p), m),
+        ArithOp::Convert { how, d, a } => convert(lanes, how, d, a, m),
+        ArithOp::Window { d, a, window } => {
+            lanes.map1_64(d, (a,), m, |a| a.wrapping_add_signed(window))
+        }
+        ArithOp::Unary32 { op, d, a } => unary32(lanes, op, d, a, m),
+        ArithOp::Binary32 { op, d, a, b } => binary32(lanes, op, d, (a, b), m),
+        ArithOp::Binary64 { op, d, a, b } => binary64(lanes, op, d, (a, b), m),
+        ArithOp::Shift32 { op, d, a, b } => match op {
             Shift::Left => lanes.map2_32(d, (a, b), m, shift_left32),
             Shift::RightU => lanes.map2_32(d, (a, b), m, shift_right32),
             Shift::RightS => lanes.map2_32(d, (a, b), m, |a, b| ((a as i32) >> b.min(31)) as u32),
         },
-        Op::Ternary32 { op: Ternary::MadLo, d, a, b, c } => {
+        ArithOp::Ternary32 { op: Ternary::MadLo, d, a, b, c } => {
             lanes.map3_32(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
-        Op::MulWide { signed: false, d, a, b } => {
+        ArithOp::Ternary32 { op, d, a, b, c } => scalar::ternary32(lanes, op, d, (a, b, c), m),
+        ArithOp::MulWide { signed: false, d, a, b } => {
             lanes.widen2(d, (a, b), m, |a, b| u64::from(a) * u64::from(b))
         }
-        Op::MulWide { signed: true, d, a, b } => {
+        ArithOp::MulWide { signed: true, d, a, b } => {
             lanes.widen2(d, (a, b), m, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
         }
-        Op::Select32 { d, a, b, p } => {
-            let (chosen, other) = (*lanes.get32(a), *lanes.get32(b));
-            let p = lanes.pred(p);
-            let mut result = other;
-            for lane in 0..32 {
-                result[lane] = if p & (1 << lane) != 0 { chosen[lane] } else { other[lane] };
-            }
-            lanes.set32(d, &result, m);
-        }
-        Op::F32Add { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) + f32(b))),
-        Op::F32Sub { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) - f32(b))),
-        Op::F32Mul { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) * f32(b))),
-        Op::F32Fma { d, a, b, c } => {
+        ArithOp::F32Add { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) + f32(b))),
+        ArithOp::F32Sub { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) - f32(b))),
+        ArithOp::F32Mul { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| bits32(f32(a) * f32(b))),
+        ArithOp::F32Fma { d, a, b, c } => {
             lanes.map3_32(d, (a, b, c), m, |a, b, c| bits32(f32(a).mul_add(f32(b), f32(c))))
         }
-        Op::F64Add { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) + f64(b))),
-        Op::F64Sub { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) - f64(b))),
-        Op::F64Mul { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) * f64(b))),
-        Op::F64Fma { d, a, b, c } => {
+        ArithOp::F64Add { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) + f64(b))),
+        ArithOp::F64Sub { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) - f64(b))),
+        ArithOp::F64Mul { d, a, b } => lanes.map2_64(d, (a, b), m, |a, b| bits64(f64(a) * f64(b))),
+        ArithOp::F64Fma { d, a, b, c } => {
             lanes.map3_64(d, (a, b, c), m, |a, b, c| bits64(f64(a).mul_add(f64(b), f64(c))))
         }
-        Op::Float2_32 { op, mode: FloatMode::FLUSH, d, a, b } => match op {
-            Float2::Add => {
-                lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) + f32(flush(b)))))
-            }
-            Float2::Sub => {
-                lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) - f32(flush(b)))))
-            }
-            Float2::Mul => {
-                lanes.map2_32(d, (a, b), m, |a, b| flush(bits32(f32(flush(a)) * f32(flush(b)))))
-            }
-            _ => rare::float2_32(lanes, op, FloatMode::FLUSH, d, a, b, m),
-        },
-        Op::Fma32 { mode: FloatMode::FLUSH, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| {
-                flush(bits32(f32(flush(a)).mul_add(f32(flush(b)), f32(flush(c)))))
-            })
-        }
-        Op::SetpS32 { cmp, d, a, b } => {
-            let bits = match cmp {
-                Cmp::Eq => lanes.test32(a, b, |a, b| a == b),
-                Cmp::Ne => lanes.test32(a, b, |a, b| a != b),
-                Cmp::Lt => lanes.test32(a, b, |a, b| (a as i32) < b as i32),
-                Cmp::Le => lanes.test32(a, b, |a, b| a as i32 <= b as i32),
-                Cmp::Gt => lanes.test32(a, b, |a, b| a as i32 > b as i32),
-                _ => lanes.test32(a, b, |a, b| a as i32 >= b as i32),
-            };
-            lanes.set_pred(d, bits, m);
-        }
-        Op::SetpU32 { cmp, d, a, b } => {
-            let bits = match cmp {
-                Cmp::Eq => lanes.test32(a, b, |a, b| a == b),
-                Cmp::Ne => lanes.test32(a, b, |a, b| a != b),
-                Cmp::Lt => lanes.test32(a, b, |a, b| a < b),
-                Cmp::Le => lanes.test32(a, b, |a, b| a <= b),
-                Cmp::Gt => lanes.test32(a, b, |a, b| a > b),
-                _ => lanes.test32(a, b, |a, b| a >= b),
-            };
-            lanes.set_pred(d, bits, m);
-        }
-        Op::SetpF32 { cmp, d, a, b } => {
-            let bits = match cmp {
-                Cmp::Eq => lanes.test32(a, b, |a, b| f32(a) == f32(b)),
-                Cmp::Lt => lanes.test32(a, b, |a, b| f32(a) < f32(b)),
-                Cmp::Le => lanes.test32(a, b, |a, b| f32(a) <= f32(b)),
-                Cmp::Gt => lanes.test32(a, b, |a, b| f32(a) > f32(b)),
-                Cmp::Ge => lanes.test32(a, b, |a, b| f32(a) >= f32(b)),
-                _ => lanes.test32(a, b, |a, b| {
-                    rare::compare_floats(cmp, f64::from(f32(a)), f64::from(f32(b)))
-                }),
-            };
-            lanes.set_pred(d, bits, m);
-        }
-        Op::PredLogic { op, d, a, b } => {
-            lanes.set_pred(d, rare::combine(op, lanes.pred(a), lanes.pred(b)), m);
-        }
-        Op::PredNot { d, a } => lanes.set_pred(d, !lanes.pred(a), m),
-        Op::Convert { how, d, a } => convert(lanes, how, d, a, m),
-        Op::Window { d, a, window, .. } => {
-            lanes.map1_64(d, (a,), m, |a| a.wrapping_add_signed(window))
-        }
-        ref op => rare::execute(lanes, op, m),
+        ArithOp::Float2_32 { op, mode, d, a, b } => float2(lanes, (op, mode), d, (a, b), m),
+        ArithOp::Fma32 { mode, d, a, b, c } => fma32(lanes, mode, d, (a, b, c), m),
+        ArithOp::SetpS32 { cmp, d, a, b } => compare_signed(lanes, cmp, d, (a, b), m),
+        ArithOp::SetpU32 { cmp, d, a, b } => compare_unsigned(lanes, cmp, d, (a, b), m),
+        ArithOp::SetpF32 { cmp, d, a, b } => compare_floats(lanes, cmp, d, (a, b), m),
     }
+}
+
+#[inline(always)]
+fn select(lanes: &mut Lanes<'_>, d: Slot, (a, b, p): (Slot, Slot, Slot), m: u32) {
+    let (chosen, other) = (*lanes.get32(a), *lanes.get32(b));
+    let p = lanes.pred(p);
+    let mut result = other;
+    for lane in 0..32 {
+        result[lane] = if p & (1 << lane) != 0 { chosen[lane] } else { other[lane] };
+    }
+    lanes.set32(d, &result, m);
+}
+
+#[inline(always)]
+fn unary32(lanes: &mut Lanes<'_>, op: Unary, d: Slot, a: Slot, m: u32) {
+    match op {
+        Unary::Neg => lanes.map1_32(d, (a,), m, u32::wrapping_neg),
+        Unary::Not => lanes.map1_32(d, (a,), m, |a| !a),
+        Unary::FloatNeg => lanes.map1_32(d, (a,), m, |a| a ^ 0x8000_0000),
+        Unary::FloatAbs => lanes.map1_32(d, (a,), m, |a| a & 0x7fff_ffff),
+        rare => scalar::unary32(lanes, rare, d, a, m),
+    }
+}
+
+#[inline(always)]
+fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+    match op {
+        Binary::Add => lanes.map2_32(d, ab, m, u32::wrapping_add),
+        Binary::Sub => lanes.map2_32(d, ab, m, u32::wrapping_sub),
+        Binary::MulLo => lanes.map2_32(d, ab, m, u32::wrapping_mul),
+        Binary::And => lanes.map2_32(d, ab, m, |a, b| a & b),
+        Binary::Or => lanes.map2_32(d, ab, m, |a, b| a | b),
+        Binary::Xor => lanes.map2_32(d, ab, m, |a, b| a ^ b),
+        Binary::MinU => lanes.map2_32(d, ab, m, u32::min),
+        Binary::MaxU => lanes.map2_32(d, ab, m, u32::max),
+        Binary::MinS => lanes.map2_32(d, ab, m, |a, b| (a as i32).min(b as i32) as u32),
+        Binary::MaxS => lanes.map2_32(d, ab, m, |a, b| (a as i32).max(b as i32) as u32),
+        rare => scalar::binary32(lanes, rare, d, ab, m),
+    }
+}
+
+#[inline(always)]
+fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+    match op {
+        Binary::Add => lanes.map2_64(d, ab, m, u64::wrapping_add),
+        Binary::Sub => lanes.map2_64(d, ab, m, u64::wrapping_sub),
+        Binary::MulLo => lanes.map2_64(d, ab, m, u64::wrapping_mul),
+        Binary::And => lanes.map2_64(d, ab, m, |a, b| a & b),
+        Binary::Or => lanes.map2_64(d, ab, m, |a, b| a | b),
+        Binary::Xor => lanes.map2_64(d, ab, m, |a, b| a ^ b),
+        rare => scalar::binary64(lanes, rare, d, ab, m),
+    }
+}
+
+#[inline(always)]
+fn float2(lanes: &mut Lanes<'_>, how: (Float2, FloatMode), d: Slot, ab: (Slot, Slot), m: u32) {
+    match how {
+        (Float2::Add, FloatMode::FLUSH) => {
+            lanes.map2_32(d, ab, m, |a, b| flush(bits32(f32(flush(a)) + f32(flush(b)))))
+        }
+        (Float2::Sub, FloatMode::FLUSH) => {
+            lanes.map2_32(d, ab, m, |a, b| flush(bits32(f32(flush(a)) - f32(flush(b)))))
+        }
+        (Float2::Mul, FloatMode::FLUSH) => {
+            lanes.map2_32(d, ab, m, |a, b| flush(bits32(f32(flush(a)) * f32(flush(b)))))
+        }
+        (op, mode) => scalar::float2_32(lanes, (op, mode), d, ab, m),
+    }
+}
+
+#[inline(always)]
+fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: (Slot, Slot, Slot), m: u32) {
+    if mode == FloatMode::FLUSH {
+        lanes.map3_32(d, abc, m, |a, b, c| {
+            flush(bits32(f32(flush(a)).mul_add(f32(flush(b)), f32(flush(c)))))
+        });
+    } else {
+        scalar::fma32(lanes, mode, d, abc, m);
+    }
+}
+
+#[inline(always)]
+fn compare_signed(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot), m: u32) {
+    let bits = match cmp {
+        Cmp::Eq | Cmp::EqU => lanes.test32(a, b, |a, b| a == b),
+        Cmp::Ne | Cmp::NeU => lanes.test32(a, b, |a, b| a != b),
+        Cmp::Lt | Cmp::LtU => lanes.test32(a, b, |a, b| (a as i32) < b as i32),
+        Cmp::Le | Cmp::LeU => lanes.test32(a, b, |a, b| a as i32 <= b as i32),
+        Cmp::Gt | Cmp::GtU => lanes.test32(a, b, |a, b| a as i32 > b as i32),
+        Cmp::Ge | Cmp::GeU => lanes.test32(a, b, |a, b| a as i32 >= b as i32),
+        Cmp::Num => u32::MAX,
+        Cmp::Nan => 0,
+    };
+    lanes.set_pred(d, bits, m);
+}
+
+#[inline(always)]
+fn compare_unsigned(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot), m: u32) {
+    let bits = match cmp {
+        Cmp::Eq | Cmp::EqU => lanes.test32(a, b, |a, b| a == b),
+        Cmp::Ne | Cmp::NeU => lanes.test32(a, b, |a, b| a != b),
+        Cmp::Lt | Cmp::LtU => lanes.test32(a, b, |a, b| a < b),
+        Cmp::Le | Cmp::LeU => lanes.test32(a, b, |a, b| a <= b),
+        Cmp::Gt | Cmp::GtU => lanes.test32(a, b, |a, b| a > b),
+        Cmp::Ge | Cmp::GeU => lanes.test32(a, b, |a, b| a >= b),
+        Cmp::Num => u32::MAX,
+        Cmp::Nan => 0,
+    };
+    lanes.set_pred(d, bits, m);
+}
+
+#[inline(always)]
+fn compare_floats(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot), m: u32) {
+    let bits = match cmp {
+        Cmp::Eq => lanes.test32(a, b, |a, b| f32(a) == f32(b)),
+        Cmp::Lt => lanes.test32(a, b, |a, b| f32(a) < f32(b)),
+        Cmp::Le => lanes.test32(a, b, |a, b| f32(a) <= f32(b)),
+        Cmp::Gt => lanes.test32(a, b, |a, b| f32(a) > f32(b)),
+        Cmp::Ge => lanes.test32(a, b, |a, b| f32(a) >= f32(b)),
+        rare => lanes.test32(a, b, |a, b| {
+            scalar::compare_floats(rare, f64::from(f32(a)), f64::from(f32(b)))
+        }),
+    };
+    lanes.set_pred(d, bits, m);
 }
 
 /// The conversions that index arithmetic is made of.
 #[inline(always)]
-fn convert(
-    lanes: &mut Lanes<'_>,
-    how: Conversion,
-    d: crate::lower::inst::Slot,
-    a: crate::lower::inst::Slot,
-    m: u32,
-) {
+fn convert(lanes: &mut Lanes<'_>, how: Conversion, d: Slot, a: Slot, m: u32) {
     use Scalar::{F32, F64, S32, S64, U32, U64};
     let Conversion { from, to, rounding, ftz, sat, wide_source, wide_destination } = how;
     match (from, to, wide_source, wide_destination) {
@@ -203,18 +222,6 @@ fn convert(
         {
             lanes.narrow(d, (a,), m, |a| bits32(f64(a) as f32));
         }
-        _ => rare::convert(lanes, how, d, a, m),
+        _ => scalar::convert(lanes, how, d, a, m),
     }
-}
-
-/// Shifts clamp their amount at the width.
-#[inline(always)]
-pub fn shift_left32(a: u32, b: u32) -> u32 {
-    if b > 31 { 0 } else { a << (b & 31) }
-}
-
-/// Shifts clamp their amount at the width.
-#[inline(always)]
-pub fn shift_right32(a: u32, b: u32) -> u32 {
-    if b > 31 { 0 } else { a >> (b & 31) }
 }

@@ -1,9 +1,9 @@
 //! Atomics: lane after lane, in lane order.
 
-use super::arith::{bits32, bits64};
-use super::execute::Context;
+use super::bits::{bits32, bits64};
+use super::context::Context;
 use super::fault::Fault;
-use super::scattered::{Verb, admit, cell, parts, read, write};
+use super::per_lane::{Verb, admit, cell, parts, read, write};
 use crate::lower::inst::{Atomic, AtomicOp, Scalar};
 
 /// Executes an atomic for the lanes of `on`.
@@ -34,75 +34,38 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
 }
 
 fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
-    let signed = ty == Scalar::S32;
-    match op {
-        AtomicOp::Add if ty == Scalar::F32 => bits32(f32::from_bits(old) + f32::from_bits(b)),
-        AtomicOp::Add => old.wrapping_add(b),
-        AtomicOp::Min if signed => (old as i32).min(b as i32) as u32,
-        AtomicOp::Min => old.min(b),
-        AtomicOp::Max if signed => (old as i32).max(b as i32) as u32,
-        AtomicOp::Max => old.max(b),
-        AtomicOp::Inc => {
-            if old >= b {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Dec => {
-            if old == 0 || old > b {
-                b
-            } else {
-                old - 1
-            }
-        }
-        AtomicOp::And => old & b,
-        AtomicOp::Or => old | b,
-        AtomicOp::Xor => old ^ b,
-        AtomicOp::Exchange => b,
-        AtomicOp::CompareSwap => {
-            if old == b {
-                c
-            } else {
-                old
-            }
-        }
+    match (op, ty) {
+        (AtomicOp::Add, Scalar::F32) => bits32(f32::from_bits(old) + f32::from_bits(b)),
+        (AtomicOp::Min, Scalar::S32) => (old as i32).min(b as i32) as u32,
+        (AtomicOp::Max, Scalar::S32) => (old as i32).max(b as i32) as u32,
+        _ => apply(op, u64::from(old), u64::from(b), u64::from(c)) as u32,
     }
 }
 
 fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
-    let signed = ty == Scalar::S64;
+    match (op, ty) {
+        (AtomicOp::Add, Scalar::F64) => bits64(f64::from_bits(old) + f64::from_bits(b)),
+        (AtomicOp::Min, Scalar::S64) => (old as i64).min(b as i64) as u64,
+        (AtomicOp::Max, Scalar::S64) => (old as i64).max(b as i64) as u64,
+        _ => apply(op, old, b, c),
+    }
+}
+
+/// Unsigned values of either width; the caller drops what a narrower one has no room for.
+fn apply(op: AtomicOp, old: u64, b: u64, c: u64) -> u64 {
     match op {
-        AtomicOp::Add if ty == Scalar::F64 => bits64(f64::from_bits(old) + f64::from_bits(b)),
         AtomicOp::Add => old.wrapping_add(b),
-        AtomicOp::Min if signed => (old as i64).min(b as i64) as u64,
         AtomicOp::Min => old.min(b),
-        AtomicOp::Max if signed => (old as i64).max(b as i64) as u64,
         AtomicOp::Max => old.max(b),
-        AtomicOp::Inc => {
-            if old >= b {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Dec => {
-            if old == 0 || old > b {
-                b
-            } else {
-                old - 1
-            }
-        }
+        AtomicOp::Inc if old >= b => 0,
+        AtomicOp::Inc => old + 1,
+        AtomicOp::Dec if old == 0 || old > b => b,
+        AtomicOp::Dec => old - 1,
         AtomicOp::And => old & b,
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
         AtomicOp::Exchange => b,
-        AtomicOp::CompareSwap => {
-            if old == b {
-                c
-            } else {
-                old
-            }
-        }
+        AtomicOp::CompareSwap if old == b => c,
+        AtomicOp::CompareSwap => old,
     }
 }

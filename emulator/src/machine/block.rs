@@ -3,7 +3,7 @@
 //! A [`Worker`] is reused from block to block, so nothing is allocated while a launch runs; every
 //! block starts from zeroed registers and memory, whichever worker it gets.
 
-use super::execute::{Arrival, Context, Stop};
+use super::context::{Arrival, Context, Stop};
 use super::fault::{Fault, FaultKind, FaultReport};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;

@@ -3,8 +3,7 @@
 //! Integers pass through 128 bits and floats through their decoded form, so each conversion rounds
 //! or clamps once.
 
-use super::arith::flush;
-use super::float::saturate;
+use super::bits::{flush, saturate};
 use super::softfloat::{BF16, F16, F32, F64, Format, Value};
 use crate::lower::inst::{Conversion, CvtRounding, Rounding, Scalar};
 

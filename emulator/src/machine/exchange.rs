@@ -4,26 +4,23 @@
 //! together. A member mask that names a running lane which is elsewhere cannot be served, and is a
 //! fault rather than a wrong value.
 
-use super::execute::{Context, fault};
+use super::context::Context;
 use super::fault::{Fault, FaultKind};
 use super::integer::binary32;
 use super::lanes::Lanes32;
-use crate::lower::inst::{Op, Shuffle, Slot, Vote};
+use crate::lower::inst::{ExchangeOp, Shuffle, Slot, Vote};
 
 type Outcome = Result<(), Box<Fault>>;
 
 /// Executes an exchange among the lanes of `on`.
 #[inline(never)]
-pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
-    if on == 0 {
-        return Ok(());
-    }
+pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
     match *op {
-        Op::Shuffle { mode, d, p, a, b, c, members } => {
+        ExchangeOp::Shuffle { mode, d, p, a, b, c, members } => {
             check(cx, members, on)?;
             shuffle(cx, mode, (d, p), (a, b, c), on);
         }
-        Op::Vote { mode, d, a, negate, members } => {
+        ExchangeOp::Vote { mode, d, a, negate, members } => {
             check(cx, members, on)?;
             let predicate = cx.lanes.pred(a);
             let votes = if negate { !predicate } else { predicate } & on;
@@ -35,7 +32,7 @@ pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
                 Vote::Uniform => cx.lanes.set_pred(d, bits(votes == on || votes == 0), on),
             }
         }
-        Op::Match { wide, all, d, p, a, members } => {
+        ExchangeOp::Match { wide, all, d, p, a, members } => {
             check(cx, members, on)?;
             let values = cx.lanes.any(a, wide);
             let same = |lane: usize| {
@@ -51,7 +48,7 @@ pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
             }
             cx.lanes.set32(d, &result, on);
         }
-        Op::Redux { op, d, a, members } => {
+        ExchangeOp::Redux { op, d, a, members } => {
             check(cx, members, on)?;
             let values = *cx.lanes.get32(a);
             let taking_part =
@@ -59,8 +56,7 @@ pub fn execute(cx: &mut Context<'_>, op: &Op, on: u32) -> Outcome {
             let total = taking_part.reduce(|x, y| binary32(op, x, y)).unwrap_or(0);
             cx.lanes.set32(d, &[total; 32], on);
         }
-        Op::WarpSync { members } => check(cx, members, on)?,
-        _ => {}
+        ExchangeOp::WarpSync { members } => check(cx, members, on)?,
     }
     Ok(())
 }
@@ -80,7 +76,7 @@ fn check(cx: &Context<'_>, members: Slot, on: u32) -> Outcome {
             "the member mask {members:#010x} of a .sync exchange names lanes {missing:#010x} that run elsewhere"
         )
     };
-    Err(fault(cx, FaultKind::Undefined, on, detail))
+    Err(cx.fault(FaultKind::Undefined, on, detail))
 }
 
 fn shuffle(

@@ -5,7 +5,7 @@
 //! computed in double precision and rounded once, which is within the error that PTX allows them
 //! but not bit for bit what a GPU gives.
 
-use super::arith::{NAN32, bits32, bits64, flush};
+use super::bits::{NAN32, bits32, bits64, flush, saturate};
 use super::softfloat::{F32, F64};
 use crate::lower::inst::{Float1, Float2, FloatMode, Rounding};
 
@@ -16,11 +16,6 @@ fn input(mode: FloatMode, bits: u32) -> u32 {
 fn output(mode: FloatMode, bits: u32) -> u32 {
     let bits = if mode.ftz { flush(bits) } else { bits };
     if mode.sat { saturate(f32::from_bits(bits)).to_bits() } else { bits }
-}
-
-/// Clamps to [0, 1]; NaN becomes 0.
-pub fn saturate(value: f32) -> f32 {
-    if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
 /// One operand, single precision.
@@ -155,7 +150,7 @@ pub fn two64(op: Float2, mode: FloatMode, a: u64, b: u64) -> u64 {
                     let least = matches!(op, Float2::Min | Float2::MinNan);
                     if x.total_cmp(&y).is_le() == least { a } else { b }
                 }
-                _ => super::arith::NAN64,
+                _ => super::bits::NAN64,
             }
         }
     }

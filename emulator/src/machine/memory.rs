@@ -5,7 +5,7 @@
 //! relaxed atomics: blocks may run on several threads, and a race of the kernel is then a race of
 //! values, never of the emulator's memory.
 
-use super::address::GLOBAL_BASE;
+use crate::lower::address::GLOBAL_BASE;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -1,4 +1,4 @@
-//! Lowered kernels in, effects and counts out.
+//! Input: lowered kernels and launches. Output: effects on memory, and counts.
 //!
 //! A launch runs its blocks one after the other or on several threads; a block runs its warps in
 //! turn between barriers; a warp runs 32 lanes in lockstep, and lanes that disagreed about a branch
@@ -6,26 +6,28 @@
 //! addresses: two runs of one launch give the same memory and the same counts.
 
 mod access;
-pub mod address;
-pub mod arith;
+mod arith;
 mod atomic;
+mod bits;
 mod block;
+pub mod context;
 mod convert;
 mod exchange;
 pub mod execute;
 pub mod fault;
 mod float;
+mod grid;
 mod integer;
 pub mod lanes;
 pub mod launch;
 pub mod memory;
 mod moves;
-mod rare;
-mod scattered;
+mod per_lane;
+mod scalar;
 mod softfloat;
 mod warp;
 
-pub use execute::Runner;
+pub use context::Runner;
 pub use fault::FaultReport;
 pub use launch::Launch;
 pub use memory::Memory;

@@ -1,79 +1,78 @@
 //! Packing, unpacking and call parameters.
 
-use super::address::resolve;
+use super::bits::extend;
 use super::lanes::Lanes;
-use crate::lower::inst::{Element, Op, Slot, Space};
+use crate::lower::address::resolve;
+use crate::lower::inst::{Element, MoveOp, Slot, Space};
 
 fn part(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
     values.map(|value| (value >> shift & mask) as u32)
 }
 
 /// Executes an operation that only moves bits.
-pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
+#[inline(never)]
+pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
     match *op {
-        Op::Pack64 { d, a, b } => {
+        MoveOp::Pack64 { d, a, b } => {
             lanes.widen2(d, (a, b), m, |a, b| u64::from(b) << 32 | u64::from(a))
         }
-        Op::Unpack64 { d, e, a } => {
+        MoveOp::Unpack64 { d, e, a } => {
             let values = *lanes.get64(a);
             lanes.set32(d, &part(&values, 0, u64::MAX), m);
             lanes.set32(e, &part(&values, 32, u64::MAX), m);
         }
-        Op::Pack32 { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| b << 16 | a & 0xffff),
-        Op::Unpack32 { d, e, a } => {
+        MoveOp::Pack32 { d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| b << 16 | a & 0xffff),
+        MoveOp::Unpack32 { d, e, a } => {
             let values = *lanes.get32(a);
             lanes.set32(d, &values.map(|value| value & 0xffff), m);
             lanes.set32(e, &values.map(|value| value >> 16), m);
         }
-        Op::Pack16x4 { d, a } => {
+        MoveOp::Pack16x4 { d, a } => {
             let parts = a.map(|slot| *lanes.get32(slot));
             let pack = |lane: usize| {
                 (0..4).fold(0, |all, at| all | u64::from(parts[at][lane] & 0xffff) << (16 * at))
             };
             lanes.set64(d, &std::array::from_fn(pack), m);
         }
-        Op::Unpack16x4 { d, a } => {
+        MoveOp::Unpack16x4 { d, a } => {
             let values = *lanes.get64(a);
             for (at, slot) in (0u32..).zip(d) {
                 lanes.set32(slot, &part(&values, 16 * at, 0xffff), m);
             }
         }
-        Op::Pack8x4 { d, a } => {
+        MoveOp::Pack8x4 { d, a } => {
             let parts = a.map(|slot| *lanes.get32(slot));
             let pack =
                 |lane: usize| (0..4).fold(0, |all, at| all | (parts[at][lane] & 0xff) << (8 * at));
             lanes.set32(d, &std::array::from_fn(pack), m);
         }
-        Op::Unpack8x4 { d, a } => {
+        MoveOp::Unpack8x4 { d, a } => {
             let values = lanes.get32(a).map(u64::from);
             for (at, slot) in (0u32..).zip(d) {
                 lanes.set32(slot, &part(&values, 8 * at, 0xff), m);
             }
         }
-        Op::Gather { wide, count, d, a } => {
+        MoveOp::Gather { wide, count, d, a } => {
             let values = a.map(|slot| lanes.any(slot, wide));
             for (slot, value) in d.iter().zip(&values).take(usize::from(count)) {
                 lanes.set_any(*slot, wide, value, m);
             }
         }
-        Op::ReadWords { element, d, word, byte } => read_words(lanes, element, d, word, byte, m),
-        Op::WriteWords { element, a, word, byte } => write_words(lanes, element, a, word, byte, m),
-        Op::IsSpace { space, d, a } => {
+        MoveOp::ReadWords { element, d, word, byte } => {
+            read_words(lanes, element, d, word, byte, m)
+        }
+        MoveOp::WriteWords { element, a, word, byte } => {
+            write_words(lanes, element, a, word, byte, m)
+        }
+        MoveOp::IsSpace { space, d, a } => {
             let bits = lanes.test64(a, a, |a, _| match (space, resolve(a).0) {
                 (Space::Const, _) => false,
                 (wanted, found) => wanted == found,
             });
             lanes.set_pred(d, bits, m);
         }
-        Op::ActiveMask { d } => lanes.set32(d, &[m; 32], m),
-        _ => {}
+        MoveOp::ActiveMask { d } => lanes.set32(d, &[m; 32], m),
     }
-}
-
-/// Extends the low `bytes` of a value to 64 bits.
-pub fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
-    let up = 64 - 8 * u32::from(bytes);
-    if signed { ((value << up) as i64 >> up) as u64 } else { value << up >> up }
 }
 
 fn read_words(lanes: &mut Lanes<'_>, element: Element, d: [Slot; 4], word: Slot, byte: u8, m: u32) {

@@ -43,7 +43,7 @@ impl Format {
 
     /// The canonical NaN that the hardware writes.
     pub fn nan(self) -> u64 {
-        if self == F64 { super::arith::NAN64 } else { (1 << self.sign_shift()) - 1 }
+        if self == F64 { super::bits::NAN64 } else { (1 << self.sign_shift()) - 1 }
     }
 
     fn infinity(self, negative: bool) -> u64 {
@@ -225,7 +225,7 @@ fn shift_sticky(mantissa: u128, by: u32) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::arith::{bits32, bits64};
+    use crate::machine::bits::{bits32, bits64};
     use proptest::prelude::*;
 
     const NEAREST: Rounding = Rounding::Nearest;

@@ -9,7 +9,7 @@
 //!
 //! Every address is virtual, so nothing depends on where the host keeps the bytes.
 
-use crate::lower::inst::Space;
+use super::inst::Space;
 
 /// Where shared memory appears to generic accesses.
 pub const SHARED_WINDOW: u64 = 0x6000_0000_0000;

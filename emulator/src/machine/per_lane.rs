@@ -4,12 +4,12 @@
 //! (alignment, then bounds, lowest lane first), counted as one request in each space, and only then
 //! moved, in lane order: if several lanes store to one place the highest wins.
 
-use super::address::resolve;
-use super::execute::Context;
+use super::bits::extend;
+use super::context::Context;
 use super::fault::{Access, Fault, FaultKind};
 use super::memory::Allocation;
-use super::moves::extend;
 use crate::counters::{banks, sectors};
+use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, Slot, Space};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -1,132 +1,132 @@
 //! The arithmetic that is not worth vectorising: one lane after the other, out of the loop's way.
 
-use super::arith::{shift_left32, shift_right32};
+use super::bits::{flush, shift_left32, shift_right32};
 use super::convert;
 use super::float;
 use super::integer;
 use super::lanes::Lanes;
 use crate::lower::inst::{
-    Binary, Carry, Cmp, Combine, Conversion, Float2, FloatClass, FloatMode, Op, Scalar, Setp,
-    Shift, Slot,
+    Binary, Carry, Cmp, Combine, Conversion, Float2, FloatClass, FloatMode, FloatOp, IntegerOp,
+    Scalar, Setp, Shift, Slot, Ternary, Unary,
 };
 
-/// Executes an operation that touches registers only.
+/// Executes an integer operation for the lanes of `m`.
 #[inline(never)]
-pub fn execute(lanes: &mut Lanes<'_>, op: &Op, m: u32) {
+pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
     match *op {
-        Op::Unary32 { op, d, a } => lanes.map1_32(d, (a,), m, |a| integer::unary32(op, a)),
-        Op::Unary64 { op, d, a } => lanes.map1_64(d, (a,), m, |a| integer::unary64(op, a)),
-        Op::Count32 { op, d, a } => lanes.map1_32(d, (a,), m, |a| integer::count32(op, a)),
-        Op::Count64 { op, d, a } => lanes.narrow(d, (a,), m, |a| integer::count64(op, a)),
-        Op::Binary16 { op, signed, d, a, b } => {
+        IntegerOp::Unary64 { op, d, a } => lanes.map1_64(d, (a,), m, |a| integer::unary64(op, a)),
+        IntegerOp::Count32 { op, d, a } => lanes.map1_32(d, (a,), m, |a| integer::count32(op, a)),
+        IntegerOp::Count64 { op, d, a } => lanes.narrow(d, (a,), m, |a| integer::count64(op, a)),
+        IntegerOp::Binary16 { op, signed, d, a, b } => {
             lanes.map2_32(d, (a, b), m, |a, b| integer::binary16(op, signed, a, b));
         }
-        Op::Shift64 { op, d, a, b } => {
-            let amounts = *lanes.get32(b);
-            let mut result = *lanes.get64(a);
-            for (value, amount) in result.iter_mut().zip(amounts) {
-                *value = integer::shift64(op, *value, amount);
-            }
-            lanes.set64(d, &result, m);
-        }
-        Op::Shift16 { op, d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| match op {
+        IntegerOp::Shift64 { op, d, a, b } => shift64(lanes, op, d, (a, b), m),
+        IntegerOp::Shift16 { op, d, a, b } => lanes.map2_32(d, (a, b), m, |a, b| match op {
             Shift::Left => shift_left32(a, b),
             Shift::RightU => shift_right32(a & 0xffff, b),
             Shift::RightS => (i32::from(a as i16) >> b.min(31)) as u32,
         }),
-        Op::Ternary32 { op, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| integer::ternary32(op, a, b, c))
-        }
-        Op::MadLo64 { d, a, b, c } => {
+        IntegerOp::MadLo64 { d, a, b, c } => {
             lanes.map3_64(d, (a, b, c), m, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
-        Op::MadHi64 { signed, d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| {
+        IntegerOp::MadHi64 { signed, d, a, b, c } => lanes.map3_64(d, (a, b, c), m, |a, b, c| {
             let op = if signed { Binary::MulHiS } else { Binary::MulHiU };
             integer::binary64(op, a, b).wrapping_add(c)
         }),
-        Op::MadWide { signed, d, a, b, c } => {
+        IntegerOp::MadWide { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get32(a), *lanes.get32(b), *lanes.get64(c));
             let result = std::array::from_fn(|lane| {
                 integer::mul_wide(signed, a[lane], b[lane]).wrapping_add(c[lane])
             });
             lanes.set64(d, &result, m);
         }
-        Op::MulWide { signed, d, a, b } => {
-            lanes.widen2(d, (a, b), m, |a, b| integer::mul_wide(signed, a, b))
-        }
-        Op::MulWide16 { signed, d, a, b } => {
+        IntegerOp::MulWide16 { signed, d, a, b } => {
             lanes.map2_32(d, (a, b), m, |a, b| integer::mul_wide16(signed, a, b));
         }
-        Op::MadWide16 { signed, d, a, b, c } => {
+        IntegerOp::MadWide16 { signed, d, a, b, c } => {
             lanes.map3_32(d, (a, b, c), m, |a, b, c| {
                 integer::mul_wide16(signed, a, b).wrapping_add(c)
             });
         }
-        Op::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
+        IntegerOp::Bfi32 { d, a, b, c, e } => lanes.map4_32(d, (a, b, c, e), m, |a, b, c, e| {
             integer::bfi(u64::from(a), u64::from(b), c, e, 32) as u32
         }),
-        Op::Bfi64 { d, a, b, c, e } => {
+        IntegerOp::Bfi64 { d, a, b, c, e } => {
             let (a, b, c, e) = (*lanes.get64(a), *lanes.get64(b), *lanes.get32(c), *lanes.get32(e));
             let result =
                 std::array::from_fn(|lane| integer::bfi(a[lane], b[lane], c[lane], e[lane], 64));
             lanes.set64(d, &result, m);
         }
-        Op::Bfe64 { signed, d, a, b, c } => {
+        IntegerOp::Bfe64 { signed, d, a, b, c } => {
             let (a, b, c) = (*lanes.get64(a), *lanes.get32(b), *lanes.get32(c));
             let result =
                 std::array::from_fn(|lane| integer::bfe(a[lane], b[lane], c[lane], 64, signed));
             lanes.set64(d, &result, m);
         }
-        Op::Carry(how) => carry(lanes, how, m),
-        Op::Select64 { d, a, b, p } => {
-            let (mut result, other, p) = (*lanes.get64(a), *lanes.get64(b), lanes.pred(p));
-            for lane in 0..32 {
-                if p & (1 << lane) == 0 {
-                    result[lane] = other[lane];
-                }
-            }
-            lanes.set64(d, &result, m);
-        }
-        Op::Float1_32 { op, mode, d, a } => {
+        IntegerOp::Carry(how) => carry(lanes, how, m),
+        IntegerOp::Select64 { d, a, b, p } => select(lanes, d, (a, b, p), m),
+    }
+}
+
+/// Executes a floating-point operation or a comparison for the lanes of `m`.
+#[inline(never)]
+pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
+    match *op {
+        FloatOp::Float1_32 { op, mode, d, a } => {
             lanes.map1_32(d, (a,), m, |a| float::one32(op, mode, a))
         }
-        Op::Float1_64 { op, mode, d, a } => {
+        FloatOp::Float1_64 { op, mode, d, a } => {
             lanes.map1_64(d, (a,), m, |a| float::one64(op, mode, a))
         }
-        Op::Float2_32 { op, mode, d, a, b } => float2_32(lanes, op, mode, d, a, b, m),
-        Op::Float2_64 { op, mode, d, a, b } => {
+        FloatOp::Float2_64 { op, mode, d, a, b } => {
             lanes.map2_64(d, (a, b), m, |a, b| float::two64(op, mode, a, b))
         }
-        Op::Fma32 { mode, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| float::fma32(mode, a, b, c))
-        }
-        Op::Fma64 { mode, d, a, b, c } => {
+        FloatOp::Fma64 { mode, d, a, b, c } => {
             lanes.map3_64(d, (a, b, c), m, |a, b, c| float::fma64(mode, a, b, c))
         }
-        Op::TestFloat { wide, kind, d, a } => {
-            let bits = if wide {
-                lanes.test64(a, a, |a, _| float_class(kind, f64::from_bits(a).classify()))
-            } else {
-                lanes.test32(a, a, |a, _| float_class(kind, f32::from_bits(a).classify()))
-            };
+        FloatOp::TestFloat { wide, kind, d, a } => {
+            let bits = classify(lanes, wide, kind, a);
             lanes.set_pred(d, bits, m);
         }
-        Op::Setp(Setp { ty, cmp, ftz, d, q, a, b, combine: with, c, negate }) => {
+        FloatOp::Setp(Setp { ty, cmp, ftz, d, q, a, b, combine: with, c, negate }) => {
             let bits = compare(lanes, ty, cmp, ftz, a, b);
             let other = if negate { !lanes.pred(c) } else { lanes.pred(c) };
             lanes.set_pred(q, combine(with, !bits, other), m);
             lanes.set_pred(d, combine(with, bits, other), m);
         }
-        Op::Set { ty, cmp, ftz, float, d, a, b } => {
+        FloatOp::Set { ty, cmp, ftz, float, d, a, b } => {
             let bits = compare(lanes, ty, cmp, ftz, a, b);
             let yes = if float { 1f32.to_bits() } else { u32::MAX };
-            lanes.set32(
-                d,
-                &std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 }),
-                m,
-            );
+            let result = std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 });
+            lanes.set32(d, &result, m);
         }
-        _ => super::moves::execute(lanes, op, m),
+    }
+}
+
+fn shift64(lanes: &mut Lanes<'_>, op: Shift, d: Slot, (a, b): (Slot, Slot), m: u32) {
+    let amounts = *lanes.get32(b);
+    let mut result = *lanes.get64(a);
+    for (value, amount) in result.iter_mut().zip(amounts) {
+        *value = integer::shift64(op, *value, amount);
+    }
+    lanes.set64(d, &result, m);
+}
+
+fn select(lanes: &mut Lanes<'_>, d: Slot, (a, b, p): (Slot, Slot, Slot), m: u32) {
+    let (mut result, other, p) = (*lanes.get64(a), *lanes.get64(b), lanes.pred(p));
+    for lane in 0..32 {
+        if p & (1 << lane) == 0 {
+            result[lane] = other[lane];
+        }
+    }
+    lanes.set64(d, &result, m);
+}
+
+fn classify(lanes: &Lanes<'_>, wide: bool, kind: FloatClass, a: Slot) -> u32 {
+    if wide {
+        lanes.test64(a, a, |a, _| float_class(kind, f64::from_bits(a).classify()))
+    } else {
+        lanes.test32(a, a, |a, _| float_class(kind, f32::from_bits(a).classify()))
     }
 }
 
@@ -149,8 +149,7 @@ fn carry(lanes: &mut Lanes<'_>, how: Carry, m: u32) {
 }
 
 fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot) -> u32 {
-    let float =
-        |bits: u32| f64::from(f32::from_bits(if ftz { super::arith::flush(bits) } else { bits }));
+    let float = |bits: u32| f64::from(f32::from_bits(if ftz { flush(bits) } else { bits }));
     match ty {
         Scalar::U16 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a & 0xffff, b & 0xffff)),
         Scalar::S16 => lanes.test32(a, b, |a, b| compare_ordered(cmp, a as i16, b as i16)),
@@ -161,7 +160,9 @@ fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot)
         Scalar::F64 => {
             lanes.test64(a, b, |a, b| compare_floats(cmp, f64::from_bits(a), f64::from_bits(b)))
         }
-        _ => lanes.test32(a, b, |a, b| compare_ordered(cmp, a, b)),
+        Scalar::U8 | Scalar::S8 | Scalar::U32 | Scalar::F16 | Scalar::BF16 => {
+            lanes.test32(a, b, |a, b| compare_ordered(cmp, a, b))
+        }
     }
 }
 
@@ -222,30 +223,46 @@ fn float_class(kind: FloatClass, class: std::num::FpCategory) -> bool {
     }
 }
 
+/// One-operand integer operations that are not hot.
+#[inline(never)]
+pub fn unary32(lanes: &mut Lanes<'_>, op: Unary, d: Slot, a: Slot, m: u32) {
+    lanes.map1_32(d, (a,), m, |a| integer::unary32(op, a));
+}
+
 /// Integer operations on 32 bits that are not hot.
 #[inline(never)]
-pub fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, a: Slot, b: Slot, m: u32) {
-    lanes.map2_32(d, (a, b), m, |a, b| integer::binary32(op, a, b));
+pub fn binary32(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+    lanes.map2_32(d, ab, m, |a, b| integer::binary32(op, a, b));
 }
 
 /// Integer operations on 64 bits that are not hot.
 #[inline(never)]
-pub fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, a: Slot, b: Slot, m: u32) {
-    lanes.map2_64(d, (a, b), m, |a, b| integer::binary64(op, a, b));
+pub fn binary64(lanes: &mut Lanes<'_>, op: Binary, d: Slot, ab: (Slot, Slot), m: u32) {
+    lanes.map2_64(d, ab, m, |a, b| integer::binary64(op, a, b));
+}
+
+/// Three-operand integer operations that are not hot.
+#[inline(never)]
+pub fn ternary32(lanes: &mut Lanes<'_>, op: Ternary, d: Slot, abc: (Slot, Slot, Slot), m: u32) {
+    lanes.map3_32(d, abc, m, |a, b, c| integer::ternary32(op, a, b, c));
 }
 
 /// Single-precision operations in a mode that is not hot.
 #[inline(never)]
 pub fn float2_32(
     lanes: &mut Lanes<'_>,
-    op: Float2,
-    mode: FloatMode,
+    (op, mode): (Float2, FloatMode),
     d: Slot,
-    a: Slot,
-    b: Slot,
+    ab: (Slot, Slot),
     m: u32,
 ) {
-    lanes.map2_32(d, (a, b), m, |a, b| float::two32(op, mode, a, b));
+    lanes.map2_32(d, ab, m, |a, b| float::two32(op, mode, a, b));
+}
+
+/// `fma.f32` in a mode that is not hot.
+#[inline(never)]
+pub fn fma32(lanes: &mut Lanes<'_>, mode: FloatMode, d: Slot, abc: (Slot, Slot, Slot), m: u32) {
+    lanes.map3_32(d, abc, m, |a, b, c| float::fma32(mode, a, b, c));
 }
 
 /// Conversions that are not hot.

@@ -1,0 +1,99 @@
+//! Barriers, fences and what ends a thread. Branches and calls are lowered with their function.
+
+use super::builder::{Builder, Lowered};
+use super::inst::*;
+use super::modifiers::{Modifiers, operands, unsupported};
+use crate::ptx::ast::{Instruction, Type};
+
+const WORD: Type = Type::Unsigned(4);
+
+impl<'a> Builder<'_, 'a> {
+    /// Lowers the opcodes of this file; `None` for any other.
+    pub(super) fn control_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        Some(match i.opcode {
+            "bar" | "barrier" => self.barrier(i),
+            "ret" => self.bare(i, &["uni"], ControlOp::Return.into()),
+            "exit" => self.bare(i, &[], ControlOp::Exit.into()),
+            "trap" => self.bare(i, &[], ControlOp::Trap { assert: false }.into()),
+            "membar" | "fence" => self.fence(i),
+            "nanosleep" => Ok(Op::Nop),
+            "prefetch" | "prefetchu" => prefetch(i),
+            _ => return None,
+        })
+    }
+
+    fn bare(&mut self, i: &Instruction<'a>, ignorable: &[&str], op: Op) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        words.ignore(|word| ignorable.contains(&word));
+        words.done(i)?;
+        let [] = operands(i)?;
+        Ok(op)
+    }
+
+    fn fence(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let beyond_block = words.take_one(&["gl", "sys", "gpu", "cluster"]).is_some();
+        words.ignore(|word| matches!(word, "cta" | "sc" | "acq_rel" | "acquire" | "release"));
+        words.done(i)?;
+        self.ordered |= beyond_block;
+        Ok(Op::Nop)
+    }
+
+    /// `bar barrier`
+    fn barrier(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        words.take("cta");
+        if i.opcode == "bar" && words.take("warp") {
+            if !words.take("sync") {
+                return Err(unsupported(i));
+            }
+            words.done(i)?;
+            let [members] = operands(i)?;
+            let members = self.source32(members, WORD, i.line)?;
+            return Ok(ExchangeOp::WarpSync { members }.into());
+        }
+        words.take("aligned");
+        let what = words.take_one(&["sync", "arrive", "red"]);
+        let reduction = words.take_one(&["popc", "and", "or"]);
+        let types = words.types();
+        words.done(i)?;
+        let kind = match (what, reduction) {
+            (Some("sync"), None) => BarrierKind::Sync,
+            (Some("arrive"), None) => BarrierKind::Arrive,
+            (Some("red"), Some("popc")) => BarrierKind::RedPopc,
+            (Some("red"), Some("and")) => BarrierKind::RedAnd,
+            (Some("red"), Some("or")) => BarrierKind::RedOr,
+            _ => return Err(unsupported(i)),
+        };
+        let is_red = what == Some("red");
+        if is_red == types.is_empty() {
+            return Err(unsupported(i));
+        }
+        let (mut d, mut p, mut negate) = (self.sink(), self.never(), false);
+        let mut rest = i.operands.as_slice();
+        if is_red {
+            let [first, middle @ .., last] = rest else { return Err(unsupported(i)) };
+            let file = if kind == BarrierKind::RedPopc { File::R32 } else { File::Pred };
+            d = self.destination(first, file, i.line)?;
+            (p, negate) = self.predicate(last, i.line)?;
+            rest = middle;
+        }
+        let (id, threads) = match rest {
+            [id] => (id, None),
+            [id, threads] => (id, Some(self.source32(threads, WORD, i.line)?)),
+            _ => return Err(unsupported(i)),
+        };
+        if kind == BarrierKind::Arrive && threads.is_none() {
+            return Err(unsupported(i));
+        }
+        let id = self.source32(id, WORD, i.line)?;
+        Ok(Op::Barrier(Barrier { kind, id, threads, d, p, negate }))
+    }
+}
+
+fn prefetch(i: &Instruction<'_>) -> Lowered<Op> {
+    let mut words = Modifiers::of(i);
+    words.ignore(|word| matches!(word, "global" | "local" | "L1" | "L2"));
+    words.done(i)?;
+    Ok(Op::Nop)
+}

@@ -1,0 +1,87 @@
+//! Control transfers, barriers and clocks.
+
+use super::slot::{File, Slot, Visitor, show};
+
+/// What a barrier does with its arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum BarrierKind {
+    Sync,
+    Arrive,
+    RedPopc,
+    RedAnd,
+    RedOr,
+}
+
+/// A barrier: with a thread count or for the whole block, and with or without a reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub struct Barrier {
+    pub kind: BarrierKind,
+    pub id: Slot,
+    pub threads: Option<Slot>,
+    pub d: Slot,
+    pub p: Slot,
+    pub negate: bool,
+}
+
+/// Block-wide values that only the running warp knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// `%clock`, `%clock_lo`: low 32 bits.
+    Low,
+    /// `%clock_hi`: high 32 bits.
+    High,
+    /// `%clock64`, `%globaltimer`.
+    Full,
+}
+
+impl Barrier {
+    /// Shows every slot.
+    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+        use File::{Pred, R32};
+        let file = if self.kind == BarrierKind::RedPopc { R32 } else { Pred };
+        if let Some(threads) = &mut self.threads {
+            show(see, [(R32, threads)], []);
+        }
+        show(see, [(R32, &mut self.id), (Pred, &mut self.p)], [(file, &mut self.d)]);
+    }
+}
+
+/// Control transfers other than plain branches, and what else needs to know where the warp is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum ControlOp {
+    BranchIndexed {
+        index: Slot,
+        table: u32,
+        reconverge: u32,
+    },
+    /// `copies` names a table of argument words to move into the callee's parameters first.
+    Call {
+        target: u32,
+        copies: u32,
+    },
+    Return,
+    Exit,
+    Trap {
+        assert: bool,
+    },
+    Clock {
+        what: Clock,
+        d: Slot,
+    },
+}
+
+impl ControlOp {
+    /// Shows every slot.
+    pub fn slots(&mut self, see: &mut impl Visitor) {
+        match self {
+            Self::BranchIndexed { index, .. } => show(see, [(File::R32, index)], []),
+            Self::Clock { what, d } => {
+                show(see, [], [(File::by_width(*what == Clock::Full), d)]);
+            }
+            Self::Call { .. } | Self::Return | Self::Exit | Self::Trap { .. } => {}
+        }
+    }
+}

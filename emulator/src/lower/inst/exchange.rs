@@ -1,0 +1,58 @@
+//! Exchange between the lanes of a warp.
+
+use super::integer::Binary;
+use super::slot::{File, Slot, Visitor, show};
+
+/// `shfl` modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// `vote`, `match` and `redux` modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// An exchange. Fields: `d` (and `p`) destinations, the others sources.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub enum ExchangeOp {
+    Shuffle { mode: Shuffle, d: Slot, p: Slot, a: Slot, b: Slot, c: Slot, members: Slot },
+    Vote { mode: Vote, d: Slot, a: Slot, negate: bool, members: Slot },
+    Match { wide: bool, all: bool, d: Slot, p: Slot, a: Slot, members: Slot },
+    Redux { op: Binary, d: Slot, a: Slot, members: Slot },
+    WarpSync { members: Slot },
+}
+
+impl ExchangeOp {
+    /// Shows every slot.
+    pub fn slots(&mut self, see: &mut impl Visitor) {
+        use File::{Pred, R32};
+        match self {
+            Self::Shuffle { d, p, a, b, c, members, .. } => {
+                let sources = [(R32, a), (R32, b), (R32, c), (R32, members)];
+                show(see, sources, [(R32, d), (Pred, p)]);
+            }
+            Self::Vote { mode, d, a, members, .. } => {
+                let file = if *mode == Vote::Ballot { R32 } else { Pred };
+                show(see, [(Pred, a), (R32, members)], [(file, d)]);
+            }
+            Self::Match { wide, d, p, a, members, .. } => {
+                let sources = [(File::by_width(*wide), a), (R32, members)];
+                show(see, sources, [(R32, d), (Pred, p)]);
+            }
+            Self::Redux { d, a, members, .. } => show(see, [(R32, a), (R32, members)], [(R32, d)]),
+            Self::WarpSync { members } => show(see, [(R32, members)], []),
+        }
+    }
+}

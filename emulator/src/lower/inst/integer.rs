@@ -1,0 +1,258 @@
+//! Integer operations: the kinds that [`arith`](super::arith) names as well, and the group that
+//! runs lane by lane.
+
+use super::slot::{File, Slot, Visitor, show};
+
+/// One-operand integer operations of one width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Unary {
+    Not,
+    Neg,
+    Abs,
+    Abs16,
+    Cnot,
+    Brev,
+    /// Sign- or zero-extensions from a narrower field of the same slot.
+    Sext8,
+    Sext16,
+    Sext32,
+    Zext8,
+    Zext16,
+    Zext32,
+    /// Float sign operations, which are bit operations.
+    FloatNeg,
+    FloatAbs,
+}
+
+/// One-operand operations whose result is 32 bits for either width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Count {
+    Popc,
+    Clz,
+    BfindU,
+    BfindS,
+    BfindShiftU,
+    BfindShiftS,
+}
+
+/// Two-operand integer operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Binary {
+    Add,
+    Sub,
+    MulLo,
+    MulHiU,
+    MulHiS,
+    DivU,
+    DivS,
+    RemU,
+    RemS,
+    MinU,
+    MinS,
+    MaxU,
+    MaxS,
+    And,
+    Or,
+    Xor,
+    AddSat,
+    SubSat,
+    Mul24U,
+    Mul24S,
+}
+
+/// Shifts, whose amount is always 32 bits and clamps at the width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Shift {
+    Left,
+    RightU,
+    RightS,
+}
+
+/// Three-operand 32-bit operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Ternary {
+    MadLo,
+    MadHiU,
+    MadHiS,
+    SadU,
+    SadS,
+    BfeU,
+    BfeS,
+    Prmt,
+    ShfLeftWrap,
+    ShfLeftClamp,
+    ShfRightWrap,
+    ShfRightClamp,
+    /// The lookup table of `lop3`.
+    Lop3(u8),
+    Dp4aUU,
+    Dp4aSS,
+    Dp4aUS,
+    Dp4aSU,
+}
+
+/// `add.cc`, `addc`, `addc.cc` and their `sub` twins; `carry` is the condition-code predicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub struct Carry {
+    pub wide: bool,
+    pub subtract: bool,
+    pub read: bool,
+    pub write: bool,
+    pub carry: Slot,
+    pub d: Slot,
+    pub a: Slot,
+    pub b: Slot,
+}
+
+/// Integer operations that are not worth vectorising. Fields: `d` destination, `a`, `b`, `c`, `e`
+/// sources in PTX order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub enum IntegerOp {
+    Unary64 {
+        op: Unary,
+        d: Slot,
+        a: Slot,
+    },
+    Count32 {
+        op: Count,
+        d: Slot,
+        a: Slot,
+    },
+    Count64 {
+        op: Count,
+        d: Slot,
+        a: Slot,
+    },
+    /// 16-bit operation on operands whose upper halves may hold anything.
+    Binary16 {
+        op: Binary,
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    Shift16 {
+        op: Shift,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    Shift64 {
+        op: Shift,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    MadLo64 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    MadHi64 {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    MadWide {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    MulWide16 {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    MadWide16 {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    Bfi32 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        e: Slot,
+    },
+    Bfi64 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        e: Slot,
+    },
+    Bfe64 {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    Carry(Carry),
+    Select64 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        p: Slot,
+    },
+}
+
+impl IntegerOp {
+    /// Shows every slot.
+    pub fn slots(&mut self, see: &mut impl Visitor) {
+        use File::{Pred, R32, R64};
+        match self {
+            Self::Unary64 { d, a, .. } => show(see, [(R64, a)], [(R64, d)]),
+            Self::Count32 { d, a, .. } => show(see, [(R32, a)], [(R32, d)]),
+            Self::Count64 { d, a, .. } => show(see, [(R64, a)], [(R32, d)]),
+            Self::Binary16 { d, a, b, .. }
+            | Self::Shift16 { d, a, b, .. }
+            | Self::MulWide16 { d, a, b, .. } => show(see, [(R32, a), (R32, b)], [(R32, d)]),
+            Self::Shift64 { d, a, b, .. } => show(see, [(R64, a), (R32, b)], [(R64, d)]),
+            Self::MadLo64 { d, a, b, c } | Self::MadHi64 { d, a, b, c, .. } => {
+                show(see, [(R64, a), (R64, b), (R64, c)], [(R64, d)]);
+            }
+            Self::MadWide { d, a, b, c, .. } => {
+                show(see, [(R32, a), (R32, b), (R64, c)], [(R64, d)]);
+            }
+            Self::MadWide16 { d, a, b, c, .. } => {
+                show(see, [(R32, a), (R32, b), (R32, c)], [(R32, d)]);
+            }
+            Self::Bfi32 { d, a, b, c, e } => {
+                show(see, [(R32, a), (R32, b), (R32, c), (R32, e)], [(R32, d)]);
+            }
+            Self::Bfi64 { d, a, b, c, e } => {
+                show(see, [(R64, a), (R64, b), (R32, c), (R32, e)], [(R64, d)]);
+            }
+            Self::Bfe64 { d, a, b, c, .. } => {
+                show(see, [(R64, a), (R32, b), (R32, c)], [(R64, d)]);
+            }
+            Self::Carry(Carry { wide, carry, d, a, b, .. }) => {
+                let file = File::by_width(*wide);
+                show(see, [(file, a), (file, b)], [(file, d)]);
+                // Both ends of the chain: it is read, written, or passed on.
+                show(see, [(Pred, carry)], []);
+                show(see, [], [(Pred, carry)]);
+            }
+            Self::Select64 { d, a, b, p } => {
+                show(see, [(R64, a), (R64, b), (Pred, p)], [(R64, d)]);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Memory operations: what is accessed, where and how.
+
+use super::slot::{File, Role, Slot, Visitor, show, show_all};
+use super::types::Scalar;
+
+/// A state space as the machine knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum Space {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    /// Constant variables: global storage whose accesses are not counted as global.
+    Const,
+    Param,
+}
+
+/// What one element of a memory access looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Element {
+    /// 1, 2, 4 or 8 bytes in memory.
+    pub bytes: u8,
+    /// Sign-extended when loaded into a wider register.
+    pub signed: bool,
+    /// The register's file is the 64-bit one.
+    pub wide: bool,
+    /// 1, 2 or 4 elements.
+    pub count: u8,
+}
+
+impl Element {
+    /// Bytes that one lane moves.
+    pub fn total(self) -> u32 {
+        u32::from(self.bytes) * u32::from(self.count)
+    }
+}
+
+/// Where an access goes: `[base + offset]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The space that was written.
+    pub space: Space,
+    /// Whether `base` is a 64-bit slot.
+    pub wide: bool,
+    /// The base.
+    pub base: Slot,
+    /// Added to it.
+    pub offset: i32,
+}
+
+/// Atomic operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareSwap,
+}
+
+/// An atomic access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Atomic {
+    /// Where.
+    pub address: Address,
+    /// What.
+    pub op: AtomicOp,
+    /// The type of the memory cell.
+    pub ty: Scalar,
+    /// Whether anything reads the old value; if not the access counts as a reduction, which is what
+    /// ptxas makes of it.
+    pub result_used: bool,
+    /// Receives the old value.
+    pub d: Slot,
+    /// The operand, or for compare-and-swap the value compared with.
+    pub b: Slot,
+    /// The new value of compare-and-swap.
+    pub c: Slot,
+}
+
+impl Element {
+    /// The file of the registers that hold the elements.
+    fn file(self) -> File {
+        File::by_width(self.wide)
+    }
+
+    /// Shows the registers that the elements of an access are taken from or put into.
+    pub(super) fn slots(self, registers: &mut [Slot; 4], role: Role, see: &mut impl Visitor) {
+        show_all(see, self.file(), role, &mut registers[..usize::from(self.count)]);
+    }
+}
+
+impl Address {
+    /// Shows the base.
+    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+        show(see, [(File::by_width(self.wide), &mut self.base)], []);
+    }
+}
+
+impl Atomic {
+    /// Shows every slot.
+    pub(super) fn slots(&mut self, see: &mut impl Visitor) {
+        let file = File::by_width(self.ty.is_wide());
+        self.address.slots(see);
+        show(see, [(file, &mut self.b), (file, &mut self.c)], [(file, &mut self.d)]);
+    }
+}

@@ -1,0 +1,150 @@
+//! The dense instructions that the machine executes.
+//!
+//! Every operand is a [`Slot`]: immediates, launch parameters and special registers have slots too,
+//! filled once a launch or a block, so an instruction never asks what kind of operand it has. One
+//! PTX instruction becomes exactly one [`Inst`], so counts by instruction are counts of PTX
+//! instructions.
+//!
+//! Operations come in groups, one enum a file, and one module of the machine executes each group.
+//! Every `match` over a group is exhaustive: an operation that nobody executes does not compile.
+
+mod arith;
+mod control;
+mod exchange;
+mod float;
+mod integer;
+mod memory;
+mod moves;
+mod slot;
+mod types;
+
+pub use arith::ArithOp;
+pub use control::{Barrier, BarrierKind, Clock, ControlOp};
+pub use exchange::{ExchangeOp, Shuffle, Vote};
+pub use float::{Float1, Float2, FloatClass, FloatCount, FloatOp, Setp};
+pub use integer::{Binary, Carry, Count, IntegerOp, Shift, Ternary, Unary};
+pub use memory::{Address, Atomic, AtomicOp, Element, Space};
+pub use moves::MoveOp;
+pub use slot::{File, Role, Slot, Visitor};
+pub use types::{Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
+
+/// When a lane takes part: always, or if a predicate is true or false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// No guard was written.
+    Always,
+    /// `@p`
+    If(Slot),
+    /// `@!p`
+    Unless(Slot),
+}
+
+/// One executable instruction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Inst {
+    /// Which lanes take part.
+    pub guard: Guard,
+    /// What they do.
+    pub op: Op,
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Op {
+    /// Hot arithmetic.
+    Arith(ArithOp),
+    /// Other integer arithmetic.
+    Integer(IntegerOp),
+    /// Other floating-point arithmetic, and comparisons.
+    Float(FloatOp),
+    /// Packing, unpacking, call parameters.
+    Move(MoveOp),
+    /// `d ← [address]`
+    Load {
+        /// What is loaded.
+        element: Element,
+        /// From where.
+        address: Address,
+        /// Into which registers.
+        d: [Slot; 4],
+    },
+    /// `[address] ← a`
+    Store {
+        /// What is stored.
+        element: Element,
+        /// Where.
+        address: Address,
+        /// From which registers.
+        a: [Slot; 4],
+    },
+    /// `atom`, `red`
+    Atomic(Atomic),
+    /// Between the lanes of a warp.
+    Exchange(ExchangeOp),
+    /// `bar`, `barrier`
+    Barrier(Barrier),
+    /// `bra`
+    Branch {
+        /// The next instruction of the lanes that take it.
+        target: u32,
+        /// Where diverged lanes meet.
+        reconverge: u32,
+    },
+    /// Any other control transfer.
+    Control(ControlOp),
+    /// Fences, hints and anything else without an effect here.
+    Nop,
+}
+
+macro_rules! group {
+    ($($group:ident($op:ty))*) => {
+        $(impl From<$op> for Op {
+            fn from(op: $op) -> Self {
+                Self::$group(op)
+            }
+        })*
+    };
+}
+
+group! {
+    Arith(ArithOp)
+    Integer(IntegerOp)
+    Float(FloatOp)
+    Move(MoveOp)
+    Atomic(Atomic)
+    Exchange(ExchangeOp)
+    Barrier(Barrier)
+    Control(ControlOp)
+}
+
+impl Inst {
+    /// Shows every slot, the guard's first. The one place that passes over lowered code ask (is
+    /// this result ever read? which registers can share a slot?).
+    pub fn slots(&mut self, see: &mut impl Visitor) {
+        if let Guard::If(slot) | Guard::Unless(slot) = &mut self.guard {
+            see(File::Pred, Role::Read, slot, 1);
+        }
+        match &mut self.op {
+            Op::Arith(op) => op.slots(see),
+            Op::Integer(op) => op.slots(see),
+            Op::Float(op) => op.slots(see),
+            Op::Move(op) => op.slots(see),
+            Op::Load { element, address, d } => {
+                address.slots(see);
+                element.slots(d, Role::Write, see);
+            }
+            Op::Store { element, address, a } => {
+                address.slots(see);
+                element.slots(a, Role::Read, see);
+            }
+            Op::Atomic(atomic) => atomic.slots(see),
+            Op::Exchange(op) => op.slots(see),
+            Op::Barrier(barrier) => barrier.slots(see),
+            Op::Control(op) => op.slots(see),
+            Op::Branch { .. } | Op::Nop => {}
+        }
+    }
+}
+
+/// The program counter that nothing ever reaches.
+pub const NOWHERE: u32 = u32::MAX;

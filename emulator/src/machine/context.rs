@@ -1,0 +1,72 @@
+//! What a running warp can touch, and why it stops.
+
+use super::fault::{Fault, FaultKind};
+use super::lanes::Lanes;
+use super::memory::Memory;
+use super::warp::Warp;
+use crate::counters::Counts;
+use crate::lower::inst::BarrierKind;
+use crate::lower::program::Program;
+
+/// Why a warp stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Its turn is over.
+    Turn,
+    /// It is at a barrier.
+    Barrier(Arrival),
+    /// All its threads have exited.
+    Done,
+}
+
+/// A warp at a barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Which barrier.
+    pub id: u32,
+    /// Threads that it waits for, if not all.
+    pub threads: Option<u32>,
+    /// What it does there.
+    pub kind: BarrierKind,
+    /// The arriving lanes whose predicate holds.
+    pub votes: u32,
+    /// The instruction.
+    pub pc: u32,
+}
+
+/// Everything that a running warp can touch.
+pub struct Context<'x> {
+    /// The code.
+    pub program: &'x Program,
+    /// The warp's control state.
+    pub warp: &'x mut Warp,
+    /// Its registers.
+    pub lanes: Lanes<'x>,
+    /// Device memory.
+    pub memory: &'x Memory,
+    /// The block's shared memory, in words.
+    pub shared: &'x mut [u32],
+    /// Bytes of shared memory that the launch has.
+    pub shared_bytes: u32,
+    /// The warp's local memory: word by word, 32 lanes each.
+    pub local: &'x mut [u32],
+    /// Launch parameters, in words.
+    pub params: &'x [u32],
+    /// Where counts go.
+    pub counts: &'x mut Counts,
+    /// Warp instructions that the block has executed.
+    pub clock: &'x mut u64,
+    /// The allocation that the last global access found.
+    pub last_allocation: &'x mut usize,
+}
+
+/// A way to execute a warp.
+pub type Runner = for<'c, 'x> fn(&'c mut Context<'x>) -> Result<Stop, Box<Fault>>;
+
+impl Context<'_> {
+    /// A fault of the running instruction, without an access.
+    pub fn fault(&self, kind: FaultKind, lanes: u32, detail: String) -> Box<Fault> {
+        let lane = Some((self.warp.index, lanes.trailing_zeros().min(31)));
+        Box::new(Fault { kind, pc: None, callers: Vec::new(), lane, access: None, detail })
+    }
+}
