@@ -226,7 +226,7 @@ fn an_error_of_cupti_in_a_pass_is_told_with_its_remedy() {
             assert!(reason.contains("\n  remedy: install the CUPTI of the driver"), "{reason}");
         }
         // What was tried again is told, with why; alone from the start nothing is.
-        let told = "gpuprof: 2 configurations were tried again alone, after this beside others (of vector::";
+        let told = "gpuprof: 2 configurations were retried in isolation after failing alongside others (first vector::";
         assert_eq!(outcome.stderr.contains(told), !isolation.is_empty(), "{}", outcome.stderr);
     }
 }

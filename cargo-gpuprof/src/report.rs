@@ -39,7 +39,7 @@ pub use json_lines::JsonLines;
 pub use markdown::Markdown;
 pub use summary::Summary;
 pub use table::Table;
-pub use viewing::{Shape, Viewing};
+pub use viewing::{Screen, Shape, Viewing};
 
 use gpuprof_analysis::view::by_device::Part;
 

@@ -13,6 +13,7 @@ use crate::device::guard;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{Color, RunOptions};
+use crate::report::Screen;
 use gpuprof_model::ExitCode as Code;
 
 /// What the executable does.
@@ -85,7 +86,7 @@ fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) ->
     run::run(options, screen(options.output.color), interrupt, out)
 }
 
-fn screen(color: Color) -> run::Screen {
+fn screen(color: Color) -> Screen {
     let terminal = std::io::stdout().is_terminal();
     let colour = match color {
         Color::Always => true,
@@ -96,7 +97,7 @@ fn screen(color: Color) -> run::Screen {
     };
     let width =
         terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
-    run::Screen { colour, width }
+    Screen { colour, width }
 }
 
 fn end(outcome: &Result<Code>) -> ExitCode {

@@ -5,11 +5,11 @@ use std::io::Write;
 
 use gpuprof_model::run::{Provenance, Run};
 
-use super::run::Screen;
 use super::stored::{places, stdout, write};
 use crate::error::{Failure, Result};
 use crate::options::{BaselineAction, BaselineOptions, Format, MessageFormat};
 use crate::report;
+use crate::report::Screen;
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;
 use gpuprof_analysis::view::View;

@@ -6,12 +6,13 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
-use super::run::{NO_NOISE, Screen, profile};
+use super::run::{NO_NOISE, profile};
 use super::stored::places;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::Repeats;
 use crate::options::{CalibrateOptions, MessageFormat, PlaceOptions};
+use crate::report::Screen;
 use crate::store::document;
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, default_gate,

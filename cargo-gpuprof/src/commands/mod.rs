@@ -13,5 +13,6 @@ pub mod show_config;
 mod source;
 pub mod stored;
 mod thresholds;
+mod viewed;
 
 pub use source::Source;

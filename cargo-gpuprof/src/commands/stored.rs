@@ -6,19 +6,19 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 use clap::ValueEnum;
-use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::run::Run;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold, metric};
 
-use super::run::Screen;
+use super::viewed;
 use crate::build::host;
 use crate::error::{Failure, Result};
 use crate::options::{
     CargoOptions, CompareOptions, Format, PlaceOptions, ReportOptions, ViewOptions,
 };
 use crate::report::{
-    Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Shape, Table, Viewing,
+    Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Screen, Shape, Viewing,
 };
 use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole};
@@ -56,7 +56,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let shape = match format {
-        Format::Table => Shape::Table(Table { colour: screen.colour, width: screen.width }),
+        Format::Table => Shape::Table(screen.table()),
         Format::Markdown => Shape::Markdown,
         Format::Csv => Shape::Csv,
         Format::JsonLines => Shape::JsonLines(exit_code),
@@ -93,17 +93,7 @@ fn view(options: &ViewOptions, format: Format, run: &Run) -> Result<View> {
 /// # Errors
 /// The option and what is wrong with it (exit code 2).
 pub(super) fn check_view(view: &View, run: &Run) -> Result<()> {
-    let axes: Vec<_> = run.series.iter().flat_map(view::types).collect();
-    view.check(&axes).map_err(Failure::usage)?;
-    let Some(filter) = &view.filter else { return Ok(()) };
-    let wrong = |series: &SeriesResult| filter.check_condition(&view::types(series)).err();
-    let errors: Vec<_> = run.series.iter().map(wrong).collect();
-    match errors.iter().flatten().next() {
-        Some(error) if errors.iter().all(Option::is_some) => {
-            Err(Failure::usage(error.render("--filter", filter.text())))
-        }
-        _ => Ok(()),
-    }
+    viewed::check(view, &run.series.iter().map(view::types).collect::<Vec<_>>())
 }
 
 /// Makes known what `run` measured and nobody defines here: metrics of a configuration file or a

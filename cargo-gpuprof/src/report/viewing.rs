@@ -9,6 +9,22 @@ use gpuprof_model::run::Run;
 use super::{Csv, JsonLines, Markdown, Report, Table};
 use gpuprof_analysis::view::View;
 
+/// How standard output is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    /// Whether to colour.
+    pub colour: bool,
+    /// Columns of the terminal, where it is one.
+    pub width: Option<u16>,
+}
+
+impl Screen {
+    /// The table for people that fits it.
+    pub fn table(self) -> Table {
+        Table { colour: self.colour, width: self.width }
+    }
+}
+
 /// The formats that can be looked at in different ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {

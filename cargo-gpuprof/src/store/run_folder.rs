@@ -131,7 +131,7 @@ impl RunFolder {
     }
 
     /// Removes the folder of a run that has not begun.
-    pub fn discard(self) {
+    pub fn discard(&self) {
         let _ = fs::remove_dir_all(&self.path);
     }
 

@@ -14,7 +14,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric;
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
-use super::Checked;
+use super::prepared::Checked;
 use crate::build::host::Harness;
 use crate::commands::settings::Setting;
 use crate::cupti::{self, Answer, Cost, Question};

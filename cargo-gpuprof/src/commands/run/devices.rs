@@ -85,11 +85,12 @@ impl Devices {
         self.records.len().max(1)
     }
 
-    /// Spreads series with these `counts` of configurations; a device that is left with nothing to
-    /// do is let go.
-    pub(super) fn spread(&mut self, counts: &[usize], quiet: bool) -> Assignment {
-        let spread = Assignment::new(counts, self.records.len());
-        let busy = spread.loads().iter().filter(|(_, configurations)| *configurations > 0).count();
+    /// Assigns series with these `counts` of configurations to the devices; a device that is left
+    /// with nothing to do is let go.
+    pub(super) fn assign(&mut self, counts: &[usize], quiet: bool) -> Assignment {
+        let assignment = Assignment::new(counts, self.records.len());
+        let busy =
+            assignment.loads().iter().filter(|(_, configurations)| *configurations > 0).count();
         let (all, busy) = (self.records.len(), busy.max(1));
         if busy < all {
             if !quiet {
@@ -100,7 +101,7 @@ impl Devices {
             self.records.truncate(busy);
             return Assignment::new(counts, busy);
         }
-        spread
+        assignment
     }
 
     /// What the only device that the processes of device `at` see is called; none where they see

@@ -1,13 +1,14 @@
 //! `--dry-run`: what a run would start, and about how long it would take.
 
-use super::Checked;
+use std::io::Write;
+use std::path::Path;
+
 use super::counters::CounterSetup;
-use super::devices::Devices;
+use super::prepared::{Checked, Plan};
 use crate::device::profiler;
-use crate::error::Failure;
-use crate::options::Isolate;
-use crate::options::{NOISE_PERCENT, Repeats};
-use crate::schedule::assignment::Assignment;
+use crate::error::{Failure, Result};
+use crate::execute::Counters;
+use crate::options::{Isolate, NOISE_PERCENT, Repeats};
 
 /// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its
@@ -21,49 +22,60 @@ const TIMED_SECONDS: (f64, f64) = (0.15, 0.07);
 /// Metrics named as costly, at most.
 const NAMED: usize = 5;
 
-/// Configurations, passes, processes, and the time they take; `setups` and `spread` know of
-/// `devices`.
-pub(super) fn text(
-    checked: &[Checked],
-    repeat: Repeats,
-    devices: &Devices,
-    (spread, isolate): (&Assignment, Isolate),
-    setups: &[CounterSetup],
-) -> String {
-    let mut text = String::new();
+/// Shows what a run would start, and that it would be `refused` where it would; its folder is
+/// removed.
+///
+/// # Errors
+/// Standard output.
+pub(super) fn show(plan: &Plan<'_>, refused: Option<&Failure>, out: &mut impl Write) -> Result<()> {
+    let text = text(plan) + &refused.map(self::refused).unwrap_or_default();
+    out.write_all(text.as_bytes())
+        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    plan.inputs.folder.discard();
+    Ok(())
+}
+
+/// Configurations, passes, processes, and the time they take.
+fn text(plan: &Plan<'_>) -> String {
     // The devices are of one model: what differs is what they allow, and the run takes what it
     // gets.
-    let setup = setups.iter().find(|setup| setup.counters().is_some()).or(setups.first());
+    let counted = plan.setups.iter().find(|setup| setup.counters().is_some());
+    let setup = counted.or(plan.setups.first());
     let counters = setup.and_then(CounterSetup::counters);
-    let (counted, steps) =
-        counters.map_or((0, 0), |counters| (counters.passes(), counters.steps()));
-    for Checked { planned, .. } in checked {
-        let count = planned.configurations.len();
-        let passes = if counted == 0 {
-            format!("{repeat} {}", if repeat.most == 1 { "pass" } else { "passes" })
-        } else {
-            format!("({repeat} timed + {counted} counter passes)")
-        };
-        text.push_str(&format!("{}: {count} configurations × {passes}\n", planned.series.id));
-        for point in &planned.configurations {
-            text.push_str(&format!("    {point}\n"));
-        }
-    }
+    let passes = counters.map_or(0, Counters::passes);
+    let mut text: String =
+        plan.checked.iter().map(|series| of_series(series, plan.repeat, passes)).collect();
     text.push_str(&setup.map_or_else(String::new, known));
-    for (at, other) in setups.iter().enumerate() {
+    for (at, other) in plan.setups.iter().enumerate() {
         if let (Some(_), CounterSetup::Unavailable(metrics, reason)) = (counters, other) {
-            let reason = devices.blamed(at, reason);
+            let reason = plan.devices.blamed(at, reason);
             text.push_str(&format!("{} counters are unavailable: {reason}\n", metrics.len()));
         }
     }
-    let work = spread.loads().into_iter().map(|(series, configurations)| Work {
-        units: match isolate {
-            Isolate::Configuration => configurations,
-            Isolate::Kernel => series,
-        },
-        configurations,
-    });
-    let work: Vec<Work> = work.collect();
+    text + &processes(plan, counters.map_or(0, Counters::steps))
+}
+
+/// The configurations of a series, of which each is counted in `counted` passes.
+fn of_series(series: &Checked, repeat: Repeats, counted: u32) -> String {
+    let planned = &series.planned;
+    let passes = if counted == 0 {
+        format!("{repeat} {}", if repeat.most == 1 { "pass" } else { "passes" })
+    } else {
+        format!("({repeat} timed + {counted} counter passes)")
+    };
+    let count = planned.configurations.len();
+    let mut text = format!("{}: {count} configurations × {passes}\n", planned.series.id);
+    for point in &planned.configurations {
+        text.push_str(&format!("    {point}\n"));
+    }
+    text
+}
+
+/// The processes, where they run and how long they take; counters take `steps` of a configuration.
+fn processes(plan: &Plan<'_>, steps: usize) -> String {
+    let Plan { devices, repeat, .. } = plan;
+    let work: Vec<Work> =
+        plan.assignment.loads().into_iter().map(|load| work(load, plan)).collect();
     let units: usize = work.iter().map(|w| w.units).sum();
     let shares = devices.records.first().is_some_and(|device| profiler::shared(device).is_some());
     let both = usize::from(!shares && steps > 0);
@@ -75,15 +87,12 @@ pub(super) fn text(
         0 => "a GPU".to_owned(),
         count => format!("{count} GPUs at the same time"),
     };
-    text.push_str(&format!(
-        "{processes} processes on {backend}; nothing was started (--dry-run)\n"
-    ));
-    text.push_str(&who(checked, devices, spread));
+    let mut text = format!("{processes} processes on {backend}; nothing was started (--dry-run)\n");
+    text.push_str(&who(plan));
     if both > 0 {
-        let take = if units == 1 {
-            "takes times first, and then makes"
-        } else {
-            "take times first, and then make"
+        let take = match units {
+            1 => "takes times first, and then makes",
+            _ => "take times first, and then make",
         };
         text.push_str(&format!("{units} of them {take} a counter pass\n"));
     }
@@ -95,7 +104,8 @@ pub(super) fn text(
     }
     if repeat.least < repeat.most {
         text.push_str(&format!(
-            "a configuration is timed {} times, and {} times where those differ by more than {NOISE_PERCENT}% (standard deviation)\n",
+            "a configuration is timed {} times, and {} times where those differ by more than \
+             {NOISE_PERCENT}% (standard deviation)\n",
             repeat.least, repeat.most
         ));
     }
@@ -106,17 +116,27 @@ pub(super) fn text(
     text
 }
 
+/// What a device with these numbers of series and configurations has to do.
+fn work((series, configurations): (usize, usize), plan: &Plan<'_>) -> Work {
+    let units = match plan.options.isolate {
+        Isolate::Configuration => configurations,
+        Isolate::Kernel => series,
+    };
+    Work { units, configurations }
+}
+
 /// Which of several devices measures how much, and the series that are not measured on one of them
 /// alone.
-fn who(checked: &[Checked], devices: &Devices, spread: &Assignment) -> String {
+fn who(plan: &Plan<'_>) -> String {
+    let Plan { checked, devices, assignment, .. } = plan;
     let mut text = String::new();
-    for (name, (_, configurations)) in devices.names().iter().zip(spread.loads()) {
+    for (name, (_, configurations)) in devices.names().iter().zip(assignment.loads()) {
         text.push_str(&format!(
             "    {} {}: {configurations} configurations\n",
             name.name, name.uuid
         ));
     }
-    for series in spread.parted() {
+    for series in assignment.parted() {
         let id = &checked[series].planned.series.id;
         text.push_str(&format!(
             "{id} is measured on several GPUs: its configurations are compared on each of them only\n"
@@ -147,7 +167,7 @@ struct Passes {
 
 /// That a run would end with `failure` before it starts anything: the thresholds; the reason stands
 /// above.
-pub(super) fn refused(failure: &Failure) -> String {
+fn refused(failure: &Failure) -> String {
     let thresholds = failure.message.lines().skip(1).take_while(|line| line.starts_with("  "));
     let lines: String = thresholds.map(|line| format!("{line}\n")).collect();
     let code = failure.code.code();

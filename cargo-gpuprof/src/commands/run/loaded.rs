@@ -11,7 +11,6 @@ use std::path::Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult};
 
-use super::Screen;
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, recall};
@@ -19,7 +18,7 @@ use crate::commands::thresholds::{self, Annotated};
 use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, PlaceOptions, RunOptions};
-use crate::report::{Report, Shape, Table, Viewing};
+use crate::report::{Report, Screen, Shape, Viewing};
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
@@ -83,7 +82,7 @@ pub(super) fn run(
     let code = gate.exit_code(&run);
     let shape = match options.output.message_format {
         MessageFormat::Json => Shape::JsonLines(Some(code)),
-        MessageFormat::Human => Shape::Table(Table { colour: screen.colour, width: screen.width }),
+        MessageFormat::Human => Shape::Table(screen.table()),
     };
     let written = exports.write_files(&run);
     Viewing { shape, view: &view }

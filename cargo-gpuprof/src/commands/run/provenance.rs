@@ -4,23 +4,16 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::run::Provenance;
 
-use super::devices::Devices;
-use crate::commands::Source;
+use super::prepared::Plan;
 use crate::commands::source::Kernels;
 use crate::execute::Ahead;
-use crate::options::Interleave;
-use crate::options::{CacheControl, ClockControl, RunOptions};
+use crate::options::{CacheControl, ClockControl};
 use crate::{schedule, store};
 
-/// The provenance of a run of `kernels` on `devices`, which `counts` on hardware or does not; the
-/// device of its first pass is put in when that has ended.
-pub(super) fn of(
-    source: &Source,
-    kernels: &Kernels,
-    devices: &Devices,
-    options: &RunOptions,
-    (order, counts): (Interleave, bool),
-) -> Provenance {
+/// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
+/// its first pass is put in when that has ended.
+pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance {
+    let Plan { options, devices, order, .. } = plan;
     let hashes: BTreeMap<String, String> = kernels
         .modules
         .iter()
@@ -43,9 +36,9 @@ pub(super) fn of(
         replay_mode: counts.then(|| options.replay_mode.word().to_owned()),
         ptx_sha256: hashes,
         kernel_toolchain: kernels.toolchain.clone(),
-        git_revision: source.git_revision(),
+        git_revision: plan.inputs.source.git_revision(),
         profile: Some(options.cargo.profile.clone()),
         kernel_arch: Some(options.kernels.kernel_arch.clone()),
-        order: schedule::described(order, options.isolate, ahead.times),
+        order: schedule::described(*order, options.isolate, ahead.times),
     }
 }

@@ -19,9 +19,9 @@ use gpuprof_model::run::Run;
 use gpuprof_model::threshold::{Severity, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use super::Checked;
 use super::counters::CounterSetup;
 use super::devices::Devices;
+use super::prepared::Checked;
 use crate::error::{Failure, Result};
 use crate::options::{ReplayMode, RunOptions};
 use crate::schedule::assignment::Assignment;

@@ -1,23 +1,15 @@
 //! What a run is made of, so that its journal is only resumed by a run made of the same.
 
-use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::run::Run;
 
-use super::Checked;
+use super::prepared::{Checked, Plan};
 use crate::build::host::Harness;
-use crate::commands::Source;
-use crate::options::Repeats;
 use crate::plan::PlannedSeries;
 use crate::store::{self, journal::Made};
 
-/// What the run is made of, for its journal.
-pub(super) fn of(
-    run: &Run,
-    checked: &[Checked],
-    source: &Source,
-    devices: &[DeviceRecord],
-    (repeat, counters): (Repeats, Vec<String>),
-) -> Made {
+/// What `plan` is made of, for the journal of the run that is documented so far in `run`.
+pub(super) fn of(plan: &Plan<'_>, run: &Run) -> Made {
+    let devices = &plan.devices.records;
     let uuids = devices.iter().map(|device| device.uuid.clone());
     let series = |checked: &Checked| {
         let PlannedSeries { series, configurations, .. } = &checked.planned;
@@ -35,8 +27,8 @@ pub(super) fn of(
     Made {
         tool_version: run.provenance.tool_version.clone(),
         kernels: run.provenance.ptx_sha256.clone(),
-        harnesses: source.harnesses.iter().map(harness).collect(),
-        series: checked.iter().map(series).collect(),
+        harnesses: plan.inputs.source.harnesses.iter().map(harness).collect(),
+        series: plan.checked.iter().map(series).collect(),
         device: devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version)),
         devices: if devices.len() > 1 { uuids.collect() } else { Vec::new() },
         backend: run.provenance.backend.clone(),
@@ -44,7 +36,7 @@ pub(super) fn of(
         clock_control: run.provenance.clock_control.clone(),
         replay_mode: run.provenance.replay_mode.clone(),
         order: run.provenance.order.clone(),
-        repeat,
-        counters,
+        repeat: plan.repeat,
+        counters: plan.counters(),
     }
 }

@@ -1,20 +1,19 @@
 //! How far a configuration is.
 //!
-//! Input: what each of its passes found, and what ended it early. Output: whether it is over,
-//! and its result.
+//! Input: what each of its passes found, and what ended it early. Output: whether it is over, and
+//! all that was found.
 
 use std::ops::Range;
 use std::time::Duration;
 
-use gpuprof_model::Configuration;
 use gpuprof_model::measurement::PassResult;
-use gpuprof_model::run::{ConfigurationResult, Status};
+use gpuprof_model::run::Status;
 
+use super::event::Found;
 use crate::execute::{Collected, Execution, Image, Pass};
 use crate::options::Repeats;
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
-use gpuprof_analysis::metrics::collect::{self, Terms};
 use gpuprof_analysis::stats::descriptive::median;
 
 /// How far a configuration is.
@@ -35,7 +34,7 @@ pub(super) struct State {
     pub(super) processes: usize,
     /// How long its processes had the device.
     pub(super) held: Duration,
-    /// Whether its result has been told.
+    /// Whether it has been told as finished.
     pub(super) told: bool,
 }
 
@@ -116,29 +115,14 @@ impl State {
         self.processes == 0 && (complete || self.ended.is_some())
     }
 
-    /// Its result.
-    pub(super) fn result(
-        &mut self,
-        configuration: &Configuration,
-        terms: &Terms,
-    ) -> ConfigurationResult {
-        let mut passes = std::mem::take(&mut self.passes);
-        let hardware = std::mem::take(&mut self.collected.hardware);
-        for pass in &mut passes {
-            pass.hardware.extend(hardware.clone());
-        }
-        match self.ended.take() {
-            Some(Status::Skipped { reason }) if !passes.is_empty() => {
-                let so_far = collect::finished_with(configuration.clone(), &passes, terms);
-                if so_far.status != Status::Finished {
-                    return so_far;
-                }
-                let reason =
-                    format!("{reason}; what {} of its processes found is kept", passes.len());
-                ConfigurationResult { status: Status::Skipped { reason }, ..so_far }
-            }
-            Some(status) => collect::unfinished(configuration.clone(), status),
-            None => collect::finished_with(configuration.clone(), &passes, terms),
+    /// What was found for it, once nothing works for it any more.
+    pub(super) fn finish(&mut self) -> Found {
+        self.told = true;
+        Found {
+            passes: std::mem::take(&mut self.passes),
+            hardware: std::mem::take(&mut self.collected.hardware),
+            ended: self.ended.take(),
+            held: self.held,
         }
     }
 }

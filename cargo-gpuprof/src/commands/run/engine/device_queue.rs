@@ -1,17 +1,16 @@
-//! Lanes: the jobs of each device, those to come and those under way.
+//! The jobs of each device, those to come and those under way.
 //!
-//! Input: which device measures what, and the order of passes. Output: a lane a device, which
-//! nothing of another device is ever put into: a configuration is measured on one of them from its
-//! first pass to its last.
+//! Input: which device measures what, and the order of passes. Output: a queue for each device,
+//! which nothing of another device is ever put into: a configuration is measured on one of them
+//! from its first pass to its last.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Sweep;
 use super::state::{self, State};
+use super::{Planned, Sweep};
 use crate::execute::{Execution, Job, Pipeline};
-use crate::options::Interleave;
-use crate::options::Isolate;
+use crate::options::{Interleave, Isolate};
 use crate::schedule::batches;
 use crate::schedule::queue::Queue;
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
@@ -27,55 +26,50 @@ pub(super) struct DeviceQueue<'a> {
     again: Option<Vec<Job>>,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> Sweep<'a, '_> {
     /// What each device has to do.
-    pub(super) fn lanes(
-        &self,
-        counts: &[usize],
-        states: &mut [Vec<State>],
-    ) -> Vec<DeviceQueue<'a>> {
-        let lane = |(device, execution): (usize, &'a Execution<'a>)| {
-            let here = |series: usize, index: usize| self.spread.device((series, index)) == device;
-            let least = execution.repeat.least;
-            let mut batches = batches(counts, least, self.order, self.isolate);
-            for batch in &mut batches {
-                batch.configurations.retain(|&index| here(batch.series, index));
-            }
-            batches.retain(|batch| !batch.configurations.is_empty());
-            // Who holds a profiler that others wait for takes no times meanwhile.
-            let joined = execution.profiler.is_none();
-            let mut queue = Queue::new(batches, least, state::steps(execution), joined);
-            for (series, states) in states.iter_mut().enumerate() {
-                let own = (0..states.len()).filter(|&index| here(series, index)).collect();
-                self.add(series, own, states, &mut queue);
-            }
-            let profiler = execution.profiler.clone();
-            let pipeline = Pipeline::new(&execution.process, execution.ahead, profiler);
-            DeviceQueue { queue, pipeline, again: None }
-        };
-        self.executions.iter().enumerate().map(lane).collect()
+    pub(super) fn queues(&mut self) -> Vec<DeviceQueue<'a>> {
+        let executions = self.planned.executions;
+        executions.iter().enumerate().map(|(at, execution)| self.queue(at, execution)).collect()
+    }
+
+    fn queue(&mut self, device: usize, execution: &'a Execution<'a>) -> DeviceQueue<'a> {
+        let Planned { assignment, order, isolate, .. } = self.planned;
+        let here = |series: usize, index: usize| assignment.device((series, index)) == device;
+        let least = execution.repeat.least;
+        let mut batches = batches(&self.planned.counts(), least, order, isolate);
+        for batch in &mut batches {
+            batch.configurations.retain(|&index| here(batch.series, index));
+        }
+        batches.retain(|batch| !batch.configurations.is_empty());
+        // Who holds a profiler that others wait for takes no times meanwhile.
+        let joined = execution.profiler.is_none();
+        let mut queue = Queue::new(batches, least, state::steps(execution), joined);
+        for series in 0..self.states.len() {
+            let own = (0..self.states[series].len()).filter(|&index| here(series, index));
+            self.add(series, own.collect(), &mut queue);
+        }
+        let profiler = execution.profiler.clone();
+        let pipeline = Pipeline::new(&execution.process, execution.ahead, profiler);
+        DeviceQueue { queue, pipeline, again: None }
     }
 
     /// Adds the timed passes that some of the `configurations` want beyond those that all have.
-    pub(super) fn add(
-        &self,
-        series: usize,
-        configurations: Vec<usize>,
-        states: &mut [State],
-        queue: &mut Queue,
-    ) {
+    pub(super) fn add(&mut self, series: usize, configurations: Vec<usize>, queue: &mut Queue) {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for index in configurations {
-            for repeat in states[index].wants_more(self.execution((series, index)).repeat) {
+            let at = (series, index);
+            let repeat = self.planned.execution(at).repeat;
+            for repeat in self.state(at).wants_more(repeat) {
                 rounds.entry(repeat).or_default().push(index);
             }
         }
         for (repeat, mut configurations) in rounds {
-            if self.order == Interleave::Rounds {
+            if self.planned.order == Interleave::Rounds {
                 // As in the rounds that all have, an order of its own for each.
                 shuffle(&mut configurations, &mut SplitMix(SEED + u64::from(repeat)));
             }
-            match self.isolate {
+            match self.planned.isolate {
                 Isolate::Configuration => configurations
                     .into_iter()
                     .for_each(|index| queue.later(series, repeat, vec![index])),

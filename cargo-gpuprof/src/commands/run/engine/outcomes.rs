@@ -10,67 +10,76 @@ use std::fs;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::run::Status;
 
-use super::state::State;
+use super::event::{At, Event};
 use super::{INTERRUPTED, Sweep};
 use crate::error::Result;
 use crate::execute::{Ended, Handover, Image, Job, Pass};
 use crate::schedule::Step;
 
-impl Sweep<'_> {
-    /// Takes what a job's process found; goes out: what must run again, if anything ended.
+impl Sweep<'_, '_> {
+    /// Takes what a job's process found. Returns what must run again, if anything must or has
+    /// ended.
     pub(super) fn accept(
         &mut self,
         job: &Job,
         outcomes: Vec<PassOutcome>,
-        states: &mut [State],
     ) -> Result<Option<Vec<Job>>> {
         let mut again = Vec::new();
         let mut ended = false;
-        let mut unreached = Vec::new();
         let all_well = outcomes.iter().all(PassOutcome::lets_others_go_on);
-        let mut outcomes = outcomes.into_iter();
-        for (at, &index) in job.configurations.iter().enumerate() {
-            let left = job.images.get(at).map(|handover| &handover.after);
-            let (at, state) = ((job.series, index), &mut states[index]);
-            let status = match outcomes.next() {
-                None => {
-                    unreached.push(index);
-                    continue;
-                }
-                _ if state.has(job.pass) => continue,
-                Some(PassOutcome::Finished(result)) => {
-                    match self.keep(job.pass, at, *result, left, state)? {
-                        Ok(()) => continue,
-                        Err(reason) => Status::Failed { reason },
-                    }
-                }
-                Some(PassOutcome::Invalid { reason }) => Status::Invalid { reason },
-                Some(PassOutcome::Denied { reason }) => {
-                    self.denied[self.spread.device(at)] = Some(reason);
-                    // Nothing is wrong with the configuration: it goes on without its counters.
-                    again.push(job.alone(index));
-                    continue;
-                }
-                Some(PassOutcome::Failed { reason }) => Status::Failed { reason },
-            };
-            if let Status::Failed { reason } = &status
-                && job.may_be_innocent(reason)
-            {
-                self.retried.push((at, reason.clone()));
-                again.push(job.alone(index));
+        let reached = outcomes.len();
+        for (position, outcome) in outcomes.into_iter().enumerate() {
+            let Some(&index) = job.configurations.get(position) else { break };
+            if self.states[job.series][index].has(job.pass) {
                 continue;
             }
-            ended = true;
-            self.end(at, state, status)?;
+            match self.take(job, position, outcome)? {
+                Outcome::Kept => {}
+                Outcome::Again(job) => again.push(job),
+                Outcome::Ended => ended = true,
+            }
         }
+        let unreached = job.configurations.get(reached..).unwrap_or_default();
         if let Some(&first) = unreached.first() {
             if all_well {
                 self.learn_room(job, first);
             }
-            again.push(Job { configurations: unreached, ..job.clone() });
+            again.push(Job { configurations: unreached.to_vec(), ..job.clone() });
         }
-        self.tidy(job, states);
+        self.tidy(job);
         Ok((ended || !again.is_empty()).then_some(again))
+    }
+
+    /// Takes what a job's process found for the configuration at `position`.
+    fn take(&mut self, job: &Job, position: usize, outcome: PassOutcome) -> Result<Outcome> {
+        let index = job.configurations[position];
+        let at = (job.series, index);
+        let status = match outcome {
+            PassOutcome::Finished(result) => {
+                let left = job.images.get(position).map(|handover| &handover.after);
+                match self.keep(job.pass, at, *result, left)? {
+                    None => return Ok(Outcome::Kept),
+                    Some(reason) => Status::Failed { reason },
+                }
+            }
+            PassOutcome::Invalid { reason } => Status::Invalid { reason },
+            PassOutcome::Denied { reason } => {
+                let device = self.planned.assignment.device(at);
+                self.observer.observe(Event::CountersDenied { device, reason: &reason })?;
+                self.denied[device] = Some(reason);
+                // Nothing is wrong with the configuration: it goes on without its counters.
+                return Ok(Outcome::Again(job.alone(index)));
+            }
+            PassOutcome::Failed { reason } => Status::Failed { reason },
+        };
+        if let Status::Failed { reason } = &status
+            && job.may_be_innocent(reason)
+        {
+            self.observer.observe(Event::Retried { at, reason })?;
+            return Ok(Outcome::Again(job.alone(index)));
+        }
+        self.end(at, status)?;
+        Ok(Outcome::Ended)
     }
 
     /// A process that left a configuration of an image for another one had no room for more: those
@@ -87,14 +96,15 @@ impl Sweep<'_> {
     }
 
     /// Removes the counter data that nobody goes on from any more: some 0.7 MB a launch.
-    pub(super) fn tidy(&self, job: &Job, states: &[State]) {
+    pub(super) fn tidy(&self, job: &Job) {
+        let states = &self.states[job.series];
         let needed: BTreeSet<_> =
             states.iter().filter_map(|state| Some(&state.collected.image.as_ref()?.file)).collect();
         let handed = job.parts().flat_map(|part| part.configurations.iter().zip(&part.images));
         for (&index, handover) in handed {
             for image in handover.before.iter().chain([&handover.after]) {
                 if !needed.contains(&image.file) {
-                    let path = self.execution((job.series, index)).image(image);
+                    let path = self.planned.execution((job.series, index)).image(image);
                     // One that was killed while it wrote leaves the beginning.
                     let _ = fs::remove_file(path.with_extension("unfinished"));
                     let _ = fs::remove_file(path);
@@ -103,50 +113,46 @@ impl Sweep<'_> {
         }
     }
 
-    /// Keeps what a pass found, on disk before anything else is measured; also where the disk is
-    /// full. The inner error is what makes the configuration fail.
+    /// Keeps what a pass found, and tells it before anything else is measured; also where the disk
+    /// is full. Returns why the configuration fails, where it does.
     fn keep(
         &mut self,
         pass: Pass,
-        (series, configuration): (usize, usize),
+        at: At,
         result: PassResult,
         left: Option<&Image>,
-        state: &mut State,
-    ) -> Result<Result<(), String>> {
-        let execution = self.execution((series, configuration));
+    ) -> Result<Option<String>> {
+        let execution = self.planned.execution(at);
+        let (series, configuration) = at;
         if let Some(asked) = execution.process.device
             && asked != result.device.uuid
         {
-            let answered = &result.device.uuid;
-            return Ok(Err(format!("{answered} answered in place of {asked}")));
+            return Ok(Some(format!("{} answered in place of {asked}", result.device.uuid)));
         }
+        let state = &mut self.states[series][configuration];
         match pass {
             Pass::Timed { repeat } => {
-                let recorded = self.journal.pass(Step { series, configuration, repeat }, &result);
+                let step = Step { series, configuration, repeat };
+                let told = self.observer.observe(Event::PassFinished { step, result: &result });
                 state.passes.push(result);
-                recorded?;
+                told?;
             }
             Pass::Counters { step } => {
-                let Some(counters) = &execution.counters else { return Ok(Ok(())) };
+                let Some(counters) = &execution.counters else { return Ok(None) };
                 let (timed, left) = (state.passes.first(), left.cloned());
                 let added = counters.add(step, timed, result, left, &mut state.collected);
                 if let Err(reason) = added {
-                    return Ok(Err(reason));
+                    return Ok(Some(reason));
                 }
-                let of = counters.steps();
-                self.journal.collected((series, configuration), of, &state.collected)?;
+                let (of, collected) = (counters.steps(), &state.collected);
+                self.observer.observe(Event::CountersCollected { at, of, collected })?;
             }
         }
-        Ok(Ok(()))
+        Ok(None)
     }
 
-    /// Takes that a job's process gave no reply; goes out: what must run again.
-    pub(super) fn lose(
-        &mut self,
-        job: &Job,
-        ended: &Ended,
-        states: &mut [State],
-    ) -> Result<Option<Vec<Job>>> {
+    /// Takes that a job's process gave no reply. Returns what must run again.
+    pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
         let status = status_of(ended);
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
             &status
@@ -154,32 +160,41 @@ impl Sweep<'_> {
             return Ok(None);
         };
         if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
-            let retried = |&index: &usize| ((job.series, index), reason.clone());
-            self.retried.extend(job.configurations.iter().map(retried));
+            for &index in &job.configurations {
+                self.observer.observe(Event::Retried { at: (job.series, index), reason })?;
+            }
             // It may have left counter data of some, which nobody goes on from.
-            self.tidy(job, states);
+            self.tidy(job);
             let alone = job.configurations.iter().map(|&index| job.alone(index));
             return Ok(Some(alone.chain(job.then.as_deref().cloned()).collect()));
         }
         for &index in &job.configurations {
-            if !states[index].has(job.pass) {
-                self.end((job.series, index), &mut states[index], status.clone())?;
+            if !self.states[job.series][index].has(job.pass) {
+                self.end((job.series, index), status.clone())?;
             }
         }
-        self.tidy(job, states);
+        self.tidy(job);
         Ok(Some(job.then.as_deref().cloned().into_iter().collect()))
     }
 
-    pub(super) fn end(
-        &mut self,
-        at: (usize, usize),
-        state: &mut State,
-        status: Status,
-    ) -> Result<()> {
+    /// Ends a configuration early.
+    pub(super) fn end(&mut self, at: At, status: Status) -> Result<()> {
+        let told = self.observer.observe(Event::ConfigurationEnded { at, status: &status });
+        let state = self.state(at);
         (state.collected.image, state.image) = (None, None);
-        state.ended = Some(status.clone());
-        self.journal.ended(at, &status)
+        state.ended = Some(status);
+        told
     }
+}
+
+/// What became of a configuration in a process.
+enum Outcome {
+    /// What was found for it is kept.
+    Kept,
+    /// It must run again.
+    Again(Job),
+    /// It ended.
+    Ended,
 }
 
 /// The status that a process without a reply gives its configuration.

@@ -1,0 +1,153 @@
+//! The end of a run: everything is written and shown, and what could not be is told.
+//!
+//! Input: what was measured, also of a run that was cut short. Output: files, standard output and
+//! one exit code, the same in `verdict.json`, in the last event and of the process. What must stay
+//! true: a full disk, or a folder that is gone, keeps nothing of what was measured from standard
+//! output.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use camino::Utf8Path;
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::Run;
+
+use super::counters::CounterSetup;
+use super::measure::Measured;
+use super::prepared::{Inputs, Plan, Prepared};
+use super::{against, refusal};
+use crate::config::DEFAULT_PATH;
+use crate::error::{Failure, Result};
+use crate::options::{KeepRuns, MessageFormat, ReplayMode};
+use crate::report::json_lines::Event;
+use crate::report::{Report, Screen, Shape, Viewing};
+use crate::store::prune;
+use gpuprof_analysis::gate::run::Gate;
+
+/// Judges, writes and shows what was `measured`; a `signal` may have cut it short.
+///
+/// # Errors
+/// The first thing that went wrong, in the engine or here. All the others were tried.
+pub(super) fn conclude(
+    prepared: &Prepared<'_>,
+    measured: Measured,
+    signal: Option<u8>,
+    screen: Screen,
+    out: &mut impl Write,
+) -> Result<(ExitCode, Run)> {
+    let Plan { options, inputs, .. } = &prepared.plan;
+    let Inputs { settings, against, save_to, source, .. } = inputs;
+    let Measured { mut run, denied, outcome } = measured;
+    forget_denied(&prepared.plan, &denied);
+    run.comparison = against.as_ref().map(|against| against.comparison(&run));
+    let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
+    let ending = Ending {
+        inputs,
+        gate,
+        signal,
+        denied: thresholds_without_counters(&prepared.plan, gate, &run, &denied),
+        quiet: options.output.quiet,
+    };
+    let json = options.output.message_format == MessageFormat::Json;
+    let code = ending.write(&run, outcome, out, |code, out| match json {
+        true => Event::run_finished(&run, Some(code)).write(out),
+        false => {
+            Viewing { shape: Shape::Table(screen.table()), view: &inputs.view }.write(&run, out)
+        }
+    })?;
+    if let Some((name, path)) = save_to {
+        against::save(name, path, (&run, code), gate)?;
+    }
+    prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
+    Ok((code, run))
+}
+
+/// The next run asks CUPTI again where a device turned out to deny its counters, and is told before
+/// it starts anything.
+fn forget_denied(plan: &Plan<'_>, denied: &[Option<String>]) {
+    for (denied, setup) in denied.iter().zip(&plan.setups) {
+        if let (Some(_), CounterSetup::Planned(planned)) = (denied, setup) {
+            plan.plans.forget(&planned.key);
+        }
+    }
+}
+
+/// What to say of thresholds that could not be decided, where a device gave no counters.
+fn thresholds_without_counters(
+    plan: &Plan<'_>,
+    gate: Gate,
+    run: &Run,
+    denied: &[Option<String>],
+) -> Option<String> {
+    if !gate.gated || plan.options.replay_mode == ReplayMode::None {
+        return None;
+    }
+    denied.iter().zip(&plan.setups).enumerate().find_map(|(at, (found_out, setup))| {
+        let (counters, reason) = setup.denied(found_out.as_deref())?;
+        refusal::found_out(run, &counters, &plan.devices.blamed(at, reason))
+    })
+}
+
+/// Where a run goes when it ends.
+struct Ending<'a> {
+    inputs: &'a Inputs,
+    gate: Gate,
+    /// The signal that ended it early.
+    signal: Option<u8>,
+    /// Why a threshold could not be met, where a pass found that counters cannot be had.
+    denied: Option<String>,
+    quiet: bool,
+}
+
+impl Ending<'_> {
+    /// Writes and shows `run`, whose engine came to `outcome`; `show` writes it to `out`.
+    ///
+    /// # Errors
+    /// The first thing that went wrong, in the engine or here. All the others were tried.
+    fn write<W: Write>(
+        &self,
+        run: &Run,
+        outcome: Result<()>,
+        out: &mut W,
+        show: impl FnOnce(ExitCode, &mut W) -> io::Result<()>,
+    ) -> Result<ExitCode> {
+        let Inputs { exports, folder, .. } = self.inputs;
+        let mut judged = self.signal.map_or_else(|| self.gate.exit_code(run), ExitCode::Signal);
+        if let Some(text) = &self.denied {
+            eprintln!("gpuprof: {text}");
+            judged = judged.or_worse(ExitCode::NotPossible);
+        }
+        let code = |outcome: &Result<()>| match outcome {
+            Ok(()) => judged,
+            Err(failure) => judged.or_worse(failure.code),
+        };
+        let cut_short = outcome.is_err() || self.signal.is_some();
+        let outcome = outcome.and(exports.write_files(run));
+        let saved = folder.save(run, code(&outcome), self.gate.gated);
+        let outcome = outcome.and(saved);
+        let code = code(&outcome);
+        let shown = show(code, out)
+            .and_then(|()| exports.write_streams(run, out))
+            .and_then(|()| out.flush())
+            .map_err(|e| Failure::output(Path::new("standard output"), &e));
+        if cut_short && !self.quiet {
+            let id = &folder.id;
+            eprintln!("gpuprof: to go on where it stopped, add --resume {id} to the same command");
+        }
+        outcome.and(shown)?;
+        Ok(code)
+    }
+}
+
+/// Removes the oldest runs, and says so.
+fn prune(target_directory: &Utf8Path, keep: KeepRuns, quiet: bool) {
+    let removed = prune::prune(target_directory, keep);
+    if !removed.is_empty() && !quiet {
+        let runs = if removed.len() == 1 { "run" } else { "runs" };
+        eprintln!(
+            "gpuprof: removed {} {runs} older than the last {keep} (keep-runs in {DEFAULT_PATH} \
+             says how many stay; baselines always do)",
+            removed.len()
+        );
+    }
+}

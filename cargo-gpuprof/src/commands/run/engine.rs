@@ -1,0 +1,306 @@
+//! The engine: every pass of every configuration, in the order of the schedule, on every device at
+//! the same time.
+//!
+//! Input: what is planned, which does not change, and what a resumed run's journal holds. Output:
+//! [`Event`]s. Every planned configuration is told as finished once, when its last process has
+//! gone, also one that an interrupt kept from running. Every pass that ended is told before the
+//! next process has its device. A configuration that fails in a process it shares with others is
+//! retried in isolation, so that it answers for itself only.
+
+mod device_queue;
+mod event;
+mod outcomes;
+mod state;
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::run::Status;
+
+use super::prepared::Checked;
+use crate::build::host::Harness;
+use crate::error::Result;
+use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass};
+use crate::options::{Interleave, Isolate};
+use crate::schedule::assignment::Assignment;
+use crate::store::journal::Replayed;
+use device_queue::{DeviceQueue, share};
+pub(super) use event::{At, Event, Found, Observer};
+use state::State;
+
+/// Why a configuration was skipped, where nothing went wrong.
+const INTERRUPTED: &str = "the run was interrupted";
+
+/// What is to be done. Nothing of it changes while it is done.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    /// What is to be measured.
+    pub(super) checked: &'a [Checked],
+    /// Which device measures what.
+    pub(super) assignment: &'a Assignment,
+    /// How each device does.
+    pub(super) executions: &'a [Execution<'a>],
+    /// Who is asked.
+    pub(super) harnesses: &'a [Harness],
+    /// In which order passes run.
+    pub(super) order: Interleave,
+    /// What has processes of its own.
+    pub(super) isolate: Isolate,
+}
+
+impl<'a> Planned<'a> {
+    /// How many configurations each series has.
+    fn counts(&self) -> Vec<usize> {
+        self.checked.iter().map(|c| c.planned.configurations.len()).collect()
+    }
+
+    /// How the device of a configuration does.
+    fn execution(&self, at: At) -> &'a Execution<'a> {
+        &self.executions[self.assignment.device(at)]
+    }
+}
+
+/// Does what is `planned` beyond what was done before, and tells `observer`.
+///
+/// # Errors
+/// Those of `observer`, and processes that cannot be started. Every configuration has been told
+/// then as well.
+pub(super) fn run(
+    planned: Planned<'_>,
+    replayed: &Replayed,
+    observer: &mut dyn Observer,
+) -> Result<()> {
+    let mut sweep = Sweep::new(planned, replayed, observer);
+    let outcome = sweep.sweep();
+    let reason = match &outcome {
+        Ok(()) => INTERRUPTED,
+        Err(failure) => &failure.message,
+    };
+    sweep.skip_rest(reason);
+    outcome
+}
+
+/// How far the engine is.
+struct Sweep<'a, 'o> {
+    planned: Planned<'a>,
+    observer: &'o mut dyn Observer,
+    states: Vec<Vec<State>>,
+    /// Of each device: why its counters can no longer be had, where a pass found that out.
+    denied: Vec<Option<String>>,
+    /// How many configurations of a series have room in one process at once, where that turned out
+    /// to be few.
+    together: BTreeMap<usize, usize>,
+}
+
+impl<'a, 'o> Sweep<'a, 'o> {
+    fn new(planned: Planned<'a>, replayed: &Replayed, observer: &'o mut dyn Observer) -> Self {
+        let of_series = |(series, count): (usize, usize)| {
+            let state = |index| {
+                let at = (series, index);
+                State::replayed(replayed, planned.execution(at), at)
+            };
+            (0..count).map(state).collect()
+        };
+        Self {
+            planned,
+            observer,
+            states: planned.counts().into_iter().enumerate().map(of_series).collect(),
+            denied: vec![None; planned.executions.len()],
+            together: BTreeMap::new(),
+        }
+    }
+
+    fn state(&mut self, (series, index): At) -> &mut State {
+        &mut self.states[series][index]
+    }
+
+    /// Every configuration, in order.
+    fn all(&self) -> Vec<At> {
+        let states = self.states.iter().enumerate();
+        states.flat_map(|(at, states)| (0..states.len()).map(move |index| (at, index))).collect()
+    }
+
+    /// Runs every job until nothing is left, or the run is interrupted.
+    fn sweep(&mut self) -> Result<()> {
+        // First what each wants: one whose timed passes a resumed run has may want more of them.
+        let mut queues = self.queues();
+        self.finish_what_is_over()?;
+        loop {
+            for (device, queue) in queues.iter_mut().enumerate() {
+                self.start(device, queue)?;
+            }
+            let mut pipelines: Vec<_> =
+                queues.iter_mut().map(|queue| &mut queue.pipeline).collect();
+            let (device, happened) = execute::wait(&mut pipelines)?;
+            let queue = &mut queues[device];
+            let done = match happened {
+                Happened::Interrupted => return Ok(()),
+                Happened::Idle => break,
+                Happened::Replied { job, bytes, held, goes_on } => {
+                    share(held, &job, &mut self.states[job.series]);
+                    self.replied(job, &bytes, goes_on, queue)?;
+                    continue;
+                }
+                Happened::Ended { job, whole, ended, held } => {
+                    share(held, &job, &mut self.states[job.series]);
+                    self.leave(&whole);
+                    let again = self.lose(&job, &ended)?;
+                    queue.run_again(again);
+                    queue.call_back(&mut self.states);
+                    whole
+                }
+                Happened::Left { job, trouble } => {
+                    self.leave(&job);
+                    self.left(&job, trouble)?;
+                    job
+                }
+            };
+            for index in done.everyone() {
+                self.finish_if_over((done.series, index))?;
+            }
+        }
+        // Those whose counters turned out to be denied when nothing of theirs ran any more.
+        self.finish_what_is_over()
+    }
+
+    /// Takes a reply of `job`'s process.
+    fn replied(
+        &mut self,
+        job: Job,
+        bytes: &[u8],
+        goes_on: bool,
+        queue: &mut DeviceQueue<'_>,
+    ) -> Result<()> {
+        let harness = &self.planned.harnesses[self.planned.checked[job.series].planned.harness];
+        let again = self.accept(&job, execute::outcomes(bytes, harness))?;
+        self.add(job.series, job.configurations, &mut queue.queue);
+        queue.run_again(again);
+        if !goes_on {
+            queue.call_back(&mut self.states);
+        }
+        Ok(())
+    }
+
+    /// Takes that `job`'s process, which had replied, is gone; with what was wrong in the end.
+    fn left(&mut self, job: &Job, trouble: Option<String>) -> Result<()> {
+        for index in job.everyone() {
+            let at = (job.series, index);
+            let state = self.state(at);
+            let open = state.ended.is_none() && !state.told;
+            if let Some(reason) = trouble.clone().filter(|_| open) {
+                self.end(at, Status::Failed { reason })?;
+            }
+        }
+        self.tidy(job);
+        Ok(())
+    }
+
+    /// A process works for the configurations of `job` no more.
+    fn leave(&mut self, job: &Job) {
+        device_queue::leave(job, &mut self.states[job.series]);
+    }
+
+    fn finish_what_is_over(&mut self) -> Result<()> {
+        self.all().into_iter().try_for_each(|at| self.finish_if_over(at))
+    }
+
+    fn finish_if_over(&mut self, at: At) -> Result<()> {
+        let execution = self.planned.execution(at);
+        let state = self.state(at);
+        if state.told || !state.is_over(execution) {
+            return Ok(());
+        }
+        self.finish(at)
+    }
+
+    /// Tells that nothing works for a configuration any more.
+    fn finish(&mut self, at: At) -> Result<()> {
+        let found = self.state(at).finish();
+        self.observer.observe(Event::ConfigurationFinished { at, found })
+    }
+
+    /// Tells what an interrupt, or a file that could not be written, kept from running.
+    fn skip_rest(&mut self, reason: &str) {
+        for at in self.all() {
+            let execution = self.planned.execution(at);
+            let state = self.state(at);
+            if state.told {
+                continue;
+            }
+            // What still works for it is killed; what it has found may be all there is to find.
+            state.processes = 0;
+            if !state.is_over(execution) {
+                state.ended = Some(Status::Skipped { reason: reason.to_owned() });
+            }
+            // The first failure is the one to tell.
+            let _ = self.finish(at);
+        }
+    }
+
+    /// Starts as many jobs on a device as there is room for.
+    fn start(&mut self, device: usize, queue: &mut DeviceQueue<'_>) -> Result<()> {
+        let execution = &self.planned.executions[device];
+        while let Some(job) = queue.queue.next() {
+            let Some(job) = self.wanted(job, device) else { continue };
+            if !queue.pipeline.has_room(&job) {
+                queue.queue.again(vec![job]);
+                return Ok(());
+            }
+            let states = &mut self.states[job.series];
+            job.everyone().into_iter().for_each(|index| states[index].processes += 1);
+            let job = self.hand_over(job, execution);
+            self.observer.observe(Event::Started { at: (job.series, job.configurations[0]) })?;
+            let planned = &self.planned.checked[job.series].planned;
+            let name = job.name(&planned.series.id);
+            let asked = job.parts().map(|part| execution.request(part, planned)).collect();
+            let harness = &self.planned.harnesses[planned.harness];
+            let single_stream = planned.series.device_function || !job.takes_times();
+            queue.pipeline.start(job, &name, harness, asked, single_stream)?;
+        }
+        Ok(())
+    }
+
+    /// What is left to do of a job, if anything is; its configurations have no counters where the
+    /// device denies them.
+    fn wanted(&mut self, mut job: Job, device: usize) -> Option<Job> {
+        let states = &mut self.states[job.series];
+        job.configurations.retain(|&index| !states[index].has(job.pass));
+        let counters = &self.planned.executions[device].counters;
+        if let (Some(reason), Some(counters), false) =
+            (&self.denied[device], counters, job.takes_times())
+        {
+            // What has all of its counters keeps them.
+            for index in job.configurations.drain(..) {
+                states[index].collected = counters.denied(reason);
+            }
+        }
+        let then = job.then.take().and_then(|then| self.wanted(*then, device));
+        if job.configurations.is_empty() {
+            return then;
+        }
+        Some(Job { then: then.map(Box::new), ..job })
+    }
+
+    /// The job with where its configurations leave their counter data, in the order of its files.
+    fn hand_over(&mut self, mut job: Job, execution: &Execution<'_>) -> Job {
+        job.then = job.then.map(|then| Box::new(self.hand_over(*then, execution)));
+        job.images.clear();
+        let (Pass::Counters { step }, Some(counters)) = (job.pass, &execution.counters) else {
+            return job;
+        };
+        let series = &self.planned.checked[job.series].planned.series;
+        let states = &mut self.states[job.series];
+        let goes_on = counters.goes_on(step);
+        let before = |&index: &usize| (index, states[index].image.clone().filter(|_| goes_on));
+        let before = job.configurations.iter().map(before).collect();
+        let together = match series.device_function && counters.shares_images() {
+            true => self.together.get(&job.series).copied().unwrap_or(MOST_TOGETHER),
+            false => 1,
+        };
+        let handed = execute::hand_over(&job.name(&series.id), together, before);
+        for (index, handover) in &handed {
+            states[*index].image = Some(handover.after.clone());
+        }
+        (job.configurations, job.images) = handed.into_iter().unzip();
+        job
+    }
+}

@@ -1,0 +1,94 @@
+//! What the engine tells, as it happens.
+//!
+//! Output: typed events, in the order in which things happened. The engine waits for whoever
+//! observes them, so that what an observer has to write is written before the next process
+//! measures.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gpuprof_model::measurement::{HardwareValue, PassResult};
+use gpuprof_model::run::Status;
+
+use crate::error::Result;
+use crate::execute::Collected;
+use crate::schedule::Step;
+
+/// A configuration: the position of its series, and its own in the series.
+pub(in crate::commands::run) type At = (usize, usize);
+
+/// Something that happened.
+#[derive(Debug)]
+pub(in crate::commands::run) enum Event<'e> {
+    /// A process starts to work for a configuration, among others perhaps.
+    Started {
+        /// The first that it works for.
+        at: At,
+    },
+    /// A timed pass finished.
+    PassFinished {
+        /// Which.
+        step: Step,
+        /// What it found.
+        result: &'e PassResult,
+    },
+    /// A counter pass finished.
+    CountersCollected {
+        /// Of which configuration.
+        at: At,
+        /// Steps that its counters take.
+        of: usize,
+        /// What it has of them now.
+        collected: &'e Collected,
+    },
+    /// A configuration ended early.
+    ConfigurationEnded {
+        /// Which.
+        at: At,
+        /// How.
+        status: &'e Status,
+    },
+    /// A configuration failed beside others and is retried in isolation.
+    Retried {
+        /// Which.
+        at: At,
+        /// How it failed.
+        reason: &'e str,
+    },
+    /// A pass found that a device gives no counters any more.
+    CountersDenied {
+        /// The position of the device.
+        device: usize,
+        /// Why.
+        reason: &'e str,
+    },
+    /// Nothing works for a configuration any more.
+    ConfigurationFinished {
+        /// Which.
+        at: At,
+        /// What all of its processes found.
+        found: Found,
+    },
+}
+
+/// What the processes of a configuration found.
+#[derive(Debug, Default)]
+pub(in crate::commands::run) struct Found {
+    /// What its timed passes found, in order.
+    pub(in crate::commands::run) passes: Vec<PassResult>,
+    /// Its counters.
+    pub(in crate::commands::run) hardware: BTreeMap<String, HardwareValue>,
+    /// What ended it early.
+    pub(in crate::commands::run) ended: Option<Status>,
+    /// How long its processes had the device.
+    pub(in crate::commands::run) held: Duration,
+}
+
+/// Who is told.
+pub(in crate::commands::run) trait Observer {
+    /// Takes an event.
+    ///
+    /// # Errors
+    /// What it has to write could not be written. The engine starts nothing more then.
+    fn observe(&mut self, event: Event<'_>) -> Result<()>;
+}

@@ -1,0 +1,195 @@
+//! From a prepared run to its results.
+//!
+//! Input: what is prepared. Output: the run, also one that was cut short. Whoever has to know what
+//! happens meanwhile listens to the engine's events here: the journal, the progress, the results,
+//! the list of what was retried, and the JSON lines.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use gpuprof_model::run::{ConfigurationResult, Run, Status};
+
+use super::engine::{self, At, Event, Observer};
+use super::prepared::{Plan, Prepared};
+use super::progress::Progress;
+use super::results::Results;
+use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
+use crate::options::MessageFormat;
+use crate::report::json_lines;
+use crate::store::journal::{Journal, Replayed};
+
+/// What was measured.
+pub(super) struct Measured {
+    /// The run, with a result for every planned configuration.
+    pub(super) run: Run,
+    /// Of each device: why its counters could no longer be had, where a pass found that out.
+    pub(super) denied: Vec<Option<String>>,
+    /// What kept the engine from its end, where something did.
+    pub(super) outcome: Result<()>,
+}
+
+/// Measures what is `prepared`.
+///
+/// # Errors
+/// A journal that cannot be written, or that is of another run. Nothing has been measured then.
+pub(super) fn measure(
+    prepared: &Prepared<'_>,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<Measured> {
+    let (journal, replayed) = journal(prepared)?;
+    let executions = prepared.executions(interrupt);
+    let mut listeners = Listeners::new(prepared, journal, out);
+    let outcome = match listeners.lines.run_started(prepared) {
+        Ok(()) => engine::run(prepared.planned(&executions), &replayed, &mut listeners),
+        failed => failed,
+    };
+    let (run, denied) = listeners.end();
+    Ok(Measured { run, denied, outcome })
+}
+
+/// The journal, with what it holds of a run that is resumed.
+fn journal(prepared: &Prepared<'_>) -> Result<(Journal, Replayed)> {
+    let folder = &prepared.plan.inputs.folder;
+    if prepared.plan.options.gate.resume.is_none() {
+        return Ok((Journal::begin(&folder.path, &prepared.made)?, Replayed::default()));
+    }
+    let (journal, replayed) = Journal::resume(&folder.path, &prepared.made)?;
+    eprintln!("gpuprof: resuming {}: {} passes are done", folder.id, replayed.len());
+    Ok((journal, replayed))
+}
+
+/// All that are told.
+struct Listeners<'a, W> {
+    plan: &'a Plan<'a>,
+    journal: Journal,
+    results: Results<'a>,
+    progress: Progress,
+    retries: Retries,
+    lines: Lines<'a, W>,
+}
+
+impl<'a, W: Write> Listeners<'a, W> {
+    fn new(prepared: &'a Prepared<'a>, journal: Journal, out: &'a mut W) -> Self {
+        let plan = &prepared.plan;
+        let output = &plan.options.output;
+        let json = output.message_format == MessageFormat::Json;
+        Self {
+            plan,
+            journal,
+            results: Results::new(prepared),
+            progress: Progress::new(plan.configurations(), output.quiet),
+            retries: Retries::default(),
+            lines: Lines { out: json.then_some(out), plan },
+        }
+    }
+
+    /// The run, and of each device why its counters could no longer be had.
+    fn end(self) -> (Run, Vec<Option<String>>) {
+        drop(self.progress);
+        if let Some(sentence) = self.retries.sentence(self.plan)
+            && !self.plan.options.output.quiet
+        {
+            eprintln!("gpuprof: {sentence}");
+        }
+        self.results.end()
+    }
+}
+
+impl<W: Write> Observer for Listeners<'_, W> {
+    fn observe(&mut self, event: Event<'_>) -> Result<()> {
+        match event {
+            Event::Started { at } => self.progress.start(&name(self.plan, at)),
+            Event::PassFinished { step, result } => self.journal.pass(step, result)?,
+            Event::CountersCollected { at, of, collected } => {
+                self.journal.collected(at, of, collected)?;
+            }
+            Event::ConfigurationEnded { at, status } => self.journal.ended(at, status)?,
+            Event::Retried { at, reason } => self.retries.add(at, reason),
+            Event::CountersDenied { device, reason } => self.results.deny(device, reason),
+            Event::ConfigurationFinished { at, found } => {
+                let held = found.held;
+                let result = self.results.add(at, found);
+                if !matches!(result.status, Status::Skipped { .. }) {
+                    self.progress.end(&name(self.plan, at), result, held);
+                }
+                let told = self.lines.configuration_finished(at, result);
+                let judged = self.results.series(at.0);
+                return told
+                    .and(judged.map_or(Ok(()), |series| self.lines.series_finished(series)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `package::target::kernel/axis=value`.
+fn name(plan: &Plan<'_>, (series, index): At) -> String {
+    let planned = &plan.checked[series].planned;
+    format!("{}/{}", planned.series.id, planned.configurations[index])
+}
+
+/// What was retried in isolation: what fails only beside others is a fault that somebody may want
+/// to know of.
+#[derive(Default)]
+struct Retries(Vec<(At, String)>);
+
+impl Retries {
+    fn add(&mut self, at: At, reason: &str) {
+        self.0.push((at, reason.to_owned()));
+    }
+
+    fn sentence(&self, plan: &Plan<'_>) -> Option<String> {
+        let (at, why) = self.0.first()?;
+        let key = name(plan, *at);
+        let count: BTreeSet<_> = self.0.iter().map(|(at, _)| at).collect();
+        let (what, first) = match count.len() {
+            1 => (format!("{key} was"), String::new()),
+            more => (format!("{more} configurations were"), format!(" (first {key})")),
+        };
+        Some(format!("{what} retried in isolation after failing alongside others{first}: {why}"))
+    }
+}
+
+/// JSON lines on standard output, where they were asked for.
+struct Lines<'a, W> {
+    out: Option<&'a mut W>,
+    plan: &'a Plan<'a>,
+}
+
+impl<W: Write> Lines<'_, W> {
+    fn run_started(&mut self, prepared: &Prepared<'_>) -> Result<()> {
+        let (document, plan) = (&prepared.document, self.plan);
+        let (series, configurations) = (plan.checked.len(), plan.configurations());
+        let provenance = &document.provenance;
+        self.write(&json_lines::Event::run_started(
+            &document.id,
+            provenance,
+            series,
+            configurations,
+        ))
+    }
+
+    fn configuration_finished(
+        &mut self,
+        (series, _): At,
+        result: &ConfigurationResult,
+    ) -> Result<()> {
+        let id = &self.plan.checked[series].planned.series.id;
+        self.write(&json_lines::Event::configuration_finished(id, result))
+    }
+
+    fn series_finished(&mut self, series: &gpuprof_model::run::SeriesResult) -> Result<()> {
+        for judgement in &series.judgements {
+            self.write(&json_lines::Event::threshold_judged(&series.id, judgement))?;
+        }
+        self.write(&json_lines::Event::series_finished(series, &self.plan.inputs.view))
+    }
+
+    fn write(&mut self, event: &json_lines::Event<'_>) -> Result<()> {
+        let Some(out) = &mut self.out else { return Ok(()) };
+        event.write(out).map_err(|e| Failure::output(Path::new("standard output"), &e))
+    }
+}

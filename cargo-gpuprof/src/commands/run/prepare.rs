@@ -1,0 +1,254 @@
+//! From the command line to a run that is ready to be measured.
+//!
+//! Input: the options. Output: [`Prepared`], in steps that each refuse what would end badly before
+//! it costs anything: paths and settings first, then the harnesses and their series, the devices,
+//! their counters, and last the kernels.
+
+use std::collections::BTreeSet;
+
+use camino::Utf8Path;
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Run, SCHEMA_VERSION};
+
+use super::counters::{self, CounterSetup, Known};
+use super::devices::Devices;
+use super::exports::Exports;
+use super::prepared::{Checked, Inputs, Plan, Prepared};
+use super::{NO_NOISE, against, provenance, refusal, resume_key};
+use crate::commands::Source;
+use crate::commands::selection::selection;
+use crate::commands::settings::{Layers, Settings};
+use crate::commands::{thresholds, viewed};
+use crate::config::Config;
+use crate::device::{Hold, Terms};
+use crate::discover;
+use crate::error::{Failure, Result};
+use crate::execute::{HarnessProcess, Interrupt};
+use crate::options::{CargoOptions, ClockControl, Interleave, Repeats, RunOptions};
+use crate::plan::{self, PlannedSeries};
+use crate::sections::{Sections, chip_of};
+use crate::store::baseline::Baselines;
+use crate::store::plans::Plans;
+use crate::store::{self, RunFolder, document, journal};
+
+/// What the run is made of, before anything is asked of a harness.
+///
+/// # Errors
+/// Malformed options, files that cannot be written, configuration file, build, baseline.
+pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
+    let view = options.view.view()?;
+    let exports = Exports::open(&options.output)?;
+    let (unpacked, mut source) = open_source(options)?;
+    let folder = match &options.gate.resume {
+        None => RunFolder::create(&source.target_directory)?,
+        Some(text) => {
+            let path = document::folder(&source.target_directory, text, journal::FILE)?;
+            RunFolder::reopen(&path)?
+        }
+    };
+    folder.copy_harnesses(&mut source.harnesses)?;
+    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    let settings = Settings::new(options, &layers);
+    let baselines = Baselines::new(&source.root(), &source.target_directory);
+    let save_to = match &options.gate.save_baseline {
+        Some(name) => Some((name.clone(), baselines.place_of_run(name)?)),
+        None => None,
+    };
+    let against = against::read(options, &settings, &baselines, &source)?;
+    Ok(Inputs {
+        view,
+        exports,
+        source,
+        _unpacked: unpacked,
+        folder,
+        layers,
+        settings,
+        against,
+        save_to,
+    })
+}
+
+/// The plan, and the devices held for it: from here on they are this run's alone.
+///
+/// # Errors
+/// Discovery and selection; sections, views and devices that are not there; devices that another
+/// run holds; counters that the chip does not have.
+pub(super) fn plan<'o>(
+    options: &'o RunOptions,
+    inputs: Inputs,
+    interrupt: &Interrupt,
+) -> Result<(Plan<'o>, Vec<Hold>)> {
+    let passes = inputs.folder.passes();
+    let probe = HarnessProcess::asked(&passes, interrupt);
+    let Inputs { source, settings, view, .. } = &inputs;
+    let sections = source.sections()?;
+    let choose = |chip| {
+        let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
+        chosen.map_err(|failure| settings.sections.blamed(failure))
+    };
+    choose(None)?;
+    let mut checked = select(options, &inputs.layers, &probe, source)?
+        .into_iter()
+        .map(|planned| check(planned, &inputs.layers, options))
+        .collect::<Result<Vec<_>>>()?;
+    let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
+    viewed::check(view, &axes)?;
+    let mut devices = Devices::find(options, &settings.devices, &probe, &source.harnesses[0])?;
+    if devices.emulated && options.needs_times {
+        inputs.folder.discard();
+        return Err(Failure::new(ExitCode::NotJudged, NO_NOISE));
+    }
+    let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
+    let assignment = devices.assign(&counts, options.output.quiet);
+    let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
+    let chosen = choose(chip)?;
+    for series in &mut checked {
+        series.sections.clone_from(&chosen);
+        series.viewed = view.names().map(str::to_owned).collect();
+    }
+    let plans = Plans::new(&source.target_directory);
+    let holds = hold(&devices, options, interrupt)?;
+    let setups = setups(&checked, (&inputs, options), &devices, &plans, &probe)?;
+    // Counts are exact: no drift can pick a winner among them.
+    let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
+    let repeat = if devices.emulated { Repeats::exactly(1) } else { settings.repeat.value };
+    let plan = Plan { options, inputs, checked, devices, assignment, setups, plans, order, repeat };
+    Ok((plan, holds))
+}
+
+/// Takes the devices, with their clocks.
+fn hold(devices: &Devices, options: &RunOptions, interrupt: &Interrupt) -> Result<Vec<Hold>> {
+    let asked = options.clock_control;
+    if devices.emulated && asked != ClockControl::None && !options.output.quiet {
+        eprintln!("gpuprof: --clock-control does nothing here: the emulated driver has no clocks");
+    }
+    let terms = Terms {
+        clocks: if options.dry_run { ClockControl::None } else { asked },
+        nvml: options.nvml_path.as_deref(),
+        wait: !options.no_wait,
+    };
+    devices.hold(&terms, interrupt)
+}
+
+/// How each device collects the counters.
+fn setups(
+    checked: &[Checked],
+    (inputs, options): (&Inputs, &RunOptions),
+    devices: &Devices,
+    plans: &Plans,
+    probe: &HarnessProcess<'_>,
+) -> Result<Vec<CounterSetup>> {
+    let Inputs { folder, settings, view, source, .. } = inputs;
+    let passes = folder.passes();
+    let wanted = (options, &settings.max_passes);
+    let setup = |at: usize| {
+        let Some(device) = devices.records.get(at) else { return Ok(CounterSetup::NotNeeded) };
+        let folder = devices.folder(at, &passes)?;
+        let process = HarnessProcess { folder: &folder, device: devices.visible(at), ..*probe };
+        let known = Known { device, chip: chip_of(device.compute_capability), plans };
+        counters::plan(checked, view, wanted, known, &process, &source.harnesses[0])
+    };
+    (0..devices.count()).map(setup).collect()
+}
+
+/// Refuses a plan with a threshold that no device of it could decide.
+///
+/// # Errors
+/// There is one (exit code 107).
+pub(super) fn check_counters(plan: &Plan<'_>) -> Result<()> {
+    let Plan { checked, setups, devices, assignment, options, .. } = plan;
+    refusal::of_all(checked, setups, devices, assignment, options)
+}
+
+/// The run, with its kernels built.
+///
+/// # Errors
+/// Toolchain, build, files.
+pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
+    let Inputs { source, folder, .. } = &plan.inputs;
+    let device_functions = plan.checked.iter().filter(|c| c.planned.series.device_function);
+    let packages: BTreeSet<String> =
+        device_functions.map(|c| c.planned.series.source_package.clone()).collect();
+    let mut kernels = source.kernels(&packages, &plan.options.kernels)?;
+    folder.copy_kernels(&mut kernels.modules)?;
+    let emulator = match plan.devices.emulated {
+        true => Some(store::emulator_folder(&source.target_directory)?),
+        false => None,
+    };
+    let counts = plan.setups.iter().any(|setup| setup.counters().is_some());
+    let document = Run {
+        schema_version: SCHEMA_VERSION,
+        id: folder.id.clone(),
+        provenance: provenance::of(&plan, &kernels, counts),
+        series: Vec::new(),
+        comparison: None,
+    };
+    let made = resume_key::of(&plan, &document);
+    let passes = folder.passes();
+    Ok(Prepared { modules: kernels.modules, emulator, document, made, passes, plan })
+}
+
+/// The harnesses and the series that `options` select.
+///
+/// # Errors
+/// Build, configuration file, discovery, selection.
+pub(in crate::commands) fn planned_for(
+    options: &RunOptions,
+    interrupt: &Interrupt,
+) -> Result<(Source, Vec<PlannedSeries>)> {
+    let (unpacked, source) = open_source(options)?;
+    let folder = Utf8Path::from_path(unpacked.path()).expect("temporary paths are UTF-8");
+    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    let process = HarnessProcess::asked(folder, interrupt);
+    let planned = select(options, &layers, &process, &source)?;
+    Ok((source, planned))
+}
+
+/// The harnesses, and the temporary folder in which an archive's lie.
+fn open_source(options: &RunOptions) -> Result<(tempfile::TempDir, Source)> {
+    let temporary = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    // Definitions in the configuration file may use what our sections define.
+    Sections::load(None)?;
+    let load = |root: &Utf8Path| match options.no_config {
+        true => Ok(Config::default()),
+        false => Config::load(root, options.config_file.as_deref()),
+    };
+    let source = match &options.archive_file {
+        None => {
+            let cargo = CargoOptions { quiet: options.output.quiet, ..options.cargo.clone() };
+            Source::workspace(&cargo, load)
+        }
+        Some(file) => {
+            let explicit = options.no_config || options.config_file.is_some();
+            let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
+            let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
+            Source::archive(file, options.extract_to.as_deref().unwrap_or(folder), config)
+        }
+    }?;
+    Ok((temporary, source))
+}
+
+/// The series that the options and `layers` select.
+fn select(
+    options: &RunOptions,
+    layers: &Layers,
+    process: &HarnessProcess<'_>,
+    source: &Source,
+) -> Result<Vec<PlannedSeries>> {
+    let described = discover::series(process, &source.harnesses)?;
+    if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
+        let keys = described.values().flatten().map(|s| s.id.to_string());
+        for sentence in layers.tables_of_no_series(&keys.collect::<Vec<_>>()) {
+            eprintln!("gpuprof: {sentence}");
+        }
+    }
+    let selection = selection(&options.selection, &source.config, layers.preset());
+    let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
+    plan::plan(flat, &selection)
+}
+
+fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Result<Checked> {
+    let thresholds = thresholds::of(&(&planned.series).into(), layers, &options.threshold)?;
+    let columns = thresholds::columns(&planned.series, layers, &options.metrics)?;
+    Ok(Checked { planned, thresholds, columns, sections: Vec::new(), viewed: Vec::new() })
+}

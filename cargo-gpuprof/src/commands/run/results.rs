@@ -1,0 +1,161 @@
+//! The results of a run, as the engine finds them.
+//!
+//! Input: what was found for each configuration. Output: its result, the judged series once its
+//! last configuration has one, and in the end the run.
+
+use std::collections::HashSet;
+
+use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
+use gpuprof_model::metric;
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
+use gpuprof_model::{Axis, Configuration, Space};
+
+use super::counters::{self, CounterSetup};
+use super::engine::{At, Found};
+use super::prepared::{Checked, Plan, Prepared};
+use super::refusal;
+use crate::commands::thresholds::Placed;
+use gpuprof_analysis::gate::run as gate;
+use gpuprof_analysis::metrics::collect::{self, Terms};
+use gpuprof_analysis::view::columns;
+
+/// What is known of the run.
+pub(super) struct Results<'a> {
+    plan: &'a Plan<'a>,
+    run: Run,
+    rows: Vec<Vec<Option<ConfigurationResult>>>,
+    series: Vec<Option<SeriesResult>>,
+    /// Of each device: why its counters can no longer be had, where a pass found that out.
+    denied: Vec<Option<String>>,
+}
+
+impl<'a> Results<'a> {
+    /// No results.
+    pub(super) fn new(prepared: &'a Prepared<'a>) -> Self {
+        let plan = &prepared.plan;
+        let none = |series: &Checked| series.planned.configurations.iter().map(|_| None).collect();
+        Self {
+            plan,
+            run: prepared.document.clone(),
+            rows: plan.checked.iter().map(none).collect(),
+            series: plan.checked.iter().map(|_| None).collect(),
+            denied: vec![None; plan.setups.len()],
+        }
+    }
+
+    /// The counters of a device can no longer be had.
+    pub(super) fn deny(&mut self, device: usize, reason: &str) {
+        self.denied[device] = Some(reason.to_owned());
+    }
+
+    /// The result of a configuration, by what was `found`.
+    pub(super) fn add(&mut self, (at, index): At, mut found: Found) -> &ConfigurationResult {
+        let series = &self.plan.checked[at];
+        let device = self.plan.assignment.device((at, index));
+        if self.run.provenance.device.is_none() {
+            let known = found.passes.first().map(|pass| pass.device.clone());
+            self.run.provenance.device = known.map(|known| self.described(device, known));
+        }
+        explain_missing_counters(&self.plan.setups[device], &mut found.passes);
+        let terms = Terms {
+            asked: series.asked().chain(metric::defined()).collect(),
+            discipline: counters::discipline(self.plan.options),
+        };
+        let configuration = &series.planned.configurations[index];
+        let device = self.plan.devices.names().get(device).map(|name| name.uuid.clone());
+        let row = ConfigurationResult { device, ..result(found, configuration, &terms) };
+        self.rows[at][index].insert(row)
+    }
+
+    /// The judged series at `at`, once each of its configurations has a result.
+    pub(super) fn series(&mut self, at: usize) -> Option<&SeriesResult> {
+        if self.rows[at].iter().any(Option::is_none) {
+            return None;
+        }
+        let rows = std::mem::take(&mut self.rows[at]).into_iter().flatten().collect();
+        let judged = self.judged(&self.plan.checked[at], rows);
+        Some(self.series[at].insert(judged))
+    }
+
+    /// The run, and of each device why its counters could no longer be had.
+    pub(super) fn end(mut self) -> (Run, Vec<Option<String>>) {
+        self.run.series = self.series.into_iter().flatten().collect();
+        (self.run, self.denied)
+    }
+
+    fn judged(&self, series: &Checked, configurations: Vec<ConfigurationResult>) -> SeriesResult {
+        let described = &series.planned.series;
+        let mut finished = SeriesResult {
+            id: described.id.clone(),
+            file: described.file.clone(),
+            line: described.line,
+            axes: swept_axes(&described.space, &configurations),
+            dependent_axes: described.space.dependent().map(str::to_owned).collect(),
+            columns: columns::choose(&series.columns, &configurations),
+            sections: series.sections.clone(),
+            configurations,
+            judgements: Vec::new(),
+            not_applicable: Vec::new(),
+            changes: Vec::new(),
+        };
+        let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
+        let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
+        let against = self.plan.inputs.against.as_ref();
+        gate::judge(&mut finished, &thresholds, &self.run, against);
+        finished
+    }
+
+    /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual
+    /// GPU, where NVML did not say that it is one.
+    fn described(&self, device: usize, record: DeviceRecord) -> DeviceRecord {
+        let planned = match &self.plan.setups[device] {
+            CounterSetup::Unavailable(_, reason) => Some(reason),
+            _ => None,
+        };
+        let mut refusals = planned.into_iter().chain(&self.denied[device]);
+        match refusals.any(|reason| refusal::is_virtual_gpu(reason)) {
+            true => DeviceRecord { virtual_gpu: Some(true), ..record },
+            false => record,
+        }
+    }
+}
+
+/// The result of a configuration.
+fn result(found: Found, configuration: &Configuration, terms: &Terms) -> ConfigurationResult {
+    let Found { mut passes, hardware, ended, .. } = found;
+    for pass in &mut passes {
+        pass.hardware.extend(hardware.clone());
+    }
+    match ended {
+        Some(Status::Skipped { reason }) if !passes.is_empty() => {
+            let so_far = collect::finished_with(configuration.clone(), &passes, terms);
+            if so_far.status != Status::Finished {
+                return so_far;
+            }
+            let reason = format!("{reason}; what {} of its processes found is kept", passes.len());
+            ConfigurationResult { status: Status::Skipped { reason }, ..so_far }
+        }
+        Some(status) => collect::unfinished(configuration.clone(), status),
+        None => collect::finished_with(configuration.clone(), &passes, terms),
+    }
+}
+
+/// Gives every counter that cannot be had on a device its reason.
+fn explain_missing_counters(setup: &CounterSetup, passes: &mut [PassResult]) {
+    for pass in passes {
+        for (metric, reason) in setup.without_value() {
+            pass.hardware.insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
+        }
+    }
+}
+
+/// The axes with the values that occur in `configurations`, each once.
+fn swept_axes(space: &Space, configurations: &[ConfigurationResult]) -> Vec<Axis> {
+    let axis = |name: &str| {
+        let mut seen = HashSet::new();
+        let values = configurations.iter().filter_map(|c| c.configuration.get(name));
+        let values = values.filter(|value| seen.insert(*value)).cloned().collect();
+        Axis { name: name.to_owned(), values }
+    };
+    space.names().map(axis).collect()
+}
