@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use crate::broken_pipe::MayLeave;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    archive, baselines, calibrate, doctor, list, metrics, run, show_config, stored,
+    archive, baselines, calibrate, completions, doctor, list, man, metrics, run, show_config,
+    stored,
 };
 use crate::cupti;
 use crate::device::guard;
@@ -79,6 +80,13 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             eprintln!("gpuprof: wrote {sentence}");
             Code::Success
         }),
+        Some(Command::Completions(options)) => {
+            completions::completions(&options, &cli::command(), &mut printed)
+                .map(|()| Code::Success)
+        }
+        Some(Command::Man(options)) => {
+            man::man(&options, cli::command(), &mut printed).map(|()| Code::Success)
+        }
     }
 }
 

@@ -3,14 +3,15 @@
 mod parse;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
 pub use parse::{parse, with_subcommand_word};
 
 use crate::options::{
-    ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions, DoctorOptions,
-    GuardOptions, ListOptions, MetricsOptions, ReportOptions, RunOptions,
+    ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
+    CompletionsOptions, DoctorOptions, GuardOptions, ListOptions, ManOptions, MetricsOptions,
+    ReportOptions, RunOptions,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -71,6 +72,15 @@ pub enum Command {
     Guard(GuardOptions),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.
     Archive(Box<ArchiveOptions>),
+    /// Write a completion script for a shell to standard output.
+    Completions(CompletionsOptions),
+    /// Write the manual page to standard output, or all pages into a folder.
+    Man(ManOptions),
+}
+
+/// The whole command line, for what describes it.
+pub fn command() -> clap::Command {
+    Cargo::command()
 }
 
 fn exit_codes() -> String {
@@ -96,7 +106,6 @@ mod tests {
     use super::parsed as parse;
     use super::*;
     use crate::options::SUBCOMMANDS;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -3,8 +3,10 @@
 pub mod archive;
 pub mod baselines;
 pub mod calibrate;
+pub mod completions;
 pub mod doctor;
 pub mod list;
+pub mod man;
 pub mod metrics;
 pub mod run;
 mod selection;

@@ -87,6 +87,23 @@ pub struct ArchiveOptions {
     pub kernels: KernelOptions,
 }
 
+/// Options of `completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionsOptions {
+    /// The shell that reads the script
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Clone, Args)]
+pub struct ManOptions {
+    /// Write a page for cargo-gpuprof and for each of its subcommands into this folder, such as
+    /// ~/.local/share/man/man1
+    #[arg(long, value_name = "DIR")]
+    pub out_dir: Option<Utf8PathBuf>,
+}
+
 /// The files of a question.
 #[derive(Debug, Clone, Args)]
 pub struct AskOptions {

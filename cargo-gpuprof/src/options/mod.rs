@@ -20,7 +20,8 @@ mod view;
 
 pub use cargo::{CargoOptions, KernelOptions};
 pub use commands::{
-    ArchiveOptions, AskOptions, DoctorOptions, GuardOptions, ListOptions, MetricsOptions,
+    ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
+    ManOptions, MetricsOptions,
 };
 pub use devices::{DeviceName, DeviceSelection};
 pub use gate::{

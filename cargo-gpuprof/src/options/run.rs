@@ -13,7 +13,7 @@ use super::{
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 10] = [
+pub const SUBCOMMANDS: [&str; 12] = [
     "run",
     "list",
     "metrics",
@@ -24,6 +24,8 @@ pub const SUBCOMMANDS: [&str; 10] = [
     "show-config",
     "doctor",
     "archive",
+    "completions",
+    "man",
 ];
 
 /// The most configurations a run may have, where nothing says otherwise.
