@@ -10,10 +10,12 @@ that each of these threads read, or what it computed. `tests/masks.rs` runs the 
 emulator.
 """
 import ctypes
+import os
 import pathlib
 import re
 import struct
 import sys
+import threading
 from ctypes import byref, c_int, c_uint64, c_void_p
 
 THREADS, SLOTS, N, UNWRITTEN = 64, 8, 40, 0xDEADBEEF
@@ -23,7 +25,8 @@ cuda = ctypes.CDLL(sys.argv[1])
 
 def check(code, what):
     if code:
-        sys.exit(f"{what}: CUDA error {code}")
+        print(f"{what}: CUDA error {code}", file=sys.stderr, flush=True)
+        os._exit(1)
 
 
 def memory(words):
@@ -34,14 +37,22 @@ def memory(words):
     return address
 
 
+def give_up():
+    print("a kernel did not end within 20 seconds", file=sys.stderr)
+    os._exit(1)
+
+
 def record(module, name):
     function = c_void_p()
     check(cuda.cuModuleGetFunction(byref(function), module, name.encode()), name)
     out, values = memory([UNWRITTEN] * THREADS * SLOTS), memory(range(4 * THREADS))
     arguments = [out, values, c_int(N)]
     pointers = (c_void_p * 3)(*(ctypes.cast(byref(argument), c_void_p) for argument in arguments))
+    watchdog = threading.Timer(20, give_up)
+    watchdog.start()
     check(cuda.cuLaunchKernel(function, 1, 1, 1, THREADS, 1, 1, 0, None, pointers, None), name)
     check(cuda.cuCtxSynchronize(), name)
+    watchdog.cancel()
     data = ctypes.create_string_buffer(4 * THREADS * SLOTS)
     check(cuda.cuMemcpyDtoH_v2(data, out, c_uint64(len(data))), name)
     words = struct.unpack(f"<{THREADS * SLOTS}I", data.raw)
@@ -66,4 +77,4 @@ check(cuda.cuModuleLoadData(byref(module), text + b"\0"), "cuModuleLoadData")
 for name in re.findall(rb"\.entry (\w+)", text):
     for slot, words in enumerate(record(module, name.decode())):
         if line := " ".join(runs(words)):
-            print(name.decode(), slot, line)
+            print(name.decode(), slot, line, flush=True)

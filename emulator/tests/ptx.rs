@@ -121,7 +121,9 @@ fn warps_that_have_exited_do_not_hold_up_a_barrier() {
 
 #[test]
 fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
-    let text = kernel("", "setp.lt.u32 %p1, %r1, 4; @%p1 bra B; bra.uni E;\nB: bar.sync 0;\nE:");
+    let body =
+        "setp.lt.u32 %p1, %r1, 4; @%p1 bra B; bra.uni E;\nB: bar.sync 0;\nE: mov.u32 %r2, 0;";
+    let text = kernel("", body);
     let mut bench = Bench::new(&text);
     let fault = bench.fault("k", 1, 32, &[&0u64]);
     assert_eq!(
@@ -129,6 +131,30 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
         "kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): only 4 of the 32 running threads of warp 0 reach this \
          barrier: it is in code on which they diverge"
     );
+}
+
+#[test]
+fn lanes_with_nothing_left_to_do_are_not_waited_for() {
+    let (got, _) = run(
+        "",
+        "setp.lt.u32 %p1, %r1, 4; @%p1 bra B; bra.uni E;\n\
+         B: bar.sync 0; activemask.b32 %r2; st.global.b32 [%rd1], %r2;\nE:",
+        32,
+    );
+    assert_eq!((got[3], got[4]), (0xf, 0));
+}
+
+#[test]
+fn lanes_that_wait_at_a_barrier_let_the_others_leave_first() {
+    // Both sides end with work; the first one runs into the barrier.
+    let (got, _) = run(
+        "",
+        "setp.lt.u32 %p1, %r1, 4; @%p1 bra B;\n\
+         bar.sync 0; activemask.b32 %r2; st.global.b32 [%rd1], %r2; ret;\n\
+         B: mov.u32 %r2, 7; st.global.b32 [%rd1], %r2;",
+        32,
+    );
+    assert_eq!((got[3], got[4]), (7, -16));
 }
 
 #[test]

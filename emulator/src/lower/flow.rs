@@ -1,22 +1,28 @@
-//! Where diverged lanes meet again: immediate post-dominators of a function's blocks.
+//! Where diverged lanes meet again.
 //!
-//! A function's instructions and branch targets come in; every branch that lanes may disagree on
-//! goes out with the program counter of its immediate post-dominator, or [`NOWHERE`] if the sides
-//! only meet at the function's end. `trap` is not an end that anything must reach, so a bounds
-//! check that may trap does not delay reconvergence.
+//! Input: a function's instructions and branch targets. Output: every branch that lanes may
+//! disagree on, with the program counter at which they meet, or [`NOWHERE`].
+//!
+//! The rule is what an H200 was seen to do (`tests/masks.rs`): lanes meet at the first block that
+//! all their ways have in common, and a way that leaves the function before it does not count. So a
+//! bounds check that may trap, or a `return` that some lanes take, does not delay the others. Where
+//! the ways have nothing but the end in common, lanes wait at a bare `ret`, if they all come to it.
 
 use super::inst::{ControlOp, Guard, Inst, NOWHERE, Op};
+use super::post_dominators::{Graph, reachable};
 
 struct Block {
     start: usize,
     end: usize,
     successors: Vec<usize>,
+    /// Lanes can leave the function at its end.
+    leaves: bool,
 }
 
 /// Sets `reconverge` of every branch in `code[start..]`, a whole function.
 pub fn set_reconvergence(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
     let blocks = split(code, start, tables);
-    let meets = immediate_post_dominators(&blocks);
+    let meets = meets(code, &blocks);
     for (block, meet) in blocks.iter().zip(meets) {
         let Some(last) = code.get_mut(block.end - 1) else { continue };
         if let Op::Branch { reconverge, .. }
@@ -25,6 +31,15 @@ pub fn set_reconvergence(code: &mut [Inst], start: usize, tables: &[Vec<u32>]) {
             *reconverge = meet.map_or(NOWHERE, |index| blocks[index].start as u32);
         }
     }
+}
+
+/// Whether an instruction is an unconditional end of the function.
+pub fn is_end(inst: &Inst) -> bool {
+    inst.guard == Guard::Always && leaves(&inst.op)
+}
+
+fn leaves(op: &Op) -> bool {
+    matches!(op, Op::Control(ControlOp::Return | ControlOp::Exit))
 }
 
 fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
@@ -36,16 +51,8 @@ fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
 }
 
 fn ends_block(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Branch { .. }
-            | Op::Control(
-                ControlOp::BranchIndexed { .. }
-                    | ControlOp::Return
-                    | ControlOp::Exit
-                    | ControlOp::Trap { .. }
-            )
-    )
+    let is_branch = matches!(op, Op::Branch { .. } | Op::Control(ControlOp::BranchIndexed { .. }));
+    is_branch || leaves(op) || matches!(op, Op::Control(ControlOp::Trap { .. }))
 }
 
 fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
@@ -74,84 +81,65 @@ fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
             if last.guard != Guard::Always || !ends_block(&last.op) {
                 successors.extend(block_at(end));
             }
-            if matches!(last.op, Op::Control(ControlOp::Return | ControlOp::Exit)) {
-                // The virtual end of the function.
-                successors.push(starts.len());
-            }
-            Block { start: begin, end, successors }
+            successors.sort_unstable();
+            successors.dedup();
+            Block { start: begin, end, successors, leaves: leaves(&last.op) }
         })
         .collect()
 }
 
-/// For each block the block that all its paths to the end go through first (Cooper, Harvey and
-/// Kennedy's algorithm on the reversed graph). `None`: only the end itself, or no path to the end.
-fn immediate_post_dominators(blocks: &[Block]) -> Vec<Option<usize>> {
-    let end = blocks.len();
-    let mut predecessors = vec![Vec::new(); end + 1];
-    for (index, block) in blocks.iter().enumerate() {
-        for &successor in &block.successors {
-            predecessors[successor].push(index);
-        }
-    }
-    let order = post_order(&predecessors, end);
-    let mut rank = vec![usize::MAX; end + 1];
-    for (position, &block) in order.iter().enumerate() {
-        rank[block] = position;
-    }
-    let mut dominator: Vec<Option<usize>> = vec![None; end + 1];
-    dominator[end] = Some(end);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &block in order.iter().rev().filter(|block| **block != end) {
-            let mut best: Option<usize> = None;
-            for &successor in &blocks[block].successors {
-                if dominator[successor].is_none() {
-                    continue;
-                }
-                best = Some(
-                    best.map_or(successor, |other| intersect(&dominator, &rank, other, successor)),
-                );
-            }
-            if best.is_some() && dominator[block] != best {
-                dominator[block] = best;
-                changed = true;
-            }
-        }
-    }
-    (0..end).map(|block| dominator[block].filter(|meet| *meet != end)).collect()
+/// For each block that lanes may part at, the block at which they meet.
+fn meets(code: &[Inst], blocks: &[Block]) -> Vec<Option<usize>> {
+    let everywhere: Vec<usize> = (0..blocks.len()).filter(|&at| blocks[at].leaves).collect();
+    let edges: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
+    let strict = Graph { edges: &edges }.post_dominators(&everywhere);
+    let bare: Vec<bool> = blocks
+        .iter()
+        .map(|block| block.end - block.start == 1 && is_end(&code[block.start]))
+        .collect();
+    let early = EarlyEnds::new(blocks, &bare);
+    (0..blocks.len())
+        .map(|at| match strict[at] {
+            Some(meet) if !bare[meet] => Some(meet),
+            otherwise if blocks[at].successors.len() > 1 => early.meet(at).or(otherwise),
+            otherwise => otherwise,
+        })
+        .collect()
 }
 
-fn intersect(dominator: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        while rank[a] < rank[b] {
-            a = dominator[a].expect("ranked blocks have dominators");
-        }
-        while rank[b] < rank[a] {
-            b = dominator[b].expect("ranked blocks have dominators");
-        }
-    }
-    a
+/// The function with every way to a bare `ret` an end of its own: compilers lead all early returns
+/// to one `ret`, and lanes do not wait for each other there.
+struct EarlyEnds {
+    edges: Vec<Vec<usize>>,
+    ends: Vec<usize>,
 }
 
-fn post_order(edges: &[Vec<usize>], root: usize) -> Vec<usize> {
-    let mut seen = vec![false; edges.len()];
-    let mut order = Vec::new();
-    let mut stack = vec![(root, 0)];
-    seen[root] = true;
-    while let Some((node, next)) = stack.pop() {
-        match edges[node].get(next) {
-            Some(&child) => {
-                stack.push((node, next + 1));
-                if !seen[child] {
-                    seen[child] = true;
-                    stack.push((child, 0));
-                }
-            }
-            None => order.push(node),
-        }
+impl EarlyEnds {
+    fn new(blocks: &[Block], bare: &[bool]) -> Self {
+        let kept = |block: &Block| {
+            block.successors.iter().copied().filter(|&next| !bare[next]).collect::<Vec<_>>()
+        };
+        let edges: Vec<Vec<usize>> = blocks.iter().map(kept).collect();
+        let ends = (0..blocks.len())
+            .filter(|&at| !bare[at])
+            .filter(|&at| blocks[at].leaves || edges[at].len() < blocks[at].successors.len())
+            .collect();
+        Self { edges, ends }
     }
-    order
+
+    /// Where the lanes that part at a block meet, if those that leave the function on the way do
+    /// not count.
+    fn meet(&self, at: usize) -> Option<usize> {
+        let reached: Vec<Vec<bool>> =
+            self.edges[at].iter().map(|&next| reachable(&self.edges, next)).collect();
+        let ways = |end: usize| reached.iter().filter(|reached| reached[end]).count();
+        let most = self.ends.iter().map(|&end| ways(end)).max().filter(|&most| most > 1)?;
+        let common: Vec<usize> =
+            self.ends.iter().copied().filter(|&end| ways(end) == most).collect();
+        let meet = |ends: &[usize]| Graph { edges: &self.edges }.post_dominators(ends)[at];
+        // If these ends are themselves early ones of each other, the last is the ordinary one.
+        meet(&common).or_else(|| common.iter().rev().find_map(|&end| meet(&[end])))
+    }
 }
 
 #[cfg(test)]
@@ -163,8 +151,20 @@ mod tests {
         Inst { guard: Guard::If(Slot(0)), op: Op::Branch { target, reconverge: 0 } }
     }
 
+    fn jump(target: u32) -> Inst {
+        plain(Op::Branch { target, reconverge: 0 })
+    }
+
     fn plain(op: Op) -> Inst {
         Inst { guard: Guard::Always, op }
+    }
+
+    fn ret() -> Inst {
+        plain(ControlOp::Return.into())
+    }
+
+    fn nop() -> Inst {
+        plain(Op::Nop)
     }
 
     fn meets(mut code: Vec<Inst>) -> Vec<u32> {
@@ -180,48 +180,64 @@ mod tests {
 
     #[test]
     fn an_if_meets_after_it() {
-        assert_eq!(meets(vec![branch(2), plain(Op::Nop), plain(ControlOp::Return.into())]), [2]);
+        assert_eq!(meets(vec![branch(2), nop(), ret()]), [2]);
     }
 
     #[test]
     fn an_if_else_meets_after_both() {
-        let jump = plain(Op::Branch { target: 4, reconverge: 0 });
-        assert_eq!(
-            meets(vec![
-                branch(3),
-                plain(Op::Nop),
-                jump,
-                plain(Op::Nop),
-                plain(ControlOp::Return.into())
-            ]),
-            [4]
-        );
+        assert_eq!(meets(vec![branch(3), nop(), jump(4), nop(), ret()]), [4]);
     }
 
     #[test]
     fn a_loop_meets_at_its_exit() {
-        assert_eq!(meets(vec![plain(Op::Nop), branch(0), plain(ControlOp::Return.into())]), [2]);
+        assert_eq!(meets(vec![nop(), branch(0), ret()]), [2]);
     }
 
     #[test]
     fn two_returns_meet_nowhere() {
-        assert_eq!(
-            meets(vec![
-                branch(2),
-                plain(ControlOp::Return.into()),
-                plain(ControlOp::Return.into())
-            ]),
-            [NOWHERE]
-        );
+        assert_eq!(meets(vec![branch(2), ret(), ret()]), [NOWHERE]);
     }
 
     #[test]
     fn a_trap_does_not_delay_the_meeting() {
-        // 0: @p bra 3   1: nop   2: ret   3: trap
         let trap = plain(ControlOp::Trap { assert: false }.into());
-        assert_eq!(
-            meets(vec![branch(3), plain(Op::Nop), plain(ControlOp::Return.into()), trap]),
-            [1]
-        );
+        assert_eq!(meets(vec![branch(3), nop(), ret(), trap]), [1]);
+    }
+
+    #[test]
+    fn a_return_in_an_arm_does_not_delay_the_meeting() {
+        // if (a) { if (b) return; nop } nop
+        assert_eq!(meets(vec![branch(3), branch(4), nop(), nop(), ret()])[0], 3);
+    }
+
+    #[test]
+    fn a_return_after_work_does_not_delay_the_meeting() {
+        // if (a) { if (b) { nop; return } nop } nop
+        let code = vec![branch(3), branch(5), nop(), nop(), jump(6), nop(), ret()];
+        assert_eq!(meets(code), [3, 6]);
+    }
+
+    #[test]
+    fn a_return_in_a_loop_does_not_delay_the_meeting_after_it() {
+        // do { if (a) return; nop } while (b); nop
+        assert_eq!(meets(vec![branch(4), nop(), branch(0), nop(), ret()])[1], 3);
+    }
+
+    #[test]
+    fn of_two_ends_that_both_sides_reach_the_last_is_the_ordinary_one() {
+        // if (a || b) { nop; if (c) { nop; return } } else { nop } nop
+        let code = vec![
+            branch(3), // a
+            branch(3), // b
+            jump(7),
+            nop(),
+            branch(6), // c
+            jump(8),
+            ret(),
+            nop(),
+            nop(),
+            ret(),
+        ];
+        assert_eq!(meets(code)[0], 8);
     }
 }

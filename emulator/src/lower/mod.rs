@@ -10,13 +10,14 @@ mod control;
 mod dispatch;
 mod exchange;
 mod float;
-mod flow;
+pub mod flow;
 mod function;
 pub mod inst;
 mod integer;
 mod memory;
 mod modifiers;
 mod moves;
+mod post_dominators;
 pub mod program;
 mod storage;
 

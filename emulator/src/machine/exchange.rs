@@ -8,6 +8,7 @@ use super::context::Context;
 use super::fault::{Fault, FaultKind};
 use super::integer::binary32;
 use super::lanes::Lanes32;
+use crate::lower::flow::is_end;
 use crate::lower::inst::{ExchangeOp, Shuffle, Slot, Vote};
 
 type Outcome = Result<(), Box<Fault>>;
@@ -62,9 +63,13 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
 }
 
 /// Every lane that the mask names must be here, or have exited.
-fn check(cx: &Context<'_>, members: Slot, on: u32) -> Outcome {
+fn check(cx: &mut Context<'_>, members: Slot, on: u32) -> Outcome {
     let lane = on.trailing_zeros();
     let members = cx.lanes.get32(members)[lane as usize];
+    if members & cx.warp.live & !on != 0 {
+        let code = cx.program.code.as_slice();
+        cx.warp.forget_ended(|pc| is_end(&code[pc as usize]));
+    }
     let missing = members & cx.warp.live & !on;
     if missing == 0 && members & on == on {
         return Ok(());

@@ -12,6 +12,7 @@ use super::exchange;
 use super::fault::{Fault, FaultKind};
 use super::moves;
 use super::scalar;
+use crate::lower::flow::is_end;
 use crate::lower::inst::{Barrier, Clock, ControlOp, Guard, Op, Slot};
 
 type Outcome = Result<(), Box<Fault>>;
@@ -73,8 +74,7 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             }
             Op::Branch { target, .. } if on == active => cx.warp.pc = target,
             Op::Branch { target, reconverge } if on != 0 => {
-                cx.counts.memory.divergent_branches += 1;
-                cx.warp.diverge(&[(pc + 1, active & !on), (target, on)], reconverge);
+                part(cx, &mut [(pc + 1, active & !on), (target, on)], reconverge);
             }
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
@@ -82,7 +82,9 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             Op::Atomic(ref atomic) if on != 0 => atomic::execute(cx, atomic, on)?,
             Op::Exchange(ref op) if on != 0 => exchange::execute(cx, op, on)?,
             Op::Barrier(ref barrier) if on != 0 => {
-                return arrive(cx, barrier, on).map(Stop::Barrier);
+                if let Some(arrival) = arrive(cx, barrier, on)? {
+                    return Ok(Stop::Barrier(arrival));
+                }
             }
             Op::Control(ref op) => {
                 let now = *cx.clock + u64::from(TURN - *left);
@@ -98,6 +100,13 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             | Op::Nop => {}
         }
     }
+}
+
+/// The active lanes disagree about a branch.
+fn part(cx: &mut Context<'_>, groups: &mut [(u32, u32)], meet: u32) {
+    cx.counts.memory.divergent_branches += 1;
+    let ends = cx.program.code.get(meet as usize).is_some_and(is_end);
+    cx.warp.diverge(groups, meet, ends);
 }
 
 /// Control transfers other than plain branches, and clocks.
@@ -165,25 +174,16 @@ fn branch_indexed(
     match groups[..] {
         [(target, _)] => cx.warp.pc = target,
         _ => {
-            cx.counts.memory.divergent_branches += 1;
-            cx.warp.diverge(&groups, reconverge);
+            part(cx, &mut groups, reconverge);
         }
     }
     Ok(())
 }
 
-/// The lanes of `on` come to a barrier.
-fn arrive(cx: &mut Context<'_>, barrier: &Barrier, on: u32) -> Result<Arrival, Box<Fault>> {
+/// The lanes of `on` come to a barrier; `None` if others of the warp must come first.
+fn arrive(cx: &mut Context<'_>, barrier: &Barrier, on: u32) -> Result<Option<Arrival>, Box<Fault>> {
     let Barrier { kind, id, threads, p, negate, .. } = *barrier;
-    if on != cx.warp.live {
-        let detail = format!(
-            "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they diverge",
-            on.count_ones(),
-            cx.warp.live.count_ones(),
-            cx.warp.index
-        );
-        return Err(cx.fault(FaultKind::BarrierDeadlock, on, detail));
-    }
+    let Some(on) = gather(cx, on)? else { return Ok(None) };
     let lane = on.trailing_zeros() as usize;
     let id = cx.lanes.get32(id)[lane];
     let threads = threads.map(|threads| cx.lanes.get32(threads)[lane]);
@@ -196,5 +196,40 @@ fn arrive(cx: &mut Context<'_>, barrier: &Barrier, on: u32) -> Result<Arrival, B
     }
     let predicate = cx.lanes.pred(p);
     let votes = if negate { !predicate } else { predicate } & on;
-    Ok(Arrival { id, threads, kind, votes, pc: cx.warp.pc - 1 })
+    Ok(Some(Arrival { id, threads, kind, votes, pc: cx.warp.pc - 1 }))
+}
+
+/// All running lanes of the warp come to one barrier. Those that left the kernel do not count, and
+/// those that took another way may still leave it, or come here.
+fn gather(cx: &mut Context<'_>, on: u32) -> Result<Option<u32>, Box<Fault>> {
+    if on == cx.warp.live {
+        return Ok(Some(on));
+    }
+    let code = cx.program.code.as_slice();
+    let pc = cx.warp.pc - 1;
+    cx.warp.forget_ended(|pc| is_end(&code[pc as usize]));
+    if on == cx.warp.active && on != cx.warp.live {
+        let is_barrier = |pc: u32| matches!(code[pc as usize].op, Op::Barrier(_));
+        if cx.warp.let_others_come(pc, is_barrier) {
+            // It is issued again once they are here, or gone.
+            let count = &mut cx.counts.profile[pc as usize];
+            count.warps -= 1;
+            count.threads -= u64::from(on.count_ones());
+            count.threads_on -= u64::from(on.count_ones());
+            return Ok(None);
+        }
+        if cx.warp.active == cx.warp.live {
+            return Ok(Some(cx.warp.live));
+        }
+    }
+    if on == cx.warp.live {
+        return Ok(Some(on));
+    }
+    let detail = format!(
+        "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they diverge",
+        on.count_ones(),
+        cx.warp.live.count_ones(),
+        cx.warp.index
+    );
+    Err(cx.fault(FaultKind::BarrierDeadlock, on, detail))
 }

@@ -84,9 +84,11 @@ impl Warp {
     }
 
     /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. The first group runs
-    /// first.
-    pub fn diverge(&mut self, groups: &[(u32, u32)], meet: u32) {
-        let meet = if meet == NOWHERE {
+    /// first. `is_end` says whether the instruction at `meet` ends the function.
+    pub fn diverge(&mut self, groups: &mut [(u32, u32)], meet: u32, is_end: bool) {
+        // Lanes that leave the function do not hold up those who meet others before its end.
+        let meet = if meet == NOWHERE || (is_end && self.reconverge != NOWHERE) {
+            groups.sort_by_key(|(pc, _)| *pc != meet);
             self.reconverge
         } else {
             if meet != self.reconverge {
@@ -106,6 +108,34 @@ impl Warp {
         } else {
             self.pop();
         }
+    }
+
+    /// Lanes that wait for nothing but the kernel's end, an instruction for which `is_end` holds,
+    /// are gone as far as others can see.
+    pub fn forget_ended(&mut self, is_end: impl Fn(u32) -> bool) {
+        let kernel = self.stack.iter().position(|entry| entry.is_call).unwrap_or(self.stack.len());
+        let waiting = self.stack.iter().enumerate();
+        let there = waiting.filter(|(depth, entry)| *depth >= kernel || !is_end(entry.pc));
+        self.live &= there.fold(self.active, |mask, (_, entry)| mask | entry.mask);
+    }
+
+    /// The active lanes wait at `pc` for lanes that took another way. `true`: those run now.
+    /// `false`: nobody else can come, or they wait at `pc` already and are active now, too.
+    pub fn let_others_come(&mut self, pc: u32, is_barrier: impl Fn(u32) -> bool) -> bool {
+        while let Some(top) = self.stack.last_mut() {
+            let is_sibling = top.mask & self.active == 0 && top.reconverge == self.reconverge;
+            if top.is_call || !is_sibling || (top.pc != pc && is_barrier(top.pc)) {
+                return false;
+            }
+            if top.pc != pc {
+                (self.pc, top.pc) = (top.pc, pc);
+                std::mem::swap(&mut self.active, &mut top.mask);
+                return true;
+            }
+            self.active |= top.mask;
+            self.stack.pop();
+        }
+        false
     }
 
     /// `lanes` of the active ones call a function; all active lanes meet at `back`.
@@ -149,7 +179,7 @@ mod tests {
     #[test]
     fn both_sides_run_and_meet() {
         let mut warp = Warp::new(0, 32);
-        warp.diverge(&[(1, 0xffff), (5, 0xffff_0000)], 9);
+        warp.diverge(&mut [(1, 0xffff), (5, 0xffff_0000)], 9, false);
         assert_eq!((warp.pc, warp.active, warp.reconverge), (1, 0xffff, 9));
         assert!(warp.pop());
         assert_eq!((warp.pc, warp.active, warp.reconverge), (5, 0xffff_0000, 9));
@@ -162,7 +192,7 @@ mod tests {
         let mut warp = Warp::new(0, 32);
         for left in 1..32 {
             let staying = u32::MAX << left;
-            warp.diverge(&[(7, warp.active & !staying), (2, staying)], 7);
+            warp.diverge(&mut [(7, warp.active & !staying), (2, staying)], 7, false);
             assert_eq!((warp.pc, warp.active, warp.stack.len()), (2, staying, 1));
         }
     }
@@ -170,7 +200,7 @@ mod tests {
     #[test]
     fn a_lane_that_exits_is_gone_from_everywhere() {
         let mut warp = Warp::new(0, 32);
-        warp.diverge(&[(1, 0xf), (5, !0xf)], 9);
+        warp.diverge(&mut [(1, 0xf), (5, !0xf)], 9, false);
         warp.exit(0xf);
         assert!(warp.pop() && warp.active == !0xf);
         assert!(warp.pop() && warp.active == !0xf && warp.pc == 9);
@@ -180,7 +210,7 @@ mod tests {
     fn a_return_only_leaves_its_own_frame() {
         let mut warp = Warp::new(0, 32);
         warp.call(20, 3, 0xff);
-        warp.diverge(&[(21, 0xf), (25, 0xf0)], 29);
+        warp.diverge(&mut [(21, 0xf), (25, 0xf0)], 29, false);
         warp.ret(0xf);
         assert!(warp.pop() && warp.active == 0xf0);
         warp.ret(0xf0);
