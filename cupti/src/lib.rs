@@ -38,3 +38,8 @@ pub use host::{Host, HostApi};
 pub use locate::{Location, locate};
 pub use target::{Session, SessionOptions, Target};
 pub use version::Version;
+
+/// The examples of the README compile as well.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -28,36 +28,86 @@ use syn::{ItemFn, parse_macro_input};
 
 /// Makes an `unsafe fn` a CUDA kernel with a series of launch parameters.
 ///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// y ← a·x + y
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M, 16M]),
+///     grid = n.div_ceil(block),
+///     args(n, 2.0, random(n), random(n)),
+///     bytes = 12 * n,
+///     flops = 2 * n,
+///     metrics(throughput, load_sectors_per_request),
+///     threshold("every load_sectors_per_request <= 4"),
+///     verify = saxpy_on_host,
+/// )]
+/// pub unsafe fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32) {
+///     let i = thread::global_x();
+///     if i < n {
+///         unsafe { *y.add(i as usize) += a * *x.add(i as usize) };
+///     }
+/// }
+///
+/// fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+///     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+/// }
+/// ```
+///
 /// The function becomes an entry point of the PTX that `cargo gpuprof` builds, and stays a function
 /// on the host so that the crate type-checks. Its parameters are whole numbers, floats, and
-/// `*const T` (device memory it reads) or `*mut T` (device memory it writes) of those.
+/// `*const T` (device memory that it reads) or `*mut T` (device memory that it writes) of those.
+///
+/// # Keys
+///
+/// Axes, in `series(…)`:
+///
+/// | form | meaning |
+/// |---|---|
+/// | `AXIS = VALUES` | an axis; it is a variable in the other keys' expressions |
+/// | `zip(A = VALUES, B = VALUES)` | axes that advance together |
+/// | `AXIS = EXPR` | an axis that follows from others: `threads = block * 2` |
+/// | `where CONDITION` | keeps a combination: `where block * n <= 64K` |
+/// | `const NAME = VALUES` | the values of a const generic parameter, one entry point each |
+///
+/// The launch:
 ///
 /// | key | meaning |
 /// |---|---|
-/// | `series(AXIS = VALUES, …)` | the axes; each is a variable in the other keys' expressions |
-/// | … `zip(A = VALUES, B = VALUES)` | axes that advance together |
-/// | … `AXIS = EXPR` | an axis that follows from others: `threads = block * 2` |
-/// | … `where CONDITION` | keeps a combination: `where block * n <= 64K` |
-/// | … `const NAME = VALUES` | the values of a const generic parameter, one entry point each |
-/// | `grid = EXPR`, `block = EXPR` | the launch, where it is no axis: a number, or a pair or triple |
-/// | `shared = EXPR` | bytes of dynamic shared memory |
-/// | `cluster = EXPR` | blocks of a thread block cluster, where it is no axis |
-/// | `args(EXPR, …)` | one per parameter: numbers, and `random(len)`, `random_in(len, range)`, `zeros(len)`, `iota(len)` for pointers |
+/// | `grid = EXPR`, `block = EXPR` | a number, or a pair or triple, unless it is an axis |
+/// | `shared = EXPR` | bytes of dynamic shared memory, unless it is an axis |
+/// | `cluster = EXPR` | blocks of a thread block cluster, unless it is an axis |
+/// | `args(EXPR, …)` | one expression per parameter; a generator for each pointer |
 /// | `seed = INT` | the seed of the generators |
+///
+/// Generators fill a buffer before the first launch: `random(len)`, `random_in(len, range)`,
+/// `zeros(len)`, `iota(len)`.
+///
+/// What is reported and judged:
+///
+/// | key | meaning |
+/// |---|---|
 /// | `bytes = EXPR`, `flops = EXPR` | what the kernel must move and compute, for rates |
-/// | `verify = PATH` | a host reference: scalars by value, `*const T` as `&[T]`, `*mut T` as `&mut [T]`; what it leaves in the latter is what the kernel must have written |
-/// | `tolerance = EXPR` | how far a float may be from the reference, relative to max(\|reference\|, 1) |
 /// | `metrics(NAME, …)` | the metrics to show |
 /// | `threshold("…")` | a condition that the series must meet; may be repeated |
-/// | `name = "…"` | the series' and entry point's name, instead of the function's |
+/// | `verify = PATH` | a host reference, see below |
+/// | `tolerance = EXPR` | how far a float may be from the reference, see below |
+/// | `name = "…"` | the series' and entry point's name, in place of the function's |
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
+///
+/// The host reference takes scalars by value, a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
+/// What it leaves in the latter is what the kernel must have written: integers exactly, floats
+/// within the tolerance × max(\|reference\|, 1).
 ///
 /// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and
 /// `z`, an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.
 ///
+/// # Constants
+///
 /// A kernel with constants is generic: `unsafe fn matmul<const TILE: usize>(…)` with
 /// `const TILE = [8, 16]` becomes the entry points `matmul_TILE_8` and `matmul_TILE_16`, at most
 /// 64. Its body, unlike other generic code, may say `shared!([f32; TILE * TILE])`.
+#[doc(alias = "__global__")]
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| {
@@ -68,14 +118,40 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Registers a host function that launches kernels from anywhere, with a series of parameters.
 ///
 /// The function is `fn(&mut Run<'_>) -> gpuprof::Result<()>`. In the attribute, every
-/// `NAME = VALUES` is an axis; besides there are `metrics(…)`, `threshold("…")`, `name = "…"` and
-/// `crate = PATH` as in [`macro@kernel`].
+/// `NAME = VALUES` is an axis; `metrics(…)`, `threshold("…")`, `name = "…"` and `crate = PATH` are
+/// as in [`macro@kernel`].
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// A copy on the device: what any kernel's throughput can be held against.
+/// #[gpuprof::series(n = [1M, 16M], metrics(duration, throughput))]
+/// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
+///     let n = run.value::<usize>("n")?;
+///     let stream = run.stream();
+///     let from = stream.alloc_zeros::<u8>(n)?;
+///     let mut to = stream.alloc_zeros::<u8>(n)?;
+///     run.bytes(2 * n)?;
+///     run.measure(|_| stream.memcpy_dtod(&from, &mut to))
+/// }
+/// ```
 #[proc_macro_attribute]
 pub fn series(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| series::series(attribute.into(), item))
 }
 
 /// Keeps an item out of the kernel build: for functions and imports that need `std`.
+///
+/// ```
+/// /// A reference for `verify` that allocates, which no kernel can.
+/// #[gpuprof::host]
+/// fn sort_on_host(_n: u32, x: &mut [u32]) {
+///     let mut sorted = x.to_vec();
+///     sorted.sort_unstable();
+///     x.copy_from_slice(&sorted);
+/// }
+/// ```
+#[doc(alias = "__host__")]
 #[proc_macro_attribute]
 pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let item = proc_macro2::TokenStream::from(item);
@@ -92,6 +168,20 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
 /// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants
 /// of the kernel it stands in, but not items of the function or other generic parameters.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Reverses the block's part of `x`, which is at most 256 elements.
+/// unsafe fn reverse_in_block(x: *mut f32) {
+///     let tile = shared!([f32; 256]);
+///     let i = thread::global_x() as usize;
+///     unsafe { tile.write(thread::x(), *x.add(i)) };
+///     block::sync();
+///     unsafe { *x.add(i) = tile.read(block::dim_x() - 1 - thread::x()) };
+/// }
+/// ```
+#[doc(alias = "__shared__")]
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);
@@ -101,6 +191,28 @@ pub fn shared(input: TokenStream) -> TokenStream {
 /// Dynamic shared memory: `dynamic_shared!(T)` gives a handle on all of it as elements of `T`.
 ///
 /// Its size is the launch's `shared` bytes, and every handle starts at the same address.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Sums each block's part of `x`: one float of shared memory for each thread.
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M]),
+///     grid = n.div_ceil(block),
+///     shared = 4 * block,
+///     args(random(n), zeros(n.div_ceil(block))),
+/// )]
+/// pub unsafe fn sum(x: *const f32, sums: *mut f32) {
+///     let tile = dynamic_shared!(f32);
+///     unsafe { tile.write(thread::x(), *x.add(thread::global_x() as usize)) };
+///     block::sync();
+///     if thread::x() == 0 {
+///         let sum: f32 = (0..tile.len()).map(|i| unsafe { tile.read(i) }).sum();
+///         unsafe { *sums.add(block::x() as usize) = sum };
+///     }
+/// }
+/// ```
+#[doc(alias("__shared__", "dynamicSmemBytes"))]
 #[proc_macro]
 pub fn dynamic_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);

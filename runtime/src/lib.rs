@@ -1,10 +1,7 @@
 //! Annotate Rust CUDA kernels with launch-parameter series; `cargo gpuprof` sweeps and gates them.
 //!
-//! This crate has two halves. The *device half* ([`thread`], [`block`], [`grid`], [`warp`],
-//! [`atomic`], [`Shared`], [`FloatMath`]) is what kernels are written with; it compiles without
-//! `std` for `nvptx64-nvidia-cuda`, and type-checks on the host. The *host half* is the harness:
-//! the registry that [`macro@kernel`] and [`macro@series`] fill at link time, [`main!`], and the
-//! collectors that `cargo gpuprof` asks for one configuration and one pass at a time.
+//! A kernel is an ordinary `unsafe fn` of your library. [`macro@kernel`] declares the launch
+//! parameters to sweep, the arguments, and what must stay true:
 //!
 //! ```
 //! use gpuprof::prelude::*;
@@ -15,7 +12,8 @@
 //!     grid = n.div_ceil(block),
 //!     args(n, 2.0, random(n), random(n)),
 //!     bytes = 12 * n,
-//!     threshold("best throughput >= 60% of peak"),
+//!     threshold("every load_sectors_per_request <= 4"),
+//!     verify = saxpy_on_host,
 //! )]
 //! pub unsafe fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32) {
 //!     let i = thread::global_x();
@@ -23,17 +21,36 @@
 //!         unsafe { *y.add(i as usize) += a * *x.add(i as usize) };
 //!     }
 //! }
-//! # fn main() {}
+//!
+//! /// What the kernel must leave in `y`.
+//! fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+//!     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+//! }
 //! ```
 //!
-//! The harness is a bench target without libtest's harness (`harness = false`):
+//! The harness is a bench target with `harness = false` that calls [`main!`]; `cargo gpuprof run`
+//! builds both, measures every configuration, on a GPU or on the emulated driver, and ends with an
+//! exit code that can gate a merge.
 //!
-//! ```no_run
-//! # mod my_kernels {}
-//! # use gpuprof as _;
-//! // benches/kernels.rs
-//! // gpuprof::main!(my_kernels);
-//! ```
+//! # Where to go on
+//!
+//! | to … | see |
+//! |---|---|
+//! | annotate a kernel | [`macro@kernel`], with all its keys |
+//! | profile what launches in its own way: CUDA C++, libraries | [`macro@series`], [`Run`] |
+//! | index threads, synchronise and exchange | [`thread`], [`block`], [`grid`], [`warp`] |
+//! | share memory | [`shared!`](macro@shared), [`Shared`], [`atomic`] |
+//! | compute | [`FloatMath`], [`FastMath`] |
+//! | keep code out of the kernel build | [`macro@host`] |
+//!
+//! CUDA's names (`threadIdx`, `__syncthreads`, `atomicAdd`) find their counterparts in the search.
+//!
+//! # Two halves
+//!
+//! The *device half* is what kernels are written with. It compiles without `std` for
+//! `nvptx64-nvidia-cuda`, and type-checks on the host, where a call panics with a message that says
+//! so. The *host half* is the harness: the registry that the attributes fill at link time, and the
+//! collectors that `cargo gpuprof` asks for one configuration and one pass at a time.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
@@ -49,12 +66,55 @@ mod host;
 pub use device::*;
 pub use gpuprof_macros::{dynamic_shared, host, kernel, series, shared};
 
+/// The CUDA driver as [`Run`] hands it out: contexts, streams, buffers and launches.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use gpuprof::cudarc::driver::{CudaSlice, CudaStream, DriverError};
+///
+/// /// Allocates on the device and copies there, as `cudaMalloc` and `cudaMemcpy` do.
+/// fn upload(stream: &Arc<CudaStream>, x: &[f32]) -> Result<CudaSlice<f32>, DriverError> {
+///     let mut on_device = stream.alloc_zeros::<f32>(x.len())?;
+///     stream.memcpy_htod(x, &mut on_device)?;
+///     Ok(on_device)
+/// }
+/// ```
+#[doc(alias("cudaMalloc", "cudaMemcpy", "cudaMemset", "cuLaunchKernel"))]
 #[cfg(not(target_arch = "nvptx64"))]
 pub use cudarc;
+/// The value of an axis, as [`AxisType::from_axis`] reads it.
+///
+/// ```
+/// use gpuprof::AxisValue;
+///
+/// assert_eq!(AxisValue::Int(1024).to_string(), "1024");
+/// assert_eq!(AxisValue::Word("f16".into()).to_string(), "f16");
+/// ```
+#[doc(inline)]
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::{AxisType, Error, Extent, IntoExtent, Launch, Result, Run};
+pub use gpuprof_model::AxisValue;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use host::{AxisType, Error, Extent, IntoExtent, IntoNumber, Launch, Result, Run};
 
 /// What kernels and series functions usually need.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Doubles every element of `x`.
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M]),
+///     grid = n.div_ceil(block),
+///     args(n, random(n)),
+/// )]
+/// pub unsafe fn double(n: u32, x: *mut f32) {
+///     let i = thread::global_x();
+///     if i < n {
+///         unsafe { *x.add(i as usize) *= 2.0 };
+///     }
+/// }
+/// ```
 pub mod prelude {
     pub use crate::device::prelude::*;
     #[cfg(not(target_arch = "nvptx64"))]
@@ -72,11 +132,22 @@ pub mod __private {
 
 /// Defines `main` of a harness target (`harness = false`).
 ///
-/// Names the crates whose kernels belong to the harness: a crate that no code names is left out by
-/// the linker together with its registrations.
+/// Name every crate whose kernels belong to the harness: the linker leaves out a crate that no code
+/// names, together with its registrations.
 ///
-/// ```ignore
-/// gpuprof::main!(my_kernels, other_kernels);
+/// `Cargo.toml`:
+///
+/// ```toml
+/// [[bench]]
+/// name = "kernels"
+/// harness = false
+/// ```
+///
+/// `benches/kernels.rs`:
+///
+/// ```no_run
+/// # extern crate std as my_kernels;
+/// gpuprof::main!(my_kernels);
 /// ```
 #[cfg(not(target_arch = "nvptx64"))]
 #[macro_export]
@@ -91,3 +162,8 @@ macro_rules! main {
         }
     };
 }
+
+/// The examples of the README compile as well.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

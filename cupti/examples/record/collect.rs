@@ -7,10 +7,10 @@ use gpuprof_cupti::target::{PassStart, RangeMode, Replay, Stopped};
 use gpuprof_cupti::{Host, HostApi, Session, SessionOptions, Target, driver, locate};
 use serde_json::{Value, json};
 
-use crate::Outcome;
 use crate::files::{Folder, counters};
 use crate::kernel::Kernel;
 use crate::options::{Mode, Options};
+use crate::outcome::Outcome;
 use crate::steps::Steps;
 
 /// What the processes of the passes hand on, besides the images.

@@ -3,9 +3,9 @@
 use gpuprof_cupti::{Host, HostApi, locate};
 use serde_json::{Map, Value, json};
 
-use crate::Outcome;
 use crate::files::{Folder, counters};
 use crate::options::Options;
+use crate::outcome::Outcome;
 
 /// Ranges of one counter data image with the values of all metrics, by range and metric name.
 pub(crate) fn values(

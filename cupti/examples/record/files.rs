@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 pub(crate) struct Folder(PathBuf);
 

@@ -8,8 +8,8 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 
-use crate::Outcome;
 use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::steps::Steps;
 
 const BUILT_IN: &str = include_str!("saxpy.ptx");

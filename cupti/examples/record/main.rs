@@ -18,16 +18,13 @@ mod files;
 mod kernel;
 mod modes;
 mod options;
+mod outcome;
 mod report;
 mod steps;
 
-use std::error::Error;
 use std::process::ExitCode;
 
 use options::Command;
-
-/// Whatever stopped the recording, in words.
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let outcome =

@@ -7,7 +7,8 @@ use serde_json::{Map, json};
 
 use crate::files::Folder;
 use crate::options::{Mode, Options};
-use crate::{Outcome, collect, evaluate, report};
+use crate::outcome::Outcome;
+use crate::{collect, evaluate, report};
 
 /// Whether every mode was recorded.
 pub(crate) fn record(options: &Options) -> Outcome<bool> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 pub(crate) const HELP: &str = "\
 record --out DIR [OPTIONS]      collect, evaluate, compare the modes, and write the images into DIR
@@ -126,45 +126,11 @@ impl Options {
         let mut rest = arguments.into_iter();
         while let Some(option) = rest.next() {
             match option.as_str() {
-                "--no-availability" => {
-                    options.availability = false;
-                    continue;
-                }
-                "--no-nvperf-target" => {
-                    options.nvperf_target = false;
-                    continue;
-                }
-                _ => {}
-            }
-            let value = rest.next().ok_or_else(|| format!("{option} needs a value"))?;
-            match option.as_str() {
-                "--out" => options.out = value.into(),
-                "--mode" => {
-                    options.modes =
-                        list(&value).iter().map(|it| Mode::parse(it)).collect::<Outcome<_>>()?;
-                }
-                "--metrics" => options.metrics = list(&value),
-                "--metrics-file" => {
-                    let text = std::fs::read_to_string(&value)?;
-                    let lines = text
-                        .lines()
-                        .map(str::trim)
-                        .filter(|it| !it.is_empty() && !it.starts_with('#'));
-                    options.metrics = lines.map(Into::into).collect();
-                }
-                "--blocks" => {
-                    options.blocks =
-                        list(&value).iter().map(|it| it.parse()).collect::<Result<_, _>>()?;
-                }
-                "--n" => options.n = value.parse()?,
-                "--ptx" => options.ptx = Some(value.into()),
-                "--entry" => options.entry = value,
-                "--cupti" => options.cupti = Some(value.into()),
-                "--device" => options.device = value.parse()?,
-                "--api" => options.application_api = Mode::parse(&value)? == Mode::Application,
-                "--range" => options.auto_range = value == "auto",
-                other => {
-                    return Err(format!("there is no option {other}; see record --help").into());
+                "--no-availability" => options.availability = false,
+                "--no-nvperf-target" => options.nvperf_target = false,
+                name => {
+                    let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
+                    options.set(name, &value)?;
                 }
             }
         }
@@ -175,6 +141,36 @@ impl Options {
             return Err("--blocks needs at least one block size above 0".into());
         }
         Ok(options)
+    }
+
+    /// Sets what `option` means to `value`.
+    fn set(&mut self, option: &str, value: &str) -> Outcome<()> {
+        match option {
+            "--out" => self.out = value.into(),
+            "--mode" => {
+                self.modes =
+                    list(value).iter().map(|it| Mode::parse(it)).collect::<Outcome<_>>()?;
+            }
+            "--metrics" => self.metrics = list(value),
+            "--metrics-file" => {
+                let text = std::fs::read_to_string(value)?;
+                let lines =
+                    text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
+                self.metrics = lines.map(Into::into).collect();
+            }
+            "--blocks" => {
+                self.blocks = list(value).iter().map(|it| it.parse()).collect::<Result<_, _>>()?;
+            }
+            "--n" => self.n = value.parse()?,
+            "--ptx" => self.ptx = Some(value.into()),
+            "--entry" => value.clone_into(&mut self.entry),
+            "--cupti" => self.cupti = Some(value.into()),
+            "--device" => self.device = value.parse()?,
+            "--api" => self.application_api = Mode::parse(value)? == Mode::Application,
+            "--range" => self.auto_range = value == "auto",
+            other => return Err(format!("unknown option {other}; see record --help").into()),
+        }
+        Ok(())
     }
 
     /// The name of the range of one block size: the same in every pass and mode.

@@ -2,12 +2,33 @@
 //!
 //! Each is one `atom.global` instruction; where the old value is not used, the hardware runs the
 //! cheaper reduction (`red`). [`Shared`](crate::Shared) has the same functions for shared memory.
+//!
+//! ```
+//! use gpuprof::prelude::*;
+//!
+//! /// Counts how often each byte occurs; `bins` has 256 elements.
+//! unsafe fn histogram(n: u32, data: *const u8, bins: *mut u32) {
+//!     let i = thread::global_x();
+//!     if i < n {
+//!         unsafe { atomic::add(bins.add(usize::from(*data.add(i as usize))), 1) };
+//!     }
+//! }
+//! ```
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Types with an atomic addition: `u32`, `i32`, `u64`, `i64` (both wrapping), `f32` and `f64`.
+/// Types with an atomic addition: `u32`, `i32`, `u64`, `i64` (all wrapping), `f32` and `f64`.
+///
+/// ```
+/// use gpuprof::{atomic, atomic::AtomicAdd};
+///
+/// /// Adds to `*total`, whatever it counts in.
+/// unsafe fn accumulate<T: AtomicAdd>(total: *mut T, own: T) {
+///     unsafe { atomic::add(total, own) };
+/// }
+/// ```
 pub trait AtomicAdd: Copy + sealed::Sealed {
     /// Adds at a global address.
     ///
@@ -25,6 +46,16 @@ pub trait AtomicAdd: Copy + sealed::Sealed {
 }
 
 /// Types with an atomic minimum and maximum: `u32`, `i32`, `u64` and `i64`.
+///
+/// ```
+/// use gpuprof::{atomic, atomic::AtomicOrder};
+///
+/// /// Widens the range `*low..=*high` until it holds `value`.
+/// unsafe fn widen<T: AtomicOrder>(low: *mut T, high: *mut T, value: T) {
+///     unsafe { atomic::min(low, value) };
+///     unsafe { atomic::max(high, value) };
+/// }
+/// ```
 pub trait AtomicOrder: Copy + sealed::Sealed {
     /// The minimum at a global address.
     ///
@@ -55,31 +86,68 @@ pub trait AtomicOrder: Copy + sealed::Sealed {
     unsafe fn max_shared(at: u32, value: Self) -> Self;
 }
 
-/// Adds `value` to `*at` and returns what was there.
+/// Adds `value` to `*at` and returns the old value.
 ///
 /// # Safety
 /// `at` points to an aligned element of global memory, which no thread accesses without atomics at
 /// the same time.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Appends `item` to a list and returns where it went.
+/// unsafe fn push(list: *mut u32, length: *mut u32, item: u32) -> u32 {
+///     let slot = unsafe { atomic::add(length, 1) };
+///     unsafe { *list.add(slot as usize) = item };
+///     slot
+/// }
+/// ```
+#[doc(alias("atomicAdd", "atom.add"))]
 #[inline(always)]
 pub unsafe fn add<T: AtomicAdd>(at: *mut T, value: T) -> T {
     // SAFETY: the caller keeps the contract.
     unsafe { T::add_global(at, value) }
 }
 
-/// Makes `*at` the smaller of itself and `value`, and returns what was there.
+/// Sets `*at` to the smaller of itself and `value`, and returns the old value.
 ///
 /// # Safety
 /// As for [`add`].
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Remembers the first position at which something was found.
+/// unsafe fn remember(first: *mut u32, found: bool) {
+///     if found {
+///         unsafe { atomic::min(first, thread::global_x()) };
+///     }
+/// }
+/// ```
+#[doc(alias("atomicMin", "atom.min"))]
 #[inline(always)]
 pub unsafe fn min<T: AtomicOrder>(at: *mut T, value: T) -> T {
     // SAFETY: the caller keeps the contract.
     unsafe { T::min_global(at, value) }
 }
 
-/// Makes `*at` the larger of itself and `value`, and returns what was there.
+/// Sets `*at` to the larger of itself and `value`, and returns the old value.
 ///
 /// # Safety
 /// As for [`add`].
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The largest element of `x`, in `*most`.
+/// unsafe fn largest(n: u32, x: *const i32, most: *mut i32) {
+///     let i = thread::global_x();
+///     if i < n {
+///         unsafe { atomic::max(most, *x.add(i as usize)) };
+///     }
+/// }
+/// ```
+#[doc(alias("atomicMax", "atom.max"))]
 #[inline(always)]
 pub unsafe fn max<T: AtomicOrder>(at: *mut T, value: T) -> T {
     // SAFETY: the caller keeps the contract.

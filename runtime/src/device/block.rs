@@ -1,6 +1,30 @@
-//! Which block this is, how large blocks are, and their barrier.
+//! Which block this is, how large blocks are, and their barrier: CUDA's `blockIdx`, `blockDim` and
+//! `__syncthreads()`.
+//!
+//! ```
+//! use gpuprof::prelude::*;
+//!
+//! /// Every thread gets the element that its right neighbour loaded.
+//! unsafe fn shift(x: *const f32) -> f32 {
+//!     let tile = shared!([f32; 256]);
+//!     let i = block::x() * block::dim_x() + thread::x();
+//!     unsafe { tile.write(thread::x(), *x.add(i as usize)) };
+//!     block::sync();
+//!     unsafe { tile.read((thread::x() + 1) % block::dim_x()) }
+//! }
+//! ```
 
 /// The block's index in the grid, in x.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The first of the `per_block` elements that belong to the block.
+/// fn first_of_block(per_block: u32) -> u32 {
+///     block::x() * per_block
+/// }
+/// ```
+#[doc(alias("blockIdx", "blockIdx.x", "%ctaid.x"))]
 #[inline(always)]
 pub fn x() -> u32 {
     on_device!("block::x"(), {
@@ -10,6 +34,16 @@ pub fn x() -> u32 {
 }
 
 /// The block's index in the grid, in y.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The upper left corner of the block's tile of 32 by 32.
+/// fn corner() -> (u32, u32) {
+///     (block::x() * 32, block::y() * 32)
+/// }
+/// ```
+#[doc(alias("blockIdx.y", "%ctaid.y"))]
 #[inline(always)]
 pub fn y() -> u32 {
     on_device!("block::y"(), {
@@ -19,6 +53,16 @@ pub fn y() -> u32 {
 }
 
 /// The block's index in the grid, in z.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// One plane of blocks for each matrix of a batch.
+/// unsafe fn matrix_of_batch(batch: *const f32, elements: usize) -> *const f32 {
+///     unsafe { batch.add(block::z() as usize * elements) }
+/// }
+/// ```
+#[doc(alias("blockIdx.z", "%ctaid.z"))]
 #[inline(always)]
 pub fn z() -> u32 {
     on_device!("block::z"(), {
@@ -28,6 +72,16 @@ pub fn z() -> u32 {
 }
 
 /// Threads of a block in x.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// How many warps the block has, where it extends in x only.
+/// fn warps() -> u32 {
+///     block::dim_x().div_ceil(warp::SIZE)
+/// }
+/// ```
+#[doc(alias("blockDim", "blockDim.x", "%ntid.x"))]
 #[inline(always)]
 pub fn dim_x() -> u32 {
     on_device!("block::dim_x"(), {
@@ -37,6 +91,16 @@ pub fn dim_x() -> u32 {
 }
 
 /// Threads of a block in y.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The rows of a tile of 32 rows that this thread copies.
+/// fn rows() -> u32 {
+///     32_u32.div_ceil(block::dim_y())
+/// }
+/// ```
+#[doc(alias("blockDim.y", "%ntid.y"))]
 #[inline(always)]
 pub fn dim_y() -> u32 {
     on_device!("block::dim_y"(), {
@@ -46,6 +110,16 @@ pub fn dim_y() -> u32 {
 }
 
 /// Threads of a block in z.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Threads of the block in all dimensions.
+/// fn threads() -> u32 {
+///     block::dim_x() * block::dim_y() * block::dim_z()
+/// }
+/// ```
+#[doc(alias("blockDim.z", "%ntid.z"))]
 #[inline(always)]
 pub fn dim_z() -> u32 {
     on_device!("block::dim_z"(), {
@@ -57,8 +131,22 @@ pub fn dim_z() -> u32 {
 /// Waits until every thread of the block is here, and makes what they wrote to shared and global
 /// memory visible to all of them: CUDA's `__syncthreads()`.
 ///
-/// Every thread of the block must reach the same call. Where some take another way, the block hangs
-/// or its memory is in no defined order.
+/// Every thread of the block must reach the same call. If some take another branch, the block hangs
+/// or reads memory in no defined order; the emulated driver reports the barrier.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Turns a tile in shared memory: rows in, columns out.
+/// unsafe fn turn(x: *const f32, y: *mut f32) {
+///     let tile = shared!([f32; 32 * 33]);
+///     let (column, row) = (thread::x(), thread::y());
+///     unsafe { tile.write(row * 33 + column, *x.add((row * 32 + column) as usize)) };
+///     block::sync();
+///     unsafe { *y.add((row * 32 + column) as usize) = tile.read(column * 33 + row) };
+/// }
+/// ```
+#[doc(alias("__syncthreads", "barrier", "bar.sync"))]
 #[inline(always)]
 pub fn sync() {
     on_device!("block::sync"(), {

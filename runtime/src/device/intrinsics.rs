@@ -5,6 +5,8 @@
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
     pub(crate) safe fn lane_id() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.clock64"]
+    pub(crate) safe fn clock() -> u64;
 
     #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
     pub(crate) fn shuffle_xor(lanes: u32, value: u32, mask: u32, clamp: u32) -> u32;
@@ -23,6 +25,8 @@ unsafe extern "C" {
     pub(crate) fn all(lanes: u32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.activemask"]
     pub(crate) fn active_mask() -> u32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    pub(crate) fn sync_warp(lanes: u32);
 
     #[link_name = "llvm.sqrt.f32"]
     pub(crate) safe fn sqrt_f32(x: f32) -> f32;

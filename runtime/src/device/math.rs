@@ -15,23 +15,93 @@ mod sealed {
 }
 
 /// Correctly rounded functions of `f32` and `f64`, named as in `std`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The distance of a point from the origin, on both sides the same.
+/// fn distance(x: f32, y: f32) -> f32 {
+///     x.mul_add(x, y * y).sqrt()
+/// }
+/// assert_eq!(distance(3.0, 4.0), 5.0);
+/// ```
 pub trait FloatMath: Copy + sealed::Sealed {
     /// The square root (`sqrt.rn`).
+    ///
+    /// ```
+    /// use gpuprof::FloatMath;
+    ///
+    /// fn length<T: FloatMath>(square: T) -> T {
+    ///     square.sqrt()
+    /// }
+    /// assert_eq!(length(9.0_f32), 3.0);
+    /// ```
+    #[doc(alias("sqrtf", "__fsqrt_rn"))]
     fn sqrt(self) -> Self;
 
     /// `self * a + b` with one rounding (`fma.rn`).
+    ///
+    /// ```
+    /// use gpuprof::FloatMath;
+    ///
+    /// fn axpy<T: FloatMath>(a: T, x: T, y: T) -> T {
+    ///     a.mul_add(x, y)
+    /// }
+    /// assert_eq!(axpy(2.0_f32, 3.0, 1.0), 7.0);
+    /// ```
+    #[doc(alias("fmaf", "fma", "__fmaf_rn"))]
     fn mul_add(self, a: Self, b: Self) -> Self;
 
     /// The largest whole number not above `self` (`cvt.rmi`).
+    ///
+    /// ```
+    /// use gpuprof::FloatMath;
+    ///
+    /// fn cell<T: FloatMath>(position: T) -> T {
+    ///     position.floor()
+    /// }
+    /// assert_eq!(cell(-0.5_f32), -1.0);
+    /// ```
+    #[doc(alias = "floorf")]
     fn floor(self) -> Self;
 
     /// The smallest whole number not below `self` (`cvt.rpi`).
+    ///
+    /// ```
+    /// use gpuprof::FloatMath;
+    ///
+    /// fn up<T: FloatMath>(x: T) -> T {
+    ///     x.ceil()
+    /// }
+    /// assert_eq!(up(1.25_f64), 2.0);
+    /// ```
+    #[doc(alias = "ceilf")]
     fn ceil(self) -> Self;
 
     /// The whole part (`cvt.rzi`).
+    ///
+    /// ```
+    /// use gpuprof::FloatMath;
+    ///
+    /// fn whole<T: FloatMath>(x: T) -> T {
+    ///     x.trunc()
+    /// }
+    /// assert_eq!(whole(-1.75_f32), -1.0);
+    /// ```
+    #[doc(alias = "truncf")]
     fn trunc(self) -> Self;
 
     /// The nearest whole number, halves to even (`cvt.rni`).
+    ///
+    /// ```
+    /// use gpuprof::FloatMath;
+    ///
+    /// fn nearest<T: FloatMath>(x: T) -> T {
+    ///     x.round_ties_even()
+    /// }
+    /// assert_eq!(nearest(2.5_f32), 2.0);
+    /// ```
+    #[doc(alias("rintf", "__float2int_rn"))]
     fn round_ties_even(self) -> Self;
 }
 
@@ -97,32 +167,105 @@ float_math!(f64: sqrt_f64 fma_f64 floor_f64 ceil_f64 trunc_f64 round_ties_even_f
 ///
 /// Their errors are those of the PTX instructions, which are named; on the host they are computed
 /// by `std`, so results differ in the last digits.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The logistic function, at the speed of the special function unit.
+/// fn sigmoid(x: f32) -> f32 {
+///     (1.0 + (-x).fast_exp()).fast_recip()
+/// }
+/// assert!((sigmoid(0.0) - 0.5).abs() < 1e-6);
+/// ```
 pub trait FastMath: Copy + sealed::Sealed {
     /// e to the power of `self` (`ex2.approx` of a product).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!((1.0_f32.fast_exp() - 2.718_282).abs() < 1e-5);
+    /// ```
+    #[doc(alias = "__expf")]
     fn fast_exp(self) -> Self;
 
     /// 2 to the power of `self` (`ex2.approx`).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!((3.0_f32.fast_exp2() - 8.0).abs() < 1e-5);
+    /// ```
+    #[doc(alias("exp2f", "ex2.approx"))]
     fn fast_exp2(self) -> Self;
 
     /// The natural logarithm (`lg2.approx`, multiplied).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!(1.0_f32.fast_ln().abs() < 1e-6);
+    /// ```
+    #[doc(alias = "__logf")]
     fn fast_ln(self) -> Self;
 
     /// The logarithm to base 2 (`lg2.approx`).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!((8.0_f32.fast_log2() - 3.0).abs() < 1e-6);
+    /// ```
+    #[doc(alias("__log2f", "lg2.approx"))]
     fn fast_log2(self) -> Self;
 
     /// The sine (`sin.approx`); good near 0, poor beyond a few turns.
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!(0.0_f32.fast_sin().abs() < 1e-6);
+    /// ```
+    #[doc(alias = "__sinf")]
     fn fast_sin(self) -> Self;
 
     /// The cosine (`cos.approx`); good near 0, poor beyond a few turns.
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!((0.0_f32.fast_cos() - 1.0).abs() < 1e-6);
+    /// ```
+    #[doc(alias = "__cosf")]
     fn fast_cos(self) -> Self;
 
     /// The hyperbolic tangent (`tanh.approx`).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!(0.0_f32.fast_tanh().abs() < 1e-6);
+    /// ```
+    #[doc(alias("__tanhf", "tanh.approx"))]
     fn fast_tanh(self) -> Self;
 
     /// The reciprocal (`rcp.approx`).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!((4.0_f32.fast_recip() - 0.25).abs() < 1e-6);
+    /// ```
+    #[doc(alias("__frcp_rn", "rcp.approx"))]
     fn fast_recip(self) -> Self;
 
     /// The reciprocal of the square root (`rsqrt.approx`).
+    ///
+    /// ```
+    /// use gpuprof::FastMath;
+    ///
+    /// assert!((4.0_f32.rsqrt() - 0.5).abs() < 1e-6);
+    /// ```
+    #[doc(alias("rsqrtf", "__frsqrt_rn"))]
     fn rsqrt(self) -> Self;
 }
 

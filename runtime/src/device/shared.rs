@@ -13,6 +13,19 @@ mod sealed {
 }
 
 /// Types that shared memory can hold: whole numbers and floats of fixed size.
+///
+/// ```
+/// use gpuprof::{Shared, SharedElement};
+///
+/// /// Swaps two elements, of whatever type.
+/// unsafe fn swap<T: SharedElement>(tile: Shared<T>, i: u32, j: u32) {
+///     unsafe {
+///         let (a, b) = (tile.read(i), tile.read(j));
+///         tile.write(i, b);
+///         tile.write(j, a);
+///     }
+/// }
+/// ```
 pub trait SharedElement: Copy + sealed::Sealed {
     /// Reads at a shared address.
     ///
@@ -90,6 +103,19 @@ shared_elements! {
 /// A handle is two numbers, copied freely; all threads of a block that made it at the same place in
 /// the source share the elements. They have no value until a thread writes one, and what another
 /// thread wrote is there after [`block::sync`](crate::block::sync).
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The sum of the block's values, in every thread; a block has at most 1024.
+/// unsafe fn sum_of_block(own: f32) -> f32 {
+///     let values = shared!([f32; 1024]);
+///     unsafe { values.write(thread::x(), own) };
+///     block::sync();
+///     (0..block::dim_x()).map(|i| unsafe { values.read(i) }).sum()
+/// }
+/// ```
+#[doc(alias = "__shared__")]
 #[derive(Debug, Clone, Copy)]
 pub struct Shared<T> {
     address: u32,
@@ -102,6 +128,15 @@ impl<T: SharedElement> Shared<T> {
     ///
     /// # Safety
     /// That memory belongs to the block, is aligned for `T`, and holds `len` elements.
+    ///
+    /// ```
+    /// use gpuprof::Shared;
+    ///
+    /// // As `__cvta_generic_to_shared` gives it, for memory that inline assembly declared.
+    /// let tile = unsafe { Shared::<f32>::from_address(1024, 256) };
+    /// assert_eq!(tile.len(), 256);
+    /// ```
+    #[doc(alias = "__cvta_generic_to_shared")]
     #[inline(always)]
     pub const unsafe fn from_address(address: u32, len: u32) -> Self {
         Self { address, len, element: PhantomData }
@@ -140,6 +175,12 @@ impl<T: SharedElement> Shared<T> {
     }
 
     /// How many elements there are.
+    ///
+    /// ```
+    /// use gpuprof::shared;
+    ///
+    /// assert_eq!(shared!([f32; 32 * 33]).len(), 1056);
+    /// ```
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(self) -> u32 {
@@ -150,6 +191,14 @@ impl<T: SharedElement> Shared<T> {
     ///
     /// # Safety
     /// `middle` is at most [`len`](Self::len).
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// // Two tiles in one allocation.
+    /// let (a, b) = unsafe { shared!([f32; 512]).split_at(256) };
+    /// assert_eq!((a.len(), b.len()), (256, 256));
+    /// ```
     #[inline(always)]
     pub const unsafe fn split_at(self, middle: u32) -> (Self, Self) {
         let rest = self.address + middle * size_of::<T>() as u32;
@@ -164,6 +213,16 @@ impl<T: SharedElement> Shared<T> {
     /// # Safety
     /// `index` is below [`len`](Self::len), the element was written, and no other thread writes it
     /// before the next barrier.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// What the thread `distance` further on wrote before the last barrier.
+    /// unsafe fn ahead(tile: Shared<f32>, distance: u32) -> f32 {
+    ///     unsafe { tile.read((thread::x() + distance) % tile.len()) }
+    /// }
+    /// ```
+    #[doc(alias = "ld.shared")]
     #[inline(always)]
     pub unsafe fn read(self, index: u32) -> T {
         // SAFETY: the caller keeps the contract.
@@ -175,17 +234,38 @@ impl<T: SharedElement> Shared<T> {
     /// # Safety
     /// `index` is below [`len`](Self::len), and no other thread accesses the element before the
     /// next barrier.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Loads the block's part of `x`, one element a thread.
+    /// unsafe fn load(tile: Shared<f32>, x: *const f32) {
+    ///     unsafe { tile.write(thread::x(), *x.add(thread::global_x() as usize)) };
+    ///     block::sync();
+    /// }
+    /// ```
+    #[doc(alias = "st.shared")]
     #[inline(always)]
     pub unsafe fn write(self, index: u32, value: T) {
         // SAFETY: the caller keeps the contract.
         unsafe { T::store(self.at(index), value) }
     }
 
-    /// Adds `value` to element `index` atomically and returns what was there.
+    /// Adds `value` to element `index` atomically and returns the old value.
     ///
     /// # Safety
     /// `index` is below [`len`](Self::len), the element was written, and until the next barrier
     /// threads access it with atomics only.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Counts in bins of the block's own, which are cheaper than global ones.
+    /// unsafe fn count(bins: Shared<u32>, byte: u8) {
+    ///     unsafe { bins.atomic_add(u32::from(byte), 1) };
+    /// }
+    /// ```
+    #[doc(alias("atomicAdd", "atom.shared.add"))]
     #[inline(always)]
     pub unsafe fn atomic_add(self, index: u32, value: T) -> T
     where
@@ -195,11 +275,21 @@ impl<T: SharedElement> Shared<T> {
         unsafe { T::add_shared(self.at(index), value) }
     }
 
-    /// Makes element `index` the smaller of itself and `value` atomically, and returns what was
-    /// there.
+    /// Sets element `index` to the smaller of itself and `value` atomically, and returns the old
+    /// value.
     ///
     /// # Safety
     /// As for [`atomic_add`](Self::atomic_add).
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Keeps the smallest key that the block has seen in element 0.
+    /// unsafe fn keep_smallest(least: Shared<u32>, key: u32) {
+    ///     unsafe { least.atomic_min(0, key) };
+    /// }
+    /// ```
+    #[doc(alias("atomicMin", "atom.shared.min"))]
     #[inline(always)]
     pub unsafe fn atomic_min(self, index: u32, value: T) -> T
     where
@@ -209,11 +299,21 @@ impl<T: SharedElement> Shared<T> {
         unsafe { T::min_shared(self.at(index), value) }
     }
 
-    /// Makes element `index` the larger of itself and `value` atomically, and returns what was
-    /// there.
+    /// Sets element `index` to the larger of itself and `value` atomically, and returns the old
+    /// value.
     ///
     /// # Safety
     /// As for [`atomic_add`](Self::atomic_add).
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Keeps the largest key that the block has seen in element 0.
+    /// unsafe fn keep_largest(most: Shared<u32>, key: u32) {
+    ///     unsafe { most.atomic_max(0, key) };
+    /// }
+    /// ```
+    #[doc(alias("atomicMax", "atom.shared.max"))]
     #[inline(always)]
     pub unsafe fn atomic_max(self, index: u32, value: T) -> T
     where

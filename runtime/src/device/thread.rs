@@ -1,6 +1,31 @@
-//! Which thread this is.
+//! Which thread this is: CUDA's `threadIdx`, and what is computed from it.
+//!
+//! ```
+//! use gpuprof::prelude::*;
+//!
+//! /// Sets every element of an `n`-element vector, one thread each.
+//! unsafe fn fill(n: u32, x: *mut f32, value: f32) {
+//!     let i = thread::global_x();
+//!     if i < n {
+//!         unsafe { *x.add(i as usize) = value };
+//!     }
+//! }
+//! ```
 
 /// The thread's index in its block, in x.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Reverses the block's own part of `x` into `y`.
+/// unsafe fn reverse_in_block(x: *const f32, y: *mut f32) {
+///     let first = block::x() * block::dim_x();
+///     let from = first + thread::x();
+///     let to = first + block::dim_x() - 1 - thread::x();
+///     unsafe { *y.add(to as usize) = *x.add(from as usize) };
+/// }
+/// ```
+#[doc(alias("threadIdx", "threadIdx.x", "%tid.x"))]
 #[inline(always)]
 pub fn x() -> u32 {
     on_device!("thread::x"(), {
@@ -10,6 +35,16 @@ pub fn x() -> u32 {
 }
 
 /// The thread's index in its block, in y.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The row and column of a tile of 8 by 32 that the thread loads.
+/// fn place_in_tile() -> (u32, u32) {
+///     (thread::y() % 8, thread::x() % 32)
+/// }
+/// ```
+#[doc(alias("threadIdx.y", "%tid.y"))]
 #[inline(always)]
 pub fn y() -> u32 {
     on_device!("thread::y"(), {
@@ -19,6 +54,16 @@ pub fn y() -> u32 {
 }
 
 /// The thread's index in its block, in z.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// A block is 8 by 8 by 8 threads, each with a voxel of its own.
+/// fn voxel() -> u32 {
+///     (thread::z() * 8 + thread::y()) * 8 + thread::x()
+/// }
+/// ```
+#[doc(alias("threadIdx.z", "%tid.z"))]
 #[inline(always)]
 pub fn z() -> u32 {
     on_device!("thread::z"(), {
@@ -28,37 +73,129 @@ pub fn z() -> u32 {
 }
 
 /// The thread's index in the grid, in x: `block::x() * block::dim_x() + thread::x()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// A grid-stride loop: correct for every grid, and neighbours read neighbours.
+/// unsafe fn sum_of_own(n: u32, x: *const f32) -> f32 {
+///     let (mut i, mut sum) = (thread::global_x(), 0.0);
+///     while i < n {
+///         sum += unsafe { *x.add(i as usize) };
+///         i += block::dim_x() * grid::dim_x();
+///     }
+///     sum
+/// }
+/// ```
+#[doc(alias = "blockIdx.x*blockDim.x+threadIdx.x")]
 #[inline(always)]
 pub fn global_x() -> u32 {
-    crate::block::x() * crate::block::dim_x() + x()
+    super::block::x() * super::block::dim_x() + x()
 }
 
 /// The thread's index in the grid, in y: `block::y() * block::dim_y() + thread::y()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Where the thread's element of a row-major matrix lies.
+/// fn element(columns: u32) -> u32 {
+///     thread::global_y() * columns + thread::global_x()
+/// }
+/// ```
 #[inline(always)]
 pub fn global_y() -> u32 {
-    crate::block::y() * crate::block::dim_y() + y()
+    super::block::y() * super::block::dim_y() + y()
 }
 
 /// The thread's index in the grid, in z: `block::z() * block::dim_z() + thread::z()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Whether the thread's voxel is inside a volume with edges of `n`.
+/// fn is_inside(n: u32) -> bool {
+///     thread::global_x() < n && thread::global_y() < n && thread::global_z() < n
+/// }
+/// ```
 #[inline(always)]
 pub fn global_z() -> u32 {
-    crate::block::z() * crate::block::dim_z() + z()
+    super::block::z() * super::block::dim_z() + z()
 }
 
 /// The thread's index in its block with x running fastest, then y, then z.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Clears shared bins, whatever shape the block has.
+/// unsafe fn clear(bins: Shared<u32>) {
+///     let mut bin = thread::index();
+///     while bin < bins.len() {
+///         unsafe { bins.write(bin, 0) };
+///         bin += block::dim_x() * block::dim_y() * block::dim_z();
+///     }
+/// }
+/// ```
+#[doc(alias = "thread_rank")]
 #[inline(always)]
 pub fn index() -> u32 {
-    (z() * crate::block::dim_y() + y()) * crate::block::dim_x() + x()
+    (z() * super::block::dim_y() + y()) * super::block::dim_x() + x()
 }
 
 /// The thread's lane: its index in its warp, below [`warp::SIZE`](crate::warp::SIZE).
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// One atomic a warp in place of 32.
+/// unsafe fn count(counter: *mut u32, found: bool) {
+///     let ballot = warp::ballot(found);
+///     if thread::lane() == 0 {
+///         unsafe { atomic::add(counter, ballot.count_ones()) };
+///     }
+/// }
+/// ```
+#[doc(alias("laneid", "lane_id", "%laneid"))]
 #[inline(always)]
 pub fn lane() -> u32 {
     on_device!("thread::lane"(), { super::intrinsics::lane_id() })
 }
 
-/// The warp of the block that the thread is in: [`index`] divided by the warp size.
+/// The index of the thread's warp in its block: [`index`] divided by the warp size.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Leaves the sum of each warp in an element of its own.
+/// unsafe fn keep(sums: Shared<f32>, sum_of_warp: f32) {
+///     if thread::lane() == 0 {
+///         unsafe { sums.write(thread::warp(), sum_of_warp) };
+///     }
+/// }
+/// ```
+#[doc(alias("warpid", "warp_id"))]
 #[inline(always)]
 pub fn warp() -> u32 {
-    index() / crate::warp::SIZE
+    index() / super::warp::SIZE
+}
+
+/// The cycle counter of the multiprocessor that the thread runs on.
+///
+/// Differences count only within one thread: every multiprocessor has a counter of its own.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// How many cycles the load of `*x` took, in `*cycles`.
+/// unsafe fn time_a_load(x: *const u32, cycles: *mut u64, sink: *mut u32) {
+///     let begin = thread::clock();
+///     unsafe { *sink = *x };
+///     unsafe { *cycles = thread::clock() - begin };
+/// }
+/// ```
+#[doc(alias("clock64", "%clock64"))]
+#[inline(always)]
+pub fn clock() -> u64 {
+    on_device!("thread::clock"(), { super::intrinsics::clock() })
 }

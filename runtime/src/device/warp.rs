@@ -1,9 +1,31 @@
 //! What the 32 threads of a warp do together: shuffles and votes.
 //!
-//! All of these are CUDA's `…_sync` functions over the whole warp: every lane must be there. Where
+//! All of these are CUDA's `…_sync` functions over the whole warp: every lane must take part. If
 //! some have left the kernel or taken another branch, the value is undefined or the warp hangs.
+//!
+//! ```
+//! use gpuprof::prelude::*;
+//!
+//! /// The sum of `value` over the warp, in every lane.
+//! fn sum_of_warp(mut value: f32) -> f32 {
+//!     let mut distance = warp::SIZE / 2;
+//!     while distance > 0 {
+//!         value += warp::shuffle_xor(value, distance);
+//!         distance /= 2;
+//!     }
+//!     value
+//! }
+//! ```
 
 /// Threads of a warp.
+///
+/// ```
+/// use gpuprof::warp;
+///
+/// let threads = 8 * warp::SIZE;
+/// assert_eq!(threads, 256);
+/// ```
+#[doc(alias("warpSize", "WARP_SZ"))]
 pub const SIZE: u32 = 32;
 
 /// Every lane of a warp takes part.
@@ -19,6 +41,15 @@ mod sealed {
 }
 
 /// Types that lanes can exchange: 32 bits in one shuffle, 64 bits in two.
+///
+/// ```
+/// use gpuprof::warp::{self, Shuffle};
+///
+/// /// What lane 0 holds, in every lane.
+/// fn broadcast<T: Shuffle>(value: T) -> T {
+///     warp::shuffle_index(value, 0)
+/// }
+/// ```
 pub trait Shuffle: Copy + sealed::Sealed {
     /// The value with `exchange` applied to each of its 32-bit words.
     #[doc(hidden)]
@@ -54,6 +85,16 @@ shuffle_types! {
 }
 
 /// The `value` of the lane whose number differs by the bits of `mask`: `__shfl_xor_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The larger of the two values of neighbouring lanes, in both.
+/// fn larger_of_pair(value: f32) -> f32 {
+///     value.max(warp::shuffle_xor(value, 1))
+/// }
+/// ```
+#[doc(alias("__shfl_xor_sync", "shfl.sync.bfly"))]
 #[inline(always)]
 pub fn shuffle_xor<T: Shuffle>(value: T, mask: u32) -> T {
     on_device!("warp::shuffle_xor"(value, mask), {
@@ -66,6 +107,19 @@ pub fn shuffle_xor<T: Shuffle>(value: T, mask: u32) -> T {
 
 /// The `value` of the lane `delta` above, or this lane's own where there is none:
 /// `__shfl_down_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The sum over the warp, in lane 0.
+/// fn sum_in_lane_0(mut value: u32) -> u32 {
+///     for distance in [16, 8, 4, 2, 1] {
+///         value += warp::shuffle_down(value, distance);
+///     }
+///     value
+/// }
+/// ```
+#[doc(alias("__shfl_down_sync", "shfl.sync.down"))]
 #[inline(always)]
 pub fn shuffle_down<T: Shuffle>(value: T, delta: u32) -> T {
     on_device!("warp::shuffle_down"(value, delta), {
@@ -77,6 +131,22 @@ pub fn shuffle_down<T: Shuffle>(value: T, delta: u32) -> T {
 }
 
 /// The `value` of the lane `delta` below, or this lane's own where there is none: `__shfl_up_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The sum over this lane and all lanes below it.
+/// fn inclusive_scan(mut value: u32) -> u32 {
+///     for distance in [1, 2, 4, 8, 16] {
+///         let below = warp::shuffle_up(value, distance);
+///         if thread::lane() >= distance {
+///             value += below;
+///         }
+///     }
+///     value
+/// }
+/// ```
+#[doc(alias("__shfl_up_sync", "shfl.sync.up"))]
 #[inline(always)]
 pub fn shuffle_up<T: Shuffle>(value: T, delta: u32) -> T {
     on_device!("warp::shuffle_up"(value, delta), {
@@ -86,6 +156,20 @@ pub fn shuffle_up<T: Shuffle>(value: T, delta: u32) -> T {
 }
 
 /// The `value` of `lane`, modulo the warp size: `__shfl_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Lane 0 reserves room for the whole warp; every lane learns where it begins.
+/// unsafe fn reserve(length: *mut u32) -> u32 {
+///     let mut first = 0;
+///     if thread::lane() == 0 {
+///         first = unsafe { atomic::add(length, warp::SIZE) };
+///     }
+///     warp::shuffle_index(first, 0) + thread::lane()
+/// }
+/// ```
+#[doc(alias("__shfl_sync", "shfl.sync.idx"))]
 #[inline(always)]
 pub fn shuffle_index<T: Shuffle>(value: T, lane: u32) -> T {
     on_device!("warp::shuffle_index"(value, lane), {
@@ -97,6 +181,17 @@ pub fn shuffle_index<T: Shuffle>(value: T, lane: u32) -> T {
 }
 
 /// One bit a lane, set where its `predicate` holds: `__ballot_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// How many lanes below this one have found something.
+/// fn found_below(found: bool) -> u32 {
+///     let below = (1 << thread::lane()) - 1;
+///     (warp::ballot(found) & below).count_ones()
+/// }
+/// ```
+#[doc(alias("__ballot_sync", "vote.sync.ballot"))]
 #[inline(always)]
 pub fn ballot(predicate: bool) -> u32 {
     on_device!("warp::ballot"(predicate), {
@@ -106,6 +201,16 @@ pub fn ballot(predicate: bool) -> u32 {
 }
 
 /// Whether `predicate` holds in any lane: `__any_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// The warp goes on for as long as one of its lanes has work.
+/// fn goes_on(left: u32) -> bool {
+///     warp::any(left > 0)
+/// }
+/// ```
+#[doc(alias("__any_sync", "vote.sync.any"))]
 #[inline(always)]
 pub fn any(predicate: bool) -> bool {
     on_device!("warp::any"(predicate), {
@@ -115,6 +220,16 @@ pub fn any(predicate: bool) -> bool {
 }
 
 /// Whether `predicate` holds in every lane: `__all_sync`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Whether the whole warp is inside, so that no lane needs to check its bounds.
+/// fn is_inside(n: u32) -> bool {
+///     warp::all(thread::global_x() < n)
+/// }
+/// ```
+#[doc(alias("__all_sync", "vote.sync.all"))]
 #[inline(always)]
 pub fn all(predicate: bool) -> bool {
     on_device!("warp::all"(predicate), {
@@ -124,10 +239,43 @@ pub fn all(predicate: bool) -> bool {
 }
 
 /// One bit a lane, set where the lane is executing this call: `__activemask`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Whether the warp is whole here.
+/// fn is_whole() -> bool {
+///     warp::active_mask() == u32::MAX
+/// }
+/// ```
+#[doc(alias("__activemask", "activemask"))]
 #[inline(always)]
 pub fn active_mask() -> u32 {
     on_device!("warp::active_mask"(), {
         // SAFETY: reading the mask has no precondition.
         unsafe { super::intrinsics::active_mask() }
     })
+}
+
+/// Waits until every lane of the warp is here, and makes what they wrote to shared and global
+/// memory visible to all of them: `__syncwarp()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Hands `value` to the next lane through shared memory, without a barrier of the block.
+/// unsafe fn rotate(slots: Shared<f32>, value: f32) -> f32 {
+///     unsafe { slots.write(thread::lane(), value) };
+///     warp::sync();
+///     unsafe { slots.read((thread::lane() + 1) % warp::SIZE) }
+/// }
+/// ```
+#[doc(alias("__syncwarp", "bar.warp.sync"))]
+#[inline(always)]
+pub fn sync() {
+    on_device!("warp::sync"(), {
+        // SAFETY: a barrier touches no memory itself; that all lanes reach it is the kernel's
+        // contract with this function.
+        unsafe { super::intrinsics::sync_warp(ALL_LANES) }
+    });
 }

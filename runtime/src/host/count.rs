@@ -14,8 +14,8 @@ use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
 use super::collect::cupti::{Collection, Member};
 use super::error::Result;
-use super::harness::{caught, outcome};
 use super::kernel_run::KernelRun;
+use super::outcome::{caught, outcome};
 use super::session::Session;
 
 /// Which part of the device's memory buffers may fill before a further configuration is set up; the
@@ -32,7 +32,7 @@ fn image(request: &MeasureRequest) -> Option<&Path> {
     Some(&request.counters.as_ref()?.image)
 }
 
-/// Collects the counters of `requests`, which have `counters` in common but for their places.
+/// Collects the counters of `requests`, which have `counters` in common but for their slots.
 /// `set_up` makes a kernel ready. Output: an outcome a request, up to the first that was not
 /// reached or whose outcome ends the process.
 pub(crate) fn count<'s>(
@@ -103,8 +103,8 @@ fn collect(
         }
         collection.pass(&mut members)?;
     }
-    let places: Vec<u32> = warm.iter().map(|(_, kernel)| kernel.place()).collect();
-    let (pass, hardware) = collection.finish(&places)?;
+    let slots: Vec<u32> = warm.iter().map(|(_, kernel)| kernel.slot()).collect();
+    let (pass, hardware) = collection.finish(&slots)?;
     for ((at, kernel), hardware) in warm.into_iter().zip(hardware) {
         outcomes[at] = Some(outcome(kernel.counted(pass.clone(), hardware)));
     }

@@ -10,6 +10,18 @@ use cudarc::driver::sys::CUresult;
 ///
 /// Any error converts into it with `?`. A refused launch makes the configuration *invalid*; every
 /// other error makes it *failed*.
+///
+/// ```
+/// use gpuprof::{Result, Run};
+///
+/// fn check(run: &Run<'_>) -> Result<()> {
+///     if run.value::<u64>("n")? > 1 << 30 {
+///         return Err("more elements than the index type holds".into());
+///     }
+///     Ok(())
+/// }
+/// ```
+#[doc(alias("cudaError_t", "CUresult"))]
 pub struct Error {
     reason: String,
     meaning: Meaning,
@@ -24,20 +36,55 @@ enum Meaning {
 }
 
 /// The result of a series function.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// fn own_work(run: &mut Run<'_>) -> gpuprof::Result<()> {
+///     run.context().synchronize()?;
+///     Ok(())
+/// }
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// The launch cannot exist on this device.
+    /// The launch cannot exist on this device: the configuration is *invalid*.
+    ///
+    /// ```
+    /// use gpuprof::{Error, Result};
+    ///
+    /// fn check_tile(tile: u32, block: u32) -> Result<()> {
+    ///     if block % tile != 0 {
+    ///         return Err(Error::invalid(format!("a block of {block} is not whole tiles of {tile}")));
+    ///     }
+    ///     Ok(())
+    /// }
+    /// assert!(check_tile(48, 64).unwrap_err().is_refusal());
+    /// ```
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), meaning: Meaning::Invalid }
     }
 
-    /// The pass went wrong.
+    /// The pass went wrong: the configuration *failed*.
+    ///
+    /// ```
+    /// use gpuprof::Error;
+    ///
+    /// let error = Error::failed("the input file has no rows");
+    /// assert_eq!(error.to_string(), "the input file has no rows");
+    /// ```
     pub fn failed(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), meaning: Meaning::Failed }
     }
 
     /// Whether the launch was refused, so that the configuration is invalid and not failed.
+    ///
+    /// ```
+    /// use gpuprof::Error;
+    ///
+    /// assert!(Error::invalid("a block of 2048 threads is over the limit of 1024").is_refusal());
+    /// assert!(!Error::failed("the device ran out of memory").is_refusal());
+    /// ```
     pub fn is_refusal(&self) -> bool {
         self.meaning == Meaning::Invalid
     }

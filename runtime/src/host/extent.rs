@@ -3,7 +3,16 @@
 use super::error::{Error, Result};
 use super::number::{IntoNumber, Number};
 
-/// Extents in x, y and z, as wide as the arithmetic users do with them.
+/// Extents in x, y and z: CUDA's `dim3`, as wide as the arithmetic that users do with them.
+///
+/// ```
+/// use gpuprof::Extent;
+///
+/// let block = Extent { x: 32, y: 8, z: 1 };
+/// let grid = (1024_u64.div_ceil(block.x), 1024_u64.div_ceil(block.y));
+/// assert_eq!(grid, (32, 128));
+/// ```
+#[doc(alias = "dim3")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// The extent in x.
@@ -33,11 +42,41 @@ impl Extent {
 }
 
 /// Integers, and pairs and triples of them, as extents.
+///
+/// ```
+/// use gpuprof::{Result, Run};
+///
+/// /// One block a tile: a pair is an extent in x and y.
+/// fn set_grid(run: &mut Run<'_>, columns: u64, rows: u64) -> Result<()> {
+///     run.grid((columns.div_ceil(32), rows.div_ceil(8)))
+/// }
+/// ```
 pub trait IntoExtent {
     /// The extents; `what` names them in the error.
     ///
     /// # Errors
     /// A number that is negative or not whole.
+    ///
+    /// ```
+    /// use gpuprof::{Extent, IntoExtent, Result};
+    ///
+    /// /// An image, covered by blocks of 16 by 16.
+    /// struct Image {
+    ///     width: u32,
+    ///     height: u32,
+    /// }
+    ///
+    /// impl IntoExtent for Image {
+    ///     fn into_extent(self, what: &str) -> Result<Extent> {
+    ///         (self.width.div_ceil(16), self.height.div_ceil(16)).into_extent(what)
+    ///     }
+    /// }
+    ///
+    /// let grid = Image { width: 640, height: 480 }.into_extent("grid")?;
+    /// assert_eq!(grid, Extent { x: 40, y: 30, z: 1 });
+    /// assert_eq!((-1).into_extent("grid").unwrap_err().to_string(), "the grid has the extent -1");
+    /// # Ok::<(), gpuprof::Error>(())
+    /// ```
     fn into_extent(self, what: &str) -> Result<Extent>;
 }
 

@@ -1,9 +1,6 @@
 //! `main` of a harness: answers the runner's request, or libtest's command line.
 
-use std::any::Any;
-use std::cell::Cell;
 use std::io;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,29 +15,16 @@ use super::handover::Handover;
 use super::kernel_run::KernelRun;
 use super::listing::{self, Options};
 use super::measure_lock::MeasureLock;
+use super::outcome::{caught, outcome, remember_panics};
 use super::parent_death;
-use super::registry::{self, Body, SeriesEntry};
+use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
 use super::reply::{self, reply};
 use super::run::{Call, Run};
 use super::session::{self, Session};
 
-/// What the harness is called.
-#[derive(Debug, Clone, Copy)]
-pub struct HarnessTarget {
-    /// The package that holds it.
-    pub package: &'static str,
-    /// The target, such as a bench.
-    pub target: &'static str,
-}
-
 /// The exit code of libtest for a harness that could not do what it was asked.
 const FAILED: u8 = 101;
-
-thread_local! {
-    /// Where the last panic was, which its payload does not tell.
-    static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
-}
 
 /// What [`crate::main!`] runs.
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
@@ -74,11 +58,7 @@ fn answer(request: Request, target: &HarnessTarget) -> io::Result<()> {
 /// profilers cost more than passes do. It ends with the last reply: the runner hands the device on
 /// while this process leaves it.
 fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
-    let default = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        PANICKED_AT.set(panic.location().map(|place| format!(" at {place}")));
-        default(panic);
-    }));
+    remember_panics();
     let Request { turn, quiet, then, .. } = request;
     let emulated = first.iter().any(|request| request.emulated);
     let turn = Handover::of(turn.clone());
@@ -121,22 +101,6 @@ fn measure_each(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutco
         rest = later;
     }
     outcomes
-}
-
-/// The outcome of `work` that went wrong, in place of a panic too.
-pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))))
-}
-
-/// What came of a request.
-pub(crate) fn outcome(result: Result<PassResult>) -> PassOutcome {
-    match result {
-        Ok(result) => PassOutcome::Finished(Box::new(result)),
-        Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
-        Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
-        Err(error) => PassOutcome::Failed { reason: error.to_string() },
-    }
 }
 
 /// The outcomes of `requests` that are done together: one, or those that share an image.
@@ -221,14 +185,4 @@ fn measure_one(
         }
     };
     run.finish(entry.kernel)
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|&text| text.to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "with a value that is no text".to_owned());
-    let place = PANICKED_AT.take().unwrap_or_default();
-    format!("the harness panicked{place}: {text}")
 }

@@ -304,7 +304,7 @@ impl<'r> KernelRun<'r> {
         if self.run.session.device.emulated {
             return;
         }
-        let (context, stream) = identity::of(&launcher.stream);
+        let (context, stream) = identity::numbers(&launcher.stream);
         self.run.record_launch(LaunchRecord {
             kernel: self.symbol.clone(),
             grid: launcher.grid,
@@ -391,7 +391,7 @@ impl<'r> KernelRun<'r> {
 }
 
 impl Member for KernelRun<'_> {
-    fn place(&self) -> u32 {
+    fn slot(&self) -> u32 {
         self.run.request.counters.as_ref().map_or(0, |counters| counters.place)
     }
 

@@ -8,8 +8,7 @@ use std::io::{self, Write};
 
 use gpuprof_model::ParseError;
 
-use super::harness::HarnessTarget;
-use super::registry;
+use super::registry::{self, HarnessTarget};
 
 /// The part of libtest's command line that the harness understands.
 #[derive(Debug, Default, PartialEq)]

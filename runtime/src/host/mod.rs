@@ -1,6 +1,7 @@
 //! The host half: registry, harness, launch context and collectors.
 
 mod arguments;
+mod axis_type;
 mod buffer;
 mod cluster;
 mod collect;
@@ -10,11 +11,13 @@ mod extent;
 mod handover;
 mod harness;
 mod kernel_run;
+mod launch;
 mod launcher;
 mod listing;
 mod measure_lock;
 mod number;
 mod nvml;
+mod outcome;
 mod parent_death;
 mod reference;
 mod registry;
@@ -24,19 +27,22 @@ mod run;
 mod session;
 mod uuid;
 
+pub use axis_type::AxisType;
 pub use error::{Error, Result};
 pub use extent::{Extent, IntoExtent};
-pub use run::{AxisType, Launch, Run};
+pub use launch::Launch;
+pub use number::IntoNumber;
+pub use run::Run;
 
 /// The surface of the macros' expansion.
 pub mod private {
     pub use super::arguments::{Element, Generator, generators};
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
-    pub use super::harness::{HarnessTarget, harness_main};
+    pub use super::harness::harness_main;
     pub use super::kernel_run::KernelRun;
     pub use super::number::{IntoNumber, Number, Scalar};
     pub use super::reference::HostArguments;
-    pub use super::registry::{Body, SERIES, SeriesEntry};
+    pub use super::registry::{Body, HarnessTarget, SERIES, SeriesEntry};
     pub use super::run::Run;
 }

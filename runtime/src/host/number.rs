@@ -11,9 +11,19 @@ pub enum Number {
     Float(f64),
 }
 
-/// Types that annotation expressions may have.
+/// Numbers as users have them: every integer of up to 64 bits, `f32` and `f64`.
+///
+/// ```
+/// use gpuprof::{IntoNumber, Result, Run};
+///
+/// /// `bytes` may be what arithmetic on lengths or on axes gives: a `usize` or a `u64`.
+/// fn declare(run: &mut Run<'_>, bytes: impl IntoNumber) -> Result<()> {
+///     run.bytes(bytes)
+/// }
+/// ```
 pub trait IntoNumber {
     /// The value.
+    #[doc(hidden)]
     fn into_number(self) -> Number;
 }
 

@@ -9,9 +9,17 @@ use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{SeriesId, Space};
 
 use super::error::Result;
-use super::harness::HarnessTarget;
 use super::kernel_run::KernelRun;
 use super::run::Run;
+
+/// What the harness is called.
+#[derive(Debug, Clone, Copy)]
+pub struct HarnessTarget {
+    /// The package that holds it.
+    pub package: &'static str,
+    /// The target, such as a bench.
+    pub target: &'static str,
+}
 
 /// Where the annotations of all linked crates meet.
 #[linkme::distributed_slice]

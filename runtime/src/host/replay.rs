@@ -11,7 +11,8 @@ use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
 use super::collect::cupti::Collection;
 use super::error::{Error, Result};
-use super::run::{Call, Launch, Run};
+use super::launch::Launch;
+use super::run::{Call, Run};
 use super::session::Session;
 
 /// Calls `function` to warm up, and then once for every counter pass of this process.

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig};
-use gpuprof_model::AxisValue;
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult};
 use gpuprof_model::protocol::MeasureRequest;
 
+use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
 use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::launch::Launch;
 use super::number::{IntoNumber, convert};
 use super::session::Session;
 
@@ -20,6 +21,31 @@ use super::session::Session;
 ///
 /// A series function reads its axis values from it, sets its inputs up on [`Run::stream`], and
 /// hands its launches to [`Run::measure`].
+///
+/// ```
+/// use gpuprof::cudarc::driver::PushKernelArg;
+/// use gpuprof::cudarc::nvrtc::Ptx;
+/// use gpuprof::prelude::*;
+///
+/// /// A kernel that another compiler made.
+/// #[gpuprof::series(block = 64..1024, n = [1M])]
+/// fn scale(run: &mut Run<'_>) -> gpuprof::Result<()> {
+///     let (n, block) = (run.value::<u32>("n")?, run.value::<u32>("block")?);
+///     run.grid(n.div_ceil(block))?;
+///     run.bytes(8 * u64::from(n))?;
+///
+///     let module = run.context().load_module(Ptx::from_file("scale.ptx"))?;
+///     let kernel = module.load_function("scale")?;
+///     let stream = run.stream();
+///     let mut x = stream.alloc_zeros::<f32>(n as usize)?;
+///     run.measure(|launch| {
+///         let mut builder = stream.launch_builder(&kernel);
+///         builder.arg(&n).arg(&mut x);
+///         // SAFETY: the arguments are the kernel's parameters.
+///         unsafe { builder.launch(launch.config()) }
+///     })
+/// }
+/// ```
 pub struct Run<'a> {
     pub(crate) session: &'a Session,
     pub(crate) request: &'a MeasureRequest,
@@ -65,6 +91,19 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// An axis the series does not have, or a value that `T` cannot hold.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// #[gpuprof::series(n = [1K, 1M], dtype = [f32, f16])]
+    /// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let n = run.value::<usize>("n")?;
+    ///     let bytes = if run.value::<String>("dtype")? == "f16" { 2 * n } else { 4 * n };
+    ///     run.bytes(2 * bytes)?;
+    ///     // …
+    ///     # run.measure(|_| Ok::<(), gpuprof::Error>(()))
+    /// }
+    /// ```
     pub fn value<T: AxisType>(&self, axis: &str) -> Result<T> {
         let value = self
             .request
@@ -75,11 +114,33 @@ impl<'a> Run<'a> {
     }
 
     /// The stream that launches go to.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn upload(run: &Run<'_>, x: &[f32]) -> gpuprof::Result<()> {
+    ///     let _on_device = run.stream().clone_htod(x)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    #[doc(alias("cudaStream_t", "CUstream"))]
     pub fn stream(&self) -> Arc<CudaStream> {
         self.session.stream.clone()
     }
 
     /// The context of the device.
+    ///
+    /// ```
+    /// use gpuprof::cudarc::nvrtc::Ptx;
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn load(run: &Run<'_>, ptx: &str) -> gpuprof::Result<()> {
+    ///     let kernel = run.context().load_module(Ptx::from_src(ptx))?.load_function("scale")?;
+    ///     assert!(kernel.max_threads_per_block()? > 0);
+    ///     Ok(())
+    /// }
+    /// ```
+    #[doc(alias("CUcontext", "cuModuleLoadData"))]
     pub fn context(&self) -> Arc<CudaContext> {
         self.session.context.clone()
     }
@@ -88,6 +149,16 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// An extent no launch can have: the configuration is invalid.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn one_thread_an_element(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let (n, block) = (run.value::<u64>("n")?, run.value::<u64>("block")?);
+    ///     run.grid(n.div_ceil(block))
+    /// }
+    /// ```
+    #[doc(alias = "gridDim")]
     pub fn grid(&mut self, grid: impl IntoExtent) -> Result<()> {
         self.config.grid = Some(grid.into_extent("grid")?.launch("grid")?);
         Ok(())
@@ -97,6 +168,15 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// An extent no launch can have: the configuration is invalid.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn one_warp_a_row(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     run.block((warp::SIZE, run.value::<u32>("rows")?))
+    /// }
+    /// ```
+    #[doc(alias = "blockDim")]
     pub fn block(&mut self, block: impl IntoExtent) -> Result<()> {
         self.config.block = Some(block.into_extent("block")?.launch("block")?);
         Ok(())
@@ -106,6 +186,15 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// A number that 32 bits cannot hold.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn one_float_a_thread(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     run.shared(4 * run.value::<u64>("block")?)
+    /// }
+    /// ```
+    #[doc(alias("sharedMemBytes", "dynamicSmemBytes"))]
     pub fn shared(&mut self, bytes: impl IntoNumber) -> Result<()> {
         self.config.shared = convert("shared", bytes)?;
         Ok(())
@@ -115,30 +204,73 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// An extent no launch can have: the configuration is invalid.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn pairs_of_blocks(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     run.cluster(2)
+    /// }
+    /// ```
+    #[doc(alias("__cluster_dims__", "cudaLaunchAttributeClusterDimension"))]
     pub fn cluster(&mut self, cluster: impl IntoExtent) -> Result<()> {
         self.config.cluster = Some(cluster.into_extent("cluster")?.launch("cluster")?);
         Ok(())
     }
 
-    /// Declares the bytes that the measured launches must move.
+    /// Declares the bytes that the measured launches must move, from which `throughput` follows.
     ///
     /// # Errors
     /// A negative number.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn reads_and_writes_every_float(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     run.bytes(8 * run.value::<u64>("n")?)
+    /// }
+    /// ```
     pub fn bytes(&mut self, bytes: impl IntoNumber) -> Result<()> {
         self.result.declared_bytes = Some(convert("bytes", bytes)?);
         Ok(())
     }
 
-    /// Declares the floating-point operations of the measured launches.
+    /// Declares the floating-point operations of the measured launches, from which `flop_rate`
+    /// follows.
     ///
     /// # Errors
     /// A negative number.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn square_matrix_product(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     run.flops(2 * run.value::<u64>("n")?.pow(3))
+    /// }
+    /// ```
     pub fn flops(&mut self, flops: impl IntoNumber) -> Result<()> {
         self.result.declared_flops = Some(convert("flops", flops)?);
         Ok(())
     }
 
-    /// Names the function that is launched, so that its launch facts are reported.
+    /// Names the function that is launched, so that its registers, shared memory and occupancy are
+    /// reported.
+    ///
+    /// ```
+    /// use gpuprof::cudarc::nvrtc::Ptx;
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn load(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let module = run.context().load_module(Ptx::from_file("scale.ptx"))?;
+    ///     run.function(&module.load_function("scale")?);
+    ///     Ok(())
+    /// }
+    /// ```
+    #[doc(alias(
+        "cuFuncGetAttribute",
+        "cudaFuncGetAttributes",
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor"
+    ))]
     pub fn function(&mut self, function: &CudaFunction) {
         self.function = Some(function.clone());
     }
@@ -154,6 +286,22 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// The first error of `launch` or of the driver.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Not only kernels: whatever is queued on the stream is timed.
+    /// #[gpuprof::series(n = [1M, 16M])]
+    /// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let n = run.value::<usize>("n")?;
+    ///     let stream = run.stream();
+    ///     let from = stream.alloc_zeros::<u8>(n)?;
+    ///     let mut to = stream.alloc_zeros::<u8>(n)?;
+    ///     run.bytes(2 * n)?;
+    ///     run.measure(|_| stream.memcpy_dtod(&from, &mut to))
+    /// }
+    /// ```
+    #[doc(alias("cudaEventRecord", "cudaEventElapsedTime"))]
     pub fn measure<R, E: Into<Error>>(
         &mut self,
         mut launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
@@ -201,7 +349,7 @@ impl<'a> Run<'a> {
         self.measured = true;
         if let (Some(function), Some(extents)) = (&self.function, config.config) {
             let cluster = config.cluster.filter(|&cluster| !cluster::is_trivial(cluster));
-            let facts = facts::of(self.session, function, extents, cluster)?;
+            let facts = facts::read(self.session, function, extents, cluster)?;
             self.result.facts = Some(facts);
         }
         Ok(())
@@ -218,6 +366,17 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// What `check` finds: the configuration failed.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// fn check(run: &mut Run<'_>, device: &[u32], host: &[u32]) -> gpuprof::Result<()> {
+    ///     run.verify(|| match device.iter().zip(host).position(|(device, host)| device != host) {
+    ///         None => Ok(()),
+    ///         Some(i) => Err(format!("y[{i}]: device {}, host {}", device[i], host[i])),
+    ///     })
+    /// }
+    /// ```
     pub fn verify<E: Into<Error>>(
         &mut self,
         check: impl FnOnce() -> std::result::Result<(), E>,
@@ -300,7 +459,7 @@ impl<'a> Run<'a> {
 struct Called<'a>(&'a mut dyn FnMut() -> Result<()>);
 
 impl Member for Called<'_> {
-    fn place(&self) -> u32 {
+    fn slot(&self) -> u32 {
         0
     }
 
@@ -310,86 +469,5 @@ impl Member for Called<'_> {
 
     fn launch(&mut self) -> Result<()> {
         (self.0)()
-    }
-}
-
-/// What the closure of [`Run::measure`] launches with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Launch {
-    config: Option<([u32; 3], [u32; 3], u32)>,
-    cluster: Option<[u32; 3]>,
-}
-
-impl Launch {
-    /// Grid, block and dynamic shared memory, where they are known.
-    pub(crate) fn parts(&self) -> Option<([u32; 3], [u32; 3], u32)> {
-        self.config
-    }
-
-    /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of
-    /// [`Run::cluster`].
-    ///
-    /// A launch with clusters goes through `cuLaunchKernelEx`, whose attribute this is for.
-    pub fn cluster(&self) -> Option<(u32, u32, u32)> {
-        self.cluster.map(Into::into)
-    }
-
-    /// The launch configuration of the axes `block`, `grid` and `shared`, or of [`Run::block`],
-    /// [`Run::grid`] and [`Run::shared`].
-    ///
-    /// # Panics
-    /// Where neither gives a block and a grid; the pass then fails with this message.
-    pub fn config(&self) -> LaunchConfig {
-        let Some((grid, block, shared)) = self.config else {
-            panic!(
-                "no launch configuration: give the series axes `block` and `grid`, or call \
-                    run.block(…) and run.grid(…) before run.measure(…)"
-            );
-        };
-        LaunchConfig { grid_dim: grid.into(), block_dim: block.into(), shared_mem_bytes: shared }
-    }
-}
-
-/// Types that axis values convert to.
-pub trait AxisType: Sized {
-    /// The value of `axis` as this type.
-    ///
-    /// # Errors
-    /// A value that the type cannot hold.
-    fn from_axis(axis: &str, value: &AxisValue) -> Result<Self>;
-}
-
-macro_rules! integer_axis {
-    ($($t:ident)*) => {$(
-        impl AxisType for $t {
-            fn from_axis(axis: &str, value: &AxisValue) -> Result<Self> {
-                match value {
-                    AxisValue::Int(int) => convert(axis, *int),
-                    other => Err(Error::failed(format!("axis `{axis}` has the value {other}, which is no whole number"))),
-                }
-            }
-        }
-    )*};
-}
-integer_axis!(u8 u16 u32 u64 usize i32 i64);
-
-impl AxisType for String {
-    fn from_axis(_axis: &str, value: &AxisValue) -> Result<Self> {
-        Ok(value.to_string())
-    }
-}
-
-impl AxisType for Extent {
-    fn from_axis(axis: &str, value: &AxisValue) -> Result<Self> {
-        match value {
-            AxisValue::Int(x) => Ok(Self { x: *x, y: 1, z: 1 }),
-            AxisValue::Dims(dims) => {
-                let [x, y, z] = dims.map(u64::from);
-                Ok(Self { x, y, z })
-            }
-            AxisValue::Word(word) => Err(Error::failed(format!(
-                "axis `{axis}` has the value {word}, which is no extent"
-            ))),
-        }
     }
 }

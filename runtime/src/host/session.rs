@@ -18,8 +18,8 @@ use cudarc::nvrtc::Ptx;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
-use super::collect::cupti::Profiler;
 use super::collect::flush::Flush;
+use super::collect::profiler::Profiler;
 use super::collect::{attributes, emulator, persisting};
 use super::error::{Error, Result};
 use super::handover::Handover;
@@ -253,7 +253,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
     // SAFETY: the driver is loaded and writes one int.
     unsafe { sys::cuDriverGetVersion(&mut driver_version) }.result()?;
     Ok(DeviceRecord {
-        uuid: uuid::of(device, &name)?,
+        uuid: uuid::read(device, &name)?,
         name,
         compute_capability: (u32::try_from(major).unwrap_or(0), u32::try_from(minor).unwrap_or(0)),
         sm_count: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
@@ -262,7 +262,7 @@ fn record(device: CUdevice, emulated: bool) -> Result<DeviceRecord, DriverError>
         driver_version: u32::try_from(driver_version).unwrap_or(0),
         emulated,
         virtual_gpu: None,
-        attributes: attributes::of(device),
+        attributes: attributes::read(device),
     })
 }
 

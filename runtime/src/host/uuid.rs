@@ -7,7 +7,7 @@ use cudarc::driver::sys::{self, CUdevice};
 ///
 /// # Errors
 /// The driver's.
-pub(crate) fn of(device: CUdevice, name: &str) -> Result<String, DriverError> {
+pub(crate) fn read(device: CUdevice, name: &str) -> Result<String, DriverError> {
     let mut uuid = sys::CUuuid { bytes: [0; 16] };
     // The second version tells a slice's own UUID, whatever CUDA version cudarc was built for.
     // SAFETY: the driver gave the device out, and writes 16 bytes.

@@ -54,7 +54,7 @@ const KEPT: &[Attribute] = &[
 ];
 
 /// The attributes of `device` that the driver knows; `device` came from the driver.
-pub(crate) fn of(device: CUdevice) -> BTreeMap<String, i64> {
+pub(crate) fn read(device: CUdevice) -> BTreeMap<String, i64> {
     let told = |attribute: &Attribute| {
         let name = format!("{attribute:?}");
         // SAFETY: the driver gave the device out.

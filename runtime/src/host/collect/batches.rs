@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gpuprof_model::measurement::Timing;
 use gpuprof_model::protocol::Sampling;
 
-use super::events::{WINDOW, relative_standard_error};
+use super::convergence::{WINDOW, relative_standard_error};
 use crate::host::error::Result;
 use crate::host::measure_lock::MeasureLock;
 

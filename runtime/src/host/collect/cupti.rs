@@ -1,6 +1,6 @@
 //! Hardware counters by CUPTI's Range Profiler, one pass a process or all of them in one.
 //!
-//! Input: for each pass, what is measured: one configuration, or several that have a place each
+//! Input: for each pass, what is measured: one configuration, or several that have a slot each
 //! in the counter data; and the counter request. Output: the counter data image with one more
 //! pass in it, and after the last pass a value, or a reason, for every metric of each. A counter
 //! pass takes no times: CUPTI's own work would be in them. The inputs are as they were at first
@@ -14,12 +14,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay, TargetError};
-use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions, Target, locate};
+use gpuprof_cupti::target::{PassStart, RangeMode, Replay as CuptiReplay};
+use gpuprof_cupti::{Host, HostApi, Session as CuptiSession, SessionOptions};
 use gpuprof_model::measurement::{CounterPass, HardwareValue};
 use gpuprof_model::protocol::{CounterRequest, Replay, Sampling};
 
 use super::persisting;
+use super::profiler::denied;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -29,33 +30,10 @@ const MAX_LAUNCHES: u32 = 16;
 /// What the counters of one configuration came to, by metric.
 type Hardware = BTreeMap<String, HardwareValue>;
 
-/// CUPTI, initialised for collection.
-pub(crate) struct Profiler {
-    api: HostApi,
-    target: Target,
-}
-
-impl Profiler {
-    pub(crate) fn initialize(library: &Path) -> Result<Self> {
-        let api = HostApi::load(&locate(Some(library))?)?;
-        Ok(Self { api, target: Target::initialize(api).map_err(denied)? })
-    }
-}
-
-/// The error, told apart where it says that this machine does not give counters.
-fn denied(error: TargetError) -> Error {
-    match &error {
-        TargetError::Failed(failure) if failure.code.is_denial() => {
-            Error::denied(error.to_string())
-        }
-        _ => error.into(),
-    }
-}
-
-/// What has a place in a pass: how to launch it, and how to put its inputs back.
+/// What has a slot in a pass: how to launch it, and how to put its inputs back.
 pub(crate) trait Member {
-    /// Its place in the counter data.
-    fn place(&self) -> u32;
+    /// Its slot in the counter data.
+    fn slot(&self) -> u32;
     /// Puts its inputs back to what they were at first.
     fn restore(&mut self) -> Result<()>;
     /// Queues its launches.
@@ -79,11 +57,11 @@ pub(crate) struct Collection<'a> {
 /// Which ranges of the counter data are whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
-    places: u32,
-    /// Whether a launch that empties the cache precedes those of each place: a range of its own,
+    slots: u32,
+    /// Whether a launch that empties the cache precedes those of each slot: a range of its own,
     /// which nobody reads.
     flushed: bool,
-    /// How many launches a place has; none where that is not known before, of one place.
+    /// How many launches a slot has; none where that is not known before, of one slot.
     launches: Option<u32>,
 }
 
@@ -91,16 +69,16 @@ impl Layout {
     /// Ranges that the image has room for: one more than are wanted, since CUPTI drops what is too
     /// many without a word.
     fn room(self) -> usize {
-        (self.places * self.of_place() + 1) as usize
+        (self.slots * self.per_slot() + 1) as usize
     }
 
-    fn of_place(self) -> u32 {
+    fn per_slot(self) -> u32 {
         self.launches.unwrap_or(MAX_LAUNCHES) + u32::from(self.flushed)
     }
 
-    /// The ranges of `place`, where the image holds `found`.
-    fn of(self, place: u32, found: usize) -> Result<Range<usize>> {
-        let first = (place * self.of_place() + u32::from(self.flushed)) as usize;
+    /// The ranges of `slot`, where the image holds `found`.
+    fn ranges_of(self, slot: u32, found: usize) -> Result<Range<usize>> {
+        let first = (slot * self.per_slot() + u32::from(self.flushed)) as usize;
         match self.launches {
             None if found == self.room() => Err(Error::failed(format!(
                 "the measured range holds more than {MAX_LAUNCHES} launches, and so many are not counted"
@@ -119,7 +97,7 @@ impl Layout {
 }
 
 impl<'a> Collection<'a> {
-    /// Opens a session of CUPTI's, on a device that is warm. `launches` is how many a place has,
+    /// Opens a session of CUPTI's, on a device that is warm. `launches` is how many a slot has,
     /// where it is known.
     ///
     /// # Errors
@@ -134,7 +112,7 @@ impl<'a> Collection<'a> {
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
         let layout = Layout {
-            places: request.places,
+            slots: request.places,
             flushed: sampling.cold_cache && request.replay != Replay::Kernel,
             launches,
         };
@@ -155,7 +133,7 @@ impl<'a> Collection<'a> {
             range: RangeMode::Auto,
             pass: PassStart { index: request.pass as usize, ..PassStart::default() },
         };
-        // One session for all places: starting one costs 0.2 s, and an open one does not take the
+        // One session for all slots: starting one costs 0.2 s, and an open one does not take the
         // counter data of another configuration (SetConfig crashed or was not heeded on an H200
         // with 13.0).
         let profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
@@ -206,7 +184,7 @@ impl<'a> Collection<'a> {
             // The driver does that by work of its own, which CUPTI would take for a launch.
             persisting::reset();
         }
-        if members.len() < layout.places as usize {
+        if members.len() < layout.slots as usize {
             // Not when it is first launched, which is inside the pass: CUPTI might take for a
             // launch what fills its buffer.
             session.flusher()?;
@@ -217,10 +195,10 @@ impl<'a> Collection<'a> {
         steps.end("start");
         let quiet = quiet_start.map_or_else(|| session.quiet.window(), Ok)?;
         steps.end("quiet since");
-        for place in 0..layout.places {
-            let member = members.iter_mut().find(|member| member.place() == place);
+        for slot in 0..layout.slots {
+            let member = members.iter_mut().find(|member| member.slot() == slot);
             let Some(member) = member else {
-                (0..layout.of_place()).try_for_each(|_| session.evict())?;
+                (0..layout.per_slot()).try_for_each(|_| session.evict())?;
                 continue;
             };
             if !by_cupti {
@@ -250,17 +228,17 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// The values of what has these `places`, in their order, where this was the last pass; before,
+    /// The values of what has these `slots`, in their order, where this was the last pass; before,
     /// a file for the process that collects the next one.
     ///
     /// # Errors
     /// CUPTI, or files.
-    pub(crate) fn finish(self, places: &[u32]) -> Result<(CounterPass, Vec<Hardware>)> {
+    pub(crate) fn finish(self, slots: &[u32]) -> Result<(CounterPass, Vec<Hardware>)> {
         let Self { request, layout, api, profiler, mut steps, complete, .. } = self;
         let image = profiler.into_counter_data()?;
         steps.end("close");
         let values = if complete {
-            let values = evaluate(api, request, layout, &image, places)?;
+            let values = evaluate(api, request, layout, &image, slots)?;
             steps.end("evaluate");
             values
         } else {
@@ -270,7 +248,7 @@ impl<'a> Collection<'a> {
             fs::write(&unfinished, &image)?;
             fs::rename(unfinished, &request.image)?;
             steps.end("hand over");
-            vec![Hardware::new(); places.len()]
+            vec![Hardware::new(); slots.len()]
         };
         Ok((CounterPass { complete, steps_ms: steps.taken }, values))
     }
@@ -280,19 +258,19 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| Error::failed(format!("cannot read {}: {e}", path.display())))
 }
 
-/// The values of every metric by place: sums add up over several launches, and everything else is
+/// The values of every metric by slot: sums add up over several launches, and everything else is
 /// told for one launch only.
 fn evaluate(
     api: HostApi,
     request: &CounterRequest,
     layout: Layout,
     image: &[u8],
-    places: &[u32],
+    slots: &[u32],
 ) -> Result<Vec<Hardware>> {
     let found = api.range_count(image)?;
     let mut host = Host::new(api, &request.chip, None)?;
-    let mut of_place = |&place: &u32| {
-        let ranges = layout.of(place, found)?;
+    let mut per_slot = |&slot: &u32| {
+        let ranges = layout.ranges_of(slot, found)?;
         let mut of_launches = Vec::new();
         for range in ranges {
             of_launches.push(host.evaluate(image, range, &request.metrics)?);
@@ -302,7 +280,7 @@ fn evaluate(
         };
         Ok(request.metrics.iter().enumerate().map(value).collect())
     };
-    places.iter().map(&mut of_place).collect()
+    slots.iter().map(&mut per_slot).collect()
 }
 
 /// The value of a metric over the launches of a range.
@@ -348,20 +326,20 @@ mod tests {
 
     #[test]
     fn every_place_has_its_ranges_and_the_emptying_of_the_cache_has_its_own() {
-        let layout = Layout { places: 3, flushed: true, launches: Some(1) };
+        let layout = Layout { slots: 3, flushed: true, launches: Some(1) };
         assert_eq!(layout.room(), 7);
-        let of = |place| layout.of(place, 6).unwrap();
+        let of = |slot| layout.ranges_of(slot, 6).unwrap();
         assert_eq!([of(0), of(1), of(2)], [1..2, 3..4, 5..6]);
         let warm = Layout { flushed: false, ..layout };
-        assert_eq!((warm.room(), warm.of(2, 3).unwrap()), (4, 2..3));
+        assert_eq!((warm.room(), warm.ranges_of(2, 3).unwrap()), (4, 2..3));
     }
 
     #[test]
     fn a_launch_too_many_or_too_few_is_an_error_where_places_would_move() {
-        for (places, all) in [(1, 2), (3, 6)] {
-            let layout = Layout { places, flushed: true, launches: Some(1) };
+        for (slots, all) in [(1, 2), (3, 6)] {
+            let layout = Layout { slots, flushed: true, launches: Some(1) };
             for found in [all - 1, all + 1] {
-                let error = layout.of(0, found).unwrap_err().to_string();
+                let error = layout.ranges_of(0, found).unwrap_err().to_string();
                 let text = format!("CUPTI saw {found} launches where there were {all}: something");
                 assert!(error.starts_with(&text), "{error}");
             }
@@ -370,11 +348,11 @@ mod tests {
 
     #[test]
     fn a_series_function_has_all_launches_but_the_one_that_empties_the_cache() {
-        let layout = Layout { places: 1, flushed: true, launches: None };
-        assert_eq!((layout.room(), layout.of(0, 4).unwrap()), (18, 1..4));
-        let error = |found| layout.of(0, found).unwrap_err().to_string();
+        let layout = Layout { slots: 1, flushed: true, launches: None };
+        assert_eq!((layout.room(), layout.ranges_of(0, 4).unwrap()), (18, 1..4));
+        let error = |found| layout.ranges_of(0, found).unwrap_err().to_string();
         assert!(error(1).starts_with("CUPTI saw no kernel launch"), "{}", error(1));
-        assert_eq!(layout.of(0, 17).unwrap(), 1..17);
+        assert_eq!(layout.ranges_of(0, 17).unwrap(), 1..17);
         assert!(error(18).starts_with("the measured range holds more than 16"), "{}", error(18));
     }
 

@@ -24,7 +24,7 @@ const REGISTER_UNIT: u64 = 256;
 ///
 /// # Errors
 /// The driver's.
-pub(crate) fn of(
+pub(crate) fn read(
     session: &Session,
     function: &CudaFunction,
     (grid, block, dynamic_shared_bytes): ([u32; 3], [u32; 3], u32),

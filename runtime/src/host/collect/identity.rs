@@ -12,7 +12,7 @@ type ContextId = unsafe extern "C" fn(sys::CUcontext, *mut u64) -> sys::CUresult
 type StreamId = unsafe extern "C" fn(sys::CUstream, *mut u64) -> sys::CUresult;
 
 /// The numbers of the current context and of `stream`.
-pub(crate) fn of(stream: &CudaStream) -> (Option<u64>, Option<u64>) {
+pub(crate) fn numbers(stream: &CudaStream) -> (Option<u64>, Option<u64>) {
     let (mut context, mut number) = (0, 0);
     // SAFETY: both symbols, where they exist, have these types (cuda.h); a null context is the
     // current one, the stream lives through the call, and each call writes one number.

@@ -1,0 +1,38 @@
+//! CUPTI, initialised once a process.
+//!
+//! Input: the path of its library. Output: what opens sessions, or an error that tells a machine
+//! without counters from everything else that can go wrong.
+
+use std::path::Path;
+
+use gpuprof_cupti::target::TargetError;
+use gpuprof_cupti::{HostApi, Target, locate};
+
+use crate::host::error::{Error, Result};
+
+/// CUPTI, initialised for collection; it stays so until the process ends.
+pub(crate) struct Profiler {
+    pub(super) api: HostApi,
+    pub(super) target: Target,
+}
+
+impl Profiler {
+    /// Loads `library` and initialises it.
+    ///
+    /// # Errors
+    /// A library that cannot be loaded, or that does not start.
+    pub(crate) fn initialize(library: &Path) -> Result<Self> {
+        let api = HostApi::load(&locate(Some(library))?)?;
+        Ok(Self { api, target: Target::initialize(api).map_err(denied)? })
+    }
+}
+
+/// The error, told apart where it says that this machine does not give counters.
+pub(super) fn denied(error: TargetError) -> Error {
+    match &error {
+        TargetError::Failed(failure) if failure.code.is_denial() => {
+            Error::denied(error.to_string())
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,76 @@
+//! What a series function launches with.
+//!
+//! Input: the axes `block`, `grid`, `shared` and `cluster`, or what the function set in their
+//! place. Output: a launch configuration as cudarc takes it.
+
+use cudarc::driver::LaunchConfig;
+
+/// What the closure of [`Run::measure`](crate::Run::measure) launches with.
+///
+/// ```
+/// use gpuprof::Launch;
+/// use gpuprof::cudarc::driver::{CudaFunction, CudaStream, DriverError};
+///
+/// /// Launches a kernel without parameters as the configuration says.
+/// fn launch(stream: &CudaStream, kernel: &CudaFunction, with: &Launch) -> Result<(), DriverError> {
+///     // SAFETY: the kernel takes nothing.
+///     unsafe { stream.launch_builder(kernel).launch(with.config()) }.map(drop)
+/// }
+/// ```
+#[doc(alias("cudaLaunchConfig_t", "cudaLaunchKernel"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    pub(crate) config: Option<([u32; 3], [u32; 3], u32)>,
+    pub(crate) cluster: Option<[u32; 3]>,
+}
+
+impl Launch {
+    /// Grid, block and dynamic shared memory, where they are known.
+    pub(crate) fn parts(&self) -> Option<([u32; 3], [u32; 3], u32)> {
+        self.config
+    }
+
+    /// Blocks of a thread block cluster in x, y and z, of the axis `cluster` or of
+    /// [`Run::cluster`](crate::Run::cluster).
+    ///
+    /// A launch with clusters goes through `cuLaunchKernelEx`, whose attribute this is for.
+    ///
+    /// ```
+    /// use gpuprof::Launch;
+    ///
+    /// /// Blocks of a cluster in all dimensions.
+    /// fn blocks(launch: &Launch) -> u32 {
+    ///     launch.cluster().map_or(1, |(x, y, z)| x * y * z)
+    /// }
+    /// ```
+    #[doc(alias("cudaLaunchAttributeClusterDimension", "cuLaunchKernelEx"))]
+    pub fn cluster(&self) -> Option<(u32, u32, u32)> {
+        self.cluster.map(Into::into)
+    }
+
+    /// The launch configuration of the axes `block`, `grid` and `shared`, or of
+    /// [`Run::block`](crate::Run::block), [`Run::grid`](crate::Run::grid) and
+    /// [`Run::shared`](crate::Run::shared).
+    ///
+    /// # Panics
+    /// If neither gives a block and a grid; the pass then fails with this message.
+    ///
+    /// ```
+    /// use gpuprof::Launch;
+    ///
+    /// fn threads_of_a_block(launch: &Launch) -> u32 {
+    ///     let (x, y, z) = launch.config().block_dim;
+    ///     x * y * z
+    /// }
+    /// ```
+    #[doc(alias("LaunchConfig", "dynamicSmemBytes"))]
+    pub fn config(&self) -> LaunchConfig {
+        let Some((grid, block, shared)) = self.config else {
+            panic!(
+                "no launch configuration: give the series axes `block` and `grid`, or call \
+                    run.block(…) and run.grid(…) before run.measure(…)"
+            );
+        };
+        LaunchConfig { grid_dim: grid.into(), block_dim: block.into(), shared_mem_bytes: shared }
+    }
+}

@@ -1,0 +1,52 @@
+//! What came of a request, whatever went wrong: errors by their kind, and panics as failures.
+//!
+//! Input: work on a configuration. Output: its [`PassOutcome`]; a panic of the user's code says
+//! where it was.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+
+use gpuprof_model::measurement::{PassOutcome, PassResult};
+
+use super::error::{Error, Result};
+
+thread_local! {
+    /// Where the last panic was, which its payload does not tell.
+    static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Remembers from now on where a panic was.
+pub(crate) fn remember_panics() {
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        PANICKED_AT.set(panic.location().map(|location| format!(" at {location}")));
+        default(panic);
+    }));
+}
+
+/// The outcome of `work` that went wrong, in place of a panic too.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(Error::failed(panic_text(panic.as_ref()))))
+}
+
+/// What came of a request.
+pub(crate) fn outcome(result: Result<PassResult>) -> PassOutcome {
+    match result {
+        Ok(result) => PassOutcome::Finished(Box::new(result)),
+        Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
+        Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
+        Err(error) => PassOutcome::Failed { reason: error.to_string() },
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|&text| text.to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "with a value that is no text".to_owned());
+    let place = PANICKED_AT.take().unwrap_or_default();
+    format!("the harness panicked{place}: {text}")
+}
