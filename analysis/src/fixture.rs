@@ -7,13 +7,13 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::{
     DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
 };
-use gpuprof_model::metric::{self, CATALOGUE, Origin};
+use gpuprof_model::metric::{Catalogue, Origin, built_in};
 use gpuprof_model::run::{
     ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
 };
 use gpuprof_model::series::SeriesId;
 
-use crate::metrics::collect::{finished, unfinished};
+use crate::metrics::collect::{self, Terms, unfinished};
 
 /// The configuration `block=BLOCK`.
 pub fn block(block: u64) -> Configuration {
@@ -25,9 +25,14 @@ pub fn point(block: u64, n: u64) -> Configuration {
     Configuration(vec![("block".into(), AxisValue::Int(block)), ("n".into(), AxisValue::Int(n))])
 }
 
+/// The result of a configuration, by the built-in catalogue.
+pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
+    collect::finished(configuration, passes, &Terms::new(&Catalogue::built_in()))
+}
+
 /// A finished `block=BLOCK` with one metric of the catalogue.
 pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult {
-    let metric = metric::find(name).unwrap();
+    let metric = built_in(name).unwrap();
     let result = MetricResult {
         value: value.map_err(str::to_owned),
         unstable: false,
@@ -149,8 +154,9 @@ pub fn emulated_pass(block: u64, n: u64) -> PassResult {
             ..facts.clone()
         };
     }
-    let zeros = CATALOGUE.iter().filter(|metric| metric.origin == Origin::Emulator);
-    pass.counters = zeros.map(|metric| (metric.name.to_owned(), 0)).collect();
+    let catalogue = Catalogue::built_in();
+    let zeros = catalogue.own().filter(|metric| metric.origin == Origin::Emulator);
+    pass.counters = zeros.map(|metric| (metric.name.to_string(), 0)).collect();
     let warps = n / 32;
     let counted: BTreeMap<&str, u64> = [
         ("smsp__warps_launched.sum", warps),

@@ -11,4 +11,6 @@ pub mod judge;
 pub mod rates;
 pub mod run;
 #[cfg(test)]
+mod two_catalogues_tests;
+#[cfg(test)]
 mod unstable_tests;

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
@@ -92,16 +93,25 @@ const KEYS: [&str; 14] = [
 ];
 
 impl Config {
-    /// Reads the file at `explicit`, or the default one of `root` if it is there.
+    /// Reads the file at `explicit`, or the default one of `root` if it is there, and gives it with
+    /// the metrics that are known besides those of `catalogue`.
     ///
     /// # Errors
     /// A file that was named and is not there, or one that is wrong (exit code 96).
-    pub fn load(root: &Utf8Path, explicit: Option<&Utf8Path>) -> Result<Self> {
+    pub fn load(
+        root: &Utf8Path,
+        explicit: Option<&Utf8Path>,
+        catalogue: &Catalogue,
+    ) -> Result<(Self, Catalogue)> {
         let path = explicit.map_or_else(|| root.join(DEFAULT_PATH), Utf8PathBuf::from);
         match fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text, path.strip_prefix(root).unwrap_or(&path)),
+            Ok(text) => {
+                let config = Self::parse(&text, path.strip_prefix(root).unwrap_or(&path))?;
+                let catalogue = config.define(catalogue)?;
+                Ok((config, catalogue))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound && explicit.is_none() => {
-                Ok(Self::default())
+                Ok((Self::default(), catalogue.clone()))
             }
             Err(error) => {
                 Err(Failure::new(ExitCode::Configuration, format!("cannot read {path}: {error}")))
@@ -109,7 +119,18 @@ impl Config {
         }
     }
 
-    /// Parses the file's text; `path` names it in errors.
+    /// `catalogue` and the metrics that the file defines.
+    ///
+    /// # Errors
+    /// All definitions that are refused, each with its place (exit code 96).
+    pub fn define(&self, catalogue: &Catalogue) -> Result<Catalogue> {
+        let presets = self.preset.values().flat_map(|preset| preset.metrics.definitions());
+        let definitions: Vec<_> = self.metrics.definitions().into_iter().chain(presets).collect();
+        define(catalogue, &definitions, self.path.as_str())
+    }
+
+    /// Parses the file's text; `path` names it in errors. The definitions of metrics are read here
+    /// and checked by [`Self::define`].
     ///
     /// # Errors
     /// Anything wrong in it (exit code 96).
@@ -134,9 +155,6 @@ impl Config {
                 return Err(wrong(format!("{path}: `preset.{name}` holds presets of its own")));
             }
         }
-        let presets = config.preset.values().flat_map(|preset| preset.metrics.definitions());
-        let definitions: Vec<_> = config.metrics.definitions().into_iter().chain(presets).collect();
-        define(&definitions, path.as_str())?;
         path.clone_into(&mut config.path);
         Ok(config)
     }

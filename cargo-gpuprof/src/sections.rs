@@ -11,7 +11,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::redefine;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Failure, Result};
 use crate::options::Set;
 
-use file::parse;
 pub use file::{Section, SectionMetric};
 
 /// Where a workspace keeps its own, below its root.
@@ -105,50 +104,67 @@ impl SectionFile {
     }
 }
 
-/// All sections of a workspace.
+/// All sections of a workspace, and the metrics that are known with them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sections(Vec<Section>);
+pub struct Sections {
+    all: Vec<Section>,
+    catalogue: Catalogue,
+}
 
 impl Sections {
-    /// Ours and those of the workspace at `root`. The metrics that they define are known from then
-    /// on.
+    /// Ours, over the built-in catalogue.
     ///
     /// # Errors
-    /// A file that is wrong (exit code 96).
-    pub fn load(root: Option<&Utf8Path>) -> Result<Self> {
-        Self::of(&root.map_or_else(|| Ok(Vec::new()), SectionFile::all)?)
+    /// None: a test reads them all.
+    pub fn built_in() -> Result<Self> {
+        let mut sections = Self { all: Vec::new(), catalogue: Catalogue::built_in() };
+        for (id, text) in BUILT_IN {
+            sections.add(id, text, &format!("{id}.toml"))?;
+        }
+        Ok(sections)
     }
 
-    /// Ours and those of `files`, of which one called like ours takes its place.
+    /// These and those of `files`, of which one called like one of these takes its place. What they
+    /// define may use what `catalogue` knows: that of these sections, or one made of it.
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).
-    pub fn of(files: &[SectionFile]) -> Result<Self> {
-        let own = BUILT_IN.iter().map(|(id, text)| parse(id, text, &format!("{id}.toml")));
-        let mut sections = own.collect::<Result<Vec<_>>>()?;
+    pub fn with(mut self, files: &[SectionFile], catalogue: Catalogue) -> Result<Self> {
+        self.catalogue = catalogue;
         for file in files {
-            let section = parse(file.id(), &file.text, file.path.as_str())?;
-            match sections.iter_mut().find(|other| other.is_called(&section.id)) {
-                Some(other) => *other = section,
-                None => sections.push(section),
-            }
+            self.add(file.id(), &file.text, file.path.as_str())?;
         }
-        Ok(Self(sections))
+        Ok(self)
+    }
+
+    fn add(&mut self, id: &str, text: &str, path: &str) -> Result<()> {
+        let section = Section::parse(id, text, path)?;
+        self.catalogue = section.define(&self.catalogue, path)?;
+        match self.all.iter_mut().find(|other| other.is_called(&section.id)) {
+            Some(other) => *other = section,
+            None => self.all.push(section),
+        }
+        Ok(())
+    }
+
+    /// The metrics that are known with what the sections define, by the formulas that most chips
+    /// have.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The metrics that are known with what the sections define, by the formulas of `chip`.
+    ///
+    /// # Panics
+    /// Never: the formulas were checked when their file was read.
+    pub fn catalogue_on(&self, chip: &str) -> Catalogue {
+        let formulas: Vec<_> = self.all.iter().flat_map(|section| section.formulas(chip)).collect();
+        self.catalogue.with_formulas(&formulas).expect("checked when the file was read")
     }
 
     /// All of them, in the order they are shown.
     pub fn iter(&self) -> impl Iterator<Item = &Section> {
-        self.0.iter()
-    }
-
-    /// Settles how `chip` counts what they define; the metrics are understood so from then on.
-    ///
-    /// # Panics
-    /// Never: the formulas were checked when their file was read.
-    pub fn settle(&self, chip: &str) {
-        for section in &self.0 {
-            redefine(&section.formulas(chip)).expect("checked when the file was read");
-        }
+        self.all.iter()
     }
 
     /// Those of `sets` and those called `names`, each once, by the names of `chip`.
@@ -161,9 +177,9 @@ impl Sections {
         names: &[String],
         chip: Option<&str>,
     ) -> Result<Vec<SectionColumns>> {
-        let unknown = |name: &&String| self.0.iter().all(|section| !section.is_called(name));
+        let unknown = |name: &&String| self.all.iter().all(|section| !section.is_called(name));
         let message = |name: &String| {
-            let near = did_you_mean(name, self.0.iter().map(|s| s.id.as_str()))
+            let near = did_you_mean(name, self.all.iter().map(|s| s.id.as_str()))
                 .unwrap_or_else(|| "`cargo gpuprof metrics --list-sections` lists them".into());
             format!("no section is called `{name}`: {near}")
         };
@@ -171,14 +187,11 @@ impl Sections {
         if !wrong.is_empty() {
             return Err(Failure::usage(wrong.join("\n")));
         }
-        if let Some(chip) = chip {
-            self.settle(chip);
-        }
         let asked = |section: &&Section| {
             sets.iter().any(|set| section.sets.contains(set))
                 || names.iter().any(|name| section.is_called(name))
         };
-        Ok(self.0.iter().filter(asked).map(|section| section.columns(chip)).collect())
+        Ok(self.all.iter().filter(asked).map(|section| section.columns(chip)).collect())
     }
 }
 
@@ -186,9 +199,15 @@ impl Sections {
 mod tests {
     use super::*;
 
+    fn of(files: &[SectionFile]) -> Result<Sections> {
+        let ours = Sections::built_in()?;
+        let catalogue = ours.catalogue().clone();
+        ours.with(files, catalogue)
+    }
+
     fn chosen(sets: &[Set], names: &[&str], chip: &str) -> Vec<SectionColumns> {
         let names: Vec<String> = names.iter().map(|&n| n.to_owned()).collect();
-        Sections::load(None).unwrap().choose(sets, &names, Some(chip)).unwrap()
+        Sections::built_in().unwrap().choose(sets, &names, Some(chip)).unwrap()
     }
 
     fn ids(columns: &[SectionColumns]) -> Vec<&str> {
@@ -223,7 +242,7 @@ mod tests {
     fn a_chip_may_be_written_in_any_case() {
         let text = "title = \"Mine\"\n[[metrics]]\nlabel = \"a\"\nname = \"ipc\"\nchips = { gh = \"waves\" }\n";
         let file = SectionFile { path: "Mine.toml".into(), text: text.into() };
-        let sections = Sections::of(&[file]).unwrap();
+        let sections = of(&[file]).unwrap();
         let name = |chip: &str| {
             let mut chosen = sections.choose(&[], &["Mine".into()], Some(chip)).unwrap();
             chosen.remove(0).columns.remove(0).name
@@ -234,7 +253,7 @@ mod tests {
     #[test]
     fn a_section_that_is_not_there_is_refused_with_the_nearest() {
         let asked = ["Ocupancy", "LaunchStats", "zzz"].map(str::to_owned);
-        let failure = Sections::load(None).unwrap().choose(&[], &asked, None);
+        let failure = Sections::built_in().unwrap().choose(&[], &asked, None);
         assert_eq!(
             failure.unwrap_err().message,
             "no section is called `Ocupancy`: did you mean `Occupancy`?\n\
@@ -256,12 +275,12 @@ mod tests {
             "title = \"Other\"\nmetrics = [{ label = \"b\", name = \"waves\" }]\n",
         );
         write("notes.txt", "not a section");
-        let sections = Sections::load(Some(root)).unwrap();
+        let sections = of(&SectionFile::all(root).unwrap()).unwrap();
         let columns = sections.choose(&[], &["Mine".into(), "Occupancy".into()], None).unwrap();
         assert_eq!(ids(&columns), ["occupancy", "Mine"]);
         assert_eq!(columns[0].columns[0].name, "waves");
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
-        let failure = Sections::load(Some(root)).unwrap_err();
+        let failure = of(&SectionFile::all(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         assert!(failure.message.contains("Mine.toml: no metric is called `icp`"), "{failure}");
         write(
@@ -271,7 +290,7 @@ mod tests {
              direction = \"lower\"\n[[definitions]]\nname = \"s_b\"\nformula = \"1 * s_a\"\nunit = \"B\"\n\
              direction = \"lower\"\n",
         );
-        let failure = Sections::load(Some(root)).unwrap_err();
+        let failure = of(&SectionFile::all(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         let expected = "Mine.toml: metric `s_a` on GH…: it depends on itself: s_a → s_b → s_a";
         assert!(failure.message.ends_with(expected), "{failure}");

@@ -12,6 +12,7 @@ use cargo_gpuprof::store::document;
 use gpuprof_analysis::gate::calibrate::{SLOWDOWN_PERCENT, default_gate};
 use gpuprof_analysis::gate::rates::{Draw, Rates, Trial, rates};
 use gpuprof_model::Threshold;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SeriesResult;
 
 fn series(file: &str, kernel: &str) -> SeriesResult {
@@ -23,7 +24,8 @@ fn series(file: &str, kernel: &str) -> SeriesResult {
 fn default_gate_with(processes: Repeats, draw: Draw, series: &SeriesResult) -> Rates {
     let threshold = Threshold::parse(&default_gate()).expect("it is well-formed");
     let slowdown_percent = SLOWDOWN_PERCENT;
-    let trial = Trial { threshold: &threshold, processes, slowdown_percent, draws: 200, draw };
+    let (catalogue, threshold) = (&Catalogue::built_in(), &threshold);
+    let trial = Trial { catalogue, threshold, processes, slowdown_percent, draws: 200, draw };
     rates(&series.configurations, trial).expect("enough processes were recorded")
 }
 

@@ -6,13 +6,13 @@
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod cupti;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use cargo_gpuprof::sections::{Section, Sections, chip_of};
 use clap::ValueEnum;
 use gpuprof_cupti::{Host, HostApi, locate};
-use gpuprof_model::metric::{find, hardware_names};
+use gpuprof_model::metric::Catalogue;
 
 /// The catalogue of `chip`.
 fn host(chip: &str) -> Host {
@@ -21,29 +21,20 @@ fn host(chip: &str) -> Host {
     Host::new(api, chip, None).unwrap_or_else(|e| panic!("{chip}: {e}"))
 }
 
-/// What a section's metric is made of may depend on the chip, and a process settles that for one
-/// chip at a time.
-static ONE_CHIP: Mutex<()> = Mutex::new(());
+type Names = BTreeSet<Cow<'static, str>>;
 
-/// All sections, settled for `chip`.
-fn sections_on(chip: &str) -> Sections {
-    let sections = Sections::load(None).unwrap();
-    sections.settle(chip);
-    sections
-}
-
-/// The counters that `section` needs on `chip`.
-fn counters(section: &Section, chip: &str) -> BTreeSet<&'static str> {
+/// The counters that `section` needs on `chip`, of which `catalogue` is.
+fn counters(catalogue: &Catalogue, section: &Section, chip: &str) -> Names {
     let columns = section.columns(Some(chip));
-    let metrics: Vec<_> = columns.names().filter_map(|name| find(name)).collect();
-    metrics.into_iter().flat_map(hardware_names).collect()
+    let metrics: Vec<_> = columns.names().filter_map(|name| catalogue.find(name)).collect();
+    metrics.iter().flat_map(|metric| catalogue.hardware_names(metric)).collect()
 }
 
-fn passes(chip: &str, names: &BTreeSet<&str>) -> usize {
+fn passes(chip: &str, names: &Names) -> usize {
     if names.is_empty() {
         return 0;
     }
-    let names: Vec<&str> = names.iter().copied().collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let host = host(chip);
     let image = host.config_image(&names).unwrap_or_else(|e| panic!("{chip}: {e}"));
     host.passes(&image).unwrap_or_else(|e| panic!("{chip}: {e}"))
@@ -51,16 +42,17 @@ fn passes(chip: &str, names: &BTreeSet<&str>) -> usize {
 
 #[test]
 fn every_section_can_be_collected_on_every_family_of_chips() {
-    let _one = ONE_CHIP.lock().unwrap();
+    let sections = Sections::built_in().unwrap();
     let mut left_out = String::new();
     for chip in ["TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202"] {
         let host = host(chip);
-        for section in sections_on(chip).iter() {
+        let catalogue = sections.catalogue_on(chip);
+        for section in sections.iter() {
             for metric in section.metrics.iter().filter(|m| m.name_on(Some(chip)).is_none()) {
                 left_out.push_str(&format!("{chip} {}: {}\n", section.id, metric.label));
             }
-            for name in counters(section, chip) {
-                let problem = host.config_image(&[name]).err();
+            for name in counters(&catalogue, section, chip) {
+                let problem = host.config_image(&[&*name]).err();
                 assert!(problem.is_none(), "{chip}: {}: {name}: {}", section.id, problem.unwrap());
             }
         }
@@ -103,18 +95,17 @@ fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
 
 #[test]
 fn the_passes_of_sections_and_sets_are_known() {
-    let _one = ONE_CHIP.lock().unwrap();
-    let ids = Sections::load(None).unwrap();
+    let sections = Sections::built_in().unwrap();
     let sets = cargo_gpuprof::options::Set::value_variants();
-    let mut lines: Vec<String> = ids.iter().map(|section| section.id.clone()).collect();
+    let mut lines: Vec<String> = sections.iter().map(|section| section.id.clone()).collect();
     lines.extend(sets.iter().map(|set| format!("--set {set:?}").to_lowercase()));
     // Passes on these chips, in this order.
     for chip in ["GH100", "GA100", "AD102", "GB100"] {
-        let sections = sections_on(chip);
-        let alone = sections.iter().map(|section| counters(section, chip));
+        let catalogue = sections.catalogue_on(chip);
+        let alone = sections.iter().map(|section| counters(&catalogue, section, chip));
         let together = sets.iter().map(|set| {
             let held = sections.iter().filter(|section| section.sets.contains(set));
-            held.flat_map(|section| counters(section, chip)).collect()
+            held.flat_map(|section| counters(&catalogue, section, chip)).collect()
         });
         for (line, names) in lines.iter_mut().zip(alone.chain(together)) {
             line.push_str(&format!(" {}", passes(chip, &names)));

@@ -6,10 +6,11 @@
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod common;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use gpuprof_cupti::{Host, HostApi, locate};
-use gpuprof_model::metric::{CATALOGUE, find, hardware_names, legacy, legacy_refused};
+use gpuprof_model::metric::{Catalogue, legacy, legacy_refused};
 
 /// The catalogue of `chip`.
 fn host(chip: &str) -> Host {
@@ -34,9 +35,10 @@ const LACKS: [(&str, &[&str]); 4] = [
 ];
 
 /// What `names` the chip does not have, or cannot collect alone.
-fn wrong(chip: &str, names: &BTreeSet<&str>) -> Vec<String> {
+fn wrong(chip: &str, names: &BTreeSet<Cow<'static, str>>) -> Vec<String> {
     let host = host(chip);
-    let problem = |name: &&str| host.config_image(&[name]).err().map(|e| format!("{name}: {e}"));
+    let problem =
+        |name: &Cow<'_, str>| host.config_image(&[&**name]).err().map(|e| format!("{name}: {e}"));
     names.iter().filter_map(problem).collect()
 }
 
@@ -46,7 +48,9 @@ fn the_counters_of_older_names_are_collectable_but_for_what_a_family_lacks() {
     common::isolated(
         "the_counters_of_older_names_are_collectable_but_for_what_a_family_lacks",
         || {
-            let names: BTreeSet<&str> = legacy().flat_map(hardware_names).collect();
+            let catalogue = Catalogue::built_in();
+            let names: BTreeSet<_> =
+                legacy().flat_map(|metric| catalogue.hardware_names(&metric)).collect();
             assert!(names.len() > 150, "{}", names.len());
             for (chip, lacks) in LACKS {
                 let wrong = wrong(chip, &names);
@@ -62,7 +66,9 @@ fn the_counters_of_older_names_are_collectable_but_for_what_a_family_lacks() {
 #[test]
 fn the_counters_of_the_catalogue_are_collectable() {
     common::isolated("the_counters_of_the_catalogue_are_collectable", || {
-        let names: BTreeSet<&str> = CATALOGUE.iter().flat_map(hardware_names).collect();
+        let catalogue = Catalogue::built_in();
+        let names: BTreeSet<_> =
+            catalogue.own().flat_map(|metric| catalogue.hardware_names(metric)).collect();
         for chip in ["GH100", "GA100", "AD102", "GB100", "GB202", "TU102"] {
             assert_eq!(wrong(chip, &names), Vec::<String>::new(), "{chip}");
         }
@@ -73,11 +79,12 @@ fn the_counters_of_the_catalogue_are_collectable() {
 fn what_a_refusal_points_to_is_there() {
     common::isolated("what_a_refusal_points_to_is_there", || {
         let host = host("GH100");
+        let catalogue = Catalogue::built_in();
         for (name, reason) in legacy_refused() {
             let words =
                 reason.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
             for word in words.map(|word| word.trim_end_matches('.')).filter(|w| w.contains("__")) {
-                assert!(find(word).is_some(), "{name}: {word}");
+                assert!(catalogue.find(word).is_some(), "{name}: {word}");
                 host.validate(word).unwrap_or_else(|e| panic!("{name}: {e}"));
             }
         }

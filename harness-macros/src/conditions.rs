@@ -1,7 +1,8 @@
 //! `metrics(…)` and `threshold("…")`, read with the model's grammar and its catalogue.
 
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::threshold::Selector;
-use gpuprof_model::{ParseError, Threshold, metric, suggest};
+use gpuprof_model::{ParseError, Threshold, suggest};
 use proc_macro2::{Group, Ident};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -14,6 +15,7 @@ use crate::errors::Errors;
 pub(crate) fn metrics(list: &Group, errors: &mut Errors) -> Vec<String> {
     let parser = Punctuated::<syn::Expr, Token![,]>::parse_terminated;
     let Some(names) = errors.attempt(parser.parse2(list.stream())) else { return Vec::new() };
+    let catalogue = Catalogue::built_in();
     let mut out = Vec::new();
     for name in names {
         let text = match bare::expr(&name) {
@@ -25,7 +27,7 @@ pub(crate) fn metrics(list: &Group, errors: &mut Errors) -> Vec<String> {
         };
         match text {
             Some(text) => {
-                if let Some(problem) = unknown(&text) {
+                if let Some(problem) = unknown(&catalogue, &text) {
                     errors.at(&name, problem);
                 }
                 out.push(text);
@@ -52,6 +54,7 @@ pub(crate) fn thresholds(list: &Group, errors: &mut Errors) -> Vec<LitStr> {
 /// Refuses a threshold that does not follow the grammar, or names an axis or metric that is not
 /// there.
 pub(crate) fn check(thresholds: &[LitStr], axes: &[Ident], errors: &mut Errors) {
+    let catalogue = Catalogue::built_in();
     for literal in thresholds {
         let text = literal.value();
         let threshold = match Threshold::parse(&text) {
@@ -61,11 +64,11 @@ pub(crate) fn check(thresholds: &[LitStr], axes: &[Ident], errors: &mut Errors) 
                 continue;
             }
         };
-        let checked = metric::find(&threshold.metric).map(|metric| threshold.check(metric));
+        let checked = catalogue.find(&threshold.metric).map(|metric| threshold.check(&metric));
         if let Some(Err(error)) = checked {
             errors.at(literal, pointed(&error, &text));
         }
-        if let Some(problem) = unknown(&threshold.metric) {
+        if let Some(problem) = unknown(&catalogue, &threshold.metric) {
             let error = ParseError::new(problem, threshold.metric_span.clone());
             errors.at(literal, pointed(&error, &text));
         }
@@ -91,8 +94,8 @@ fn pointed(error: &ParseError, text: &str) -> String {
 
 /// Why `name` cannot be a metric. A PerfWorks name (`unit__counter.rollup`) may be any that the
 /// device has, which only a run can tell.
-fn unknown(name: &str) -> Option<String> {
-    (metric::find(name).is_none() && !name.contains("__")).then(|| metric::unknown(name))
+fn unknown(catalogue: &Catalogue, name: &str) -> Option<String> {
+    (catalogue.find(name).is_none() && !name.contains("__")).then(|| catalogue.unknown(name))
 }
 
 #[cfg(test)]

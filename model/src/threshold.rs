@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
-use crate::metric::{CATALOGUE, Class, Metric};
+use crate::metric::{Class, Metric, is_own};
 use crate::quantity::{Quantity, Unit};
 use crate::text::{Cursor, ParseError, is_name_char};
 
@@ -245,7 +245,7 @@ impl Threshold {
             }
         };
         // What a user defined may be a difference.
-        let ours = CATALOGUE.iter().any(|known| known.name == metric.name);
+        let ours = is_own(&metric.name);
         let dimensioned = !matches!(metric.unit, Unit::Count | Unit::Ratio | Unit::Percent);
         if ours && dimensioned && quantity.unit == metric.unit && quantity.value < 0.0 {
             let message = format!("`{}` is never negative", metric.name);

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
-use gpuprof_model::metric::{self, Class, Direction};
+use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
 use gpuprof_model::series::SeriesId;
 
@@ -73,17 +73,28 @@ impl Against {
         }
     }
 
-    /// As [`Self::series`], for a threshold on the metric called `name`.
-    pub fn metric(&self, name: &str, id: &SeriesId, provenance: &Provenance) -> Baseline<'_> {
+    /// As [`Self::series`], for a threshold on the metric that `catalogue` has as `name`.
+    pub fn metric(
+        &self,
+        catalogue: &Catalogue,
+        name: &str,
+        id: &SeriesId,
+        provenance: &Provenance,
+    ) -> Baseline<'_> {
         let baseline = self.series(id, provenance);
-        match (&baseline, self.obstacle(name, provenance)) {
+        match (&baseline, self.obstacle(catalogue, name, provenance)) {
             (Baseline::Held { .. }, Some(obstacle)) => Baseline::Incomparable(obstacle),
             _ => baseline,
         }
     }
 
-    fn obstacle(&self, name: &str, provenance: &Provenance) -> Option<String> {
-        fingerprint::of_metric(name, &self.run.as_ref().ok()?.provenance, provenance)
+    fn obstacle(
+        &self,
+        catalogue: &Catalogue,
+        name: &str,
+        provenance: &Provenance,
+    ) -> Option<String> {
+        fingerprint::of_metric(catalogue, name, &self.run.as_ref().ok()?.provenance, provenance)
     }
 
     /// The series `id` of the baseline, whether it may be compared or not.
@@ -93,7 +104,12 @@ impl Against {
 
     /// The changes of the columns of `series` and its baseline; what only the baseline has comes
     /// last.
-    pub fn changes(&self, series: &SeriesResult, provenance: &Provenance) -> Vec<Change> {
+    pub fn changes(
+        &self,
+        catalogue: &Catalogue,
+        series: &SeriesResult,
+        provenance: &Provenance,
+    ) -> Vec<Change> {
         let baseline = self.series(&series.id, provenance);
         let columns = compared(series, self.held(&series.id));
         let theirs = match &baseline {
@@ -114,7 +130,7 @@ impl Against {
             }
         }
         for change in changes.iter_mut().filter(|c| c.baseline.is_some() && c.value.is_some()) {
-            if let Some(obstacle) = self.obstacle(&change.metric, provenance) {
+            if let Some(obstacle) = self.obstacle(catalogue, &change.metric, provenance) {
                 (change.outcome, change.reason) = (Outcome::Incomparable, Some(obstacle));
                 (change.percent, change.confidence, change.cycles_percent) = (None, None, None);
             }
@@ -197,13 +213,17 @@ fn lost_metrics<'r>(
 /// never had, such as times of the emulator, is nothing that a merge can make worse. Its columns
 /// count as well as those of the run, so that a metric that leaves the annotation does not leave
 /// the gate.
-pub fn default_thresholds(series: &SeriesResult, theirs: Option<&SeriesResult>) -> Vec<String> {
+pub fn default_thresholds(
+    catalogue: &Catalogue,
+    series: &SeriesResult,
+    theirs: Option<&SeriesResult>,
+) -> Vec<String> {
     // What is exact on the emulator may not be so on hardware, so the results are asked.
     let measured = |name: &String| {
         series.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
     };
     let of = |name: &String| {
-        let metric = metric::find(name)?;
+        let metric = catalogue.find(name)?;
         match (measured(name).unwrap_or(metric.class), metric.direction, name.as_str()) {
             (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
             (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),

@@ -47,7 +47,7 @@ fn another_device_makes_every_series_incomparable() {
     let baseline = against(before.clone(), Scope::whole());
     let told = baseline.series(&before.series[0].id, &here);
     assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
-    assert_eq!(baseline.changes(&before.series[0], &here), []);
+    assert_eq!(baseline.changes(&Catalogue::built_in(), &before.series[0], &here), []);
     let across = Against { across_devices: true, ..baseline };
     assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));
 }
@@ -58,7 +58,11 @@ fn changes_are_joined_by_name_not_by_position() {
     let mut after = before.series[0].clone();
     after.configurations.reverse();
     after.configurations.pop();
-    let told = against(before.clone(), Scope::whole()).changes(&after, &before.provenance);
+    let told = against(before.clone(), Scope::whole()).changes(
+        &Catalogue::built_in(),
+        &after,
+        &before.provenance,
+    );
     let told: Vec<(String, Outcome)> =
         told.into_iter().map(|c| (c.configuration, c.outcome)).collect();
     let key = |at| block(at).to_string();
@@ -74,7 +78,7 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
     let columns = ["duration", "throughput", "global_sectors", raw, "theoretical_occupancy"];
     let of = |rows| SeriesResult { columns: columns.map(str::to_owned).to_vec(), ..series(rows) };
     assert_eq!(
-        default_thresholds(&of(vec![gpu(64, 1 << 20, &[100.0])]), None),
+        default_thresholds(&Catalogue::built_in(), &of(vec![gpu(64, 1 << 20, &[100.0])]), None),
         [
             "every duration <= baseline + 2%",
             "every global_sectors <= baseline",
@@ -83,10 +87,13 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
     );
     // L1's own counters repeat on the emulator only.
     let emulated = of(vec![emulated(64, 1 << 20)]);
-    assert!(default_thresholds(&emulated, None).contains(&format!("every {raw} <= baseline")));
-    for text in default_thresholds(&emulated, None) {
+    assert!(
+        default_thresholds(&Catalogue::built_in(), &emulated, None)
+            .contains(&format!("every {raw} <= baseline"))
+    );
+    for text in default_thresholds(&Catalogue::built_in(), &emulated, None) {
         let threshold = gpuprof_model::Threshold::parse(&text).unwrap();
-        threshold.check(metric::find(&threshold.metric).unwrap()).unwrap();
+        threshold.check(&Catalogue::built_in().find(&threshold.metric).unwrap()).unwrap();
     }
 }
 
@@ -96,18 +103,24 @@ fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
     theirs.columns = vec!["duration".into(), "global_sectors".into()];
     let mut ours = theirs.clone();
     // The emulator never had a duration, so none can get worse.
-    assert_eq!(default_thresholds(&ours, Some(&theirs)), ["every global_sectors <= baseline"]);
+    assert_eq!(
+        default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)),
+        ["every global_sectors <= baseline"]
+    );
     ours.columns = vec!["duration".into()];
-    assert_eq!(default_thresholds(&ours, Some(&theirs)), ["every global_sectors <= baseline"]);
+    assert_eq!(
+        default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)),
+        ["every global_sectors <= baseline"]
+    );
     // What no configuration of the run has is told as vanished.
     for row in &mut ours.configurations {
         row.metrics.clear();
     }
-    assert_eq!(default_thresholds(&ours, Some(&theirs)), [] as [&str; 0]);
+    assert_eq!(default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)), [] as [&str; 0]);
     let timed = SeriesResult {
         columns: theirs.columns.clone(),
         ..series(vec![gpu(64, 1 << 20, &[100.0])])
     };
-    let of_gpu = default_thresholds(&ours, Some(&timed));
+    let of_gpu = default_thresholds(&Catalogue::built_in(), &ours, Some(&timed));
     assert_eq!(of_gpu, ["every duration <= baseline + 2%"]);
 }

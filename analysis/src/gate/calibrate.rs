@@ -9,7 +9,7 @@
 //! side (Cohen, *Statistical Power Analysis*, 1988, section 2.4, with Student's t for the normal).
 
 use gpuprof_model::Threshold;
-use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -45,13 +45,13 @@ pub fn default_gate() -> String {
 }
 
 /// How often the default gate on time is right on the processes of `run`, for several `--repeat`.
-pub fn rate_default_gate(run: &Run) -> Vec<Rates> {
+pub fn rate_default_gate(catalogue: &Catalogue, run: &Run) -> Vec<Rates> {
     let threshold = Threshold::parse(&default_gate()).expect("a test parses it");
     let of = |processes| {
         let draw = Draw::Random;
         let slowdown_percent = SLOWDOWN_PERCENT;
-        let trial =
-            Trial { threshold: &threshold, processes, slowdown_percent, draws: DRAWS, draw };
+        let threshold = &threshold;
+        let trial = Trial { catalogue, threshold, processes, slowdown_percent, draws: DRAWS, draw };
         rated(run, trial)
     };
     RATED.into_iter().filter_map(of).collect()
@@ -87,17 +87,17 @@ pub struct Calibrated {
 
 /// Calibrates every noisy metric that `run` shows; none where no configuration has enough
 /// processes.
-pub fn calibrate(run: &Run) -> Vec<Calibrated> {
+pub fn calibrate(catalogue: &Catalogue, run: &Run) -> Vec<Calibrated> {
     let mut names: Vec<&String> = Vec::new();
     for name in run.series.iter().flat_map(|series| &series.columns) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names.into_iter().filter_map(|name| metric(run, name)).collect()
+    names.into_iter().filter_map(|name| metric(catalogue, run, name)).collect()
 }
 
-fn metric(run: &Run, name: &str) -> Option<Calibrated> {
+fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     let of_row = |row: &ConfigurationResult| -> Option<(Direction, Vec<f64>)> {
         let finished = row.status == Status::Finished;
@@ -122,6 +122,7 @@ fn metric(run: &Run, name: &str) -> Option<Calibrated> {
     let threshold = Threshold::parse(&proposed).ok()?;
     let (draws, draw) = (DRAWS, Draw::Random);
     let trial = Trial {
+        catalogue,
         threshold: &threshold,
         processes: Repeats::exactly(u32::try_from(processes / 2).unwrap_or(u32::MAX)),
         slowdown_percent: 0.0,
@@ -153,8 +154,8 @@ fn visible(noise_percent: f64, processes: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::finished;
     use crate::fixture::{self, gpu_pass, point, series};
-    use crate::metrics::collect::finished;
 
     fn run(medians: &[f64]) -> Run {
         let passes: Vec<_> = medians.iter().map(|&m| gpu_pass(64, 1 << 20, &[m])).collect();
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn a_noisier_machine_gets_a_wider_tolerance_and_no_more_alarms() {
         let of = |percent| {
-            let all = calibrate(&noisy(percent));
+            let all = calibrate(&Catalogue::built_in(), &noisy(percent));
             all.into_iter().find(|c| c.metric == "duration").unwrap()
         };
         let (quiet, loud) = (of(0.1), of(20.0));
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn rates_are_bounded_from_below_and_exact_metrics_left_out() {
-        let all = calibrate(&noisy(1.0));
+        let all = calibrate(&Catalogue::built_in(), &noisy(1.0));
         let names: Vec<&str> = all.iter().map(|c| c.metric.as_str()).collect();
         assert_eq!(names, ["duration", "throughput", "flop_rate"]);
         assert!(all[1].proposed.starts_with("every throughput >= baseline - "));
@@ -192,8 +193,8 @@ mod tests {
 
     #[test]
     fn five_processes_are_too_few_to_split() {
-        assert_eq!(calibrate(&run(&[1.0; 5])), []);
-        assert_eq!(calibrate(&run(&[1.0; 6])).len(), 3);
+        assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1.0; 5])), []);
+        assert_eq!(calibrate(&Catalogue::built_in(), &run(&[1.0; 6])).len(), 3);
     }
 
     #[test]

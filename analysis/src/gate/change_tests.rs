@@ -1,11 +1,12 @@
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::measurement::PassResult;
-use gpuprof_model::metric;
+use gpuprof_model::metric::{Catalogue, Definition};
 use proptest::prelude::*;
 
 use super::*;
+use crate::fixture::finished;
 use crate::fixture::{emulated_pass, gpu_pass, point};
-use crate::metrics::collect::{Terms, finished, finished_with};
+use crate::metrics::collect::{self, Terms};
 
 const N: u64 = 1 << 20;
 
@@ -89,7 +90,7 @@ fn time_that_only_the_clock_explains_is_not_worse() {
 /// However the formula that names the duration is written, and by whatever way it comes to it.
 #[test]
 fn what_only_the_clock_explains_is_not_worse_by_a_metric_of_the_users_either() {
-    let definition = |name: &str, formula: &str| metric::Definition {
+    let definition = |name: &str, formula: &str| Definition {
         name: name.into(),
         formula: formula.into(),
         unit: gpuprof_model::quantity::Unit::Ratio,
@@ -97,14 +98,14 @@ fn what_only_the_clock_explains_is_not_worse_by_a_metric_of_the_users_either() {
         description: None,
     };
     let definitions = [definition("p_half", "(duration)/2"), definition("p_same", "2*p_half")];
-    metric::define(&definitions).unwrap();
+    let catalogue = Catalogue::built_in().with_definitions(&definitions).unwrap();
     let names = ["p_half", "p_same"];
     let row = |medians: &[f64], hertz| {
         let terms = Terms {
-            asked: names.iter().filter_map(|name| metric::find(name)).collect(),
-            ..Terms::default()
+            asked: names.iter().filter_map(|name| catalogue.find(name)).collect(),
+            ..Terms::new(&catalogue)
         };
-        finished_with(point(64, N), &passes(medians, hertz), &terms)
+        collect::finished(point(64, N), &passes(medians, hertz), &terms)
     };
     let before = row(&[10_000.0, 10_020.0, 9_980.0, 10_010.0], 1.98e9);
     let slower: Vec<f64> = [10_005.0, 10_015.0, 9_985.0, 10_000.0].map(|t| t * 1.1).into();

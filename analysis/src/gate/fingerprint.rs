@@ -6,7 +6,7 @@
 
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::{self, Class};
+use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 
 /// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
@@ -65,13 +65,18 @@ pub const REPLAY_BY_CUPTI: &str = "kernel";
 /// What stands in the way of comparing the metric called `name`, where the runs as a whole may be
 /// compared: CUPTI's own replay measures what it put back into the cache, so rates by it are not
 /// those of the other modes. Exact counts are.
-pub fn of_metric(name: &str, baseline: &Provenance, run: &Provenance) -> Option<String> {
+pub fn of_metric(
+    catalogue: &Catalogue,
+    name: &str,
+    baseline: &Provenance,
+    run: &Provenance,
+) -> Option<String> {
     let (before, after) = (baseline.replay_mode.as_deref()?, run.replay_mode.as_deref()?);
     let by_cupti = |mode: &str| mode == REPLAY_BY_CUPTI;
-    let metric = metric::find(name)?;
+    let metric = catalogue.find(name)?;
     let differs = by_cupti(before) != by_cupti(after)
-        && metric.class_on(false) == Class::Noisy
-        && !metric::hardware_names(metric).is_empty();
+        && catalogue.class_on(&metric, false) == Class::Noisy
+        && !catalogue.hardware_names(&metric).is_empty();
     differs.then(|| {
         format!("--replay-mode {before} in the baseline, {after} here: rates of a launch that CUPTI replays differ")
     })
@@ -152,7 +157,8 @@ mod tests {
             |mode: Option<&str>| Provenance { replay_mode: mode.map(str::to_owned), ..on(h200()) };
         let [application, range, kernel] =
             ["application", "range", "kernel"].map(|word| mode(Some(word)));
-        let of = |name, a: &Provenance, b: &Provenance| of_metric(name, a, b).is_some();
+        let catalogue = Catalogue::built_in();
+        let of = |name, a: &Provenance, b: &Provenance| of_metric(&catalogue, name, a, b).is_some();
         assert!(of("dram_throughput", &application, &kernel));
         assert!(of("dram_throughput", &kernel, &range));
         assert!(!of("dram_throughput", &application, &range));

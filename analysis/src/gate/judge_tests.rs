@@ -1,4 +1,5 @@
-use gpuprof_model::run::Statistics;
+use gpuprof_model::quantity::{Quantity, Unit};
+use gpuprof_model::run::{Statistics, Status};
 use proptest::prelude::*;
 
 use super::*;
@@ -6,7 +7,14 @@ use crate::fixture::{emulated, failed, gpu, h200, invalid, row, rows};
 
 fn judged(text: &str, configurations: &[ConfigurationResult]) -> Judgement {
     let threshold = Threshold::parse(text).unwrap();
-    judge(&threshold, "attribute", configurations, Some(&h200()), &Baseline::none())
+    judge(
+        &Catalogue::built_in(),
+        &threshold,
+        "attribute",
+        configurations,
+        Some(&h200()),
+        &Baseline::none(),
+    )
 }
 
 fn verdict(text: &str, configurations: &[ConfigurationResult]) -> Verdict {
@@ -37,7 +45,14 @@ fn percent_of_peak_is_a_share_of_the_devices_dram_bandwidth() {
     assert_eq!(verdict("best throughput >= 27% of peak", &all), Verdict::Fail);
     let threshold = Threshold::parse("best throughput >= 25% of peak").unwrap();
     for device in [None, Some(DeviceRecord { dram_peak_bytes_per_second: None, ..h200() })] {
-        let judgement = judge(&threshold, "attribute", &all, device.as_ref(), &Baseline::none());
+        let judgement = judge(
+            &Catalogue::built_in(),
+            &threshold,
+            "attribute",
+            &all,
+            device.as_ref(),
+            &Baseline::none(),
+        );
         assert_eq!(judgement.verdict, Verdict::Unavailable);
         assert_eq!(
             judgement.reason.unwrap(),

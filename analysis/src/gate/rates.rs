@@ -7,7 +7,7 @@
 //! longer by a factor. Whole processes are drawn, since the process is the unit of replication,
 //! each at most once, and judged by the very code that judges a run.
 
-use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
@@ -69,6 +69,8 @@ pub enum Draw {
 /// The trial that is made of a recording.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'t> {
+    /// The metrics that are known.
+    pub catalogue: &'t Catalogue,
     /// A threshold relative to the baseline.
     pub threshold: &'t Threshold,
     /// Processes a side.
@@ -117,7 +119,7 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
             after.push(part(row, metric, &second, 1.0));
             slower.push(part(row, metric, &second, factor));
         }
-        let plain = verdicts(trial.threshold, &after, &before);
+        let plain = verdicts(trial.catalogue, trial.threshold, &after, &before);
         alarms += plain.iter().filter(|v| **v == Verdict::Fail).count();
         undecided += plain.iter().filter(|v| **v == Verdict::Inconclusive).count();
         if trial.slowdown_percent == 0.0 {
@@ -125,7 +127,7 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         }
         for (at, row) in slower.into_iter().enumerate() {
             let same = std::mem::replace(&mut after[at], row);
-            match verdicts(trial.threshold, &after, &before)[at] {
+            match verdicts(trial.catalogue, trial.threshold, &after, &before)[at] {
                 Verdict::Fail => caught += 1,
                 Verdict::Pass | Verdict::Improved => missed += 1,
                 _ => {}

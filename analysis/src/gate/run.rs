@@ -4,6 +4,7 @@
 //! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass.
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Place};
 use gpuprof_model::{Threshold, Verdict};
@@ -53,10 +54,11 @@ impl Gate {
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type Written = (Threshold, String, Option<Place>);
 
-/// Judges `thresholds` over `series`, a series of `run`; without one that names a baseline and
-/// speaks of the device, the default ones come with it. The changes of its columns are told as
-/// well.
+/// Judges `thresholds` over `series`, a series of `run`, by the metrics of `catalogue`; without one
+/// that names a baseline and speaks of the device, the default ones come with it. The changes of its
+/// columns are told as well.
 pub fn judge(
+    catalogue: &Catalogue,
     series: &mut SeriesResult,
     thresholds: &[Written],
     run: &Run,
@@ -70,7 +72,7 @@ pub fn judge(
         all.retain(|(threshold, ..)| !threshold.needs_baseline());
     } else if against.is_some() && !all.iter().any(|(t, ..)| t.needs_baseline() && speaks(t)) {
         let theirs = against.and_then(|against| against.held(&series.id));
-        all.extend(default_thresholds(series, theirs).into_iter().filter_map(|text| {
+        all.extend(default_thresholds(catalogue, series, theirs).into_iter().filter_map(|text| {
             // Texts of our own making; a test parses them all.
             Some((Threshold::parse(&text).ok()?, "default".to_owned(), None))
         }));
@@ -81,14 +83,14 @@ pub fn judge(
             continue;
         }
         let baseline = against.map_or_else(Baseline::none, |against| {
-            against.metric(&threshold.metric, &series.id, &run.provenance)
+            against.metric(catalogue, &threshold.metric, &series.id, &run.provenance)
         });
         let rows = &series.configurations;
-        let judgement = judge::judge(threshold, origin, rows, device, &baseline);
+        let judgement = judge::judge(catalogue, threshold, origin, rows, device, &baseline);
         series.judgements.push(Judgement { place: place.clone(), ..judgement });
     }
     if let Some(against) = against {
-        series.changes = against.changes(series, &run.provenance);
+        series.changes = against.changes(catalogue, series, &run.provenance);
     }
 }
 
@@ -99,14 +101,20 @@ fn is_new(series: &SeriesResult, against: Option<&Against>) -> bool {
 }
 
 /// Judges a stored `run` anew against `against`, with the `thresholds` of the command line.
-pub fn rejudge(run: Run, thresholds: &[Threshold], against: &Against) -> Run {
+pub fn rejudge(
+    catalogue: &Catalogue,
+    run: Run,
+    thresholds: &[Threshold],
+    against: &Against,
+) -> Run {
     let thresholds: Vec<Written> =
         thresholds.iter().map(|t| (t.clone(), "--threshold".to_owned(), None)).collect();
-    rejudge_each(run, |_| thresholds.clone(), against)
+    rejudge_each(catalogue, run, |_| thresholds.clone(), against)
 }
 
 /// As [`rejudge`], with the thresholds that `thresholds_of` gives for each series.
 pub fn rejudge_each(
+    catalogue: &Catalogue,
     mut run: Run,
     thresholds_of: impl Fn(&SeriesResult) -> Vec<Written>,
     against: &Against,
@@ -116,7 +124,7 @@ pub fn rejudge_each(
         series.judgements.clear();
         series.not_applicable.clear();
         series.columns = columns::choose(&series.columns, &series.configurations);
-        judge(&mut series, &thresholds, &run, Some(against));
+        judge(catalogue, &mut series, &thresholds, &run, Some(against));
         run.series.push(series);
     }
     run.comparison = Some(against.comparison(&run));

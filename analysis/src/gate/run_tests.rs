@@ -24,7 +24,7 @@ fn judged(run: Run, baseline: Run, thresholds: &[&str]) -> Run {
         across_devices: false,
         scope: Scope::whole(),
     };
-    rejudge(run, &thresholds, &against)
+    rejudge(&Catalogue::built_in(), run, &thresholds, &against)
 }
 
 fn told(series: &SeriesResult) -> Vec<(&str, Verdict)> {

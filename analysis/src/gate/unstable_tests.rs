@@ -1,13 +1,14 @@
 //! A time that could not be told: the state from the pass to the verdict.
 
 use gpuprof_model::measurement::PassResult;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, MetricResult};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
+use crate::fixture::finished;
 use crate::fixture::{gpu_pass, h200, point};
 use crate::gate::judge::{Baseline, judge};
-use crate::metrics::collect::finished;
 
 const N: u64 = 1 << 20;
 const REASON: &str = "the GPU was slowed down by its temperature";
@@ -28,7 +29,14 @@ fn rows() -> Vec<ConfigurationResult> {
 }
 
 fn judged(text: &str, rows: &[ConfigurationResult], baseline: &Baseline<'_>) -> Judgement {
-    judge(&Threshold::parse(text).unwrap(), "attribute", rows, Some(&h200()), baseline)
+    judge(
+        &Catalogue::built_in(),
+        &Threshold::parse(text).unwrap(),
+        "attribute",
+        rows,
+        Some(&h200()),
+        baseline,
+    )
 }
 
 #[test]

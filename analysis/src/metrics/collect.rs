@@ -6,40 +6,45 @@
 //! the configuration has failed and none of its values is shown.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::{PassResult, Timing};
-use gpuprof_model::metric::{self, CATALOGUE, Class, Metric, Origin};
+use gpuprof_model::metric::{Catalogue, Class, Metric, Origin};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 
-use crate::metrics::derive;
+use crate::metrics::derive::Derived;
 use crate::metrics::leaf;
 use crate::metrics::replay::{self, Discipline, Divergence};
 use crate::stats::descriptive;
 use gpuprof_model::text::printable;
 
-/// The result of a configuration whose processes all ran to their end.
-///
-/// Without a pass, or where the passes diverge, it is a failed configuration; its samples are kept.
-pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
-    finished_with(configuration, passes, &Terms::default())
-}
-
 /// What a result is made by.
-#[derive(Debug, Clone, Default)]
-pub struct Terms {
-    /// Metrics beyond the catalogue that were asked for: older profilers' names, the user's
+#[derive(Debug, Clone)]
+pub struct Terms<'c> {
+    /// The metrics that are known.
+    pub catalogue: &'c Catalogue,
+    /// Metrics beyond our table that were asked for: older profilers' names, the user's
     /// definitions, launch facts and device attributes.
-    pub asked: Vec<&'static Metric>,
+    pub asked: Vec<Arc<Metric>>,
     /// How far passes may differ.
     pub discipline: Discipline,
 }
 
-/// As [`finished`], by these terms.
-pub fn finished_with(
+impl<'c> Terms<'c> {
+    /// The metrics of our table, by strict discipline.
+    pub fn new(catalogue: &'c Catalogue) -> Self {
+        Self { catalogue, asked: Vec::new(), discipline: Discipline::default() }
+    }
+}
+
+/// The result of a configuration whose processes all ran to their end.
+///
+/// Without a pass, or where the passes diverge, it is a failed configuration; its samples are kept.
+pub fn finished(
     configuration: Configuration,
     passes: &[PassResult],
-    terms: &Terms,
+    terms: &Terms<'_>,
 ) -> ConfigurationResult {
     let failed = |reason| unfinished(configuration.clone(), Status::Failed { reason });
     let Some(first) = passes.first() else {
@@ -84,69 +89,87 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
     }
 }
 
-/// Every metric of the catalogue and those asked for over `passes`, repetitions of one pass.
+/// Every metric of our table and those asked for over `passes`, repetitions of one pass.
 ///
 /// # Errors
 /// The first exact value, launch or device in which two passes differ.
 pub fn metrics(
     passes: &[PassResult],
-    terms: &Terms,
+    terms: &Terms<'_>,
 ) -> Result<BTreeMap<String, MetricResult>, Divergence> {
     replay::agree(passes, terms.discipline)?;
+    let catalogue = terms.catalogue;
     let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
-    let beyond = named.filter_map(|name| metric::find(name));
-    let entry = |metric: &Metric| {
-        let result = result(metric, passes);
+    let beyond = named.filter_map(|name| catalogue.find(name));
+    let all = catalogue.own().cloned().chain(beyond).chain(terms.asked.iter().cloned());
+    let emulated = passes.first().is_some_and(|pass| pass.device.emulated);
+    let entry = |metric: Arc<Metric>| {
+        let measured = Measured {
+            metric: &metric,
+            class: catalogue.class_on(&metric, emulated),
+            derived: Derived::new(&metric, catalogue),
+            emulated,
+        };
+        let result = measured.result(passes);
         // Processes that held still say nothing where another did not.
-        let processes = if result.unstable { Vec::new() } else { per_process(metric, passes) };
-        (metric.name.to_owned(), MetricResult { processes, ..result })
+        let processes = if result.unstable { Vec::new() } else { measured.per_process(passes) };
+        (metric.name.to_string(), MetricResult { processes, ..result })
     };
-    Ok(CATALOGUE.iter().chain(beyond).chain(terms.asked.iter().copied()).map(entry).collect())
+    Ok(all.map(entry).collect())
 }
 
-fn result(metric: &Metric, passes: &[PassResult]) -> MetricResult {
-    let emulated = passes.first().is_some_and(|pass| pass.device.emulated);
-    let (value, statistics) = match metric.origin {
-        Origin::Derived(_) => derive::value(metric, passes),
-        _ => {
-            let value = leaf::value(metric, passes).and_then(finite);
-            let samples = || descriptive::over(&leaf::samples(metric.name, passes));
-            let statistics = value.is_ok().then(samples).flatten();
-            (value, statistics)
+/// A metric on a device.
+struct Measured<'m> {
+    metric: &'m Metric,
+    class: Class,
+    derived: Derived<'m>,
+    emulated: bool,
+}
+
+impl Measured<'_> {
+    fn result(&self, passes: &[PassResult]) -> MetricResult {
+        let metric = self.metric;
+        let (value, statistics) = match metric.origin {
+            Origin::Derived(_) => self.derived.value(passes),
+            _ => {
+                let value = leaf::value(metric, passes).and_then(finite);
+                let samples = || descriptive::over(&leaf::samples(&metric.name, passes));
+                let statistics = value.is_ok().then(samples).flatten();
+                (value, statistics)
+            }
+        };
+        let held = |name: &&str| leaf::unstable(name, passes).is_none();
+        MetricResult {
+            unstable: value.is_err() && !self.derived.timed_leaves().iter().all(held),
+            value,
+            unit: metric.unit,
+            direction: metric.direction,
+            class: self.class,
+            source: leaf::source(metric, self.emulated),
+            statistics,
+            processes: Vec::new(),
         }
-    };
-    let held = |name: &&str| leaf::unstable(name, passes).is_none();
-    MetricResult {
-        unstable: value.is_err() && !derive::timed_leaves(metric).iter().all(held),
-        value,
-        unit: metric.unit,
-        direction: metric.direction,
-        class: metric.class_on(emulated),
-        source: leaf::source(metric, emulated),
-        statistics,
-        processes: Vec::new(),
     }
-}
 
-/// What each process alone says of a noisy metric, for comparisons: the process is the unit of
-/// replication.
-fn per_process(metric: &Metric, passes: &[PassResult]) -> Vec<ProcessValue> {
-    let emulated = passes.first().is_some_and(|pass| pass.device.emulated);
-    if metric.class_on(emulated) == Class::Exact {
-        return Vec::new();
+    /// What each process alone says of a noisy metric, for comparisons: the process is the unit of
+    /// replication.
+    fn per_process(&self, passes: &[PassResult]) -> Vec<ProcessValue> {
+        if self.class == Class::Exact {
+            return Vec::new();
+        }
+        let of_process = |pass: &PassResult| {
+            let alone = self.result(std::slice::from_ref(pass));
+            let value = alone.value.ok()?;
+            let without = ProcessValue { median: value, p95: value, min: value, mean: value };
+            Some(alone.statistics.map_or(without, |s| ProcessValue {
+                median: value,
+                p95: s.p95,
+                min: s.min,
+                mean: s.mean,
+            }))
+        };
+        passes.iter().filter_map(of_process).collect()
     }
-    let of_process = |pass: &PassResult| {
-        let alone = result(metric, std::slice::from_ref(pass));
-        let value = alone.value.ok()?;
-        Some(
-            alone
-                .statistics
-                .map_or(ProcessValue { median: value, p95: value, min: value, mean: value }, |s| {
-                    ProcessValue { median: value, p95: s.p95, min: s.min, mean: s.mean }
-                }),
-        )
-    };
-    passes.iter().filter_map(of_process).collect()
 }
 
 fn finite(value: f64) -> Result<f64, String> {

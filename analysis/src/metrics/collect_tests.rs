@@ -1,14 +1,13 @@
 use gpuprof_model::measurement::{HardwareValue, PassResult, Source};
-use gpuprof_model::metric::CATALOGUE;
 use gpuprof_model::run::{MetricResult, Status};
 
 use super::*;
-use crate::fixture::{emulated_pass, gpu_pass, point};
+use crate::fixture::{emulated_pass, finished, gpu_pass, point};
 
 const N: u64 = 1 << 20;
 
 fn metric(passes: &[PassResult], name: &str) -> MetricResult {
-    metrics(passes, &Terms::default()).unwrap().remove(name).unwrap()
+    metrics(passes, &Terms::new(&Catalogue::built_in())).unwrap().remove(name).unwrap()
 }
 
 fn reason(passes: &[PassResult], name: &str) -> String {
@@ -18,8 +17,9 @@ fn reason(passes: &[PassResult], name: &str) -> String {
 #[test]
 fn every_metric_of_the_catalogue_has_an_entry() {
     for pass in [emulated_pass(64, N), gpu_pass(64, N, &[1.0])] {
-        let all = metrics(&[pass], &Terms::default()).unwrap();
-        assert_eq!(all.len(), CATALOGUE.len());
+        let catalogue = Catalogue::built_in();
+        let all = metrics(&[pass], &Terms::new(&catalogue)).unwrap();
+        assert_eq!(all.len(), catalogue.own().count());
         for (name, metric) in &all {
             assert!(
                 metric.value.as_ref().is_ok_and(|v| v.is_finite()) || metric.value.is_err(),
@@ -189,10 +189,9 @@ fn a_diverged_configuration_has_failed_and_keeps_its_samples() {
 #[test]
 fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
     let names = ["launch__grid_size", "launch__registers_per_thread", "gst_transactions"];
-    let terms = Terms {
-        asked: names.iter().filter_map(|name| metric::find(name)).collect(),
-        ..Terms::default()
-    };
+    let catalogue = Catalogue::built_in();
+    let asked = names.iter().filter_map(|name| catalogue.find(name)).collect();
+    let terms = Terms { asked, ..Terms::new(&catalogue) };
     let found = metrics(&[emulated_pass(64, 1 << 20)], &terms).unwrap();
     assert_eq!(found["launch__grid_size"].value, Ok(16384.0));
     assert!(found["launch__registers_per_thread"].value.is_err());
@@ -201,7 +200,7 @@ fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
         found["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"].value
     );
     assert!(
-        !metrics(&[emulated_pass(64, 1 << 20)], &Terms::default())
+        !metrics(&[emulated_pass(64, 1 << 20)], &Terms::new(&catalogue))
             .unwrap()
             .contains_key("gst_transactions")
     );

@@ -9,114 +9,134 @@
 //! dividing within the process is what cancels it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gpuprof_model::measurement::PassResult;
-use gpuprof_model::metric::{self, Class, Metric, Origin, Undefined};
+use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, Undefined};
 use gpuprof_model::run::Statistics;
 
 use crate::metrics::leaf;
 use crate::stats::descriptive;
 
-/// The value of the derived `metric`, and statistics over the values at each duration sample.
-pub(super) fn value(
-    metric: &Metric,
-    passes: &[PassResult],
-) -> (Result<f64, String>, Option<Statistics>) {
-    let timed = timed_leaves(metric);
-    let headline = |passes: &[PassResult]| evaluate(metric, &|leaf| leaf::value(leaf, passes));
-    let whole = headline(passes);
-    let value = match whole {
-        Ok(_) if timed.len() > 1 => {
-            let each: Vec<f64> =
-                passes.iter().filter_map(|p| headline(std::slice::from_ref(p)).ok()).collect();
-            descriptive::median(&each)
-                .ok_or_else(|| format!("no process measured both {}", quoted(&timed)))
-        }
-        whole => whole,
-    };
-    let statistics = match value {
-        Ok(_) if timed.contains(&"duration") => over_samples(metric, passes),
-        _ => None,
-    };
-    (value, statistics)
+/// A derived metric with all that it is made of.
+pub(super) struct Derived<'m> {
+    metric: &'m Metric,
+    /// Its operands and theirs, by name.
+    operands: BTreeMap<String, Arc<Metric>>,
 }
 
-/// Evaluates `metric` once for each duration sample, its other operands being those of the process.
-fn over_samples(metric: &Metric, passes: &[PassResult]) -> Option<Statistics> {
-    let of_process = |pass: &PassResult| -> Vec<f64> {
-        let mut others = BTreeMap::new();
-        let pass_value = |leaf: &Metric| leaf::value(leaf, std::slice::from_ref(pass));
-        for name in leaves(metric) {
-            if let Some(Ok(value)) = metric::find(name).map(pass_value) {
-                others.insert(name, value);
+impl<'m> Derived<'m> {
+    /// `metric` as `catalogue` has its operands. Of a metric that is not derived there are none.
+    pub(super) fn new(metric: &'m Metric, catalogue: &Catalogue) -> Self {
+        let mut operands = BTreeMap::new();
+        add_operands(metric, catalogue, &mut operands);
+        Self { metric, operands }
+    }
+
+    /// Its value, and statistics over the values at each duration sample.
+    pub(super) fn value(&self, passes: &[PassResult]) -> (Result<f64, String>, Option<Statistics>) {
+        let timed = self.timed_leaves();
+        let headline =
+            |passes: &[PassResult]| self.evaluate(self.metric, &|leaf| leaf::value(leaf, passes));
+        let whole = headline(passes);
+        let value = match whole {
+            Ok(_) if timed.len() > 1 => {
+                let each: Vec<f64> =
+                    passes.iter().filter_map(|p| headline(std::slice::from_ref(p)).ok()).collect();
+                descriptive::median(&each)
+                    .ok_or_else(|| format!("no process measured both {}", quoted(&timed)))
+            }
+            whole => whole,
+        };
+        let statistics = match value {
+            Ok(_) if timed.contains(&"duration") => self.over_samples(passes),
+            _ => None,
+        };
+        (value, statistics)
+    }
+
+    /// Evaluates it once for each duration sample, its other operands being those of the process.
+    fn over_samples(&self, passes: &[PassResult]) -> Option<Statistics> {
+        let of_process = |pass: &PassResult| -> Vec<f64> {
+            let mut others = BTreeMap::new();
+            for leaf in self.leaves() {
+                if let Ok(value) = leaf::value(leaf, std::slice::from_ref(pass)) {
+                    others.insert(&*leaf.name, value);
+                }
+            }
+            let at = |sample: f64| {
+                self.evaluate(self.metric, &|leaf| match &*leaf.name {
+                    "duration" => Ok(sample),
+                    name => others.get(name).copied().ok_or_else(String::new),
+                })
+            };
+            let samples = leaf::samples("duration", std::slice::from_ref(pass));
+            samples.into_iter().flatten().filter_map(|sample| at(sample).ok()).collect()
+        };
+        descriptive::over(&passes.iter().map(of_process).collect::<Vec<_>>())
+    }
+
+    /// Evaluates `metric`, itself or an operand, with `leaf` giving the values of what is not
+    /// derived.
+    fn evaluate(
+        &self,
+        metric: &Metric,
+        leaf: &dyn Fn(&Metric) -> Result<f64, String>,
+    ) -> Result<f64, String> {
+        let Some(formula) = metric.formula() else { return leaf(metric) };
+        let operand = |name: &str| match self.operands.get(name) {
+            Some(operand) => self.evaluate(operand, leaf),
+            None => Err("no metric has this name".to_owned()),
+        };
+        match formula.evaluate(|name| operand(name).ok()) {
+            Ok(value) if value.is_finite() => Ok(value),
+            Ok(_) => Err("the value is not a finite number".to_owned()),
+            Err(Undefined::DivisionByZero(names)) => Err(self.zero(&names)),
+            Err(Undefined::Operand(name)) => {
+                let reason = operand(&name).err().unwrap_or_default();
+                let derived = self.operands.get(&name).is_some_and(|m| m.formula().is_some());
+                Err(if derived { reason } else { format!("needs `{name}`: {reason}") })
             }
         }
-        let at = |sample: f64| {
-            evaluate(metric, &|leaf| match leaf.name {
-                "duration" => Ok(sample),
-                name => others.get(name).copied().ok_or_else(String::new),
-            })
-        };
-        let samples = leaf::samples("duration", std::slice::from_ref(pass));
-        samples.into_iter().flatten().filter_map(|sample| at(sample).ok()).collect()
-    };
-    descriptive::over(&passes.iter().map(of_process).collect::<Vec<_>>())
-}
+    }
 
-/// Evaluates `metric` with `leaf` giving the values of what is not derived.
-fn evaluate(metric: &Metric, leaf: &dyn Fn(&Metric) -> Result<f64, String>) -> Result<f64, String> {
-    let Some(formula) = metric::formula(metric) else { return leaf(metric) };
-    let operand = |name: &str| match metric::find(name) {
-        Some(operand) => evaluate(operand, leaf),
-        None => Err("no metric has this name".to_owned()),
-    };
-    match formula.evaluate(|name| operand(name).ok()) {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err("the value is not a finite number".to_owned()),
-        Err(Undefined::DivisionByZero(names)) => Err(zero(&names)),
-        Err(Undefined::Operand(name)) => {
-            let reason = operand(&name).err().unwrap_or_default();
-            let derived =
-                metric::find(&name).is_some_and(|m| matches!(m.origin, Origin::Derived(_)));
-            Err(if derived { reason } else { format!("needs `{name}`: {reason}") })
+    /// "no global loads executed by warps (division by zero)".
+    fn zero(&self, divisor: &[String]) -> String {
+        match divisor.first().and_then(|name| self.operands.get(name)).map(|metric| &**metric) {
+            Some(Metric { class: Class::Exact, description, .. }) => {
+                format!("no {description} (division by zero)")
+            }
+            Some(Metric { name, .. }) => format!("`{name}` is 0 (division by zero)"),
+            None => "division by zero".to_owned(),
         }
     }
+
+    /// The metrics that it is made of in the end, by name.
+    fn leaves(&self) -> impl Iterator<Item = &Metric> {
+        self.operands.values().map(|metric| &**metric).filter(|metric| metric.formula().is_none())
+    }
+
+    /// The names of the timed metrics that it is made of, itself where it is one.
+    pub(super) fn timed_leaves(&self) -> Vec<&str> {
+        let all = std::iter::once(self.metric).chain(self.leaves());
+        all.filter(|metric| metric.origin == Origin::Time).map(|metric| &*metric.name).collect()
+    }
 }
 
-/// "no global loads executed by warps (division by zero)".
-fn zero(divisor: &[String]) -> String {
-    match divisor.first().and_then(|name| metric::find(name)) {
-        Some(Metric { class: Class::Exact, description, .. }) => {
-            format!("no {description} (division by zero)")
+fn add_operands(
+    metric: &Metric,
+    catalogue: &Catalogue,
+    operands: &mut BTreeMap<String, Arc<Metric>>,
+) {
+    for name in metric.formula().into_iter().flat_map(|formula| formula.names()) {
+        if operands.contains_key(name) {
+            continue;
         }
-        Some(Metric { name, .. }) => format!("`{name}` is 0 (division by zero)"),
-        None => "division by zero".to_owned(),
-    }
-}
-
-/// The metrics that `metric` is made of in the end, in order of appearance.
-fn leaves(metric: &Metric) -> Vec<&'static str> {
-    let Some(formula) = metric::formula(metric) else { return Vec::new() };
-    let mut out = Vec::new();
-    for operand in formula.names().into_iter().filter_map(metric::find) {
-        match operand.origin {
-            Origin::Derived(_) => out.extend(leaves(operand)),
-            _ => out.push(operand.name),
+        if let Some(operand) = catalogue.find(name) {
+            operands.insert(name.to_owned(), Arc::clone(&operand));
+            add_operands(&operand, catalogue, operands);
         }
     }
-    out
-}
-
-/// The timed metrics that `metric` is made of, itself where it is one.
-pub(super) fn timed_leaves(metric: &Metric) -> Vec<&'static str> {
-    if metric.origin == Origin::Time {
-        return vec![metric.name];
-    }
-    let timed = |name: &&str| metric::find(name).is_some_and(|m| m.origin == Origin::Time);
-    let mut names: Vec<&'static str> = leaves(metric).into_iter().filter(timed).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 fn quoted(names: &[&str]) -> String {
@@ -129,8 +149,11 @@ mod tests {
 
     #[test]
     fn leaves_are_found_through_derived_operands() {
-        let metric = metric::find("throughput_of_copy").unwrap();
-        assert_eq!(leaves(metric), ["bytes", "duration", "copy_bandwidth"]);
-        assert_eq!(timed_leaves(metric), ["copy_bandwidth", "duration"]);
+        let catalogue = Catalogue::built_in();
+        let metric = catalogue.find("throughput_of_copy").unwrap();
+        let derived = Derived::new(&metric, &catalogue);
+        let leaves: Vec<&str> = derived.leaves().map(|leaf| &*leaf.name).collect();
+        assert_eq!(leaves, ["bytes", "copy_bandwidth", "duration"]);
+        assert_eq!(derived.timed_leaves(), ["copy_bandwidth", "duration"]);
     }
 }

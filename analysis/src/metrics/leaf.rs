@@ -15,11 +15,11 @@ use crate::stats::descriptive;
 /// Why there is none, as a reader of the report sees it.
 pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, String> {
     let Some(pass) = passes.first() else { return Err("no pass ran to its end".to_owned()) };
-    match metric.origin {
-        Origin::Time => timed(metric.name, passes),
+    match &metric.origin {
+        Origin::Time => timed(&metric.name, passes),
         Origin::Launch => match &pass.facts {
-            Some(facts) => fact(metric.name, facts, pass),
-            None => by_extents(metric.name, None, pass)
+            Some(facts) => fact(&metric.name, facts, pass),
+            None => by_extents(&metric.name, None, pass)
                 .ok_or_else(|| "the launched function is not known".to_owned()),
         },
         Origin::Device => {
@@ -36,10 +36,10 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         }
         Origin::Emulator if pass.device.emulated => pass
             .counters
-            .get(metric.name)
+            .get(&*metric.name)
             .map(|&value| count(value))
             .ok_or_else(|| "the emulator did not report it".to_owned()),
-        Origin::Emulator => hardware(metric.name, pass),
+        Origin::Emulator => hardware(&metric.name, pass),
         Origin::Hardware(name) => hardware(name, pass),
         Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),
         Origin::Recorded => {

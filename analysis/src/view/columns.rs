@@ -6,7 +6,7 @@
 //! Rows that declare different work (`bytes`, `flops`) cannot be compared by what grows with the
 //! work: the smallest problem would always be "best". There, rates and ratios are compared instead.
 
-use gpuprof_model::metric::{self, DEVICE_ATTRIBUTE, Origin};
+use gpuprof_model::metric::{Class, DEVICE_ATTRIBUTE, Origin, built_in};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
@@ -73,7 +73,7 @@ pub fn headline(series: &SeriesResult) -> Option<&str> {
 /// with the work.
 pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool {
     let same_work = !varied("bytes", configurations) && !varied("flops", configurations);
-    (same_work || !grows_with_work(metric)) && !describes_the_launch(metric)
+    (same_work || !grows_with_work(metric, configurations)) && !describes_the_launch(metric)
 }
 
 /// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by
@@ -99,11 +99,22 @@ fn describes_the_launch(name: &str) -> bool {
     name.starts_with("launch__") || name.starts_with(DEVICE_ATTRIBUTE)
 }
 
-fn grows_with_work(name: &str) -> bool {
-    metric::find(name).is_some_and(|metric| {
-        let extensive = matches!(metric.unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds);
-        extensive && !matches!(metric.origin, Origin::Launch | Origin::Device)
+fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {
+    let of_launch = || {
+        let origin = built_in(name).map(|metric| metric.origin);
+        matches!(origin, Some(Origin::Launch | Origin::Device))
+    };
+    known(name, configurations).is_some_and(|(unit, _)| {
+        matches!(unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds) && !of_launch()
     })
+}
+
+/// Unit and class of the metric called `name`: as `configurations` hold it, or where none does, as
+/// it is built in.
+pub fn known(name: &str, configurations: &[ConfigurationResult]) -> Option<(Unit, Class)> {
+    let held = configurations.iter().find_map(|row| row.metrics.get(name));
+    held.map(|result| (result.unit, result.class))
+        .or_else(|| built_in(name).map(|metric| (metric.unit, metric.class)))
 }
 
 fn values(name: &str, configurations: &[ConfigurationResult]) -> Vec<f64> {

@@ -87,8 +87,8 @@ pub fn ranking(configurations: &[ConfigurationResult], metric: &str) -> Option<R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::finished;
     use crate::fixture::{failed, gpu_pass, point, rows};
-    use crate::metrics::collect::finished;
 
     fn timed(block: u64, medians: &[f64]) -> ConfigurationResult {
         let passes: Vec<_> =

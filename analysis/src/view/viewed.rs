@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use gpuprof_model::expression::{Expression, Type, Value};
-use gpuprof_model::metric::{self, Direction};
+use gpuprof_model::metric::{Catalogue, Direction};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 use gpuprof_model::{AxisValue, Configuration, ParseError};
 
@@ -255,11 +255,11 @@ impl View {
         all.map(String::as_str)
     }
 
-    /// Refuses names that no metric and none of `axes` has.
+    /// Refuses names that no metric of `catalogue` and none of `axes` has.
     ///
     /// # Errors
     /// The option and the name of each, with the nearest names.
-    pub fn check(&self, axes: &[(&str, Type)]) -> Result<(), String> {
+    pub fn check(&self, catalogue: &Catalogue, axes: &[(&str, Type)]) -> Result<(), String> {
         let mut names: Vec<&str> = Vec::new();
         for (axis, _) in axes {
             if !names.contains(axis) {
@@ -267,9 +267,9 @@ impl View {
             }
         }
         let is_axis = |name: &str| names.contains(&name);
-        let metric = |option: &str, name: &str| match metric::find(name) {
+        let metric = |option: &str, name: &str| match catalogue.find(name) {
             Some(_) => Ok(()),
-            None => Err(format!("{option}: {}", metric::unknown(name))),
+            None => Err(format!("{option}: {}", catalogue.unknown(name))),
         };
         let either = |option: &str, name: &str| {
             if is_axis(name) {

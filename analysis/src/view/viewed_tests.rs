@@ -124,7 +124,7 @@ fn a_malformed_reference_has_its_place() {
 #[test]
 fn names_that_nothing_has_are_refused_with_the_nearest() {
     let series = saxpy();
-    let check = |view: View| view.check(&types(&series)).unwrap_err();
+    let check = |view: View| view.check(&Catalogue::built_in(), &types(&series)).unwrap_err();
     let best_by = |name: &str| View { best_by: Some(name.into()), ..View::default() };
     assert_eq!(
         check(best_by("duratoin")),

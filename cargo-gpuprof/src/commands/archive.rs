@@ -21,16 +21,16 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
     check_writable(&options.archive_file)?;
     let (mut config_text, mut sections) = (None, Vec::new());
     // Definitions in the configuration file may use what our sections define.
-    Sections::load(None)?;
+    let ours = Sections::built_in()?;
     let source = Source::workspace(&options.cargo, |root| {
         config_text = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
-        let config = Config::load(root, None)?;
+        let (config, catalogue) = Config::load(root, None, ours.catalogue())?;
         sections = SectionFile::all(root)?;
-        Sections::of(&sections)?;
+        ours.with(&sections, catalogue.clone())?;
         for file in &mut sections {
             file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
         }
-        Ok(config)
+        Ok((config, catalogue))
     })?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 
 use super::run::{NO_NOISE, profile};
-use super::stored::places;
+use super::stored::{places, with_metrics_of};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::Repeats;
@@ -51,11 +52,12 @@ pub fn calibrate(
             (run, profiled.0)
         }
     };
-    let all = found_in(&run);
+    let catalogue = with_metrics_of(Catalogue::built_in(), &run);
+    let all = found_in(&catalogue, &run);
     if all.is_empty() {
         return Err(Failure::new(ExitCode::NotJudged, too_few(&run)));
     }
-    let rated = rate_default_gate(&run);
+    let rated = rate_default_gate(&catalogue, &run);
     let written = match options.run.output.message_format {
         MessageFormat::Human => human(&run, &all, out).and_then(|()| human_rates(&rated, out)),
         MessageFormat::Json => json(&all, &rated, out),

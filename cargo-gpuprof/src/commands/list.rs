@@ -7,18 +7,22 @@ use gpuprof_model::protocol::SeriesDescription;
 
 use super::Source;
 use super::selection::selection;
+use crate::config::Config;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
+use crate::sections::Sections;
 
 /// Lists the selected series.
 ///
 /// # Errors
 /// Build, discovery, selection; standard output.
 pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
-    let source = Source::workspace(&options.cargo, |root| crate::config::Config::load(root, None))?;
+    let ours = Sections::built_in()?;
+    let source =
+        Source::workspace(&options.cargo, |root| Config::load(root, None, ours.catalogue()))?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);

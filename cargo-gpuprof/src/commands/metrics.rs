@@ -12,14 +12,14 @@ use std::path::Path;
 use camino::Utf8Path;
 use clap::ValueEnum;
 use gpuprof_model::metric::{
-    self, CATALOGUE, Class, Direction, LAUNCH, Metric, Origin, attributes, legacy, legacy_refused,
+    Catalogue, Class, Direction, Metric, Origin, attributes, launch_facts, legacy, legacy_refused,
 };
 
 use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question, Refusal};
 use crate::error::{Failure, Result};
 use crate::options::{MetricsOptions, Set};
-use crate::sections::{self, Sections};
+use crate::sections::{self, SectionFile, Sections};
 
 /// Prints what was asked for.
 ///
@@ -29,11 +29,12 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let here = std::env::current_dir().ok();
     let root = here.as_deref().and_then(Utf8Path::from_path).map(settled_root);
-    Sections::load(None)?;
+    let mut sections = Sections::built_in()?;
     if let Some(root) = root {
-        Config::load(root, None)?;
+        let (_, catalogue) = Config::load(root, None, sections.catalogue())?;
+        sections = sections.with(&SectionFile::all(root)?, catalogue)?;
     }
-    let sections = Sections::load(root)?;
+    let known = sections.catalogue();
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     if options.list_sets {
         return sets(&sections, out).map_err(output);
@@ -55,13 +56,13 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         return list_sections(&sections, options.chip.as_deref(), out).map_err(output);
     }
     // What is a metric's whole name is described as one, and not only looked for.
-    let whole = options.search.as_deref().filter(|name| describe::is_whole_name(name));
+    let whole = options.search.as_deref().filter(|name| known.find(name).is_some());
     if let Some(name) = options.describe.as_deref().or(whole) {
         return describe::one(name, &sections, options, out);
     }
     let search = options.search.as_deref().unwrap_or("");
     let found = match &options.chip {
-        None => catalogue(search, out),
+        None => catalogue(known, search, out),
         Some(chip) => match ask(Question::Catalogue { chip: chip.clone() })? {
             Ok(Answer::Catalogue(metrics)) => counters(&metrics, search, out),
             // CUPTI is there, and cannot tell.
@@ -73,23 +74,23 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
                     "gpuprof: the counters of {chip} cannot be listed: {}\ngpuprof: our own catalogue follows",
                     refusal(answer)
                 );
-                catalogue(search, out)
+                catalogue(known, search, out)
             }
         },
     };
     if !found.map_err(output)? {
-        eprintln!("gpuprof: {}", nothing(search, options.chip.as_deref()));
+        eprintln!("gpuprof: {}", nothing(known, search, options.chip.as_deref()));
     }
     Ok(())
 }
 
 /// That nothing is called or described so, and where else to look.
-fn nothing(search: &str, chip: Option<&str>) -> String {
+fn nothing(known: &Catalogue, search: &str, chip: Option<&str>) -> String {
     match chip {
         None => {
             format!(
                 "{}\ngpuprof: --chip gh100 looks among the counters of a chip",
-                metric::unknown(search)
+                known.unknown(search)
             )
         }
         Some(chip) => format!(
@@ -114,29 +115,30 @@ fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
 }
 
 /// Lists what is ours; whether anything is.
-fn catalogue(search: &str, out: &mut impl Write) -> io::Result<bool> {
+fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Result<bool> {
     let lower = search.to_lowercase();
-    let matches = |m: &&Metric| {
+    let matches = |m: &Metric| {
         m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
     };
-    let own = CATALOGUE.iter().chain(LAUNCH).chain(metric::defined());
-    let mut found: Vec<&Metric> = own.filter(matches).collect();
+    let own = known.own().map(|metric| Metric::clone(metric)).chain(launch_facts());
+    let own = own.chain(known.defined().map(|metric| Metric::clone(metric)));
+    let mut found: Vec<Metric> = own.filter(matches).collect();
     // Device attributes and old names only where they were looked for: there are more of them than
     // of ours.
     if search.is_empty() {
-        found.iter().try_for_each(|metric| show(metric, out))?;
+        found.iter().try_for_each(|metric| show(known, metric, out))?;
         let (translated, refused) = (legacy().count(), legacy_refused().count());
         writeln!(
             out,
             "\n{} names of older profilers ({refused} are refused with the reason) and {} attributes of the device are \
              understood as well; `cargo gpuprof metrics TEXT` searches them too",
             translated + refused,
-            attributes().len()
+            attributes().count()
         )?;
         return Ok(true);
     }
-    found.extend(attributes().iter().chain(legacy()).filter(matches));
-    found.iter().try_for_each(|metric| show(metric, out))?;
+    found.extend(attributes().chain(legacy()).filter(matches));
+    found.iter().try_for_each(|metric| show(known, metric, out))?;
     let refused: Vec<_> = legacy_refused().filter(|(name, _)| name.contains(&lower)).collect();
     for (name, reason) in &refused {
         writeln!(out, "{name}\n    no equivalent: {reason}")?;
@@ -144,24 +146,24 @@ fn catalogue(search: &str, out: &mut impl Write) -> io::Result<bool> {
     Ok(!found.is_empty() || !refused.is_empty())
 }
 
-fn show(metric: &Metric, out: &mut impl Write) -> io::Result<()> {
+fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> io::Result<()> {
     let better = match metric.direction {
         Direction::Lower => "lower",
         Direction::Higher => "higher",
     };
-    let class = match (metric.class_on(true), metric.class_on(false)) {
+    let class = match (known.class_on(metric, true), known.class_on(metric, false)) {
         (Class::Exact, Class::Exact) => "exact",
         (Class::Exact, Class::Noisy) => "exact on the emulator, noisy on a GPU",
         (Class::Noisy, _) => "noisy",
     };
-    let needs = match metric.origin {
+    let needs = match &metric.origin {
         Origin::Time => "a GPU",
         Origin::Launch | Origin::Device => "the driver",
         Origin::Declared => "the annotation",
         Origin::Emulator if metric.name.starts_with("ptx__") => "the emulator",
         Origin::Emulator => "the emulator, or hardware counters",
         Origin::Hardware(name) => name,
-        Origin::Derived(formula) => formula,
+        Origin::Derived(formula) => formula.text(),
         Origin::Recorded => "a stored run",
     };
     let unit = match metric.unit.symbol() {
@@ -204,9 +206,6 @@ fn sets(sections: &Sections, out: &mut impl Write) -> io::Result<()> {
 
 fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let chip = chip.map(str::to_uppercase);
-    if let Some(chip) = &chip {
-        sections.settle(chip);
-    }
     for section in sections.iter() {
         writeln!(out, "{}  {}", section.id, section.title)?;
         for column in section.columns(chip.as_deref()).columns {

@@ -22,6 +22,8 @@ pub fn show_config(
     out: &mut impl Write,
 ) -> Result<()> {
     let (source, planned) = planned_for(options, interrupt)?;
+    let sections = source.sections()?;
+    let catalogue = sections.catalogue();
     let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     // Thresholds may speak of what sections define.
@@ -29,9 +31,13 @@ pub fn show_config(
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
     let mut series = Vec::new();
     for planned in &planned {
-        let all =
-            thresholds::with_replaced(&(&planned.series).into(), &layers, &options.threshold)?;
-        let columns = thresholds::columns(&planned.series, &layers, &options.metrics)?;
+        let all = thresholds::with_replaced(
+            catalogue,
+            &(&planned.series).into(),
+            &layers,
+            &options.threshold,
+        )?;
+        let columns = thresholds::columns(catalogue, &planned.series, &layers, &options.metrics)?;
         series.push((&planned.series, all, columns));
     }
     let written = match options.output.message_format {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
 
 use crate::archive::{self, Unpacked};
 use crate::build::host::{self, Harness};
@@ -27,6 +28,8 @@ pub struct Source {
     pub target_directory: Utf8PathBuf,
     /// The settings.
     pub config: Config,
+    /// The metrics that are known with our sections and the settings.
+    catalogue: Catalogue,
     origin: Origin,
 }
 
@@ -52,10 +55,10 @@ impl Source {
     /// Metadata, configuration file or build.
     pub fn workspace(
         cargo: &CargoOptions,
-        config: impl FnOnce(&Utf8Path) -> Result<Config>,
+        config: impl FnOnce(&Utf8Path) -> Result<(Config, Catalogue)>,
     ) -> Result<Self> {
         let metadata = host::metadata(cargo)?;
-        let config = config(&metadata.workspace_root)?;
+        let (config, catalogue) = config(&metadata.workspace_root)?;
         let target_directory = host::target_directory(&metadata, cargo);
         store::writable(&target_directory)?;
         let harnesses = host::build(&metadata, cargo)?;
@@ -63,6 +66,7 @@ impl Source {
             harnesses,
             target_directory,
             config,
+            catalogue,
             origin: Origin::Workspace {
                 metadata: Box::new(metadata),
                 cargo: Box::new(cargo.clone()),
@@ -70,21 +74,32 @@ impl Source {
         })
     }
 
-    /// Unpacks an archive into `folder`; runs are kept below the present folder.
+    /// Unpacks an archive into `folder`; runs are kept below the present folder. Without a `config`
+    /// its own applies, which may use the metrics of `known`.
     ///
     /// # Errors
     /// An archive that is not what it says, or its configuration file.
-    pub fn archive(path: &Utf8Path, folder: &Utf8Path, config: Option<Config>) -> Result<Self> {
+    pub fn archive(
+        path: &Utf8Path,
+        folder: &Utf8Path,
+        config: Option<(Config, Catalogue)>,
+        known: &Catalogue,
+    ) -> Result<Self> {
         let unpacked = archive::unpack(path, folder)?;
-        let config = match (config, &unpacked.manifest.config) {
-            (Some(config), _) => config,
-            (None, Some(text)) => Config::parse(text, crate::config::DEFAULT_PATH.into())?,
-            (None, None) => Config::default(),
+        let (config, catalogue) = match (config, &unpacked.manifest.config) {
+            (Some(loaded), _) => loaded,
+            (None, Some(text)) => {
+                let config = Config::parse(text, crate::config::DEFAULT_PATH.into())?;
+                let catalogue = config.define(known)?;
+                (config, catalogue)
+            }
+            (None, None) => (Config::default(), known.clone()),
         };
         Ok(Self {
             harnesses: unpacked.harnesses(),
             target_directory: "target".into(),
             config,
+            catalogue,
             origin: Origin::Archive(Box::new(unpacked)),
         })
     }
@@ -162,7 +177,7 @@ impl Source {
             let packed: Vec<SectionFile> = packed.filter(not_here).cloned().collect();
             files.extend(packed);
         }
-        Sections::of(&files)
+        Sections::built_in()?.with(&files, self.catalogue.clone())
     }
 
     /// Packages of the workspace whose harnesses were not selected.

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 use clap::ValueEnum;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
-use gpuprof_model::{ExitCode, ParseError, Threshold, metric};
+use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::viewed;
 use crate::build::host;
@@ -73,7 +74,7 @@ pub(super) fn write(
 ///
 /// # Errors
 /// A malformed one, one that names what no series has, and one on a format that shows everything.
-fn view(options: &ViewOptions, format: Format, run: &Run) -> Result<View> {
+fn view(options: &ViewOptions, format: Format, catalogue: &Catalogue, run: &Run) -> Result<View> {
     let view = options.view()?;
     let viewed =
         matches!(format, Format::Table | Format::Markdown | Format::Csv | Format::JsonLines);
@@ -84,7 +85,7 @@ fn view(options: &ViewOptions, format: Format, run: &Run) -> Result<View> {
             format.unwrap_or_default()
         )));
     }
-    check_view(&view, run)?;
+    check_view(&view, catalogue, run)?;
     Ok(view)
 }
 
@@ -92,17 +93,17 @@ fn view(options: &ViewOptions, format: Format, run: &Run) -> Result<View> {
 ///
 /// # Errors
 /// The option and what is wrong with it (exit code 2).
-pub(super) fn check_view(view: &View, run: &Run) -> Result<()> {
-    viewed::check(view, &run.series.iter().map(view::types).collect::<Vec<_>>())
+pub(super) fn check_view(view: &View, catalogue: &Catalogue, run: &Run) -> Result<()> {
+    viewed::check(view, catalogue, &run.series.iter().map(view::types).collect::<Vec<_>>())
 }
 
-/// Makes known what `run` measured and nobody defines here: metrics of a configuration file or a
+/// `catalogue` and what `run` measured that it does not know: metrics of a configuration file or a
 /// section that is elsewhere, or has changed since.
-pub(super) fn recall(run: &Run) {
+pub(super) fn with_metrics_of(catalogue: Catalogue, run: &Run) -> Catalogue {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
-    for (name, result) in rows.flat_map(|row| &row.metrics) {
-        metric::recall(name, result.unit, result.direction, result.class);
-    }
+    rows.flat_map(|row| &row.metrics).fold(catalogue, |catalogue, (name, result)| {
+        catalogue.with_recorded(name, result.unit, result.direction, result.class)
+    })
 }
 
 /// Writes a stored run in any format.
@@ -112,8 +113,8 @@ pub(super) fn recall(run: &Run) {
 pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
     let (_, target) = places(&options.place);
     let run = document::find(&target, &options.run)?;
-    recall(&run);
-    let view = view(&options.view, options.format, &run)?;
+    let catalogue = with_metrics_of(Catalogue::built_in(), &run);
+    let view = view(&options.view, options.format, &catalogue, &run)?;
     let how = (options.format, screen, None);
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
@@ -143,10 +144,9 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         }),
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
-    recall(&after);
-    recall(&before);
-    let view = view(&options.view, options.format, &after)?;
-    let thresholds = conditions(&options.threshold)?;
+    let catalogue = with_metrics_of(with_metrics_of(Catalogue::built_in(), &after), &before);
+    let view = view(&options.view, options.format, &catalogue, &after)?;
+    let thresholds = conditions(&catalogue, &options.threshold)?;
     check_axes(&thresholds, &after)?;
     let against = Against {
         name: options.baseline.clone(),
@@ -154,16 +154,16 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         across_devices: options.across_devices,
         scope: Scope::whole(),
     };
-    let run = gate::rejudge(after, &thresholds, &against);
+    let run = gate::rejudge(&catalogue, after, &thresholds, &against);
     let code = Gate { strict: options.strict, gated: !options.no_gate }.exit_code(&run);
     write(&run, &view, (options.format, screen, Some(code)), out).map_err(|e| stdout(&e))?;
     Ok(code)
 }
 
 /// All of `texts`, or what is wrong with every one that is wrong.
-fn conditions(texts: &[String]) -> Result<Vec<Threshold>> {
+fn conditions(catalogue: &Catalogue, texts: &[String]) -> Result<Vec<Threshold>> {
     let (right, wrong): (Vec<_>, Vec<_>) =
-        texts.iter().map(|text| condition(text)).partition(Result::is_ok);
+        texts.iter().map(|text| condition(catalogue, text)).partition(Result::is_ok);
     let messages: Vec<String> = wrong.into_iter().filter_map(|w| Some(w.err()?.message)).collect();
     if messages.is_empty() {
         right.into_iter().collect()
@@ -190,13 +190,13 @@ fn check_axes(thresholds: &[Threshold], run: &Run) -> Result<()> {
     Ok(())
 }
 
-fn condition(text: &str) -> Result<Threshold> {
+fn condition(catalogue: &Catalogue, text: &str) -> Result<Threshold> {
     let usage = |e: ParseError| Failure::usage(e.render("--threshold", text));
     let threshold = Threshold::parse(text).map_err(usage)?;
-    let Some(known) = metric::find(&threshold.metric) else {
-        let message = metric::unknown(&threshold.metric);
+    let Some(known) = catalogue.find(&threshold.metric) else {
+        let message = catalogue.unknown(&threshold.metric);
         return Err(usage(ParseError::new(message, threshold.metric_span.clone())));
     };
-    threshold.check(known).map_err(usage)?;
+    threshold.check(&known).map_err(usage)?;
     Ok(threshold)
 }

@@ -5,7 +5,7 @@
 //! device, selector, metric, statistic and comparison, and both relative to the baseline or
 //! neither. What does not collide is added.
 
-use gpuprof_model::metric;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
@@ -58,8 +58,13 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
 /// # Errors
 /// A threshold that does not parse, names an unknown metric or axis, or has a limit in a unit the
 /// metric does not have, with its place.
-pub fn of(series: &Annotated<'_>, layers: &Layers, command_line: &[String]) -> Result<Vec<Placed>> {
-    let mut all = with_replaced(series, layers, command_line)?;
+pub fn of(
+    catalogue: &Catalogue,
+    series: &Annotated<'_>,
+    layers: &Layers,
+    command_line: &[String],
+) -> Result<Vec<Placed>> {
+    let mut all = with_replaced(catalogue, series, layers, command_line)?;
     all.retain(|placed| placed.replaced_by.is_none());
     Ok(all)
 }
@@ -69,6 +74,7 @@ pub fn of(series: &Annotated<'_>, layers: &Layers, command_line: &[String]) -> R
 /// # Errors
 /// As [`of`].
 pub fn with_replaced(
+    catalogue: &Catalogue,
     series: &Annotated<'_>,
     layers: &Layers,
     command_line: &[String],
@@ -87,7 +93,7 @@ pub fn with_replaced(
     let mut all: Vec<Placed> = Vec::new();
     let mut wrong: Option<Failure> = None;
     for (text, origin, place) in texts {
-        let threshold = match check(text, series) {
+        let threshold = match check(catalogue, text, series) {
             Ok(threshold) => threshold,
             Err(error) => {
                 let (code, at) = match &place {
@@ -125,13 +131,17 @@ fn says_the_same(a: &Threshold, b: &Threshold) -> bool {
         && a.comparison == b.comparison
 }
 
-fn check(text: &str, series: &Annotated<'_>) -> Result<Threshold, ParseError> {
+fn check(
+    catalogue: &Catalogue,
+    text: &str,
+    series: &Annotated<'_>,
+) -> Result<Threshold, ParseError> {
     let threshold = Threshold::parse(text)?;
-    let Some(metric) = metric::find(&threshold.metric) else {
-        let message = metric::unknown(&threshold.metric);
+    let Some(metric) = catalogue.find(&threshold.metric) else {
+        let message = catalogue.unknown(&threshold.metric);
         return Err(ParseError::new(message, threshold.metric_span.clone()));
     };
-    threshold.check(metric)?;
+    threshold.check(&metric)?;
     if let Selector::Where(pairs) = &threshold.selector {
         for (axis, _) in pairs {
             if !series.axes.contains(&axis.as_str()) {
@@ -156,6 +166,7 @@ fn check(text: &str, series: &Annotated<'_>) -> Result<Threshold, ParseError> {
 /// # Errors
 /// Every name that no metric has.
 pub fn columns(
+    catalogue: &Catalogue,
     series: &SeriesDescription,
     layers: &Layers,
     command_line: &[String],
@@ -177,7 +188,7 @@ pub fn columns(
             (series.metrics.clone(), place, ExitCode::Usage)
         }
     };
-    match metric::all_unknown(asked.iter().map(String::as_str)) {
+    match catalogue.all_unknown(asked.iter().map(String::as_str)) {
         Some(message) => Err(Failure::new(code, format!("{message}\n  --> {place}"))),
         None => Ok(asked),
     }

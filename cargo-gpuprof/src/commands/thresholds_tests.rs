@@ -12,7 +12,8 @@ fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String,
     };
     let config = Config::parse(file, DEFAULT_PATH.into())?;
     let preset = config.preset.contains_key("ci").then_some("ci");
-    let all = with_replaced(&series, &Layers::new(&config, preset)?, &line)?;
+    let all =
+        with_replaced(&Catalogue::built_in(), &series, &Layers::new(&config, preset)?, &line)?;
     Ok(all.into_iter().map(|placed| (placed.threshold.text, placed.replaced_by)).collect())
 }
 

@@ -2,14 +2,14 @@
 //!
 //! Input: `metrics = ["duration"]`, or `[metrics]` with `show = ["duration"]` and a table for
 //! each new metric: `[metrics.my_ratio]` with `formula`, `unit` and `direction`. Output: the
-//! names, and the definitions, which are known to every look-up afterwards.
+//! names, and the definitions, which a catalogue is made of.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::{self, Definition, DefinitionProblem, Direction};
+use gpuprof_model::metric::{Catalogue, Definition, DefinitionProblem, Direction};
 use gpuprof_model::quantity::Unit;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -122,12 +122,12 @@ impl<'de> Deserialize<'de> for Metrics {
     }
 }
 
-/// Defines metrics that are written in the file `path`.
+/// `catalogue` and the metrics that the file `path` defines.
 ///
 /// # Errors
 /// All that are refused, each with its place (exit code 96).
-pub fn define(definitions: &[Definition], path: &str) -> Result<()> {
-    metric::define(definitions).map_err(|problems| {
+pub fn define(catalogue: &Catalogue, definitions: &[Definition], path: &str) -> Result<Catalogue> {
+    catalogue.with_definitions(definitions).map_err(|problems| {
         let message = |(name, problem): (String, DefinitionProblem)| {
             let formula = definitions.iter().find(|d| d.name == name).map_or("", |d| &d.formula);
             refusal(path, &name, formula, problem)
@@ -166,21 +166,23 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn parse(text: &str) -> Result<Config> {
-        Config::parse(text, "gpuprof.toml".into())
+    fn parse(text: &str) -> Result<(Config, Catalogue)> {
+        let config = Config::parse(text, "gpuprof.toml".into())?;
+        let catalogue = config.define(&Catalogue::built_in())?;
+        Ok((config, catalogue))
     }
 
     #[test]
     fn a_table_defines_metrics_and_may_say_what_to_show() {
-        let config = parse(
+        let (config, catalogue) = parse(
             "[metrics]\nshow = [\"m_bytes_an_instruction\"]\n[metrics.m_bytes_an_instruction]\n\
              formula = \"bytes / smsp__inst_executed.sum\"\nunit = \"B\"\ndirection = \"higher\"\n",
         )
         .unwrap();
         assert_eq!(config.metrics.show, ["m_bytes_an_instruction"]);
-        let metric = metric::find("m_bytes_an_instruction").unwrap();
+        let metric = catalogue.find("m_bytes_an_instruction").unwrap();
         assert_eq!((metric.unit, metric.direction), (Unit::Bytes, Direction::Higher));
-        assert_eq!(parse("metrics = [\"duration\"]").unwrap().metrics.show, ["duration"]);
+        assert_eq!(parse("metrics = [\"duration\"]").unwrap().0.metrics.show, ["duration"]);
     }
 
     #[test]

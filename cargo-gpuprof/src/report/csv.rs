@@ -20,7 +20,7 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::metric::{self, Class};
+use gpuprof_model::metric::Class;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
@@ -151,9 +151,9 @@ fn cells(
     let reason = row.status.reason().or_else(|| best::no_value_reason(row, name));
     let value = best::value(row, name);
     let samples = metric.and_then(|m| m.statistics.as_ref());
-    let known = metric::find(name);
-    let unit = metric.map(|m| m.unit).or(known.map(|m| m.unit));
-    let repeats = metric.map(|m| m.class).or(known.map(|m| m.class));
+    let known = columns::known(name, &series.configurations);
+    let unit = metric.map(|m| m.unit).or(known.map(|(unit, _)| unit));
+    let repeats = metric.map(|m| m.class).or(known.map(|(_, class)| class));
     let text = |text: Option<String>| text.unwrap_or_default();
     let number = |number: Option<f64>| number.map(|n| n.to_string()).unwrap_or_default();
     [

@@ -1,14 +1,15 @@
 //! The formats for other tools, and what is told of a baseline, against snapshots.
 
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run};
 use gpuprof_model::threshold::Threshold;
 
 use super::tests::{emulator_run, gpu_run, troubled_run, written};
 use super::*;
+use gpuprof_analysis::fixture::finished;
 use gpuprof_analysis::fixture::{gpu_pass, point};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
-use gpuprof_analysis::metrics::collect::finished;
 
 /// `run` held against `baseline` by the conditions.
 fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
@@ -20,7 +21,7 @@ fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
     };
     let thresholds: Vec<Threshold> =
         conditions.iter().map(|text| Threshold::parse(text).unwrap()).collect();
-    rejudge(run, &thresholds, &against)
+    rejudge(&Catalogue::built_in(), run, &thresholds, &against)
 }
 
 /// Counters that got worse at one configuration, one that vanished, one that is new.

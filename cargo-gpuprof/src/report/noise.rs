@@ -113,8 +113,8 @@ fn outliers(row: &ConfigurationResult, statistics: &Statistics) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuprof_analysis::fixture::finished;
     use gpuprof_analysis::fixture::{emulated, gpu_pass, point, series};
-    use gpuprof_analysis::metrics::collect::finished;
 
     fn texts(processes: &[Vec<f64>]) -> Vec<String> {
         let passes: Vec<_> = processes.iter().map(|s| gpu_pass(64, 1 << 20, s)).collect();

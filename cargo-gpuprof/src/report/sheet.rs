@@ -7,7 +7,6 @@
 //! does for a metric that no row has, which gets no column.
 
 use gpuprof_model::axis::{Axis, AxisKind};
-use gpuprof_model::metric;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{
     ConfigurationResult, SectionColumn, SectionColumns, SeriesResult, Status,
@@ -151,7 +150,8 @@ fn show<'c>(viewed: &Viewed<'_>, columns: impl Iterator<Item = &'c mut Column>) 
 pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
     let is_axis = |name: &str| series.axes.iter().any(|axis| axis.name == name);
     // What is neither is an axis of another series.
-    let is_metric = |name: &&String| !is_axis(name) && metric::find(name).is_some();
+    let is_metric =
+        |name: &&String| !is_axis(name) && columns::known(name, &series.configurations).is_some();
     let mut names: Vec<String> = if view.columns.is_empty() {
         series.columns.clone()
     } else {
@@ -204,8 +204,7 @@ fn metric_column(name: &str, rows: &[ConfigurationResult]) -> Column {
 }
 
 fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Column {
-    let unit = rows.iter().find_map(|row| best::result(row, name)).map(|result| result.unit);
-    let unit = unit.or_else(|| metric::find(name).map(|metric| metric.unit)).unwrap_or(Unit::Count);
+    let unit = columns::known(name, rows).map_or(Unit::Count, |(unit, _)| unit);
     let values: Vec<Option<f64>> = rows.iter().map(|row| best::value(row, name)).collect();
     let scale = Scale::of(unit, &values.iter().flatten().copied().collect::<Vec<_>>());
     let text = |value: Option<f64>| value.map_or_else(|| NO_VALUE.to_owned(), |v| scale.text(v));

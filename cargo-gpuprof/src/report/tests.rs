@@ -6,6 +6,7 @@ use gpuprof_model::axis::AxisValue;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{
     ConfigurationResult, Provenance, Run, SCHEMA_VERSION, SectionColumn, SectionColumns,
     SeriesResult, Status,
@@ -13,9 +14,10 @@ use gpuprof_model::run::{
 use gpuprof_model::threshold::Threshold;
 
 use super::*;
+use gpuprof_analysis::fixture::finished;
 use gpuprof_analysis::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
 use gpuprof_analysis::gate::judge::{Baseline, judge};
-use gpuprof_analysis::metrics::collect::{finished, unfinished};
+use gpuprof_analysis::metrics::collect::unfinished;
 
 fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
     Run {
@@ -49,7 +51,14 @@ fn judged(
 ) -> SeriesResult {
     let verdict = |(text, origin): &(&str, &str)| {
         let threshold = Threshold::parse(text).unwrap();
-        judge(&threshold, origin, &series.configurations, Some(device), &Baseline::none())
+        judge(
+            &Catalogue::built_in(),
+            &threshold,
+            origin,
+            &series.configurations,
+            Some(device),
+            &Baseline::none(),
+        )
     };
     series.judgements = thresholds.iter().map(verdict).collect();
     series

@@ -1,7 +1,7 @@
 //! A time that could not be told, as the table shows it.
 
+use gpuprof_analysis::fixture::finished;
 use gpuprof_analysis::fixture::{gpu_pass, h200, point, series};
-use gpuprof_analysis::metrics::collect::finished;
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SCHEMA_VERSION};
 

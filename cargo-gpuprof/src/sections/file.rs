@@ -1,12 +1,12 @@
 //! One section as its TOML file has it.
 //!
-//! Input: the text of a file. Output: a [`Section`], whose new metrics are known from then on,
-//! and its columns by the names of a chip.
+//! Input: the text of a file, and the metrics that are known. Output: a [`Section`], the catalogue
+//! with what it defines, and its columns by the names of a chip.
 
 use std::collections::BTreeMap;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::{self, Definition, Direction, Formula};
+use gpuprof_model::metric::{Catalogue, Definition, Direction, Formula, cycle_among};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{SectionColumn, SectionColumns};
 use serde::Deserialize;
@@ -105,6 +105,91 @@ fn of_chip<'m>(by_beginning: &'m BTreeMap<String, String>, chip: &str) -> Option
 }
 
 impl Section {
+    /// Reads the section `id` of the file `path`. What it defines is checked by [`Self::define`].
+    ///
+    /// # Errors
+    /// A file that is no section (exit code 96).
+    pub(super) fn parse(id: &str, text: &str, path: &str) -> Result<Self> {
+        let mut section: Self = toml::from_str(text).map_err(|e| {
+            wrong(format!("{path} is not a valid section\n{}", e.to_string().trim_end()))
+        })?;
+        id.clone_into(&mut section.id);
+        Ok(section)
+    }
+
+    /// `catalogue` and the metrics that the section, written in `path`, defines.
+    ///
+    /// # Errors
+    /// A definition that is refused, on any chip, or a column that no metric has (exit code 96).
+    pub(super) fn define(&self, catalogue: &Catalogue, path: &str) -> Result<Catalogue> {
+        let definitions = self.all_definitions(path)?;
+        let catalogue = define(catalogue, &definitions, path)?;
+        self.check_chips(&catalogue, &definitions, path)?;
+        let named = self.metrics.iter().flat_map(SectionMetric::names);
+        match catalogue.all_unknown(named.chain(self.needs.as_deref())) {
+            Some(message) => Err(wrong(format!("{path}: {message}"))),
+            None => Ok(catalogue),
+        }
+    }
+
+    /// What it defines, with columns and without.
+    fn all_definitions(&self, path: &str) -> Result<Vec<Definition>> {
+        let definition = |name: &str, formula: &str, unit, direction| Definition {
+            name: name.to_owned(),
+            formula: formula.to_owned(),
+            unit,
+            direction,
+            description: None,
+        };
+        let hidden = self.definitions.iter();
+        let mut all: Vec<Definition> =
+            hidden.map(|d| definition(&d.name, &d.formula, d.unit, d.direction)).collect();
+        for metric in &self.metrics {
+            match (&metric.formula, metric.unit, metric.direction) {
+                (Some(formula), Some(unit), Some(direction)) => {
+                    all.push(definition(&metric.name, formula, unit, direction));
+                }
+                (None, None, None) => {}
+                _ => {
+                    return Err(wrong(format!(
+                        "{path}: `{}` needs all of formula, unit and direction, or none",
+                        metric.name
+                    )));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Checks the formulas of single chips; `definitions` are those of all others.
+    fn check_chips(
+        &self,
+        catalogue: &Catalogue,
+        definitions: &[Definition],
+        path: &str,
+    ) -> Result<()> {
+        for text in self.definitions.iter().flat_map(|d| d.formulas.values()) {
+            let formula = Formula::parse(text).map_err(|e| wrong(e.render(path, text)))?;
+            if let Some(message) = catalogue.all_unknown(formula.names()) {
+                return Err(wrong(format!("{path}: {message}")));
+            }
+        }
+        for beginning in self.definitions.iter().flat_map(|d| d.formulas.keys()) {
+            let on_chip = self.definitions.iter().map(|d| d.formula_on(beginning));
+            let written = definitions.iter().map(|d| (d.name.as_str(), d.formula.as_str()));
+            // Of a name that comes twice the last one counts.
+            let all: Vec<_> = written.chain(on_chip).collect();
+            if let Some(way) = cycle_among(&all) {
+                let message = on_itself(&way);
+                return Err(wrong(format!(
+                    "{path}: metric `{}` on {beginning}…: {message}",
+                    way[0]
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The metrics it defines, each with its formula on `chip`.
     pub(super) fn formulas(&self, chip: &str) -> Vec<(&str, &str)> {
         let with_own = self.definitions.iter().filter(|d| !d.formulas.is_empty());
@@ -132,58 +217,6 @@ impl Section {
     }
 }
 
-pub(super) fn parse(id: &str, text: &str, path: &str) -> Result<Section> {
-    let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
-    let mut section: Section = toml::from_str(text).map_err(|e| {
-        wrong(format!("{path} is not a valid section\n{}", e.to_string().trim_end()))
-    })?;
-    id.clone_into(&mut section.id);
-    let hidden = |d: &SectionDefinition| Definition {
-        name: d.name.clone(),
-        formula: d.formula.clone(),
-        unit: d.unit,
-        direction: d.direction,
-        description: None,
-    };
-    let mut definitions: Vec<Definition> = section.definitions.iter().map(hidden).collect();
-    for metric in &section.metrics {
-        match (&metric.formula, metric.unit, metric.direction) {
-            (Some(formula), Some(unit), Some(direction)) => definitions.push(Definition {
-                name: metric.name.clone(),
-                formula: formula.clone(),
-                unit,
-                direction,
-                description: None,
-            }),
-            (None, None, None) => {}
-            _ => {
-                return Err(wrong(format!(
-                    "{path}: `{}` needs all of formula, unit and direction, or none",
-                    metric.name
-                )));
-            }
-        }
-    }
-    define(&definitions, path)?;
-    for text in section.definitions.iter().flat_map(|d| d.formulas.values()) {
-        let formula = Formula::parse(text).map_err(|e| wrong(e.render(path, text)))?;
-        if let Some(message) = metric::all_unknown(formula.names()) {
-            return Err(wrong(format!("{path}: {message}")));
-        }
-    }
-    for beginning in section.definitions.iter().flat_map(|d| d.formulas.keys()) {
-        let on_chip = section.definitions.iter().map(|d| d.formula_on(beginning));
-        let written = definitions.iter().map(|d| (d.name.as_str(), d.formula.as_str()));
-        // Of a name that comes twice the last one counts.
-        let all: Vec<_> = written.chain(on_chip).collect();
-        if let Some(way) = metric::cycle_among(&all) {
-            let message = on_itself(&way);
-            return Err(wrong(format!("{path}: metric `{}` on {beginning}…: {message}", way[0])));
-        }
-    }
-    let named = section.metrics.iter().flat_map(SectionMetric::names);
-    if let Some(message) = metric::all_unknown(named.chain(section.needs.as_deref())) {
-        return Err(wrong(format!("{path}: {message}")));
-    }
-    Ok(section)
+fn wrong(message: String) -> Failure {
+    Failure::new(ExitCode::Configuration, message)
 }

@@ -1,400 +1,168 @@
-//! The table of metrics, in the order `cargo gpuprof metrics` lists them.
+//! The catalogue: which metrics are known, and what they are made of.
+//!
+//! Input: a name. Output: its unit, direction, class and origin, and the counters it needs. A
+//! catalogue is a value: [`Catalogue::built_in`] knows what every gpuprof knows, and whoever reads
+//! definitions or a stored run makes another catalogue of it. Two of them may say different things
+//! about one name in one process.
 
-use super::{
-    Class::{Exact, Noisy},
-    Direction::{Higher, Lower},
-    Metric,
-    Origin::{self, Declared, Derived, Emulator, Hardware, Launch, Time},
-};
-use crate::metric::{Class, Direction};
-use crate::quantity::Unit::{
-    self, Bytes, BytesPerSecond, Count, FlopPerSecond, Hertz, Nanoseconds, Percent, Ratio,
-};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-const fn metric(
-    name: &'static str,
-    unit: Unit,
-    direction: Direction,
-    class: Class,
-    origin: Origin,
-    description: &'static str,
-) -> Metric {
-    Metric { name, unit, direction, class, origin, description }
+use crate::metric::entry::{Class, Direction, Metric, Origin};
+use crate::metric::legacy::{self, Legacy};
+use crate::metric::{launch, perfworks, table};
+use crate::quantity::Unit;
+use crate::suggest::did_you_mean;
+
+/// The metrics that are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Catalogue {
+    /// Those of our table, in its order.
+    own: Arc<[Arc<Metric>]>,
+    /// Those that sections and configuration files define, by name.
+    pub(super) defined: BTreeMap<String, Arc<Metric>>,
+    /// Those that a stored run holds and nothing else knows, by name.
+    recorded: BTreeMap<String, Arc<Metric>>,
 }
 
-const fn counter(name: &'static str, description: &'static str) -> Metric {
-    metric(name, Count, Lower, Exact, Emulator, description)
+impl Catalogue {
+    /// What every gpuprof knows: our table, launch facts and device attributes by Nsight Compute's
+    /// names, names of older profilers, and any hardware counter by its PerfWorks name.
+    pub fn built_in() -> Self {
+        Self {
+            own: table::metrics().map(Arc::new).collect(),
+            defined: BTreeMap::new(),
+            recorded: BTreeMap::new(),
+        }
+    }
+
+    /// This catalogue and the metric `name` as a stored run holds it. What is known stays as it is.
+    #[must_use]
+    pub fn with_recorded(
+        mut self,
+        name: &str,
+        unit: Unit,
+        direction: Direction,
+        class: Class,
+    ) -> Self {
+        if self.find(name).is_none() {
+            let metric = Metric {
+                name: name.to_owned().into(),
+                unit,
+                direction,
+                class,
+                origin: Origin::Recorded,
+                description: "a metric of a stored run".into(),
+            };
+            self.recorded.insert(name.to_owned(), Arc::new(metric));
+        }
+        self
+    }
+
+    /// The metric called `name`.
+    pub fn find(&self, name: &str) -> Option<Arc<Metric>> {
+        let held = self.own.iter().find(|metric| metric.name == name);
+        let held = held.or_else(|| self.defined.get(name)).or_else(|| self.recorded.get(name));
+        held.cloned().or_else(|| by_rule(name).map(Arc::new))
+    }
+
+    /// The metrics of our table, in its order.
+    pub fn own(&self) -> impl Iterator<Item = &Arc<Metric>> {
+        self.own.iter()
+    }
+
+    /// The metrics that sections and configuration files define, by name.
+    pub fn defined(&self) -> impl Iterator<Item = &Arc<Metric>> {
+        self.defined.values()
+    }
+
+    /// The PerfWorks names that CUPTI must collect on a GPU so that `metric` has a value there.
+    pub fn hardware_names(&self, metric: &Metric) -> Vec<Cow<'static, str>> {
+        match &metric.origin {
+            Origin::Hardware(name) => vec![name.clone()],
+            Origin::Emulator if !metric.name.starts_with("ptx__") => vec![metric.name.clone()],
+            Origin::Derived(formula) => {
+                let operands = formula.names().into_iter().filter_map(|name| self.find(name));
+                let mut names = Vec::new();
+                for name in operands.flat_map(|operand| self.hardware_names(&operand)) {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                names
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// How `metric` repeats on the emulated driver, or on hardware. They differ for what is made of
+    /// L1's own counters (`l1tex__t_…`): the emulator counts them, hardware reads them in several
+    /// passes.
+    pub fn class_on(&self, metric: &Metric, emulated: bool) -> Class {
+        let repeats = |name: &Cow<'_, str>| perfworks::repeats_on_hardware(name);
+        let steady = || self.hardware_names(metric).iter().all(repeats);
+        if metric.class == Class::Exact && !emulated && !steady() {
+            Class::Noisy
+        } else {
+            metric.class
+        }
+    }
+
+    /// The message for a name that no metric has, with the nearest names.
+    pub fn unknown(&self, name: &str) -> String {
+        if let Some(Legacy::Refused(reason)) = legacy::find(name) {
+            return format!("`{name}`, a metric of older profilers, has no equivalent: {reason}");
+        }
+        let rolled_up = || self.find(&format!("{name}.sum")).is_some();
+        if name.contains("__") && !name.contains('.') && rolled_up() {
+            return format!(
+                "`{name}` needs a roll-up or a submetric, such as `.sum` of a counter or `.pct` of \
+                 a ratio; `cargo gpuprof metrics --describe {name}` lists its own"
+            );
+        }
+        let held = self.own().chain(self.defined()).chain(self.recorded.values());
+        let facts: Vec<Metric> =
+            launch::launch_facts().chain(launch::attributes()).chain(legacy::legacy()).collect();
+        let names = held.map(|metric| &*metric.name).chain(facts.iter().map(|m| &*m.name));
+        let near = did_you_mean(name, names)
+            .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());
+        format!("no metric is called `{name}`: {near}")
+    }
+
+    /// The messages for all of `names` that no metric has, one a line; none where every one is
+    /// known.
+    pub fn all_unknown<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+        let mut messages: Vec<String> = Vec::new();
+        for name in names.into_iter().filter(|name| self.find(name).is_none()) {
+            let message = self.unknown(name);
+            if !messages.contains(&message) {
+                messages.push(message);
+            }
+        }
+        (!messages.is_empty()).then(|| messages.join("\n"))
+    }
 }
 
-const fn derived(
-    name: &'static str,
-    unit: Unit,
-    direction: Direction,
-    class: Class,
-    formula: &'static str,
-    description: &'static str,
-) -> Metric {
-    metric(name, unit, direction, class, Derived(formula), description)
+/// The metric that the driver or CUPTI has under `name`, or that an older profiler had.
+fn by_rule(name: &str) -> Option<Metric> {
+    let translated = || match legacy::find(name)? {
+        Legacy::Translated(metric) => Some(metric),
+        Legacy::Refused(_) => None,
+    };
+    launch::find(name).or_else(|| perfworks::find(name)).or_else(translated)
 }
 
-/// Every metric this version knows.
-pub static CATALOGUE: &[Metric] = &[
-    metric(
-        "duration",
-        Nanoseconds,
-        Lower,
-        Noisy,
-        Time,
-        "time between CUDA events around the launch",
-    ),
-    metric(
-        "sm_clock",
-        Hertz,
-        Higher,
-        Noisy,
-        Time,
-        "SM clock measured on the device around each sample",
-    ),
-    metric(
-        "copy_bandwidth",
-        BytesPerSecond,
-        Higher,
-        Noisy,
-        Time,
-        "device-to-device copy in the same process, bytes read plus bytes written",
-    ),
-    derived(
-        "sm_cycles",
-        Count,
-        Lower,
-        Noisy,
-        "duration * sm_clock / 1e9",
-        "duration in cycles of the SM clock, which a change of clocks moves less than the time",
-    ),
-    derived(
-        "throughput",
-        BytesPerSecond,
-        Higher,
-        Noisy,
-        "bytes / duration * 1e9",
-        "declared bytes over duration",
-    ),
-    derived(
-        "throughput_of_copy",
-        Percent,
-        Higher,
-        Noisy,
-        "100 * throughput / copy_bandwidth",
-        "throughput over the copy bandwidth measured in the same process",
-    ),
-    derived(
-        "flop_rate",
-        FlopPerSecond,
-        Higher,
-        Noisy,
-        "flops / duration * 1e9",
-        "declared operations over duration",
-    ),
-    metric(
-        "bytes",
-        Bytes,
-        Lower,
-        Exact,
-        Declared,
-        "bytes the annotation says the kernel must move",
-    ),
-    metric(
-        "flops",
-        Count,
-        Lower,
-        Exact,
-        Declared,
-        "floating-point operations the annotation declares",
-    ),
-    metric("registers", Count, Lower, Exact, Launch, "registers a thread"),
-    metric("static_shared", Bytes, Lower, Exact, Launch, "static shared memory a block"),
-    metric("dynamic_shared", Bytes, Lower, Exact, Launch, "dynamic shared memory a block"),
-    metric("local_memory", Bytes, Lower, Exact, Launch, "local memory a thread"),
-    metric(
-        "theoretical_occupancy",
-        Percent,
-        Higher,
-        Exact,
-        Launch,
-        "resident warps over the most an SM holds; with clusters, over the whole device",
-    ),
-    metric(
-        "waves",
-        Ratio,
-        Lower,
-        Exact,
-        Launch,
-        "blocks of the grid over blocks resident on the device",
-    ),
-    derived(
-        "global_sectors",
-        Count,
-        Lower,
-        Exact,
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum + smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum + \
-         smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_red.sum + smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_atom.sum",
-        "32-byte sectors of all global accesses",
-    ),
-    derived(
-        "load_sectors_per_request",
-        Ratio,
-        Lower,
-        Exact,
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum / smsp__sass_inst_executed_op_global_ld.sum",
-        "sectors a warp's global load touches; 4 for coalesced 32-bit loads",
-    ),
-    derived(
-        "store_sectors_per_request",
-        Ratio,
-        Lower,
-        Exact,
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum / smsp__sass_inst_executed_op_global_st.sum",
-        "sectors a warp's global store touches; 4 for coalesced 32-bit stores",
-    ),
-    derived(
-        "global_load_efficiency",
-        Percent,
-        Higher,
-        Exact,
-        "100 * smsp__sass_data_bytes_mem_global_op_ld.sum / (32 * smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum)",
-        "requested bytes over bytes of the sectors loaded",
-    ),
-    derived(
-        "global_store_efficiency",
-        Percent,
-        Higher,
-        Exact,
-        "100 * smsp__sass_data_bytes_mem_global_op_st.sum / (32 * smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum)",
-        "requested bytes over bytes of the sectors stored",
-    ),
-    derived(
-        "shared_wavefronts",
-        Count,
-        Lower,
-        Exact,
-        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-        "wavefronts of shared loads and stores",
-    ),
-    derived(
-        "bank_conflicts",
-        Count,
-        Lower,
-        Exact,
-        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum \
-         - max(smsp__sass_inst_executed_op_shared_ld.sum, smsp__sass_data_bytes_mem_shared_op_ld.sum / 128) \
-         + smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum \
-         - max(smsp__sass_inst_executed_op_shared_st.sum, smsp__sass_data_bytes_mem_shared_op_st.sum / 128)",
-        "wavefronts of shared loads and stores beyond one a request and one for each 128 bytes",
-    ),
-    derived(
-        "warp_efficiency",
-        Percent,
-        Higher,
-        Exact,
-        "100 * smsp__sass_thread_inst_executed.sum / (32 * smsp__sass_inst_executed.sum)",
-        "threads active in an executed instruction of the machine code, over 32",
-    ),
-    derived(
-        "ptx_instructions",
-        Count,
-        Lower,
-        Exact,
-        "ptx__inst_executed.sum",
-        "PTX instructions executed by warps",
-    ),
-    derived(
-        "ptx_warp_efficiency",
-        Percent,
-        Higher,
-        Exact,
-        "100 * ptx__thread_inst_executed.sum / (32 * ptx__inst_executed.sum)",
-        "threads active in an executed PTX instruction, over 32",
-    ),
-    derived(
-        "ptx_branch_divergence",
-        Percent,
-        Lower,
-        Exact,
-        "100 * ptx__branches_divergent.sum / ptx__branches.sum",
-        "conditional PTX branches whose warp split",
-    ),
-    derived(
-        "ptx_fp32_flops",
-        Count,
-        Lower,
-        Exact,
-        "ptx__thread_inst_executed_op_fadd_pred_on.sum + ptx__thread_inst_executed_op_fmul_pred_on.sum + \
-         2 * ptx__thread_inst_executed_op_ffma_pred_on.sum",
-        "32-bit floating-point operations, a fused multiply-add counting twice",
-    ),
-    derived(
-        "ptx_fp64_flops",
-        Count,
-        Lower,
-        Exact,
-        "ptx__thread_inst_executed_op_dadd_pred_on.sum + ptx__thread_inst_executed_op_dmul_pred_on.sum + \
-         2 * ptx__thread_inst_executed_op_dfma_pred_on.sum",
-        "64-bit floating-point operations, a fused multiply-add counting twice",
-    ),
-    counter("smsp__warps_launched.sum", "warps launched"),
-    counter("sm__ctas_launched.sum", "blocks launched"),
-    counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "warp requests of global loads"),
-    counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "warp requests of global stores"),
-    counter(
-        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-        "warp requests of global reductions",
-    ),
-    counter("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "warp requests of global atomics"),
-    counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sectors requested by global loads"),
-    counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "sectors requested by global stores"),
-    counter(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-        "sectors requested by global reductions",
-    ),
-    counter(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-        "sectors requested by global atomics",
-    ),
-    counter("smsp__sass_inst_executed_op_global_ld.sum", "global loads executed by warps"),
-    counter("smsp__sass_inst_executed_op_global_st.sum", "global stores executed by warps"),
-    counter("smsp__sass_inst_executed_op_global_red.sum", "global reductions executed by warps"),
-    counter("smsp__sass_inst_executed_op_global_atom.sum", "global atomics executed by warps"),
-    counter(
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        "sectors that the instructions of global loads ask for",
-    ),
-    counter(
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
-        "sectors that the instructions of global stores ask for",
-    ),
-    counter(
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_red.sum",
-        "sectors that the instructions of global reductions ask for",
-    ),
-    counter(
-        "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_atom.sum",
-        "sectors that the instructions of global atomics ask for",
-    ),
-    metric(
-        "smsp__sass_data_bytes_mem_global_op_ld.sum",
-        Bytes,
-        Lower,
-        Exact,
-        Emulator,
-        "bytes requested by the threads of global loads",
-    ),
-    metric(
-        "smsp__sass_data_bytes_mem_global_op_st.sum",
-        Bytes,
-        Lower,
-        Exact,
-        Emulator,
-        "bytes requested by the threads of global stores",
-    ),
-    counter(
-        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-        "wavefronts of shared loads",
-    ),
-    counter(
-        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-        "wavefronts of shared stores",
-    ),
-    metric(
-        "smsp__sass_data_bytes_mem_shared_op_ld.sum",
-        Bytes,
-        Lower,
-        Exact,
-        Emulator,
-        "bytes requested by the threads of shared loads",
-    ),
-    metric(
-        "smsp__sass_data_bytes_mem_shared_op_st.sum",
-        Bytes,
-        Lower,
-        Exact,
-        Emulator,
-        "bytes requested by the threads of shared stores",
-    ),
-    counter("ptx__shared_bank_conflicts_op_ld.sum", "bank conflicts of shared loads"),
-    counter("ptx__shared_bank_conflicts_op_st.sum", "bank conflicts of shared stores"),
-    counter("smsp__sass_inst_executed_op_shared_ld.sum", "warp requests of shared loads"),
-    counter("smsp__sass_inst_executed_op_shared_st.sum", "warp requests of shared stores"),
-    counter("ptx__inst_executed_op_shared_atom.sum", "warp requests of shared atomics"),
-    counter("ptx__inst_executed.sum", "PTX instructions executed by warps"),
-    counter("ptx__thread_inst_executed.sum", "PTX instructions executed by threads"),
-    counter(
-        "ptx__thread_inst_executed_pred_on.sum",
-        "PTX instructions executed by threads whose guard held",
-    ),
-    counter("ptx__branches.sum", "conditional PTX branches executed by warps"),
-    counter("ptx__branches_divergent.sum", "conditional PTX branches whose warp split"),
-    counter("ptx__barriers.sum", "barriers executed by warps"),
-    counter("ptx__shuffles.sum", "shuffles executed by warps"),
-    counter("ptx__thread_inst_executed_op_fadd_pred_on.sum", "32-bit additions by threads"),
-    counter("ptx__thread_inst_executed_op_fmul_pred_on.sum", "32-bit multiplications by threads"),
-    counter(
-        "ptx__thread_inst_executed_op_ffma_pred_on.sum",
-        "32-bit fused multiply-adds by threads",
-    ),
-    counter("ptx__thread_inst_executed_op_dadd_pred_on.sum", "64-bit additions by threads"),
-    counter("ptx__thread_inst_executed_op_dmul_pred_on.sum", "64-bit multiplications by threads"),
-    counter(
-        "ptx__thread_inst_executed_op_dfma_pred_on.sum",
-        "64-bit fused multiply-adds by threads",
-    ),
-    counter("ptx__local_ld.sum", "warp requests of local loads"),
-    counter("ptx__local_st.sum", "warp requests of local stores"),
-    metric(
-        "occupancy",
-        Percent,
-        Higher,
-        Noisy,
-        Hardware("sm__warps_active.avg.pct_of_peak_sustained_active"),
-        "warps active over the most an SM holds, achieved",
-    ),
-    metric(
-        "dram_throughput",
-        Percent,
-        Higher,
-        Noisy,
-        Hardware("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
-        "DRAM throughput over its peak",
-    ),
-    metric(
-        "sm_throughput",
-        Percent,
-        Higher,
-        Noisy,
-        Hardware("sm__throughput.avg.pct_of_peak_sustained_elapsed"),
-        "SM throughput over its peak",
-    ),
-    metric(
-        "l1_hit_rate",
-        Percent,
-        Higher,
-        Noisy,
-        Hardware("l1tex__t_sector_hit_rate.pct"),
-        "sectors found in L1",
-    ),
-    metric(
-        "l2_hit_rate",
-        Percent,
-        Higher,
-        Noisy,
-        Hardware("lts__t_sector_hit_rate.pct"),
-        "sectors found in L2",
-    ),
-    metric(
-        "ipc",
-        Ratio,
-        Higher,
-        Noisy,
-        Hardware("sm__inst_executed.avg.per_cycle_active"),
-        "instructions a cycle and SM",
-    ),
-];
+/// The metric that every catalogue has under `name`.
+pub fn built_in(name: &str) -> Option<Metric> {
+    table::find(name).or_else(|| by_rule(name))
+}
+
+/// Whether a metric of our table is called `name`.
+pub fn is_own(name: &str) -> bool {
+    table::holds(name)
+}
+
+#[cfg(test)]
+#[path = "catalogue_tests.rs"]
+mod tests;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Formula;
+use crate::metric::formula::Formula;
 
 /// How one of the metrics `formulas` names depends on itself, by way of these metrics, where one
 /// does.

@@ -8,9 +8,12 @@ use std::ops::Range;
 use crate::quantity::parse_number;
 use crate::text::{Cursor, ParseError};
 
-/// A parsed formula.
+/// A parsed formula, and the text that it was parsed from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Formula(Node);
+pub struct Formula {
+    text: String,
+    root: Node,
+}
 
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
@@ -44,17 +47,22 @@ impl Formula {
     /// The place that does not follow the grammar.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut cursor = Cursor::new(text);
-        let node = sum(&mut cursor, 0)?;
+        let root = sum(&mut cursor, 0)?;
         if cursor.at_end() {
-            return Ok(Self(node));
+            return Ok(Self { text: text.to_owned(), root });
         }
         Err(ParseError::new("expected an operator (+ - * /)", cursor.next_span()))
+    }
+
+    /// The text that it was parsed from.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The metrics it is made of, in order of appearance.
     pub fn names(&self) -> Vec<&str> {
         let mut out = Vec::new();
-        names_in(&self.0, &mut out);
+        names_in(&self.root, &mut out);
         out
     }
 
@@ -87,7 +95,7 @@ impl Formula {
                 }
             })
         }
-        walk(&self.0, &value)
+        walk(&self.root, &value)
     }
 }
 

@@ -3,10 +3,8 @@
 //! Input: `launch__…` or `device__attribute_…`. Output: a metric whose values are in
 //! [`crate::measurement::LaunchFacts`] and [`crate::measurement::DeviceRecord`].
 
-use std::sync::LazyLock;
-
-use super::Direction::{Higher, Lower};
-use super::{Class, Direction, Metric, Origin};
+use crate::metric::entry::Direction::{self, Higher, Lower};
+use crate::metric::entry::{Class, Metric, Needs, Origin, Row};
 use crate::quantity::Unit::{self, Bytes, Count, Percent, Ratio};
 
 /// How names of device attributes begin.
@@ -17,12 +15,12 @@ const fn fact(
     unit: Unit,
     direction: Direction,
     description: &'static str,
-) -> Metric {
-    Metric { name, unit, direction, class: Class::Exact, origin: Origin::Launch, description }
+) -> Row {
+    Row { name, unit, direction, class: Class::Exact, needs: Needs::Launch, description }
 }
 
 /// Facts about the launch by their names in Nsight Compute.
-pub static LAUNCH: &[Metric] = &[
+const LAUNCH: &[Row] = &[
     fact("launch__registers_per_thread", Count, Lower, "registers a thread"),
     fact("launch__block_size", Count, Higher, "threads a block"),
     fact("launch__block_dim_x", Count, Higher, "threads a block in x"),
@@ -128,21 +126,25 @@ pub const KEPT_ATTRIBUTES: &[&str] = &[
     "kernel_exec_timeout",
 ];
 
-static ATTRIBUTES: LazyLock<Vec<Metric>> = LazyLock::new(|| {
-    let metric = |attribute: &&str| Metric {
-        name: Box::leak(format!("{DEVICE_ATTRIBUTE}{attribute}").into_boxed_str()),
+/// Every fact about the launch.
+pub fn launch_facts() -> impl Iterator<Item = Metric> {
+    LAUNCH.iter().map(Row::metric)
+}
+
+/// Every attribute of a device that a run can show.
+pub fn attributes() -> impl Iterator<Item = Metric> {
+    KEPT_ATTRIBUTES.iter().map(|name| attribute(name))
+}
+
+fn attribute(name: &str) -> Metric {
+    Metric {
+        name: format!("{DEVICE_ATTRIBUTE}{name}").into(),
         unit: Count,
         direction: Higher,
         class: Class::Exact,
         origin: Origin::Device,
-        description: "attribute of the device; cuda.h describes it as CU_DEVICE_ATTRIBUTE_…",
-    };
-    KEPT_ATTRIBUTES.iter().map(metric).collect()
-});
-
-/// Every attribute of a device that a run can show.
-pub fn attributes() -> &'static [Metric] {
-    &ATTRIBUTES
+        description: "attribute of the device; cuda.h describes it as CU_DEVICE_ATTRIBUTE_…".into(),
+    }
 }
 
 /// Whether only the driver could tell what is called `name`: no counter is called so.
@@ -151,31 +153,36 @@ pub(super) fn is_of_driver(name: &str) -> bool {
 }
 
 /// The fact or attribute called `name`.
-pub(super) fn find(name: &str) -> Option<&'static Metric> {
-    let all = if name.starts_with(DEVICE_ATTRIBUTE) { attributes() } else { LAUNCH };
-    all.iter().find(|metric| metric.name == name)
+pub(super) fn find(name: &str) -> Option<Metric> {
+    match name.strip_prefix(DEVICE_ATTRIBUTE) {
+        Some(kept) => KEPT_ATTRIBUTES.contains(&kept).then(|| attribute(kept)),
+        None => LAUNCH.iter().find(|row| row.name == name).map(Row::metric),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::metric::Catalogue;
+
     #[test]
     fn facts_and_attributes_are_found_and_need_no_counter() {
+        let catalogue = Catalogue::built_in();
         let names = ["launch__grid_size", "device__attribute_multiprocessor_count"];
         for name in names {
-            let metric = crate::metric::find(name).unwrap();
+            let metric = catalogue.find(name).unwrap();
             assert_eq!(metric.name, name);
-            assert!(crate::metric::hardware_names(metric).is_empty());
+            assert!(catalogue.hardware_names(&metric).is_empty());
         }
         for (name, near) in [
             ("launch__gird_size", "launch__grid_size"),
             ("launch__grid_size.sum", "launch__grid_size"),
             ("device__attribute_warp_sise", "device__attribute_warp_size"),
         ] {
-            assert!(crate::metric::find(name).is_none(), "{name}");
-            let message = crate::metric::unknown(name);
+            assert!(catalogue.find(name).is_none(), "{name}");
+            let message = catalogue.unknown(name);
             let expected = format!("no metric is called `{name}`: did you mean `{near}`");
             assert!(message.starts_with(&expected), "{message}");
         }
-        assert!(crate::metric::find("device__attribute_").is_none());
+        assert!(catalogue.find("device__attribute_").is_none());
     }
 }

@@ -4,40 +4,28 @@
 //! are read off the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and
 //! "Metric Entities"). Whether a chip has the counter is for CUPTI to say, before anything runs.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex};
-
-use super::{Class, Direction, Metric, Origin};
+use crate::metric::entry::{Class, Direction, Metric, Origin};
+use crate::metric::launch;
 use crate::quantity::Unit;
 
-/// Names seen so far. A process sees few, and they live as long as it does.
-static SEEN: LazyLock<Mutex<HashMap<String, &'static Metric>>> = LazyLock::new(Mutex::default);
-
 /// The metric, if `name` is formed like a PerfWorks name.
-pub(super) fn find(name: &str) -> Option<&'static Metric> {
+pub(super) fn find(name: &str) -> Option<Metric> {
     let (base, suffix) = name.split_once('.')?;
     let formed =
         base.split_once("__").is_some_and(|(unit, rest)| !unit.is_empty() && !rest.is_empty());
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
-    let elsewhere = base.starts_with("ptx__") || super::launch::is_of_driver(base);
+    let elsewhere = base.starts_with("ptx__") || launch::is_of_driver(base);
     if !formed || elsewhere || suffix.is_empty() || !name.chars().all(plain) {
         return None;
     }
-    let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(metric) = seen.get(name) {
-        return Some(metric);
-    }
-    let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    let metric: &'static Metric = Box::leak(Box::new(Metric {
-        name: leaked,
+    Some(Metric {
+        name: name.to_owned().into(),
         unit: unit(base, suffix),
         direction: direction(base, suffix),
         class: class(base, suffix),
-        origin: Origin::Hardware(leaked),
-        description: "hardware counter; Nsight Compute's documentation describes it",
-    }));
-    seen.insert(name.to_owned(), metric);
-    Some(metric)
+        origin: Origin::Hardware(name.to_owned().into()),
+        description: "hardware counter; Nsight Compute's documentation describes it".into(),
+    })
 }
 
 fn unit(base: &str, suffix: &str) -> Unit {
@@ -138,6 +126,5 @@ mod tests {
         {
             assert!(find(name).is_none(), "{name}");
         }
-        assert!(std::ptr::eq(find("a__b.sum").unwrap(), find("a__b.sum").unwrap()));
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::metric::find;
+use crate::metric::built_in;
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Threshold {
@@ -77,7 +77,7 @@ fn the_caret_stands_under_the_mistake() {
 
 #[test]
 fn a_limit_must_be_in_the_metrics_unit() {
-    let check = |text: &str| parse(text).check(find(&parse(text).metric).unwrap());
+    let check = |text: &str| parse(text).check(&built_in(&parse(text).metric).unwrap());
     assert!(check("duration <= 5 us").is_ok());
     assert!(check("load_sectors_per_request <= 4.5").is_ok());
     assert_eq!(
@@ -216,7 +216,7 @@ fn baseline_warn_and_device_errors_are_told_in_full() {
 
 #[test]
 fn a_floor_must_be_in_the_metrics_unit() {
-    let check = |text: &str| parse(text).check(find(&parse(text).metric).unwrap());
+    let check = |text: &str| parse(text).check(&built_in(&parse(text).metric).unwrap());
     assert!(check("duration <= baseline + 5% and at least 1 us").is_ok());
     assert!(check("registers <= baseline and at least 2").is_ok());
     assert_eq!(
@@ -260,7 +260,7 @@ fn what_could_never_fail_or_is_said_twice_is_refused() {
     }
     let check = |text: &str| {
         let threshold = parse(text);
-        threshold.check(find(&threshold.metric).unwrap()).map_err(|e| e.render("x", text))
+        threshold.check(&built_in(&threshold.metric).unwrap()).map_err(|e| e.render("x", text))
     };
     for text in ["duration >= -5 us", "throughput >= -1 GB/s"] {
         assert!(check(text).unwrap_err().contains("is never negative"), "{text}");

@@ -21,20 +21,21 @@
 mod pairs;
 mod verdict;
 
-use gpuprof_model::metric::{self, Metric};
+use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
-use super::{Baseline, margin_percent, none_has};
 use crate::gate::change::defined_anew;
+use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
 use crate::stats::two_sample::{self, SIGNIFICANCE};
 use pairs::Lacks;
 use verdict::Held;
 
 /// Judges `threshold` into `blank`, a judgement that says nothing yet.
 pub(super) fn judge(
+    catalogue: &Catalogue,
     blank: Judgement,
     threshold: &Threshold,
     tolerance: Tolerance,
@@ -48,10 +49,10 @@ pub(super) fn judge(
         Baseline::Incomparable(reason) => return without(Verdict::Incomparable, reason.clone()),
         Baseline::Held { configurations, whole } => (*configurations, *whole),
     };
-    let Some(metric) = metric::find(&threshold.metric) else {
-        return without(Verdict::Missing, metric::unknown(&threshold.metric));
+    let Some(metric) = catalogue.find(&threshold.metric) else {
+        return without(Verdict::Missing, catalogue.unknown(&threshold.metric));
     };
-    if let Err(error) = threshold.check(metric) {
+    if let Err(error) = threshold.check(&metric) {
         return without(Verdict::Incomparable, error.message);
     }
     let holding = |rows: &[ConfigurationResult]| {
@@ -65,14 +66,14 @@ pub(super) fn judge(
     }
     let mut lacks = Lacks::default();
     let pairs = match threshold.selector {
-        Selector::Best => {
-            pairs::best(threshold, metric, configurations, theirs, &mut lacks).into_iter().collect()
-        }
+        Selector::Best => pairs::best(threshold, &metric, configurations, theirs, &mut lacks)
+            .into_iter()
+            .collect(),
         _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks),
     };
     let held: Vec<Held<'_>> =
-        pairs.into_iter().map(|pair| Held::new(pair, threshold, tolerance, metric)).collect();
-    let mut judgement = decide(&blank, threshold, tolerance, metric, &held);
+        pairs.into_iter().map(|pair| Held::new(pair, threshold, tolerance, &metric)).collect();
+    let mut judgement = decide(&blank, threshold, tolerance, &metric, &held);
     if judgement.verdict == Verdict::Fail {
         return judgement;
     }
@@ -93,22 +94,23 @@ pub(super) fn judge(
 /// order of the run; those without a value on both sides are left out. Empty for any other
 /// threshold.
 pub fn verdicts(
+    catalogue: &Catalogue,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
     baseline: &[ConfigurationResult],
 ) -> Vec<Verdict> {
     let (Limit::Baseline(tolerance), Some(metric)) =
-        (threshold.limit, metric::find(&threshold.metric))
+        (threshold.limit, catalogue.find(&threshold.metric))
     else {
         return Vec::new();
     };
     let mut lacks = Lacks::default();
     let held: Vec<Held<'_>> = pairs::every(threshold, configurations, baseline, true, &mut lacks)
         .into_iter()
-        .map(|pair| Held::new(pair, threshold, tolerance, metric))
+        .map(|pair| Held::new(pair, threshold, tolerance, &metric))
         .collect();
     let one =
-        |(held, significant)| verdict::verdict(threshold, tolerance, metric, held, significant).0;
+        |(held, significant)| verdict::verdict(threshold, tolerance, &metric, held, significant).0;
     held.iter().zip(significance(&held)).map(one).collect()
 }
 
@@ -157,7 +159,7 @@ fn decide(
             interval: None,
         })
     };
-    let source = decider.configuration.metrics.get(metric.name).map(|result| result.source);
+    let source = decider.configuration.metrics.get(&*metric.name).map(|result| result.source);
     Judgement {
         verdict: *verdict,
         value: Some(quantity(decider.after.value)),

@@ -1,17 +1,25 @@
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 use proptest::prelude::*;
 
+use crate::fixture::finished;
 use crate::fixture::{failed, gpu_pass, invalid, point, row, rows};
 use crate::gate::judge::{Baseline, judge};
-use crate::metrics::collect::finished;
 
 const N: u64 = 1 << 20;
 
 fn judged(text: &str, before: &[ConfigurationResult], after: &[ConfigurationResult]) -> Judgement {
     let baseline = Baseline::Held { configurations: before, whole: true };
-    judge(&Threshold::parse(text).unwrap(), "attribute", after, None, &baseline)
+    judge(
+        &Catalogue::built_in(),
+        &Threshold::parse(text).unwrap(),
+        "attribute",
+        after,
+        None,
+        &baseline,
+    )
 }
 
 fn verdict(text: &str, before: &[ConfigurationResult], after: &[ConfigurationResult]) -> Verdict {
@@ -221,14 +229,19 @@ fn a_part_of_a_series_misses_nothing_of_the_rest() {
     let two = rows("global_sectors", &[1.0, 1.0]);
     let baseline = Baseline::Held { configurations: &two, whole: false };
     let threshold = Threshold::parse("global_sectors <= baseline").unwrap();
-    assert_eq!(judge(&threshold, "x", &two[..1], None, &baseline).verdict, Verdict::Pass);
+    assert_eq!(
+        judge(&Catalogue::built_in(), &threshold, "x", &two[..1], None, &baseline).verdict,
+        Verdict::Pass
+    );
 }
 
 #[test]
 fn without_a_comparable_baseline_nothing_passes() {
     let threshold = Threshold::parse("global_sectors <= baseline").unwrap();
     let one = rows("global_sectors", &[1.0]);
-    let of = |baseline: &Baseline<'_>| judge(&threshold, "x", &one, None, baseline);
+    let of = |baseline: &Baseline<'_>| {
+        judge(&Catalogue::built_in(), &threshold, "x", &one, None, baseline)
+    };
     let absent = of(&Baseline::none());
     assert_eq!(absent.verdict, Verdict::Missing);
     assert_eq!(absent.reason.as_deref(), Some("no baseline was given (--baseline NAME)"));

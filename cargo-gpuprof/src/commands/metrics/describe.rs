@@ -4,10 +4,11 @@
 //! out: our own entry with its formula and passes; for what is one counter of the chip, NVIDIA's
 //! words, its kind, hardware unit and submetrics.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use gpuprof_model::metric::{self, DEVICE_ATTRIBUTE, Origin};
+use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
 use super::{in_unit, refusal, show};
 use crate::cupti::{self, Answer, Described, Question, Refusal};
@@ -17,12 +18,6 @@ use crate::sections::Sections;
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";
-
-/// Whether `name` is all of a metric's name: one that is known, or that is formed like a counter's
-/// with its roll-up.
-pub(super) fn is_whole_name(name: &str) -> bool {
-    metric::find(name).is_some()
-}
 
 /// Describes the metric `name`.
 ///
@@ -38,12 +33,12 @@ pub(super) fn one(
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
     let chip = options.chip.as_deref().unwrap_or(DEFAULT_CHIP).to_uppercase();
     // What a section defines may be counted otherwise on this chip.
-    sections.settle(&chip);
-    let known = metric::find(name);
-    let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name));
-    let Some(own) = own else { return counter(name, &chip, options, out) };
-    show(own, out).map_err(output)?;
-    let counters = metric::hardware_names(own);
+    let catalogue = sections.catalogue_on(&chip);
+    let known = catalogue.find(name);
+    let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name.clone()));
+    let Some(own) = own else { return counter(&catalogue, name, &chip, options, out) };
+    show(&catalogue, &own, out).map_err(output)?;
+    let counters = catalogue.hardware_names(&own);
     let text = match counters.as_slice() {
         [] => "    costs no counter pass\n".to_owned(),
         [counter] => match ask_about(counter, &chip, options)? {
@@ -57,15 +52,21 @@ pub(super) fn one(
 }
 
 /// A counter of the chip that is not one of ours.
-fn counter(name: &str, chip: &str, options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
+fn counter(
+    catalogue: &Catalogue,
+    name: &str,
+    chip: &str,
+    options: &MetricsOptions,
+    out: &mut impl Write,
+) -> Result<()> {
     match ask_about(name, chip, options)? {
         Ok(of_chip) => {
             let text = format!("{name}\n{}", of_chip.text(chip, ""));
             let output = |e| Failure::output(Path::new("standard output"), &e);
             out.write_all(text.as_bytes()).map_err(output)
         }
-        Err(_) if metric::find(name).is_none() && !counters_name(name) => {
-            Err(Failure::usage(metric::unknown(name)))
+        Err(_) if catalogue.find(name).is_none() && !counters_name(name) => {
+            Err(Failure::usage(catalogue.unknown(name)))
         }
         Err(reason) => {
             let near = cupti::nearest(options.cupti_path.as_deref(), chip, name)?;
@@ -117,8 +118,8 @@ fn ask_about(
 }
 
 /// What several counters cost together.
-fn cost(names: &[&str], chip: &str, options: &MetricsOptions) -> Result<String> {
-    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+fn cost(names: &[Cow<'_, str>], chip: &str, options: &MetricsOptions) -> Result<String> {
+    let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
     let list = names.join(", ");
     let question = Question::Cost { chip: chip.to_owned(), names, each: false };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {

@@ -84,7 +84,7 @@ fn thresholds_without_counters(
     }
     denied.iter().zip(&plan.setups).enumerate().find_map(|(at, (found_out, setup))| {
         let (counters, reason) = setup.denied(found_out.as_deref())?;
-        refusal::found_out(run, &counters, &plan.devices.blamed(at, reason))
+        refusal::found_out(&plan.catalogue, run, &counters, &plan.devices.blamed(at, reason))
     })
 }
 

@@ -7,11 +7,12 @@
 
 mod refused;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
 use super::prepared::Checked;
@@ -115,6 +116,8 @@ pub(super) struct Known<'a> {
     pub(super) chip: Option<&'a str>,
     /// What earlier runs were told by CUPTI.
     pub(super) plans: &'a Plans,
+    /// The metrics that are known, by the formulas of the chip.
+    pub(super) catalogue: &'a Catalogue,
 }
 
 /// Plans the counters of `checked` on a device.
@@ -132,7 +135,7 @@ pub(super) fn plan(
 ) -> Result<CounterSetup> {
     let chip = known.chip;
     let written = written(checked, view, &known.device.name);
-    let (asked, sections) = needed(checked, &written);
+    let (asked, sections) = needed(known.catalogue, checked, &written);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
     let replay = match options.replay_mode {
         _ if metrics.is_empty() => return Ok(CounterSetup::NotNeeded),
@@ -177,7 +180,13 @@ pub(super) fn plan(
     let plan = match answer {
         Ok(plan) => plan,
         Err(CounterProblem::Metrics(problem)) => {
-            return Err(Failure::usage(with_nearest(problem, options, chip, &written)?));
+            return Err(Failure::usage(with_nearest(
+                known.catalogue,
+                problem,
+                options,
+                chip,
+                &written,
+            )?));
         }
         Err(CounterProblem::Machine(reason)) => {
             // That of an earlier run, which a dry run does not go by: the next run is told before
@@ -189,7 +198,7 @@ pub(super) fn plan(
     let passes = plan.groups.iter().map(|group| group.passes).sum();
     if max_passes.value.is_some_and(|most| passes > most) {
         let each = self::cost(options, chip, &metrics, true)?;
-        return Err(too_many(passes, max_passes, each.as_ref(), &written));
+        return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), &written));
     }
     let counters = Counters {
         cupti: Utf8PathBuf::from_path_buf(plan.cupti)
@@ -214,13 +223,17 @@ fn written<'c>(checked: &'c [Checked], view: &'c View, device: &str) -> BTreeSet
 }
 
 /// The PerfWorks names that `written` metrics need, and those that sections need.
-fn needed(checked: &[Checked], written: &BTreeSet<&str>) -> (BTreeSet<String>, BTreeSet<String>) {
-    fn counters<'n>(names: impl Iterator<Item = &'n str>) -> BTreeSet<String> {
-        let metrics = names.filter_map(metric::find);
-        metrics.flat_map(metric::hardware_names).map(str::to_owned).collect()
-    }
-    let in_sections = checked.iter().flat_map(Checked::in_sections).map(String::as_str);
-    (counters(written.iter().copied()), counters(in_sections))
+fn needed(
+    catalogue: &Catalogue,
+    checked: &[Checked],
+    written: &BTreeSet<&str>,
+) -> (BTreeSet<String>, BTreeSet<String>) {
+    let counters = |names: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
+        let metrics = names.filter_map(|name| catalogue.find(name));
+        metrics.flat_map(|metric| catalogue.hardware_names(&metric)).map(Cow::into_owned).collect()
+    };
+    let mut in_sections = checked.iter().flat_map(Checked::in_sections).map(String::as_str);
+    (counters(&mut written.iter().copied()), counters(&mut in_sections))
 }
 
 /// What the counters cost on `chip`; none where that cannot be told here, and the harness will say

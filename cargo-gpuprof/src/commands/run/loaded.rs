@@ -9,17 +9,18 @@ use std::io::Write;
 use std::path::Path;
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult};
 
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::stored::{check_view, places, recall};
+use crate::commands::stored::{check_view, places, with_metrics_of};
 use crate::commands::thresholds::{self, Annotated};
 use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, PlaceOptions, RunOptions};
 use crate::report::{Report, Screen, Shape, Viewing};
-use crate::sections::Sections;
+use crate::sections::{SectionFile, Sections};
 use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Gate, Written, rejudge_each};
@@ -43,13 +44,13 @@ pub(super) fn run(
         target_dir: options.cargo.target_dir.clone(),
     });
     // Definitions in the configuration file may use what our sections define.
-    Sections::load(None)?;
-    let config = match options.no_config {
-        true => Config::default(),
-        false => Config::load(&root, options.config_file.as_deref())?,
+    let ours = Sections::built_in()?;
+    let (config, catalogue) = match options.no_config {
+        true => (Config::default(), ours.catalogue().clone()),
+        false => Config::load(&root, options.config_file.as_deref(), ours.catalogue())?,
     };
     // And its thresholds what the workspace's do.
-    Sections::load(Some(&root))?;
+    let sections = ours.with(&SectionFile::all(&root)?, catalogue)?;
     let layers = Layers::new(&config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let Some(baseline) = settings.baseline_of(&root) else {
@@ -61,8 +62,8 @@ pub(super) fn run(
     let loaded = baselines
         .read(name)?
         .map_err(|reason| Failure::usage(format!("--load-baseline: {reason}")))?;
-    recall(&loaded);
-    check_view(&view, &loaded)?;
+    let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
+    check_view(&view, &catalogue, &loaded)?;
     let against = Against {
         run: baselines.read(&baseline)?,
         name: baseline,
@@ -71,13 +72,13 @@ pub(super) fn run(
     };
     let mut all = Vec::new();
     for series in &loaded.series {
-        all.push((series.id.clone(), written(series, &layers, &options.threshold)?));
+        all.push((series.id.clone(), written(&catalogue, series, &layers, &options.threshold)?));
     }
     let of = |series: &SeriesResult| {
         let found = all.iter().find(|(id, _)| *id == series.id);
         found.map(|(_, written)| written.clone()).unwrap_or_default()
     };
-    let run = rejudge_each(loaded, of, &against);
+    let run = rejudge_each(&catalogue, loaded, of, &against);
     let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
     let code = gate.exit_code(&run);
     let shape = match options.output.message_format {
@@ -94,6 +95,7 @@ pub(super) fn run(
 }
 
 fn written(
+    catalogue: &Catalogue,
     series: &SeriesResult,
     layers: &Layers,
     command_line: &[String],
@@ -109,6 +111,6 @@ fn written(
         thresholds: &attribute,
         axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
     };
-    let placed = thresholds::of(&annotated, layers, command_line)?;
+    let placed = thresholds::of(catalogue, &annotated, layers, command_line)?;
     Ok(placed.into_iter().map(|p| (p.threshold, p.origin, p.place)).collect())
 }

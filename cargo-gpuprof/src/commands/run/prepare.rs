@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
 
 use super::counters::{self, CounterSetup, Known};
@@ -89,10 +90,10 @@ pub(super) fn plan<'o>(
     choose(None)?;
     let mut checked = select(options, &inputs.layers, &probe, source)?
         .into_iter()
-        .map(|planned| check(planned, &inputs.layers, options))
+        .map(|planned| check(sections.catalogue(), planned, &inputs.layers, options))
         .collect::<Result<Vec<_>>>()?;
     let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
-    viewed::check(view, &axes)?;
+    viewed::check(view, sections.catalogue(), &axes)?;
     let mut devices = Devices::find(options, &settings.devices, &probe, &source.harnesses[0])?;
     if devices.emulated && options.needs_times {
         inputs.folder.discard();
@@ -102,17 +103,29 @@ pub(super) fn plan<'o>(
     let assignment = devices.assign(&counts, options.output.quiet);
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
     let chosen = choose(chip)?;
+    let catalogue = chip.map_or_else(|| sections.catalogue().clone(), |c| sections.catalogue_on(c));
     for series in &mut checked {
         series.sections.clone_from(&chosen);
         series.viewed = view.names().map(str::to_owned).collect();
     }
     let plans = Plans::new(&source.target_directory);
     let holds = hold(&devices, options, interrupt)?;
-    let setups = setups(&checked, (&inputs, options), &devices, &plans, &probe)?;
+    let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if devices.emulated { Repeats::exactly(1) } else { settings.repeat.value };
-    let plan = Plan { options, inputs, checked, devices, assignment, setups, plans, order, repeat };
+    let plan = Plan {
+        options,
+        inputs,
+        catalogue,
+        checked,
+        devices,
+        assignment,
+        setups,
+        plans,
+        order,
+        repeat,
+    };
     Ok((plan, holds))
 }
 
@@ -132,7 +145,7 @@ fn hold(devices: &Devices, options: &RunOptions, interrupt: &Interrupt) -> Resul
 
 /// How each device collects the counters.
 fn setups(
-    checked: &[Checked],
+    (checked, catalogue): (&[Checked], &Catalogue),
     (inputs, options): (&Inputs, &RunOptions),
     devices: &Devices,
     plans: &Plans,
@@ -145,7 +158,8 @@ fn setups(
         let Some(device) = devices.records.get(at) else { return Ok(CounterSetup::NotNeeded) };
         let folder = devices.folder(at, &passes)?;
         let process = HarnessProcess { folder: &folder, device: devices.visible(at), ..*probe };
-        let known = Known { device, chip: chip_of(device.compute_capability), plans };
+        let chip = chip_of(device.compute_capability);
+        let known = Known { device, chip, plans, catalogue };
         counters::plan(checked, view, wanted, known, &process, &source.harnesses[0])
     };
     (0..devices.count()).map(setup).collect()
@@ -156,8 +170,8 @@ fn setups(
 /// # Errors
 /// There is one (exit code 107).
 pub(super) fn check_counters(plan: &Plan<'_>) -> Result<()> {
-    let Plan { checked, setups, devices, assignment, options, .. } = plan;
-    refusal::of_all(checked, setups, devices, assignment, options)
+    let Plan { catalogue, checked, setups, devices, assignment, options, .. } = plan;
+    refusal::of_all(catalogue, checked, setups, devices, assignment, options)
 }
 
 /// The run, with its kernels built.
@@ -208,10 +222,11 @@ pub(in crate::commands) fn planned_for(
 fn open_source(options: &RunOptions) -> Result<(tempfile::TempDir, Source)> {
     let temporary = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     // Definitions in the configuration file may use what our sections define.
-    Sections::load(None)?;
+    let ours = Sections::built_in()?;
+    let known = ours.catalogue();
     let load = |root: &Utf8Path| match options.no_config {
-        true => Ok(Config::default()),
-        false => Config::load(root, options.config_file.as_deref()),
+        true => Ok((Config::default(), known.clone())),
+        false => Config::load(root, options.config_file.as_deref(), known),
     };
     let source = match &options.archive_file {
         None => {
@@ -222,7 +237,7 @@ fn open_source(options: &RunOptions) -> Result<(tempfile::TempDir, Source)> {
             let explicit = options.no_config || options.config_file.is_some();
             let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
             let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
-            Source::archive(file, options.extract_to.as_deref().unwrap_or(folder), config)
+            Source::archive(file, options.extract_to.as_deref().unwrap_or(folder), config, known)
         }
     }?;
     Ok((temporary, source))
@@ -247,8 +262,14 @@ fn select(
     plan::plan(flat, &selection)
 }
 
-fn check(planned: PlannedSeries, layers: &Layers, options: &RunOptions) -> Result<Checked> {
-    let thresholds = thresholds::of(&(&planned.series).into(), layers, &options.threshold)?;
-    let columns = thresholds::columns(&planned.series, layers, &options.metrics)?;
+fn check(
+    catalogue: &Catalogue,
+    planned: PlannedSeries,
+    layers: &Layers,
+    options: &RunOptions,
+) -> Result<Checked> {
+    let thresholds =
+        thresholds::of(catalogue, &(&planned.series).into(), layers, &options.threshold)?;
+    let columns = thresholds::columns(catalogue, &planned.series, layers, &options.metrics)?;
     Ok(Checked { planned, thresholds, columns, sections: Vec::new(), viewed: Vec::new() })
 }

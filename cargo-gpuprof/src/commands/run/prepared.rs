@@ -4,10 +4,11 @@
 //! once, by [`prepare`](super::prepare), and nothing changes them afterwards.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
-use gpuprof_model::metric::{self, Metric};
+use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::{Run, SectionColumns};
 use tempfile::TempDir;
@@ -64,11 +65,11 @@ pub(super) struct Checked {
 
 impl Checked {
     /// Every metric that is shown or judged.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &'static Metric> {
+    pub(super) fn asked(&self, catalogue: &Catalogue) -> impl Iterator<Item = Arc<Metric>> {
         let shown = self.columns.iter().chain(&self.viewed).chain(self.in_sections());
         shown
             .chain(self.thresholds.iter().map(|p| &p.threshold.metric))
-            .filter_map(|n| metric::find(n))
+            .filter_map(|n| catalogue.find(n))
     }
 
     /// The metrics of its sections.
@@ -83,6 +84,8 @@ pub(super) struct Plan<'o> {
     pub(super) options: &'o RunOptions,
     /// What it was made of.
     pub(super) inputs: Inputs,
+    /// The metrics that are known, by the formulas of the chip.
+    pub(super) catalogue: Catalogue,
     /// The series.
     pub(super) checked: Vec<Checked>,
     /// The devices.

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use gpuprof_cupti::Code;
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::{Severity, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict};
@@ -35,6 +35,7 @@ const NAMED: usize = 4;
 /// # Errors
 /// It cannot (exit code 107).
 pub(super) fn of_all(
+    catalogue: &Catalogue,
     checked: &[Checked],
     setups: &[CounterSetup],
     devices: &Devices,
@@ -48,7 +49,9 @@ pub(super) fn of_all(
     for (at, setup) in setups.iter().enumerate() {
         if let Some((counters, reason)) = setup.denied(None) {
             let reason = devices.blamed(at, reason);
-            check(checked, (&counters, &reason), name, |place| spread.device(place) == at)?;
+            check(catalogue, checked, (&counters, &reason), name, |place| {
+                spread.device(place) == at
+            })?;
         }
     }
     Ok(())
@@ -61,6 +64,7 @@ pub(super) fn of_all(
 /// # Errors
 /// It cannot (exit code 107).
 fn check(
+    catalogue: &Catalogue,
     checked: &[Checked],
     (counters, reason): (&[String], &str),
     name: Option<&str>,
@@ -78,12 +82,17 @@ fn check(
             .collect::<Vec<_>>()
     };
     let thresholds = checked.iter().enumerate().flat_map(of_series);
-    refuse(thresholds, counters, reason, name)
+    refuse(catalogue, thresholds, counters, reason, name)
 }
 
 /// What to say of a `run` that has ended, if thresholds of it could not be decided for want of
 /// `counters`.
-pub(super) fn found_out(run: &Run, counters: &[String], reason: &str) -> Option<String> {
+pub(super) fn found_out(
+    catalogue: &Catalogue,
+    run: &Run,
+    counters: &[String],
+    reason: &str,
+) -> Option<String> {
     let undecided = run.series.iter().flat_map(|series| {
         let judged = series.judgements.iter().filter(|j| j.verdict == Verdict::Unavailable);
         let threshold = |judgement: &Judgement| {
@@ -92,7 +101,7 @@ pub(super) fn found_out(run: &Run, counters: &[String], reason: &str) -> Option<
         };
         judged.filter_map(threshold)
     });
-    let blocked = blocked(undecided, counters, None);
+    let blocked = blocked(catalogue, undecided, counters, None);
     (!blocked.is_empty()).then(|| {
         let list = listed(blocked);
         format!("thresholds need hardware counters, which could not be had.\n  {list}\n{reason}")
@@ -108,6 +117,7 @@ pub(super) fn is_virtual_gpu(reason: &str) -> bool {
 
 /// The thresholds that decide and need one of `counters`, each with the counter.
 fn blocked(
+    catalogue: &Catalogue,
     thresholds: impl Iterator<Item = (String, Threshold, String)>,
     counters: &[String],
     device: Option<&str>,
@@ -115,10 +125,11 @@ fn blocked(
     let missing: BTreeSet<&str> = counters.iter().map(String::as_str).collect();
     let blocked = |(series, threshold, origin): (String, Threshold, String)| {
         let speaks = device.is_none_or(|device| threshold.speaks_of(device));
-        let metric = metric::find(&threshold.metric)
+        let metric = catalogue
+            .find(&threshold.metric)
             .filter(|_| threshold.severity == Severity::Hard && speaks)?;
-        let counter =
-            metric::hardware_names(metric).into_iter().find(|name| missing.contains(name))?;
+        let counters = catalogue.hardware_names(&metric);
+        let counter = counters.into_iter().find(|name| missing.contains(&**name))?;
         Some(format!("{series}: `{}` ({origin}) needs {counter}", threshold.text))
     };
     thresholds.filter_map(blocked).collect()
@@ -134,12 +145,13 @@ fn listed(mut blocked: Vec<String>) -> String {
 }
 
 fn refuse(
+    catalogue: &Catalogue,
     thresholds: impl Iterator<Item = (String, Threshold, String)>,
     counters: &[String],
     reason: &str,
     device: Option<&str>,
 ) -> Result<()> {
-    let blocked = blocked(thresholds, counters, device);
+    let blocked = blocked(catalogue, thresholds, counters, device);
     if blocked.is_empty() {
         return Ok(());
     }
@@ -155,6 +167,8 @@ fn refuse(
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use gpuprof_cupti::Code;
 
     use super::*;
@@ -162,11 +176,12 @@ mod tests {
     fn check(texts: &[&str], reason: &str) -> Result<()> {
         let thresholds: Vec<Threshold> =
             texts.iter().map(|text| Threshold::parse(text).unwrap()).collect();
-        let counters = metric::hardware_names(metric::find("dram_throughput").unwrap());
-        let counters: Vec<String> = counters.into_iter().map(str::to_owned).collect();
+        let catalogue = Catalogue::built_in();
+        let counters = catalogue.hardware_names(&catalogue.find("dram_throughput").unwrap());
+        let counters: Vec<String> = counters.into_iter().map(Cow::into_owned).collect();
         let key = || "saxpy::kernels::saxpy".to_owned();
         let placed = thresholds.into_iter().map(|t| (key(), t, "attribute".to_owned()));
-        refuse(placed, &counters, reason, Some("NVIDIA H200"))
+        refuse(&catalogue, placed, &counters, reason, Some("NVIDIA H200"))
     }
 
     #[test]

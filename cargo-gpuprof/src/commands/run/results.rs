@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
-use gpuprof_model::metric;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::{Axis, Configuration, Space};
 
@@ -57,8 +56,10 @@ impl<'a> Results<'a> {
             self.run.provenance.device = known.map(|known| self.described(device, known));
         }
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
+        let catalogue = &self.plan.catalogue;
         let terms = Terms {
-            asked: series.asked().chain(metric::defined()).collect(),
+            catalogue,
+            asked: series.asked(catalogue).chain(catalogue.defined().cloned()).collect(),
             discipline: counters::discipline(self.plan.options),
         };
         let configuration = &series.planned.configurations[index];
@@ -101,7 +102,7 @@ impl<'a> Results<'a> {
         let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
         let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
         let against = self.plan.inputs.against.as_ref();
-        gate::judge(&mut finished, &thresholds, &self.run, against);
+        gate::judge(&self.plan.catalogue, &mut finished, &thresholds, &self.run, against);
         finished
     }
 
@@ -121,14 +122,14 @@ impl<'a> Results<'a> {
 }
 
 /// The result of a configuration.
-fn result(found: Found, configuration: &Configuration, terms: &Terms) -> ConfigurationResult {
+fn result(found: Found, configuration: &Configuration, terms: &Terms<'_>) -> ConfigurationResult {
     let Found { mut passes, hardware, ended, .. } = found;
     for pass in &mut passes {
         pass.hardware.extend(hardware.clone());
     }
     match ended {
         Some(Status::Skipped { reason }) if !passes.is_empty() => {
-            let so_far = collect::finished_with(configuration.clone(), &passes, terms);
+            let so_far = collect::finished(configuration.clone(), &passes, terms);
             if so_far.status != Status::Finished {
                 return so_far;
             }
@@ -136,7 +137,7 @@ fn result(found: Found, configuration: &Configuration, terms: &Terms) -> Configu
             ConfigurationResult { status: Status::Skipped { reason }, ..so_far }
         }
         Some(status) => collect::unfinished(configuration.clone(), status),
-        None => collect::finished_with(configuration.clone(), &passes, terms),
+        None => collect::finished(configuration.clone(), &passes, terms),
     }
 }
 

@@ -4,9 +4,11 @@
 //! Input: the problem, and the metrics that were written, which may have other names than their
 //! counters. Output: the text, with what is near and what costs most.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use gpuprof_model::metric::{self, Metric};
+use gpuprof_model::metric::{Catalogue, Metric};
 
 use crate::commands::settings::Setting;
 use crate::cupti::{self, Cost};
@@ -16,29 +18,30 @@ use crate::options::RunOptions;
 /// What is wrong with counters, with the nearest names that the chip has, and with the metrics that
 /// were `written` where those have other names.
 pub(super) fn with_nearest(
+    catalogue: &Catalogue,
     mut problem: String,
     options: &RunOptions,
     chip: Option<&str>,
     written: &BTreeSet<&str>,
 ) -> Result<String> {
     let Some(chip) = chip else { return Ok(problem) };
-    let mut needed_for: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for metric in written.iter().copied().filter_map(metric::find) {
-        for counter in metric::hardware_names(metric) {
-            needed_for.entry(counter).or_default().push(metric.name);
+    let mut needed_for: BTreeMap<Cow<'_, str>, Vec<&str>> = BTreeMap::new();
+    for name in written {
+        for counter in catalogue.find(name).iter().flat_map(|m| catalogue.hardware_names(m)) {
+            needed_for.entry(counter).or_default().push(name);
         }
     }
     let told = problem.clone();
     for (counter, mut metrics) in needed_for {
-        let base = counter.split('.').next().unwrap_or(counter);
+        let base = counter.split('.').next().unwrap_or(&counter);
         if !told.contains(&format!("`{base}`")) {
             continue;
         }
         let near = match told.contains(&format!("has no metric `{base}`")) {
-            true => cupti::nearest(options.cupti_path.as_deref(), chip, counter)?,
+            true => cupti::nearest(options.cupti_path.as_deref(), chip, &counter)?,
             false => None,
         };
-        metrics.retain(|name| *name != counter);
+        metrics.retain(|name| **name != *counter);
         let metrics: Vec<String> = metrics.iter().map(|name| format!("`{name}`")).collect();
         problem.push_str(&match (metrics.as_slice(), near) {
             ([], None) => continue,
@@ -53,6 +56,7 @@ pub(super) fn with_nearest(
 /// What to say where `passes` are more than the setting `most` allows; `written` are the metrics
 /// that were asked for.
 pub(super) fn too_many(
+    catalogue: &Catalogue,
     passes: u32,
     most: &Setting<Option<u32>>,
     cost: Option<&Cost>,
@@ -74,7 +78,7 @@ pub(super) fn too_many(
             metric.name,
             metric.without,
             if metric.without == 1 { "pass" } else { "passes" },
-            metrics_over(&metric.name, written)
+            metrics_over(catalogue, &metric.name, written)
         ));
     }
     message.push_str("\nAsk for fewer metrics, or raise the limit");
@@ -83,15 +87,19 @@ pub(super) fn too_many(
 
 /// " (as in `gld_efficiency`)", where a shorter name stands for the counter: one that was asked
 /// for, or else one of ours.
-fn metrics_over(counter: &str, written: &BTreeSet<&str>) -> String {
-    let over = |m: &&Metric| m.name != counter && metric::hardware_names(m).contains(&counter);
-    let asked = written.iter().filter_map(|name| metric::find(name)).find(over);
-    let found = asked.or_else(|| metric::CATALOGUE.iter().find(over));
+fn metrics_over(catalogue: &Catalogue, counter: &str, written: &BTreeSet<&str>) -> String {
+    let over = |m: &Arc<Metric>| {
+        m.name != counter && catalogue.hardware_names(m).iter().any(|name| name == counter)
+    };
+    let asked = written.iter().filter_map(|name| catalogue.find(name)).find(over);
+    let found = asked.or_else(|| catalogue.own().find(|metric| over(metric)).cloned());
     found.map_or_else(String::new, |metric| format!(" (as in `{}`)", metric.name))
 }
 
 #[cfg(test)]
 mod tests {
+    use gpuprof_model::metric::{Definition, Direction};
+
     use super::*;
     use crate::cupti::MetricCost;
 
@@ -109,20 +117,27 @@ mod tests {
         let setting = |origin: &str| Setting { value: Some(5), origin: origin.into() };
         let written = BTreeSet::new();
         assert_eq!(
-            too_many(9, &setting("--max-passes"), Some(&cost), &written).message,
+            too_many(&Catalogue::built_in(), 9, &setting("--max-passes"), Some(&cost), &written)
+                .message,
             "the counters need 9 passes a configuration, and --max-passes allows 5; nothing was started.\n  \
              without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes (as in \
              `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
         );
-        metric::define(&[metric::Definition {
+        let definition = Definition {
             name: "c_half".into(),
             formula: "dram_throughput / 2".into(),
             unit: gpuprof_model::quantity::Unit::Percent,
-            direction: metric::Direction::Higher,
+            direction: Direction::Higher,
             description: None,
-        }])
-        .unwrap();
-        let of_file = too_many(9, &setting("preset ci"), Some(&cost), &BTreeSet::from(["c_half"]));
+        };
+        let catalogue = Catalogue::built_in().with_definitions(&[definition]).unwrap();
+        let of_file = too_many(
+            &catalogue,
+            9,
+            &setting("preset ci"),
+            Some(&cost),
+            &BTreeSet::from(["c_half"]),
+        );
         for part in ["and max-passes allows 5 [preset ci]; nothing", "4 passes (as in `c_half`)"] {
             assert!(of_file.message.contains(part), "{of_file}");
         }

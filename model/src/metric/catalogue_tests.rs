@@ -1,0 +1,115 @@
+use super::*;
+use crate::metric::{Definition, Formula, legacy};
+
+#[test]
+fn names_are_unique_and_formulas_name_known_metrics() {
+    let catalogue = Catalogue::built_in();
+    let names: Vec<_> = catalogue.own().map(|metric| &metric.name).collect();
+    for (position, metric) in catalogue.own().enumerate() {
+        assert!(!names[..position].contains(&&metric.name), "{}", metric.name);
+        for name in metric.formula().into_iter().flat_map(Formula::names) {
+            assert!(catalogue.find(name).is_some(), "{} uses the unknown {name}", metric.name);
+        }
+    }
+}
+
+#[test]
+fn a_derived_metric_needs_the_counters_of_its_operands() {
+    let catalogue = Catalogue::built_in();
+    let names = |name: &str| catalogue.hardware_names(&catalogue.find(name).unwrap());
+    assert_eq!(names("occupancy"), ["sm__warps_active.avg.pct_of_peak_sustained_active"]);
+    assert_eq!(names("bank_conflicts").len(), 6);
+    assert!(names("duration").is_empty() && names("ptx_instructions").is_empty());
+}
+
+#[test]
+fn exact_on_hardware_is_what_patched_instructions_count() {
+    let catalogue = Catalogue::built_in();
+    let classes = |name: &str| {
+        let metric = catalogue.find(name).unwrap();
+        [true, false].map(|emulated| catalogue.class_on(&metric, emulated))
+    };
+    for exact in [
+        "load_sectors_per_request",
+        "store_sectors_per_request",
+        "global_sectors",
+        "global_load_efficiency",
+        "bank_conflicts",
+        "gld_efficiency",
+        "gst_transactions_per_request",
+        "branch_efficiency",
+        "registers",
+        "ptx_instructions",
+    ] {
+        assert_eq!(classes(exact), [Class::Exact; 2], "{exact}");
+    }
+    let raw = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    assert_eq!(classes(raw), [Class::Exact, Class::Noisy]);
+    assert_eq!(classes("duration"), [Class::Noisy; 2]);
+    // Nothing that is called exact in the catalogue rests on a counter that does not repeat, but
+    // L1's own.
+    let all = catalogue.own().map(|metric| Metric::clone(metric)).chain(legacy());
+    for metric in all.filter(|m| m.class == Class::Exact) {
+        let raw = metric.name.starts_with("l1tex__t_");
+        assert_eq!(catalogue.class_on(&metric, false) == Class::Noisy, raw, "{}", metric.name);
+    }
+}
+
+#[test]
+fn an_unknown_name_gets_its_nearest() {
+    let catalogue = Catalogue::built_in();
+    assert_eq!(
+        catalogue.unknown("througput"),
+        "no metric is called `througput`: did you mean `throughput`?"
+    );
+    assert_eq!(
+        catalogue.unknown("lts__t_sector_hit_rate"),
+        "`lts__t_sector_hit_rate` needs a roll-up or a submetric, such as `.sum` of a counter or `.pct` of a ratio; \
+         `cargo gpuprof metrics --describe lts__t_sector_hit_rate` lists its own"
+    );
+    assert_eq!(catalogue.all_unknown(["duration", "waves"]), None);
+    assert_eq!(
+        catalogue.all_unknown(["througput", "waves", "ocupancy", "througput"]).unwrap(),
+        "no metric is called `througput`: did you mean `throughput`?\n\
+         no metric is called `ocupancy`: did you mean `occupancy`?"
+    );
+}
+
+#[test]
+fn what_a_run_holds_is_known_as_the_run_has_it_and_what_was_known_stays() {
+    let catalogue = Catalogue::built_in()
+        .with_recorded("r_loads", Unit::Bytes, Direction::Higher, Class::Exact)
+        .with_recorded("r_loads", Unit::Count, Direction::Lower, Class::Noisy)
+        .with_recorded("duration", Unit::Count, Direction::Higher, Class::Exact);
+    let metric = catalogue.find("r_loads").unwrap();
+    assert_eq!((metric.unit, metric.direction), (Unit::Bytes, Direction::Higher));
+    assert_eq!(catalogue.class_on(&metric, false), Class::Exact);
+    assert!(catalogue.hardware_names(&metric).is_empty());
+    assert_eq!(catalogue.find("duration").unwrap().unit, Unit::Nanoseconds);
+    let message = catalogue.unknown("r_lods");
+    assert!(message.ends_with("did you mean `r_loads`?"), "{message}");
+    assert!(Catalogue::built_in().find("r_loads").is_none());
+}
+
+#[test]
+fn two_catalogues_give_one_name_two_meanings_at_once() {
+    let defined = |formula: &str, unit| {
+        let definition = Definition {
+            name: "t_work".into(),
+            formula: formula.into(),
+            unit,
+            direction: Direction::Lower,
+            description: None,
+        };
+        Catalogue::built_in().with_definitions(&[definition]).unwrap()
+    };
+    let (one, other) = (defined("2 * bytes", Unit::Bytes), defined("1 / duration", Unit::Ratio));
+    let metrics = [&one, &other].map(|catalogue| catalogue.find("t_work").unwrap());
+    assert_eq!(metrics.each_ref().map(|m| m.unit), [Unit::Bytes, Unit::Ratio]);
+    assert_eq!(metrics.each_ref().map(|m| m.class), [Class::Exact, Class::Noisy]);
+    assert_eq!(
+        metrics.map(|m| m.formula().unwrap().text().to_owned()),
+        ["2 * bytes", "1 / duration"]
+    );
+    assert!(Catalogue::built_in().find("t_work").is_none());
+}

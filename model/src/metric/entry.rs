@@ -1,0 +1,141 @@
+//! One metric: its name, unit and direction, how it repeats, and what it needs.
+//!
+//! Input: a row of a built-in table, or what a user or a stored run says. Output: the value that
+//! every look-up gives.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metric::formula::Formula;
+use crate::quantity::Unit;
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+}
+
+impl Direction {
+    /// Whether `a` is better than `b`.
+    pub fn better(self, a: f64, b: f64) -> bool {
+        match self {
+            Self::Lower => a < b,
+            Self::Higher => a > b,
+        }
+    }
+}
+
+/// How a metric repeats on one device with one program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// To the last digit: a count of what a deterministic program does, or made of such counts.
+    Exact,
+    /// Time, and what depends on it.
+    Noisy,
+}
+
+/// What a metric needs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Origin {
+    /// CUDA events on a GPU.
+    Time,
+    /// The driver's launch facts.
+    Launch,
+    /// An attribute of the device, told by the driver.
+    Device,
+    /// The annotation.
+    Declared,
+    /// An exact counter of the emulated driver; on a GPU, the hardware counter of the same name
+    /// unless the name starts with `ptx__`.
+    Emulator,
+    /// The hardware counter of this PerfWorks name, collected by CUPTI on a GPU.
+    Hardware(Cow<'static, str>),
+    /// A formula over other metrics.
+    Derived(Formula),
+    /// A stored run, which does not tell how it came by its values.
+    Recorded,
+}
+
+/// A metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// Its base unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// How it repeats at best; `Catalogue::class_on` says how on which kind of device.
+    pub class: Class,
+    /// What it needs.
+    pub origin: Origin,
+    /// What it is, in one line.
+    pub description: Cow<'static, str>,
+}
+
+impl Metric {
+    /// The formula of a derived metric.
+    pub fn formula(&self) -> Option<&Formula> {
+        match &self.origin {
+            Origin::Derived(formula) => Some(formula),
+            _ => None,
+        }
+    }
+}
+
+/// A metric of a built-in table, which is a constant.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) unit: Unit,
+    pub(super) direction: Direction,
+    pub(super) class: Class,
+    pub(super) needs: Needs,
+    pub(super) description: &'static str,
+}
+
+/// An [`Origin`] as a constant has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Time,
+    Launch,
+    Declared,
+    Emulator,
+    Hardware(&'static str),
+    Derived(&'static str),
+}
+
+impl Row {
+    /// The metric.
+    ///
+    /// # Panics
+    /// A formula that does not parse. The tables are constants, which a test reads as a whole.
+    pub(super) fn metric(&self) -> Metric {
+        let origin = match self.needs {
+            Needs::Time => Origin::Time,
+            Needs::Launch => Origin::Launch,
+            Needs::Declared => Origin::Declared,
+            Needs::Emulator => Origin::Emulator,
+            Needs::Hardware(name) => Origin::Hardware(name.into()),
+            Needs::Derived(text) => Origin::Derived(
+                Formula::parse(text).unwrap_or_else(|e| panic!("{}: {e}", self.name)),
+            ),
+        };
+        Metric {
+            name: self.name.into(),
+            unit: self.unit,
+            direction: self.direction,
+            class: self.class,
+            origin,
+            description: self.description.into(),
+        }
+    }
+}
