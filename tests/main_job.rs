@@ -162,8 +162,8 @@ fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
     let outcome = Workspace::repository().gpuprof(&[&SAXPY[..], &quiet].concat()).exits_with(0);
     let (_, table) =
         outcome.stdout.split_once("\npackage,target,").expect("the table follows the events");
-    let mut reader =
-        csv::Reader::from_reader(["package,target,", table].concat().leak().as_bytes());
+    let table = ["package,target,", table].concat();
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
     let headers = reader.headers().expect("there is a header").clone();
     let column =
         |name| headers.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name}"));

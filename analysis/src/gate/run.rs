@@ -55,8 +55,8 @@ impl Gate {
 pub type Written = (Threshold, String, Option<Place>);
 
 /// Judges `thresholds` over `series`, a series of `run`, by the metrics of `catalogue`; without one
-/// that names a baseline and speaks of the device, the default ones come with it. The changes of its
-/// columns are told as well.
+/// that names a baseline and speaks of the device, the default ones come with it. The changes of
+/// its columns are told as well.
 pub fn judge(
     catalogue: &Catalogue,
     series: &mut SeriesResult,

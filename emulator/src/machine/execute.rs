@@ -1,7 +1,7 @@
 //! The execution loop: one warp, from where it stands until it waits, ends, or has had its turn.
 //!
-//! Input: a [`Context`]. Output: why the warp stopped, or its first fault. Everything hot is inlined
-//! here, so the function that calls [`run`] decides for which instruction set the compiler
+//! Input: a [`Context`]. Output: why the warp stopped, or its first fault. Everything hot is
+//! inlined here, so the function that calls [`run`] decides for which instruction set the compiler
 //! vectorises it (`driver::host_cpu`).
 
 use super::access;

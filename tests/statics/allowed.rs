@@ -1,0 +1,126 @@
+//! State that a process may hide, each with its reason.
+
+/// A static that changes, or a leak.
+pub struct Allowed {
+    /// The file, from the repository's root.
+    pub file: &'static str,
+    /// The static's name; `leak` for all leaks of the file.
+    pub name: &'static str,
+    /// Why it cannot be a value that is handed on.
+    pub reason: &'static str,
+}
+
+const fn allowed(file: &'static str, name: &'static str, reason: &'static str) -> Allowed {
+    Allowed { file, name, reason }
+}
+
+/// All of it. Whoever removes one removes its line.
+pub const ALLOWED: &[Allowed] = &[
+    // What is shipped.
+    allowed(
+        "cupti/src/abi.rs",
+        "CALLS",
+        "CUPTI's first call sets the library up without a lock: two threads must not begin together",
+    ),
+    allowed(
+        "cupti/src/driver.rs",
+        "FUNCTIONS",
+        "a process has one CUDA driver, which cannot be loaded anew",
+    ),
+    allowed(
+        "cupti/src/host.rs",
+        "LOADED",
+        "a process has one CUPTI, which aborts where it is loaded a second time",
+    ),
+    allowed("cupti/src/host.rs", "leak", "the one CUPTI of a process is never unloaded"),
+    allowed(
+        "emulator/src/driver/current.rs",
+        "CURRENT",
+        "CUDA's API has a stack of current contexts for each thread",
+    ),
+    allowed(
+        "emulator/src/driver/function.rs",
+        "leak",
+        "CUDA's API hands out names of functions that live as long as the process",
+    ),
+    allowed(
+        "emulator/src/driver/state.rs",
+        "DRIVER",
+        "CUDA's C API passes no driver: a process has one",
+    ),
+    allowed(
+        "harness-macros/src/shared.rs",
+        "COUNTER",
+        "expansions know nothing of each other, and each needs a PTX name of its own",
+    ),
+    allowed(
+        "runtime/src/host/collect/persisting.rs",
+        "KNOWN",
+        "whether the one driver of a process has a symbol, which never changes",
+    ),
+    allowed(
+        "runtime/src/host/harness.rs",
+        "PANICKED_AT",
+        "a panic hook belongs to the process, and is told the place that the payload does not tell",
+    ),
+    allowed("runtime/src/host/nvml.rs", "leak", "NVML keeps pointers into itself: it stays loaded"),
+    // Tests: made once a process, since each takes seconds to make, and never changed.
+    allowed("cargo-gpuprof/tests/clocks.rs", "LIBRARY", "the fake NVML is compiled once a process"),
+    allowed("cupti/tests/common/mod.rs", "FOLDER", "the pinned CUPTI is unpacked once a process"),
+    allowed("emulator/tests/driver.rs", "LIBRARY", "the driver is compiled once a process"),
+    allowed(
+        "emulator/tests/driver.rs",
+        "ALONE",
+        "the driver's state is the process': its tests take turns",
+    ),
+    allowed("tests/archive.rs", "ARCHIVE", "the archive is built once a process"),
+    allowed("tests/support/fakes.rs", "LIBRARIES", "the fakes are compiled once a process"),
+    allowed("tests/support/packed.rs", "ARCHIVE", "the archive is built once a process"),
+    allowed("tests/support/replay.rs", "JOINED", "a text that arguments borrow from"),
+    allowed("tests/support/tool.rs", "BINARY", "the subcommand is compiled once a process"),
+    // Kernels of tests that must keep something between the calls of a process.
+    allowed(
+        "tests/fixtures/workshop/settles/src/lib.rs",
+        "KERNEL",
+        "the test is about a kernel that a process loads once",
+    ),
+    allowed(
+        "tests/fixtures/workshop/settles/src/lib.rs",
+        "CALLS",
+        "the test is about a function that does more in every call",
+    ),
+    // Fakes of libraries whose C APIs pass no state.
+    allowed("tests/fakes/cupti/src/driver.rs", "DRIVER", "a process has one driver"),
+    allowed("tests/fakes/cupti/src/host.rs", "HOSTS", "CUPTI's C API hands out addresses only"),
+    allowed(
+        "tests/fakes/cupti/src/host.rs",
+        "CHIP_LIST",
+        "CUPTI's C API hands out lists that live as long as the process",
+    ),
+    allowed(
+        "tests/fakes/cupti/src/host.rs",
+        "METRIC_LISTS",
+        "CUPTI's C API hands out lists that live as long as the process",
+    ),
+    allowed(
+        "tests/fakes/cupti/src/host.rs",
+        "SUBMETRIC_LISTS",
+        "CUPTI's C API hands out lists that live as long as the process",
+    ),
+    allowed("tests/fakes/cupti/src/session.rs", "SESSION", "CUPTI has one session a process"),
+    allowed("tests/fakes/cupti/src/target.rs", "INITIALIZED", "CUPTI counts it for the process"),
+    allowed("tests/fakes/driver/src/driver/event.rs", "EVENTS", "CUDA's C API passes no driver"),
+    allowed("tests/fakes/driver/src/driver/ledger.rs", "LEDGER", "CUDA's C API passes no driver"),
+    allowed(
+        "tests/fakes/driver/src/driver/state.rs",
+        "leak",
+        "the emulator's chips are constants, and the fake's come from the environment",
+    ),
+    allowed(
+        "tests/fakes/driver/src/driver/state.rs",
+        "VISIBLE",
+        "CUDA reads which devices are visible once a process",
+    ),
+    allowed("tests/fakes/nvml.rs", "DEVICES", "NVML's C API hands out addresses only"),
+    allowed("tests/fakes/nvml.rs", "CALLS", "the fake answers the calls of a process in order"),
+];
