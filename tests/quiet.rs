@@ -105,7 +105,7 @@ fn others_prepare_while_cupti_starts_if_the_cache_is_emptied_after_that() {
     // The times of the first process are there: what it still measures is a counter pass, beside
     // one that prepares.
     wait_beside(&mut child, "times", || file(&|name| name.ends_with("pass-1.reply.json")));
-    let lock = file(&|name| name.starts_with("quiet") && !name.ends_with(".gate")).unwrap();
+    let lock = file(&|name| name.starts_with("quiet") && !name.ends_with(".turnstile")).unwrap();
     let stage = File::open(lock).unwrap();
     stage.lock_shared().unwrap();
     wait_beside(&mut child, "a start", || (!gpu.logged("started pass").is_empty()).then_some(()));

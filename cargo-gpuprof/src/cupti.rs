@@ -12,8 +12,6 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -22,6 +20,7 @@ use gpuprof_model::suggest::did_you_mean;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
+use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
 use crate::execute::VISIBLE_ENV;
 
@@ -217,11 +216,10 @@ pub fn ask_on(
         .spawn()
         .map_err(start)?;
     let id = Pid::from_child(&child);
-    let (sender, ended) = mpsc::channel();
-    thread::spawn(move || sender.send(child.wait()));
-    let status = match ended.recv_timeout(TIMEOUT) {
-        Ok(status) => status.map_err(start)?,
-        Err(_) => {
+    let ended = Awaited::start(move || child.wait()).map_err(start)?;
+    let status = match ended.within(TIMEOUT) {
+        Some(status) => status.map_err(start)?,
+        None => {
             let _ = kill_process(id, Signal::KILL);
             let seconds = TIMEOUT.as_secs();
             return Ok(Err(format!(

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod archive;
+mod awaited;
 mod broken_pipe;
 pub mod build;
 pub mod cli;

@@ -15,6 +15,7 @@ pub mod exit_code;
 pub mod expression;
 pub mod measurement;
 pub mod metric;
+pub mod notice;
 pub mod protocol;
 pub mod quantity;
 pub mod run;

@@ -5,8 +5,7 @@
 //! so a harness and a runner of different versions can always tell each other which they speak.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
@@ -32,14 +31,6 @@ pub const MARKER: &str = "gpuprof harness protocol follows:";
 /// How the reason begins for which a process could not measure, where the fault is another process'
 /// beside it.
 pub const DISTURBED: &str = "the device did not become quiet";
-
-/// The file beside the lock of a quiet window that keeps both sides moving: held exclusively, and
-/// only then, while a process waits for its window, by which the runner tells that it cannot work.
-pub fn gate(quiet: &Path) -> PathBuf {
-    let mut gate = OsString::from(quiet);
-    gate.push(".gate");
-    gate.into()
-}
 
 /// What both sides can read of each other's files, whatever their versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,10 +48,11 @@ pub struct Request {
     pub header: Header,
     /// Where to write the reply.
     pub reply_path: PathBuf,
-    /// The file whose existence says that the device is this process's. Until then it may open its
-    /// context, load its modules and fill its buffers, and launches nothing. None: it is free.
+    /// Whether another process has the device. Until the runner hands it over
+    /// ([`crate::notice::TURN`]), this one may open its context, load its modules and fill its
+    /// buffers, and launches nothing.
     #[serde(default)]
-    pub turn: Option<PathBuf>,
+    pub waits: bool,
     /// The lock of the device's quiet window, one for all processes of a run on one device: held
     /// shared while a process prepares or leaves, exclusively while one measures. None: no other
     /// process of the run is near the device.

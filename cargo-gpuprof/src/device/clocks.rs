@@ -4,12 +4,11 @@
 //! Locking and putting back are done by one process, the [`guard`], so there is no moment at which
 //! clocks are locked and nobody is there to put them back.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
@@ -17,6 +16,7 @@ use gpuprof_model::ExitCode;
 use super::guard::{self, Said};
 use super::lock::{self, Left};
 use super::nvml::{Lockable, MIG_PREFIX};
+use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::ClockControl;
@@ -24,12 +24,12 @@ use crate::options::ClockControl;
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const TICK: Duration = Duration::from_millis(10);
-
 /// Clocks that are locked while this lives.
 #[derive(Debug)]
 pub struct LockedClocks {
-    guard: Child,
+    /// None once it was asked to put them back.
+    guard: Option<Child>,
+    id: u32,
     program: PathBuf,
     uuid: String,
     nvml: Option<Utf8PathBuf>,
@@ -59,7 +59,8 @@ pub fn lock(
     let (mut guard, said) = start(program, uuid, control, nvml, interrupt)?;
     match said {
         Some(Said::Locked(clocks)) => Ok(LockedClocks {
-            guard,
+            id: guard.id(),
+            guard: Some(guard),
             program: program.to_owned(),
             uuid: uuid.to_owned(),
             nvml: nvml.map(ToOwned::to_owned),
@@ -105,15 +106,15 @@ fn start(
         Failure::new(ExitCode::NotPossible, message)
     })?;
     let out = guard.stdout.take().expect("standard output is piped");
-    let (sender, said) = mpsc::channel();
-    thread::spawn(move || {
+    let said = Awaited::start(move || {
         let mut line = String::new();
         // A guard that dies without a word ends the pipe.
         let _ = BufReader::new(out.take(4096)).read_line(&mut line);
-        let _ = sender.send(line);
+        line
     });
+    let said = said.map_err(unheard)?;
     loop {
-        if let Ok(line) = said.recv_timeout(TICK) {
+        if let Some(line) = said.result() {
             return Ok((guard, serde_json::from_str(&line).ok()));
         }
         if let Some(signal) = interrupt.signal() {
@@ -123,7 +124,13 @@ fn start(
                 "interrupted while clocks were locked",
             ));
         }
+        interrupt.wait(&[said.as_fd()], None).map_err(unheard)?;
     }
+}
+
+fn unheard(error: io::Error) -> Failure {
+    let message = format!("the guard of the clocks cannot be waited for: {error}");
+    Failure::new(ExitCode::NotPossible, message)
 }
 
 /// `remedy` is a sentence up to its "or"; empty where nobody can do anything but go without.
@@ -139,7 +146,7 @@ fn refused(uuid: &str, option: &str, reason: &str, remedy: &str) -> Failure {
 impl LockedClocks {
     /// The guard's process.
     pub fn guard(&self) -> u32 {
-        self.guard.id()
+        self.id
     }
 
     /// Puts the clocks back and waits until they are.
@@ -151,21 +158,17 @@ impl LockedClocks {
     }
 
     fn end(&mut self) -> Result<()> {
-        if self.guard.stdin.take().is_none() {
-            return Ok(());
-        }
-        let asked = Instant::now();
-        let how = loop {
-            match self.guard.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) if status.code().is_none() => return self.instead(),
-                Ok(Some(status)) => break format!("their guard ended with {status}"),
-                Err(error) => break format!("their guard cannot be waited for: {error}"),
-                Ok(None) if asked.elapsed() > PATIENCE => {
-                    break "their guard does not answer".to_owned();
-                }
-                Ok(None) => thread::sleep(TICK),
+        let Some(mut guard) = self.guard.take() else { return Ok(()) };
+        // Waiting closes its standard input first: the guard puts the clocks back and ends.
+        let ended = Awaited::start(move || guard.wait());
+        let how = match ended.map(|ended| ended.within(PATIENCE)) {
+            Ok(Some(Ok(status))) if status.success() => return Ok(()),
+            Ok(Some(Ok(status))) if status.code().is_none() => return self.instead(),
+            Ok(Some(Ok(status))) => format!("their guard ended with {status}"),
+            Ok(Some(Err(error))) | Err(error) => {
+                format!("their guard cannot be waited for: {error}")
             }
+            Ok(None) => "their guard does not answer".to_owned(),
         };
         Err(guard::left_locked(&self.uuid, &how))
     }
@@ -205,10 +208,15 @@ impl Drop for LockedClocks {
 /// # Errors
 /// An interrupt; a file that cannot be read.
 pub fn settled(uuid: &str, interrupt: &Interrupt) -> Result<Option<String>> {
+    let path = guard::path(uuid);
+    let failed = |e: io::Error| lock::unusable(&path, &e);
     loop {
-        match lock::left(&guard::path(uuid))? {
+        match lock::left(&path)? {
             Left::Nothing => return Ok(None),
-            Left::Busy => {}
+            Left::Busy => {
+                let freed = lock::freed(&path).map_err(failed)?;
+                interrupt.wait(&[freed.as_fd()], None).map_err(failed)?;
+            }
             Left::Behind(owner) => {
                 let failure = guard::left_locked(
                     uuid,
@@ -223,6 +231,5 @@ pub fn settled(uuid: &str, interrupt: &Interrupt) -> Result<Option<String>> {
                 "interrupted while clocks were put back",
             ));
         }
-        thread::sleep(TICK);
     }
 }

@@ -5,23 +5,29 @@
 //! say so; what it holds while nobody has the lock means nothing. It stays when the lock is given
 //! back: removing it would let two processes lock two files of one name.
 //!
+//! The kernel wakes whoever waits for it. The file beside it, the turnstile, lets them in one after
+//! the other: a process that gives the lock back and wants it again does not overtake one that has
+//! waited meanwhile.
+//!
 //! All users of a machine must find the same file, so its folder follows from the machine and not
 //! from `TMPDIR` or a user's runtime folder, and everybody may write it. A container has folders of
 //! its own: [`FOLDER_ENV`] names one that it shares.
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gpuprof_model::ExitCode;
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, inotify};
 use serde::{Deserialize, Serialize};
 
+use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use gpuprof_model::text::printable;
@@ -29,8 +35,8 @@ use gpuprof_model::text::printable;
 /// The environment variable that names another folder for the locks.
 pub const FOLDER_ENV: &str = "GPUPROF_LOCK_DIR";
 
-/// How often a lock that is held is tried.
-const TICK: Duration = Duration::from_millis(100);
+/// When an owner that has not named itself will not do so any more.
+const SETTLED: Duration = Duration::from_millis(1100);
 
 /// How much of a command line is told.
 const COMMAND_CHARS: usize = 120;
@@ -166,17 +172,20 @@ pub fn path(folder: &Path, name: &str) -> PathBuf {
 pub fn try_lock(path: &Path, owner: &Owner) -> io::Result<Try> {
     let mut file = open(path)?;
     match file.try_lock() {
-        Ok(()) => {
-            let mut lock = Lock { file, left: false };
-            lock.write(&serde_json::to_vec(owner)?);
-            Ok(Try::Held(lock))
-        }
+        Ok(()) => Ok(Try::Held(Lock::of(file, owner))),
         Err(TryLockError::WouldBlock) => Ok(Try::Busy(read(&mut file))),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
 impl Lock {
+    /// The lock of a file that was locked just now.
+    fn of(file: File, owner: &Owner) -> Self {
+        let mut lock = Self { file, left: false };
+        lock.write(&serde_json::to_vec(owner).unwrap_or_default());
+        lock
+    }
+
     /// Replaces what the file says. A file of another user that only he may write stays as it is:
     /// the lock holds all the same.
     fn write(&mut self, bytes: &[u8]) {
@@ -224,7 +233,76 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Locks `path`, waiting for it; `busy` is told who has it at every try, and may refuse to wait.
+/// A lock that is waited for, until this is dropped.
+#[derive(Debug)]
+pub struct Claim(Awaited<io::Result<File>>);
+
+impl Claim {
+    /// Queues for the lock `path`.
+    ///
+    /// # Errors
+    /// The system cannot wait for it.
+    pub fn on(path: &Path) -> io::Result<Self> {
+        let path = path.to_owned();
+        let locked = move || {
+            let mut turnstile = OsString::from(&path);
+            turnstile.push(".turnstile");
+            let passing = locked(open(turnstile.as_ref())?)?;
+            let file = locked(open(&path)?)?;
+            drop(passing);
+            Ok(file)
+        };
+        Awaited::start(locked).map(Self)
+    }
+
+    /// The lock, once it is ours; a thread of ours may have it by then.
+    ///
+    /// # Errors
+    /// A file that cannot be made, opened or locked.
+    pub fn held(&self, owner: &Owner) -> io::Result<Option<Lock>> {
+        // The name is written here and not there: whoever reads the file until now waits.
+        self.0.result().map(|file| Ok(Lock::of(file?, owner))).transpose()
+    }
+}
+
+impl AsFd for Claim {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The file, locked, however long that takes.
+fn locked(file: File) -> io::Result<File> {
+    loop {
+        match file.lock() {
+            Ok(()) => return Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What can be read once nobody holds the lock `path`, which is there; others may have taken it by
+/// then.
+///
+/// # Errors
+/// The system cannot wait for that.
+pub fn freed(path: &Path) -> io::Result<Awaited<io::Result<()>>> {
+    let path = path.to_owned();
+    Awaited::start(move || locked(open(&path)?).map(drop))
+}
+
+/// What can be read when `path` is written. None where the system does not tell: then another owner
+/// is not told of.
+fn changes(path: &Path) -> Option<OwnedFd> {
+    let changes =
+        inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
+    inotify::add_watch(&changes, path, inotify::WatchFlags::MODIFY).ok()?;
+    Some(changes)
+}
+
+/// Locks `path`, waiting for it; `busy` is told who has it, whenever that changes, and may refuse to
+/// wait.
 ///
 /// # Errors
 /// The lock cannot be had at all, or not without waiting (exit code 107); an interrupt.
@@ -234,16 +312,33 @@ pub fn wait(
     interrupt: &Interrupt,
     mut busy: impl FnMut(Option<&Owner>) -> Result<()>,
 ) -> Result<Lock> {
+    let failed = |e: io::Error| unusable(path, &e);
+    match try_lock(path, owner).map_err(failed)? {
+        Try::Held(lock) => return Ok(lock),
+        Try::Busy(other) => busy(other.as_ref())?,
+    }
+    let settled = Instant::now() + SETTLED;
+    let changes = changes(path);
+    let claim = Claim::on(path).map_err(failed)?;
     loop {
-        match try_lock(path, owner).map_err(|e| unusable(path, &e))? {
-            Try::Held(lock) => return Ok(lock),
-            Try::Busy(other) => busy(other.as_ref())?,
+        if let Some(lock) = claim.held(owner).map_err(failed)? {
+            return Ok(lock);
         }
         if let Some(signal) = interrupt.signal() {
             let message = "interrupted while waiting for the device; nothing was measured";
             return Err(Failure::new(ExitCode::Signal(signal), message));
         }
-        thread::sleep(TICK);
+        busy(open(path).ok().and_then(|mut file| read(&mut file)).as_ref())?;
+        let until = (Instant::now() < settled).then_some(settled);
+        let others: Vec<_> = [Some(claim.as_fd()), changes.as_ref().map(AsFd::as_fd)]
+            .into_iter()
+            .flatten()
+            .collect();
+        interrupt.wait(&others, until).map_err(failed)?;
+        if let Some(changes) = &changes {
+            // What changed is read from the file itself.
+            while rustix::io::read(changes, &mut [0; 4096]).is_ok_and(|count| count > 0) {}
+        }
     }
 }
 

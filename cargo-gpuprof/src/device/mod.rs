@@ -12,12 +12,13 @@ pub mod nvml;
 pub mod profiler;
 
 use std::env;
+use std::fmt;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
@@ -114,13 +115,18 @@ impl<'a> Waiting<'a> {
         let text = format!("waiting for {what}: another gpuprof {why} ({})", named(owner));
         if std::io::stderr().is_terminal() {
             let line = self.line.get_or_insert_with(|| {
-                let style = ProgressStyle::with_template("gpuprof: {wide_msg}");
-                let bar =
-                    ProgressBar::new_spinner().with_style(style.expect("the template is valid"));
+                let style = ProgressStyle::with_template("gpuprof: {seconds} s {wide_msg}");
+                let style = style.expect("the template is valid").with_key(
+                    "seconds",
+                    |state: &ProgressState, out: &mut dyn fmt::Write| {
+                        let _ = write!(out, "{}", state.elapsed().as_secs());
+                    },
+                );
+                let bar = ProgressBar::new_spinner().with_style(style);
                 bar.enable_steady_tick(Duration::from_millis(250));
                 bar
             });
-            line.set_message(format!("{} s {text}", self.began.elapsed().as_secs()));
+            line.set_message(text);
             return;
         }
         if self.is_news(owner) {

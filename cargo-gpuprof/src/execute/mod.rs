@@ -4,6 +4,7 @@
 //! and prepares the next while the present one measures.
 
 mod counters;
+mod harness_line;
 mod images;
 mod interrupt;
 mod job;

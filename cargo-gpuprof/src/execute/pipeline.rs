@@ -2,29 +2,26 @@
 //!
 //! Input: jobs. Output: for each, in the order started, its replies or how it ended without
 //! one, and then that its process is gone. The first process of the line has the device; the others
-//! wait for a file that is made when [`wait`] is called again, so that what the caller does with a
+//! wait for it to be handed over when [`wait`] is called again, so that what the caller does with a
 //! last reply (write the journal) is done before the next process measures; one that goes on after
 //! its times counts meanwhile. A counter pass on a GPU that shares its profiler waits for that too.
+//! Replies, ends, signals and the next time limit are waited for at one place, by `poll`.
 
 use std::collections::VecDeque;
-use std::fs;
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::thread;
 use std::time::{Duration, Instant};
 
-use camino::Utf8PathBuf;
+use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::protocol::{self, MeasureRequest, RequestBody};
+use gpuprof_model::protocol::{MeasureRequest, RequestBody};
 
 use super::process::{Asked, How, take_down};
 use super::profiler::Profiler;
-use super::timeout_clock::{Gate, TimeoutClock};
+use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
-
-/// How often replies and ends are looked for.
-const TICK: Duration = Duration::from_millis(1);
 
 /// How many processes prepare while another one measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +59,6 @@ pub struct Pipeline<'a> {
     ahead: Ahead,
     line: VecDeque<Started>,
     leaving: VecDeque<Started>,
-    gate: Gate,
     profiler: Profiler,
 }
 
@@ -73,8 +69,8 @@ struct Started {
     /// All of it.
     whole: Job,
     running: Running,
-    /// The file it waits for; none once it has the device.
-    turn: Option<Utf8PathBuf>,
+    /// Whether it waits for the device.
+    waits: bool,
     /// Since it has the device, or has replied.
     worked: TimeoutClock,
 }
@@ -121,21 +117,32 @@ pub enum Event {
 /// that one. They are idle when all of them are.
 ///
 /// # Errors
-/// The file that hands a device on cannot be written.
+/// The lock of a profiler cannot be used, or the system cannot wait (exit code 107).
 pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
     loop {
         let mut idle = 0;
         for (at, pipeline) in pipelines.iter_mut().enumerate() {
-            match pipeline.poll()? {
+            match pipeline.look()? {
                 Some(Event::Idle) => idle += 1,
                 Some(event) => return Ok((at, event)),
                 None => {}
             }
         }
-        if idle == pipelines.len() {
+        let Some(first) = pipelines.first().filter(|_| idle < pipelines.len()) else {
             return Ok((0, Event::Idle));
+        };
+        let (mut ready, mut until) = (Vec::new(), None);
+        for pipeline in pipelines.iter() {
+            let limit = pipeline.waits_for(&mut ready);
+            until = until.into_iter().chain(limit).min();
         }
-        thread::sleep(TICK);
+        let waited = first.process.interrupt.wait(&ready, until);
+        waited.map_err(|e| {
+            Failure::new(
+                ExitCode::NotPossible,
+                format!("harness processes cannot be waited for: {e}"),
+            )
+        })?;
     }
 }
 
@@ -152,9 +159,8 @@ impl<'a> Pipeline<'a> {
     /// An empty pipeline in which `ahead` processes prepare while one measures; `profiler` is the
     /// lock of one that the device shares with others.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: Ahead, profiler: Option<PathBuf>) -> Self {
-        let gate = Gate::at(process.quiet().map(|quiet| protocol::gate(&quiet)));
         let (line, leaving) = (VecDeque::new(), VecDeque::new());
-        Self { process, ahead, line, leaving, gate, profiler: Profiler::at(profiler) }
+        Self { process, ahead, line, leaving, profiler: Profiler::at(profiler) }
     }
 
     /// Whether `job` can start now.
@@ -186,15 +192,11 @@ impl<'a> Pipeline<'a> {
         let mut asked = asked.into_iter();
         let body = RequestBody::Measure(asked.next().unwrap_or_default());
         let then = asked.next().unwrap_or_default();
-        let turn = self.process.folder.join(format!("{name}.turn"));
-        // One of a run that was killed and is resumed would announce a turn that has not come.
-        let _ = fs::remove_file(&turn);
         let waits = !self.line.is_empty() || self.profiler.is_shared_by(&job);
-        let turn = waits.then_some(turn);
-        let asked = Asked { name, harness, turn: turn.as_deref(), single_stream, then };
+        let asked = Asked { name, harness, waits, single_stream, then };
         let running = self.process.start(asked, body)?;
         let (whole, worked) = (job.clone(), TimeoutClock::from(Instant::now()));
-        self.line.push_back(Started { job, whole, running, turn, worked });
+        self.line.push_back(Started { job, whole, running, waits, worked });
         Ok(())
     }
 
@@ -202,7 +204,7 @@ impl<'a> Pipeline<'a> {
     /// killed, and gone with what they held of the device's memory: it may be what something else
     /// has to run again for.
     pub fn recall(&mut self) -> Vec<Job> {
-        let waiting = self.line.iter().position(|started| started.turn.is_some());
+        let waiting = self.line.iter().position(|started| started.waits);
         let waiting = waiting.unwrap_or(self.line.len());
         let mut recalled = self.line.split_off(waiting);
         take_down(recalled.iter_mut().map(|started| &mut started.running));
@@ -212,14 +214,14 @@ impl<'a> Pipeline<'a> {
     /// What happened, if anything did; hands the device on before.
     ///
     /// # Errors
-    /// The file that hands the device on cannot be written.
-    fn poll(&mut self) -> Result<Option<Event>> {
+    /// The lock of a profiler cannot be used (exit code 107).
+    fn look(&mut self) -> Result<Option<Event>> {
         if let Some(first) = self.line.front_mut()
-            && first.turn.is_some()
+            && first.waits
             && self.profiler.take_for(&first.job)?
-            && let Some(turn) = first.turn.take()
         {
-            fs::write(&turn, "").map_err(|e| Failure::output(turn.as_std_path(), &e))?;
+            first.waits = false;
+            first.running.line.hand_over();
             first.worked = TimeoutClock::from(Instant::now());
         }
         if self.process.interrupt.signal().is_some() {
@@ -232,19 +234,46 @@ impl<'a> Pipeline<'a> {
         Ok(idle.then_some(Event::Idle))
     }
 
+    /// What another look is worth after: `ready` can be read then; or the time.
+    fn waits_for<'p>(&'p self, ready: &mut Vec<BorrowedFd<'p>>) -> Option<Instant> {
+        let mut until = None;
+        if let Some(leaving) = self.leaving.front() {
+            ready.extend(leaving.running.end());
+            until = leaving.worked.over(self.process.timeout);
+        }
+        if let Some(first) = self.line.front() {
+            ready.extend(first.running.line.waited());
+            ready.extend(first.running.end());
+            if first.waits {
+                ready.extend(self.profiler.waited());
+            } else if self.leaving.is_empty() {
+                until = first.worked.over(self.patience(first));
+            }
+        }
+        until
+    }
+
+    /// How long a process may work.
+    fn patience(&self, started: &Started) -> Duration {
+        let count = u32::try_from(started.job.configurations.len()).unwrap_or(u32::MAX);
+        self.process.timeout.saturating_mul(count)
+    }
+
     /// What the process that has the device came to.
     fn first(&mut self) -> Option<Event> {
-        let limit = self.process.timeout;
         let now = Instant::now();
+        let patience = self.patience(self.line.front()?);
         let first = self.line.front_mut()?;
+        for notice in first.running.line.heard() {
+            first.worked.hears(notice, now);
+        }
         let held = first.worked.held(now);
-        let patience = limit * u32::try_from(first.job.configurations.len()).unwrap_or(u32::MAX);
         // The end is looked for before the reply: a reply that is not there after the end never
         // will be.
         let how = first.running.how();
         let reply = first.running.reply();
         // One that still waits for the profiler has not had the device.
-        let over = first.turn.is_none() && first.worked.so_far(now, &mut self.gate) >= patience;
+        let over = !first.waits && first.worked.over(patience).is_some_and(|over| over <= now);
         if how.is_none() && reply.is_none() && !over {
             return None;
         }
@@ -286,7 +315,8 @@ impl<'a> Pipeline<'a> {
     fn left(&mut self) -> Option<Event> {
         let limit = self.process.timeout;
         let over = |started: &mut Started| {
-            started.running.how().is_some() || started.worked.held(Instant::now()) >= limit
+            let late = started.worked.over(limit).is_some_and(|over| over <= Instant::now());
+            started.running.how().is_some() || late
         };
         if !self.leaving.front_mut().is_some_and(over) {
             return None;

@@ -1,6 +1,6 @@
 //! How long a process may have the device, with a process that does nothing but wait.
 
-use std::fs::File;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -35,35 +35,25 @@ fn start(pipeline: &mut Pipeline<'_>, harness: &Harness) {
     pipeline.start(job, "job", harness, vec![Vec::new()], true).unwrap();
 }
 
-/// What a process that replies when `go` appears comes to. It has the device, and another
-/// of the run keeps `file` locked for longer than the limit.
-fn beside(file: impl Fn(&Utf8Path) -> PathBuf) -> Event {
+/// What a process comes to that has the device for longer than the limit and then replies; it says
+/// `tells` at first.
+fn that_tells(tells: &str) -> Event {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
-    let script = "while [ ! -e go ]; do sleep 0.02; done\necho ended > job.reply.json\n";
-    let harness = harness(folder, script);
+    let (more, reply) = (LIMIT.as_secs() * 2, "echo ended > job.reply.json\nprintf gr >&0\n");
+    let harness = harness(folder, &format!("printf '{tells}' >&0\nsleep {more}\n{reply}"));
     let interrupt = Interrupt::default();
     let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
     let mut pipeline = Pipeline::new(&process, Ahead { times: 1, counters: 1 }, None);
-    let file = File::create(file(folder)).unwrap();
-    file.lock().unwrap();
     start(&mut pipeline, &harness);
-    let go = folder.join("go");
-    let other = thread::spawn(move || {
-        thread::sleep(LIMIT * 2);
-        fs::write(go, "").unwrap();
-        drop(file);
-    });
-    let (_, event) = wait(&mut [&mut pipeline]).unwrap();
-    other.join().unwrap();
-    event
+    wait(&mut [&mut pipeline]).unwrap().1
 }
 
 #[test]
 fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
-    let script = "echo $$ > id\necho done > job.reply.json\nexec sleep 600\n";
+    let script = "echo $$ > id\necho done > job.reply.json\nprintf r >&0\nexec sleep 600\n";
     let harness = harness(folder, script);
     let interrupt = Interrupt::default();
     let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
@@ -80,7 +70,7 @@ fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
 
 #[test]
 fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
-    let event = beside(|folder| protocol::gate(folder.join("quiet").as_std_path()));
+    let event = that_tells("w");
     let Event::Replied { held, .. } = event else { panic!("{event:?}") };
     // It had the device all the same.
     assert!(held > Duration::from_secs(2), "{held:?}");
@@ -88,7 +78,7 @@ fn waiting_for_a_quiet_device_is_no_part_of_the_limit() {
 
 #[test]
 fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
-    let event = beside(|folder| folder.join("quiet").into());
+    let event = that_tells("");
     let Event::Ended { ended: Ended::TimedOut { seconds, .. }, .. } = event else {
         panic!("{event:?}")
     };

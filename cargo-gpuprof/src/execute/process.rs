@@ -9,11 +9,10 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -23,11 +22,10 @@ use gpuprof_model::protocol::{
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Interrupt;
+use super::harness_line::HarnessLine;
+use crate::awaited::Awaited;
 use crate::build::{self, host::Harness};
 use crate::error::{Failure, Result};
-
-/// How often an interrupt is looked for while a process runs.
-const TICK: Duration = Duration::from_millis(20);
 
 /// Limits a context to one hardware queue for launches, which takes a tenth of a second off opening
 /// one. Only what launches on several streams at once would see it.
@@ -76,8 +74,8 @@ pub struct Asked<'a> {
     pub name: &'a str,
     /// The executable.
     pub harness: &'a Harness,
-    /// The file that hands it the device; none where it has it.
-    pub turn: Option<&'a Utf8Path>,
+    /// Whether it waits until the device is handed over; else it has it.
+    pub waits: bool,
     /// Whether nothing in it launches on several streams at once.
     pub single_stream: bool,
     /// What it measures once it has replied; nothing where this is empty.
@@ -156,7 +154,7 @@ impl HarnessProcess<'_> {
         };
         let name = format!("{kind}-{}-{}", harness.package, harness.target);
         let asked =
-            Asked { name: &name, harness, turn: None, single_stream: true, then: Vec::new() };
+            Asked { name: &name, harness, waits: false, single_stream: true, then: Vec::new() };
         Ok(self.start(asked, body)?.wait(self.timeout, self.interrupt))
     }
 
@@ -168,7 +166,7 @@ impl HarnessProcess<'_> {
     /// # Errors
     /// The request cannot be written or the process not started.
     pub fn start(&self, asked: Asked<'_>, body: RequestBody) -> Result<Running> {
-        let Asked { name, harness, turn, single_stream, then } = asked;
+        let Asked { name, harness, waits, single_stream, then } = asked;
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
         let (request_path, reply_path, stderr_path) =
             (file("request.json"), file("reply.json"), file("stderr"));
@@ -177,7 +175,7 @@ impl HarnessProcess<'_> {
         let request = Request {
             header,
             reply_path: reply_path.clone().into_std_path_buf(),
-            turn: turn.map(Into::into),
+            waits,
             quiet: self.quiet(),
             body,
             then: then_path.clone().map(|path| Then { measure: then, reply_path: path.into() }),
@@ -196,6 +194,18 @@ impl HarnessProcess<'_> {
         let create = |path: &Utf8PathBuf| {
             File::create(path).map_err(|e| Failure::output(path.as_std_path(), &e))
         };
+        let started = |e: io::Error| {
+            // The harness is a copy in the run's folder; where that is gone, nothing is wrong with
+            // the harness.
+            if !self.folder.is_dir() {
+                return Failure::output(request_path.as_std_path(), &e);
+            }
+            Failure::new(
+                gpuprof_model::ExitCode::DiscoveryFailed,
+                format!("cannot start {}: {e}", harness.executable),
+            )
+        };
+        let (line, stdin) = HarnessLine::new().map_err(started)?;
         let mut command = Command::new(&harness.executable);
         command
             .arg("--bench")
@@ -206,7 +216,7 @@ impl HarnessProcess<'_> {
             .env("CARGO_MANIFEST_DIR", &harness.folder)
             .env("CARGO", build::cargo())
             .env("LD_LIBRARY_PATH", self.library_path(harness))
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(create(&file("stdout"))?)
             .stderr(create(&stderr_path)?)
             .process_group(0);
@@ -216,24 +226,14 @@ impl HarnessProcess<'_> {
         if let Some(uuid) = self.device {
             command.env(VISIBLE_ENV, uuid);
         }
-        let child = command.spawn().map_err(|e| {
-            // The harness is a copy in the run's folder; where that is gone, nothing is wrong with
-            // the harness.
-            if !self.folder.is_dir() {
-                return Failure::output(request_path.as_std_path(), &e);
-            }
-            Failure::new(
-                gpuprof_model::ExitCode::DiscoveryFailed,
-                format!("cannot start {}: {e}", harness.executable),
-            )
-        })?;
+        let mut child = command.spawn().map_err(started)?;
         let group = Pid::from_child(&child);
-        let (sender, status) = mpsc::channel();
-        thread::spawn(move || {
-            let mut child = child;
-            let _ = sender.send(child.wait());
-        });
-        Ok(Running { group, status, exited: None, replies: replies.into(), stderr_path })
+        let status = Awaited::start(move || child.wait()).map_err(|e| {
+            kill(group);
+            started(e)
+        })?;
+        let replies = replies.into();
+        Ok(Running { group, status, exited: None, line, replies, stderr_path })
     }
 
     /// The lock of the device's quiet window; none where the device is emulated, each process
@@ -264,8 +264,10 @@ impl HarnessProcess<'_> {
 #[derive(Debug)]
 pub struct Running {
     group: Pid,
-    status: Receiver<io::Result<ExitStatus>>,
+    status: Awaited<io::Result<ExitStatus>>,
     exited: Option<io::Result<ExitStatus>>,
+    /// Where it tells what it does, and is told to go on.
+    pub(super) line: HarnessLine,
     /// Where those of its replies go that have not been read.
     replies: VecDeque<Utf8PathBuf>,
     stderr_path: Utf8PathBuf,
@@ -274,13 +276,16 @@ pub struct Running {
 impl Running {
     /// Waits for its end, at most as long as it may take.
     fn wait(mut self, timeout: Duration, interrupt: &Interrupt) -> Ended {
-        let started = Instant::now();
-        while self.exited.is_none() {
-            match self.status.recv_timeout(TICK) {
-                Ok(status) => self.exited = Some(status),
-                Err(_) if interrupt.signal().is_some() => return Ended::Interrupted,
-                Err(_) if started.elapsed() >= timeout => return self.timed_out(timeout),
-                Err(_) => {}
+        let over = Instant::now().checked_add(timeout);
+        while self.how().is_none() {
+            if interrupt.signal().is_some() {
+                return Ended::Interrupted;
+            }
+            if over.is_some_and(|over| over <= Instant::now()) {
+                return self.timed_out(timeout);
+            }
+            if let Err(e) = interrupt.wait(&[self.status.as_fd()], over) {
+                return self.without(format!("could not be waited for: {e}"));
             }
         }
         match (self.how(), self.reply()) {
@@ -293,13 +298,18 @@ impl Running {
     /// How it exited, if it has.
     pub(super) fn how(&mut self) -> Option<How> {
         if self.exited.is_none() {
-            self.exited = self.status.try_recv().ok();
+            self.exited = self.status.result();
         }
         Some(match self.exited.as_ref()? {
             Ok(status) if status.success() => How::Well,
             Ok(status) => How::Badly(ended_how(*status)),
             Err(e) => How::Badly(format!("could not be waited for: {e}")),
         })
+    }
+
+    /// What can be read once it has exited; none where that is known.
+    pub(super) fn end(&self) -> Option<BorrowedFd<'_>> {
+        self.exited.is_none().then(|| self.status.as_fd())
     }
 
     /// Its next reply, if it is there, each once. A reply is there whole or not at all.
@@ -335,7 +345,7 @@ pub(super) fn take_down<'r>(processes: impl IntoIterator<Item = &'r mut Running>
     for process in processes {
         if process.exited.is_none() {
             let left = end.saturating_duration_since(Instant::now());
-            process.exited = process.status.recv_timeout(left).ok();
+            process.exited = process.status.within(left);
         }
     }
 }

@@ -1,81 +1,57 @@
 //! How long a process could work since it got the device: its limit is one on that.
 //!
-//! Input: the gate of the device's quiet window, which a process shuts while it waits for others
-//! of the run to be done with preparing and leaving (`runtime/src/host/quiet.rs`). Output: the
-//! time without that. One that has its window, and one that prepares, leave the gate open, so what
-//! hangs in either has no more time than before; and no wait for a window lasts for ever.
+//! Input: what the process tells of its waiting for others of the run that prepare and leave
+//! (`runtime/src/host/measure_lock.rs`). Output: the time without that, and when it comes to the
+//! limit. A process that has its window, and one that prepares, do not wait, so what hangs in either
+//! has no more time than before; and no wait for a window lasts for ever: a process that says that
+//! it waits and never anything else has [`LONGEST`] more.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often the gate is looked at: it may lie on a file system of another machine.
-const LOOK: Duration = Duration::from_millis(20);
+use gpuprof_model::notice::Notice;
 
-/// The gate; none where no process waits for another.
-#[derive(Debug)]
-pub(super) struct Gate {
-    path: Option<PathBuf>,
-    file: Option<File>,
-}
-
-impl Gate {
-    pub(super) fn at(path: Option<PathBuf>) -> Self {
-        Self { path, file: None }
-    }
-
-    /// Whether the process that has the device waits. What cannot be told is no waiting.
-    fn is_shut(&mut self) -> bool {
-        let Some(path) = &self.path else { return false };
-        if self.file.is_none() {
-            // No process of the run may have made it yet.
-            self.file = OpenOptions::new().read(true).write(true).open(path).ok();
-        }
-        let Some(file) = &self.file else { return false };
-        match file.try_lock_shared() {
-            Ok(()) => {
-                let _ = file.unlock();
-                false
-            }
-            Err(TryLockError::WouldBlock) => true,
-            Err(TryLockError::Error(_)) => false,
-        }
-    }
-}
+/// What counts of one wait: longer than a process waits.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// The time of a process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeoutClock {
     since: Instant,
-    looked: Instant,
     waited: Duration,
+    waits_since: Option<Instant>,
 }
 
 impl TimeoutClock {
     /// From `now` on.
     pub(super) fn from(now: Instant) -> Self {
-        Self { since: now, looked: now, waited: Duration::ZERO }
+        Self { since: now, waited: Duration::ZERO, waits_since: None }
     }
 
     /// How long it has the device.
     pub(super) fn held(&self, now: Instant) -> Duration {
-        now - self.since
+        now.saturating_duration_since(self.since)
     }
 
-    /// How long it could work, which every call makes out anew.
-    pub(super) fn so_far(&mut self, now: Instant, gate: &mut Gate) -> Duration {
-        self.looks(now, || gate.is_shut())
-    }
-
-    fn looks(&mut self, now: Instant, is_shut: impl FnOnce() -> bool) -> Duration {
-        let since = now - self.looked;
-        if since >= LOOK {
-            self.looked = now;
-            if is_shut() {
-                self.waited += since;
+    /// The process told this.
+    pub(super) fn hears(&mut self, notice: Notice, now: Instant) {
+        match notice {
+            Notice::Waits => {
+                self.waits_since.get_or_insert(now);
             }
+            Notice::Works => {
+                if let Some(since) = self.waits_since.take() {
+                    self.waited += now.saturating_duration_since(since).min(LONGEST);
+                }
+            }
+            Notice::Replied => {}
         }
-        self.held(now) - self.waited
+    }
+
+    /// When it has worked for `limit`, if it goes on as it does now; none where that is beyond all
+    /// time.
+    pub(super) fn over(&self, limit: Duration) -> Option<Instant> {
+        let waits = if self.waits_since.is_some() { LONGEST } else { Duration::ZERO };
+        self.since.checked_add(limit)?.checked_add(self.waited)?.checked_add(waits)
     }
 }
 
@@ -84,38 +60,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_in_which_the_gate_was_shut_is_not_counted() {
+    fn time_in_which_a_process_waits_for_others_is_not_counted() {
         let start = Instant::now();
-        let mut worked = TimeoutClock::from(start);
-        let mut at = |ms: u64, shut: bool| {
-            let now = start + Duration::from_millis(ms);
-            u64::try_from(worked.looks(now, || shut).as_millis()).unwrap()
-        };
-        assert_eq!(at(100, false), 100);
-        assert_eq!(at(600, true), 100);
-        assert_eq!(at(700, true), 100);
-        // Too soon after the last look to tell.
-        assert_eq!(at(701, true), 101);
-        assert_eq!(at(1000, false), 400);
-        assert_eq!(worked.held(start + Duration::from_secs(1)), Duration::from_secs(1));
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let limit = Duration::from_secs(1);
+        let mut clock = TimeoutClock::from(start);
+        assert_eq!(clock.over(limit), Some(at(1000)));
+        clock.hears(Notice::Waits, at(100));
+        assert!(clock.over(limit) >= Some(at(31_000)));
+        clock.hears(Notice::Replied, at(200));
+        clock.hears(Notice::Works, at(600));
+        assert_eq!(clock.over(limit), Some(at(1500)));
+        // It did not say that it waits.
+        clock.hears(Notice::Works, at(700));
+        assert_eq!(clock.over(limit), Some(at(1500)));
+        assert_eq!(clock.held(at(1000)), Duration::from_secs(1));
     }
 
     #[test]
-    fn a_gate_is_shut_by_one_who_waits_for_a_window_and_not_by_one_who_waits_for_its_end() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("quiet.gate");
-        let mut gate = Gate::at(Some(path.clone()));
-        assert!(!gate.is_shut(), "nobody has made it yet");
-        let other = File::create(&path).unwrap();
-        assert!(!gate.is_shut());
-        other.lock().unwrap();
-        assert!(gate.is_shut());
-        other.unlock().unwrap();
-        other.lock_shared().unwrap();
-        assert!(!gate.is_shut());
-        // Looking leaves nothing behind.
-        other.unlock().unwrap();
-        other.try_lock().unwrap();
-        assert!(!Gate::at(None).is_shut());
+    fn a_wait_that_never_ends_does_not_stop_the_clock() {
+        let start = Instant::now();
+        let mut clock = TimeoutClock::from(start);
+        clock.hears(Notice::Waits, start);
+        clock.hears(Notice::Waits, start + LONGEST / 2);
+        let limit = Duration::from_secs(1);
+        assert_eq!(clock.over(limit), Some(start + LONGEST + limit));
+        clock.hears(Notice::Works, start + LONGEST * 5);
+        assert_eq!(clock.over(limit), Some(start + LONGEST + limit));
+        assert_eq!(clock.over(Duration::MAX), None);
     }
 }

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
 use super::{verdict_document, write_whole};
+use crate::awaited::Awaited;
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 
@@ -28,8 +28,6 @@ const COPIES: &str = "copies";
 /// starting shares its open files until it runs a program of its own, and the kernel keeps the lock
 /// as long as one of both has the file.
 const LINGERING: Duration = Duration::from_secs(3);
-
-const TICK: Duration = Duration::from_millis(10);
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -73,19 +71,19 @@ impl RunFolder {
     pub fn reopen(path: &Utf8Path) -> Result<Self> {
         let failed = |e: io::Error| Failure::output(path.as_std_path(), &e);
         let lock = File::create(path.join(LOCK)).map_err(failed)?;
-        let asked = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if asked.elapsed() < LINGERING => thread::sleep(TICK),
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Failure::usage(format!(
+        let lock = match lock.try_lock() {
+            Ok(()) => lock,
+            Err(TryLockError::Error(e)) => return Err(failed(e)),
+            Err(TryLockError::WouldBlock) => {
+                let locked = Awaited::start(move || lock.lock().map(|()| lock)).map_err(failed)?;
+                let locked = locked.within(LINGERING).ok_or_else(|| {
+                    Failure::usage(format!(
                         "{path} is locked: its run is still going on in another process"
-                    )));
-                }
-                Err(TryLockError::Error(e)) => return Err(failed(e)),
+                    ))
+                });
+                locked?.map_err(failed)?
             }
-        }
+        };
         fs::create_dir_all(path.join("passes")).map_err(failed)?;
         let path = path.canonicalize_utf8().map_err(failed)?;
         Ok(Self { id: path.file_name().unwrap_or_default().to_owned(), path, lock })
@@ -244,10 +242,11 @@ mod tests {
         let (_keep, target) = target();
         let folder = RunFolder::create(&target).unwrap();
         let path = folder.path.clone();
-        let reopened = thread::scope(|scope| {
+        let reopened = std::thread::scope(|scope| {
             let reopened =
                 scope.spawn(|| RunFolder::reopen(&path).map(|folder| folder.path.clone()));
-            thread::sleep(TICK);
+            // It finds the lock held, or does not: either way it has it in the end.
+            std::thread::sleep(Duration::from_millis(10));
             drop(folder);
             reopened.join().unwrap()
         });

@@ -1,60 +1,146 @@
-//! The device's turn: processes prepare while another one measures, and only one measures.
+//! The line to the runner: it hands the device over, and is told what to look at.
 //!
-//! Input: the path of a file that the runner makes when the process before this one is done.
-//! What needs the device waits for it. A runner that is gone makes no file; then this process is
-//! gone as well (`parent_death.rs`).
+//! Input: the socket that the runner gives a harness process as its standard input. Output: the
+//! device, once the process before this one is done with it; and notices to the runner, which
+//! waits for them. Nobody looks again and again. The line ends with the runner: a process that
+//! waits for the device then is gone, in the same way as one that works (`parent_death.rs`).
+//!
+//! The user's code finds an empty standard input, and so does what it starts.
 
-use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
+use std::io::{self, Read, Write};
 
-/// How often a process looks whether its turn has come.
-const TICK: Duration = Duration::from_millis(1);
+#[cfg(unix)]
+use std::os::unix::net::UnixStream as Line;
 
-/// What a process waits for before it uses the device.
+/// As on Linux, where kernels are measured.
+#[cfg(not(unix))]
+use std::net::TcpStream as Line;
+
+use gpuprof_model::notice::{Notice, TURN};
+
+/// The exit code of a process that lost its runner: nobody reads it.
+const LOST: i32 = 101;
+
+/// This process' end of the line.
 #[derive(Debug)]
 pub(crate) struct Handover {
-    file: Option<PathBuf>,
+    /// None where nobody listens, as in a process that was started by hand.
+    line: Option<Line>,
 }
 
 impl Handover {
-    /// The turn that `file` announces; none where the device is free.
-    pub(crate) fn of(file: Option<PathBuf>) -> Self {
-        Self { file }
+    /// Nobody hands anything over where nothing is measured.
+    #[cfg(not(unix))]
+    pub(crate) fn from_stdin() -> io::Result<Self> {
+        Ok(Self { line: None })
     }
 
-    /// Returns when the turn has come.
-    pub(crate) fn take(&self) {
-        while self.file.as_ref().is_some_and(|file| !file.exists()) {
-            thread::sleep(TICK);
+    /// Takes the line from standard input, which is empty from then on.
+    ///
+    /// # Errors
+    /// The system's, where descriptors cannot be had.
+    #[cfg(unix)]
+    pub(crate) fn from_stdin() -> io::Result<Self> {
+        use std::fs::File;
+        use std::os::fd::{AsFd, AsRawFd};
+
+        let stdin = io::stdin();
+        // One more than the standard three, and not for what this process starts.
+        let Ok(line) = stdin.as_fd().try_clone_to_owned() else { return Ok(Self { line: None }) };
+        let line = Line::from(line);
+        // Of a file, a pipe or a terminal there is no address.
+        if line.local_addr().is_err() {
+            return Ok(Self { line: None });
+        }
+        let empty = File::open("/dev/null")?;
+        // SAFETY: both descriptors are open, and `dup2` touches no memory. Whoever has standard
+        // input holds no more than its number.
+        if unsafe { libc::dup2(empty.as_raw_fd(), stdin.as_raw_fd()) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { line: Some(line) })
+    }
+
+    /// Waits until the runner hands the device over. Ends the process where it cannot any more.
+    pub(crate) fn wait(&self) {
+        let mut byte = [0];
+        loop {
+            match self.line.as_ref().map(|mut line| line.read(&mut byte)) {
+                Some(Ok(1)) if byte == [TURN] => return,
+                Some(Ok(1)) => {}
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                // It must not reply either: the run may have been resumed.
+                _ => {
+                    eprintln!("gpuprof: the runner is gone");
+                    std::process::exit(LOST);
+                }
+            }
+        }
+    }
+
+    /// Tells the runner. One that is gone ends this process by itself.
+    pub(crate) fn tell(&self, notice: Notice) {
+        if let Some(mut line) = self.line.as_ref() {
+            let _ = line.write_all(&[notice.byte()]);
         }
     }
 }
 
 #[cfg(test)]
+impl Handover {
+    /// A line to nobody.
+    pub(crate) fn none() -> Self {
+        Self { line: None }
+    }
+
+    /// A line, and the runner's end of it.
+    pub(crate) fn pair() -> (Self, Line) {
+        let (line, runner) = Line::pair().unwrap();
+        (Self { line: Some(line) }, runner)
+    }
+}
+
+#[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
-    use std::fs;
-    use std::time::Instant;
 
     #[test]
-    fn a_turn_comes_with_its_file() {
-        Handover::of(None).take();
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("turn");
-        let turn = Handover::of(Some(file.clone()));
-        let written = thread::spawn({
-            let file = file.clone();
-            move || {
-                thread::sleep(Duration::from_millis(30));
-                let now = Instant::now();
-                fs::write(file, "").unwrap();
-                now
-            }
+    fn the_device_comes_with_the_runners_word_and_not_with_any_other() {
+        let (handover, mut runner) = Handover::pair();
+        let (sender, taken) = mpsc::channel();
+        let waiting = thread::spawn(move || {
+            handover.wait();
+            sender.send(()).unwrap();
         });
-        turn.take();
-        let taken = Instant::now();
-        assert!(taken >= written.join().unwrap());
-        turn.take();
+        runner.write_all(b"x").unwrap();
+        assert!(taken.recv_timeout(Duration::from_millis(50)).is_err());
+        runner.write_all(&[TURN]).unwrap();
+        taken.recv().unwrap();
+        waiting.join().unwrap();
+    }
+
+    #[test]
+    fn the_runner_hears_what_it_is_told_in_order() {
+        let (handover, mut runner) = Handover::pair();
+        for notice in [Notice::Waits, Notice::Works, Notice::Replied] {
+            handover.tell(notice);
+        }
+        drop(handover);
+        let mut heard = Vec::new();
+        runner.read_to_end(&mut heard).unwrap();
+        let heard: Vec<_> = heard.into_iter().filter_map(Notice::of).collect();
+        assert_eq!(heard, [Notice::Waits, Notice::Works, Notice::Replied]);
+    }
+
+    #[test]
+    fn a_runner_that_is_gone_is_told_nothing_and_disturbs_nothing() {
+        let (handover, runner) = Handover::pair();
+        drop(runner);
+        handover.tell(Notice::Replied);
+        Handover::none().tell(Notice::Replied);
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody};
@@ -19,7 +20,7 @@ use super::outcome::{caught, outcome, remember_panics};
 use super::parent_death;
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
-use super::reply::{self, reply};
+use super::reply;
 use super::run::{Call, Run};
 use super::session::{self, Session};
 
@@ -29,8 +30,10 @@ const FAILED: u8 = 101;
 /// What [`crate::main!`] runs.
 pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     let outcome = match std::env::var_os(REQUEST_ENV) {
-        Some(path) => parent_death::tie_to_runner()
-            .and_then(|()| reply::serve(Path::new(&path), |request| answer(request, target))),
+        Some(path) => parent_death::tie_to_runner().and_then(|()| {
+            let handover = Rc::new(Handover::from_stdin()?);
+            reply::serve(Path::new(&path), &handover, |request| answer(request, target, &handover))
+        }),
         None => Options::parse(std::env::args().skip(1))
             .map_err(io::Error::other)
             .and_then(|options| listing::answer(&options, target, &mut io::stdout().lock())),
@@ -44,25 +47,32 @@ pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     }
 }
 
-fn answer(request: Request, target: &HarnessTarget) -> io::Result<()> {
+fn answer(request: Request, target: &HarnessTarget, handover: &Rc<Handover>) -> io::Result<()> {
     let body = match request.body {
         RequestBody::Describe => ReplyBody::Described(registry::describe(target)),
         RequestBody::Probe => ReplyBody::Probed(session::probe()),
         RequestBody::PlanCounters(request) => ReplyBody::CountersPlanned(plan::plan(&request)),
-        RequestBody::Measure(ref requests) => return measure_all(&request, requests),
+        RequestBody::Measure(ref requests) => return measure_all(&request, requests, handover),
     };
-    reply(&request.reply_path, body)
+    reply::write(&request.reply_path, body, handover)
 }
 
 /// Measures `first`, and what `request` wants then, in one session with the device: contexts and
 /// profilers cost more than passes do. It ends with the last reply: the runner hands the device on
 /// while this process leaves it.
-fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
+fn measure_all(
+    request: &Request,
+    first: &[MeasureRequest],
+    handover: &Rc<Handover>,
+) -> io::Result<()> {
     remember_panics();
-    let Request { turn, quiet, then, .. } = request;
+    let Request { quiet, then, .. } = request;
     let emulated = first.iter().any(|request| request.emulated);
-    let turn = Handover::of(turn.clone());
-    let session = caught(|| Session::open(emulated, turn, MeasureLock::of(quiet.as_deref())?));
+    let turn = request.waits.then(|| handover.clone());
+    let session = caught(|| {
+        let lock = MeasureLock::of(quiet.as_deref(), handover.clone())?;
+        Session::open(emulated, turn, lock)
+    });
     let mut outcomes = match &session {
         Ok(session) => measure_each(session, first),
         Err(error) => vec![PassOutcome::Failed { reason: error.to_string() }],
@@ -71,14 +81,14 @@ fn measure_all(request: &Request, first: &[MeasureRequest]) -> io::Result<()> {
     if let Some(then) = then {
         let all_well =
             outcomes.len() == first.len() && outcomes.iter().all(PassOutcome::lets_others_go_on);
-        reply(reply_path, ReplyBody::Measured(outcomes))?;
+        reply::write(reply_path, ReplyBody::Measured(outcomes), handover)?;
         outcomes = match &session {
             Ok(session) if all_well => measure_each(session, &then.measure),
             _ => Vec::new(),
         };
         reply_path = &then.reply_path;
     }
-    let reply = || reply(reply_path, ReplyBody::Measured(outcomes));
+    let reply = || reply::write(reply_path, ReplyBody::Measured(outcomes), handover);
     match session {
         Ok(session) => session.close(reply),
         Err(_) => reply(),

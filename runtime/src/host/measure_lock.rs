@@ -7,28 +7,33 @@
 //! anywhere: a batch of samples, or a counter pass, with the start of CUPTI before it where the
 //! cache is not emptied after that.
 //!
-//! Stages hold the file's lock shared, windows hold it exclusively. A second file, the gate, keeps
-//! both sides moving: each passes through it while it waits. Who wants a window keeps new stages
-//! out, so that it waits for those under way and no others; a stage that waits for a window to end
-//! keeps the next window out, so that windows that follow each other do not shut it out. The runner
-//! sees by the gate who waits for a window, and does not count that time (`protocol::gate`). Nobody
-//! waits for anything else while holding the lock, and the system releases what a killed process
-//! held.
+//! Stages hold the file's lock shared, windows hold it exclusively. A second file, the turnstile,
+//! keeps both sides moving: each passes through it while it waits. A process that wants a window
+//! keeps new stages out, so that it waits for those under way and no others; a stage that waits for
+//! a window to end keeps the next window out, so that windows that follow each other do not shut it
+//! out. The kernel does the waiting. It knows no time limit for a lock, so a window that is not
+//! free at once is waited for in a thread of its own, which is given up after a while. The runner
+//! is told when a process waits for a window, and does not count that time. Nobody waits for
+//! anything else while holding the lock, and the system releases what a killed process held.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gpuprof_model::protocol::{self, DISTURBED};
+use gpuprof_model::notice::Notice;
+use gpuprof_model::protocol::DISTURBED;
 
 use super::error::{Error, Result};
+use super::handover::Handover;
 
-/// How often one who wants a window looks whether the stages under way are over.
-const TICK: Duration = Duration::from_micros(200);
-
-/// How long one who wants a window waits: longer than any stage that ends by itself.
+/// How long a process waits for a window: longer than any stage that ends by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long a process that leaves may keep the lock: it is gone long before, unless the user's code
@@ -39,20 +44,24 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct MeasureLock {
     files: Option<Files>,
+    /// Who is told that this process waits.
+    runner: Rc<Handover>,
     patience: Duration,
     grace: Duration,
 }
 
 #[derive(Debug)]
 struct Files {
-    gate: File,
-    device: File,
+    path: PathBuf,
+    turnstile: Arc<File>,
+    device: Arc<File>,
 }
 
 /// A lock that ends with this.
-struct Held<'a>(&'a File);
+#[derive(Debug)]
+struct Held(Arc<File>);
 
-impl Drop for Held<'_> {
+impl Drop for Held {
     fn drop(&mut self) {
         // Only a descriptor that is none is refused.
         let _ = self.0.unlock();
@@ -60,23 +69,21 @@ impl Drop for Held<'_> {
 }
 
 /// The time in which nothing else happens on the device; it ends with this.
-pub(crate) struct Window<'a> {
-    _held: Option<Held<'a>>,
+pub(crate) struct Window {
+    _held: Option<Held>,
     /// How long it took to come.
     pub(crate) waited: Duration,
 }
 
 impl MeasureLock {
-    /// The lock at `path`; none where no other process of the run is near the device.
+    /// The lock at `path`, none where no other process of the run is near the device; `runner` is
+    /// told when this process waits.
     ///
     /// # Errors
     /// The files cannot be opened.
-    pub(crate) fn of(path: Option<&Path>) -> io::Result<Self> {
-        let files = match path {
-            Some(path) => Some(Files { gate: open(&protocol::gate(path))?, device: open(path)? }),
-            None => None,
-        };
-        Ok(Self { files, patience: PATIENCE, grace: GRACE })
+    pub(crate) fn of(path: Option<&Path>, runner: Rc<Handover>) -> io::Result<Self> {
+        let files = path.map(Files::open).transpose()?;
+        Ok(Self { files, runner, patience: PATIENCE, grace: GRACE })
     }
 
     /// Does what would disturb another process' window. No stage lies in another one, or in a
@@ -93,26 +100,21 @@ impl MeasureLock {
     ///
     /// # Errors
     /// A stage that does not end. The runner then runs this again, alone.
-    pub(crate) fn window(&self) -> Result<Window<'_>> {
-        let Some(Files { gate, device }) = &self.files else {
+    pub(crate) fn window(&self) -> Result<Window> {
+        let Some(files) = &self.files else {
             return Ok(Window { _held: None, waited: Duration::ZERO });
         };
         let begin = Instant::now();
-        for file in [gate, device] {
-            while !lock_at_once(file)? {
-                if begin.elapsed() >= self.patience {
-                    // Of a gate that is not held, nothing is released.
-                    let _ = gate.unlock();
-                    return Err(Error::failed(format!(
-                        "{DISTURBED} within {} s: another process of this run hangs while it prepares or ends",
-                        self.patience.as_secs_f64()
-                    )));
-                }
-                thread::sleep(TICK);
+        let held = match files.window_at_once()? {
+            Some(held) => held,
+            None => {
+                self.runner.tell(Notice::Waits);
+                let held = files.window_within(self.patience);
+                self.runner.tell(Notice::Works);
+                held?
             }
-        }
-        gate.unlock()?;
-        Ok(Window { _held: Some(Held(device)), waited: begin.elapsed() })
+        };
+        Ok(Window { _held: Some(held), waited: begin.elapsed() })
     }
 
     /// Does what is left to be done with the device, as a stage that lasts until the process is
@@ -120,26 +122,85 @@ impl MeasureLock {
     pub(crate) fn leave<T>(self, work: impl FnOnce() -> T) -> T {
         // Where the lock fails, there is still nothing else to do than to leave.
         let held = self.share().ok().flatten();
-        let done = work();
-        std::mem::forget(held);
-        if self.files.is_some() {
+        let (done, grace) = (work(), self.grace);
+        if let Some(held) = held {
             // The process' end is not waited for, and takes the thread and the lock along.
             let _ = thread::Builder::new().spawn(move || {
-                thread::sleep(self.grace);
-                drop(self);
+                thread::sleep(grace);
+                drop(held);
             });
         }
         done
     }
 
-    fn share(&self) -> io::Result<Option<Held<'_>>> {
-        let Some(Files { gate, device }) = &self.files else { return Ok(None) };
-        retried(|| gate.lock_shared())?;
-        let waiting = Held(gate);
+    fn share(&self) -> io::Result<Option<Held>> {
+        let Some(Files { turnstile, device, .. }) = &self.files else { return Ok(None) };
+        retried(|| turnstile.lock_shared())?;
+        let waiting = Held(turnstile.clone());
         retried(|| device.lock_shared())?;
         drop(waiting);
-        Ok(Some(Held(device)))
+        Ok(Some(Held(device.clone())))
     }
+}
+
+impl Files {
+    fn open(path: &Path) -> io::Result<Self> {
+        let (turnstile, device) = (Arc::new(open(&turnstile(path))?), Arc::new(open(path)?));
+        Ok(Self { path: path.to_owned(), turnstile, device })
+    }
+
+    /// The window, where nobody has to be waited for.
+    fn window_at_once(&self) -> io::Result<Option<Held>> {
+        if !lock_at_once(&self.turnstile)? {
+            return Ok(None);
+        }
+        let _passing = Held(self.turnstile.clone());
+        Ok(lock_at_once(&self.device)?.then(|| Held(self.device.clone())))
+    }
+
+    /// The window, where it comes within `patience`.
+    fn window_within(&self, patience: Duration) -> Result<Held> {
+        // Opened anew: a lock belongs to an open file, and a thread that is given up may get one
+        // while this process is in a stage.
+        let files = Self::open(&self.path)?;
+        let turnstile = files.turnstile.clone();
+        let given_up = Arc::new(AtomicBool::new(false));
+        let (sender, window) = mpsc::channel();
+        thread::Builder::new().spawn({
+            let given_up = given_up.clone();
+            // A window that nobody waits for any more is dropped with the message.
+            move || sender.send(files.window(&given_up))
+        })?;
+        if let Ok(held) = window.recv_timeout(patience) {
+            return Ok(held?);
+        }
+        given_up.store(true, Ordering::SeqCst);
+        // Lets stages through where the thread has passed; it has not seen that it was given up.
+        let _ = turnstile.unlock();
+        Err(Error::failed(format!(
+            "{DISTURBED} within {} s: another process of this run hangs while it prepares or ends",
+            patience.as_secs_f64()
+        )))
+    }
+
+    /// Waits for the window, however long that takes.
+    fn window(&self, given_up: &AtomicBool) -> io::Result<Held> {
+        retried(|| self.turnstile.lock())?;
+        let passing = Held(self.turnstile.clone());
+        if given_up.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        retried(|| self.device.lock())?;
+        drop(passing);
+        Ok(Held(self.device.clone()))
+    }
+}
+
+/// The file beside the lock through which everybody passes.
+fn turnstile(path: &Path) -> PathBuf {
+    let mut turnstile = OsString::from(path);
+    turnstile.push(".turnstile");
+    turnstile.into()
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -169,6 +230,14 @@ fn retried(lock: impl Fn() -> io::Result<()>) -> io::Result<()> {
 }
 
 #[cfg(test)]
+impl MeasureLock {
+    /// One that nobody has to wait for.
+    pub(crate) fn none() -> Self {
+        Self::of(None, Rc::new(Handover::none())).unwrap()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::path::PathBuf;
     use std::sync::mpsc;
@@ -190,12 +259,12 @@ mod tests {
         /// As another process has it: locks are between files that were opened, not between
         /// processes.
         fn process(&self) -> MeasureLock {
-            MeasureLock::of(Some(&self.path)).unwrap()
+            MeasureLock::of(Some(&self.path), Rc::new(Handover::none())).unwrap()
         }
 
-        /// Whether the runner sees that somebody waits for a window.
+        /// Whether somebody waits for a window: stages do not pass.
         fn is_waited_for(&self) -> bool {
-            open(&protocol::gate(&self.path)).unwrap().try_lock_shared().is_err()
+            open(&turnstile(&self.path)).unwrap().try_lock_shared().is_err()
         }
     }
 
@@ -215,8 +284,9 @@ mod tests {
     /// sender is dropped.
     fn stage(device: &Device) -> (mpsc::Receiver<()>, mpsc::Sender<()>) {
         let ((begun, begins), (end, ends)) = (mpsc::channel(), mpsc::channel::<()>());
-        let quiet = device.process();
+        let path = device.path.clone();
         thread::spawn(move || {
+            let quiet = MeasureLock::of(Some(&path), Rc::new(Handover::none())).unwrap();
             quiet.stage(|| {
                 begun.send(()).unwrap();
                 let _ = ends.recv();
@@ -232,10 +302,11 @@ mod tests {
         let (first, end_first) = stage(&device);
         let (second, end_second) = stage(&device);
         assert!(comes(&first) && comes(&second));
-        let measuring = device.process();
+        let path = device.path.clone();
         let (quiet, is_quiet) = mpsc::channel();
         let (over, is_over) = mpsc::channel::<()>();
         let window = thread::spawn(move || {
+            let measuring = MeasureLock::of(Some(&path), Rc::new(Handover::none())).unwrap();
             let _window = measuring.window().unwrap();
             quiet.send(()).unwrap();
             let _ = is_over.recv();
@@ -259,10 +330,10 @@ mod tests {
         let measuring = device.process();
         let window = measuring.window().unwrap();
         let (begun, end) = stage(&device);
-        let gate = &measuring.files.as_ref().unwrap().gate;
-        while lock_at_once(gate).unwrap() {
-            gate.unlock().unwrap();
-            thread::sleep(TICK);
+        let turnstile = &measuring.files.as_ref().unwrap().turnstile;
+        while lock_at_once(turnstile).unwrap() {
+            turnstile.unlock().unwrap();
+            thread::yield_now();
         }
         assert!(begun.try_recv().is_err());
         drop(window);
@@ -334,8 +405,8 @@ mod tests {
         use std::io::{Read, Write};
 
         let quiet = Device::new().process();
-        let Files { gate, device } = quiet.files.as_ref().unwrap();
-        for mut file in [gate, device] {
+        let Files { turnstile, device, .. } = quiet.files.as_ref().unwrap();
+        for mut file in [&**turnstile, &**device] {
             assert_eq!(file.read(&mut [0]).unwrap(), 0);
             assert_eq!(file.write(&[0]).unwrap(), 1);
         }
@@ -343,9 +414,25 @@ mod tests {
 
     #[test]
     fn without_a_lock_nothing_waits() {
-        let quiet = MeasureLock::of(None).unwrap();
+        let quiet = MeasureLock::none();
         drop(quiet.window().unwrap());
         assert_eq!(quiet.stage(|| Ok(7)).unwrap(), 7);
         quiet.leave(|| ());
+    }
+
+    #[test]
+    fn the_runner_is_told_of_a_wait_and_of_nothing_else() {
+        let device = Device::new();
+        let (handover, mut runner) = Handover::pair();
+        let mut measuring = MeasureLock::of(Some(&device.path), Rc::new(handover)).unwrap();
+        drop(measuring.window().unwrap());
+        let (begun, end) = stage(&device);
+        assert!(comes(&begun));
+        measuring.patience = Duration::from_millis(50);
+        assert!(measuring.window().is_err());
+        drop((measuring, end));
+        let mut heard = Vec::new();
+        std::io::Read::read_to_end(&mut runner, &mut heard).unwrap();
+        assert_eq!(heard, [Notice::Waits, Notice::Works].map(Notice::byte));
     }
 }

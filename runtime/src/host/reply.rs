@@ -1,6 +1,7 @@
 //! Requests read from, and replies written to, files.
 //!
-//! Input: the path in `__GPUPROF_REQUEST`. Output: a reply that is there whole or not at all.
+//! Input: the path in `__GPUPROF_REQUEST`. Output: a reply that is there whole or not at all, and
+//! of which the runner is told once it is there.
 //! Only the header is read first, so that a runner of another version gets an answer it
 //! understands.
 
@@ -8,8 +9,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, VERSION};
 use serde::Deserialize;
+
+use super::handover::Handover;
 
 /// Bytes that tell the runner, without starting the executable, that it is a harness.
 #[used]
@@ -25,28 +29,34 @@ struct Envelope {
 ///
 /// # Errors
 /// Files that cannot be read or written, and requests that are no requests; those of `answer`.
-pub(crate) fn serve(path: &Path, answer: impl FnOnce(Request) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn serve(
+    path: &Path,
+    handover: &Handover,
+    answer: impl FnOnce(Request) -> io::Result<()>,
+) -> io::Result<()> {
     std::hint::black_box(MARKER);
     let text = fs::read(path)?;
     let envelope: Envelope = serde_json::from_slice(&text)?;
     match envelope.header.protocol {
         VERSION => answer(serde_json::from_slice(&text)?),
-        _ => write(&envelope.reply_path, None),
+        _ => put(&envelope.reply_path, None, handover),
     }
 }
 
-/// Writes the reply `body` to `path`.
+/// Writes the reply `body` to `path`, and tells the runner.
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn reply(path: &Path, body: ReplyBody) -> io::Result<()> {
-    write(path, Some(body))
+pub(crate) fn write(path: &Path, body: ReplyBody, handover: &Handover) -> io::Result<()> {
+    put(path, Some(body), handover)
 }
 
-fn write(path: &Path, body: Option<ReplyBody>) -> io::Result<()> {
+fn put(path: &Path, body: Option<ReplyBody>, handover: &Handover) -> io::Result<()> {
     let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     fs::write(&unfinished, serde_json::to_vec(&Reply { header, body })?)?;
-    fs::rename(&unfinished, path)
+    fs::rename(&unfinished, path)?;
+    handover.tell(Notice::Replied);
+    Ok(())
 }

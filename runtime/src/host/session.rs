@@ -9,6 +9,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::result::device;
@@ -37,7 +38,8 @@ pub(crate) struct Session {
     flush: OnceCell<Flush>,
     /// NVML's eye on the device, once it is open, or why there is none.
     watch: OnceCell<std::result::Result<RefCell<Watch>, String>>,
-    turn: Handover,
+    /// Whoever hands the device over; none where this process has it.
+    turn: Cell<Option<Rc<Handover>>>,
     /// What keeps other processes from this one's measuring, and this one from theirs.
     pub(crate) quiet: MeasureLock,
     /// Whether something has warmed the device up in this process.
@@ -45,11 +47,15 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens device 0.
+    /// Opens device 0, which `turn` hands over where another process has it.
     ///
     /// # Errors
     /// No driver, a driver that is not the emulated one although it must be, or any driver error.
-    pub(crate) fn open(emulated: bool, turn: Handover, quiet: MeasureLock) -> Result<Self> {
+    pub(crate) fn open(
+        emulated: bool,
+        turn: Option<Rc<Handover>>,
+        quiet: MeasureLock,
+    ) -> Result<Self> {
         if !driver_present() {
             return Err(Error::failed("no CUDA driver library (libcuda.so) can be loaded"));
         }
@@ -71,7 +77,7 @@ impl Session {
             profiler: OnceCell::new(),
             flush: OnceCell::new(),
             watch: OnceCell::new(),
-            turn,
+            turn: Cell::new(turn),
             quiet,
             warm: Cell::new(false),
         })
@@ -79,7 +85,9 @@ impl Session {
 
     /// Waits until the device is this process's.
     pub(crate) fn take_turn(&self) {
-        self.turn.take();
+        if let Some(handover) = self.turn.take() {
+            handover.wait();
+        }
     }
 
     /// Has the reply written by `reply`, frees everything on the device and destroys the context,

@@ -139,7 +139,7 @@ mod tests {
         sample(
             sampling,
             &mut Source {
-                quiet: &MeasureLock::of(None).unwrap(),
+                quiet: &MeasureLock::none(),
                 take: &mut || {
                     samples.set(samples.get() + 1);
                     Ok((100.0, Some(1e9)))
@@ -224,7 +224,7 @@ mod tests {
         sample(
             &sampling(),
             &mut Source {
-                quiet: &MeasureLock::of(None).unwrap(),
+                quiet: &MeasureLock::none(),
                 take: &mut || {
                     taken += 1;
                     Ok((100.0, None))
