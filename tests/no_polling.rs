@@ -105,7 +105,7 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 #[test]
 fn no_source_looks_again_and_again() {
     let mut paths = Vec::new();
-    for package in ["cargo-gpuprof", "cupti", "emulator", "model", "runtime"] {
+    for package in ["analysis", "cargo-gpuprof", "cupti", "emulator", "model", "runtime"] {
         sources(&repository_folder().join(package).join("src"), &mut paths);
     }
     assert!(paths.len() > 200, "{}", paths.len());
@@ -116,7 +116,8 @@ fn no_source_looks_again_and_again() {
     for path in &paths {
         let text = fs::read_to_string(path).expect("it is text");
         for line in code(&text).filter(|line| CALLS.iter().any(|call| line.contains(call))) {
-            let at = allowed.iter().position(|(file, known)| path.ends_with(file) && *known == line);
+            let at =
+                allowed.iter().position(|(file, known)| path.ends_with(file) && *known == line);
             match at {
                 Some(at) => drop(allowed.swap_remove(at)),
                 None => refused.push(format!("{path}: {line}")),
@@ -155,7 +156,8 @@ fn all_come_to_rest(child: &mut Child, count: usize, processes: impl Fn() -> Vec
     let mut seen = Vec::new();
     for _ in 0..60 {
         assert!(child.try_wait().expect("it can be waited for").is_none(), "it ended");
-        let before: BTreeMap<u32, u64> = processes().into_iter().map(|p| (p, switches(p))).collect();
+        let before: BTreeMap<u32, u64> =
+            processes().into_iter().map(|p| (p, switches(p))).collect();
         sleep(Duration::from_secs(1));
         let after: BTreeMap<u32, u64> = processes().into_iter().map(|p| (p, switches(p))).collect();
         let rests = |(p, now): (&u32, &u64)| before.get(p).is_some_and(|then| now - then <= MOST);

@@ -301,8 +301,8 @@ fn changes(path: &Path) -> Option<OwnedFd> {
     Some(changes)
 }
 
-/// Locks `path`, waiting for it; `busy` is told who has it, whenever that changes, and may refuse to
-/// wait.
+/// Locks `path`, waiting for it; `busy` is told who has it, whenever that changes, and may refuse
+/// to wait.
 ///
 /// # Errors
 /// The lock cannot be had at all, or not without waiting (exit code 107); an interrupt.

@@ -2,9 +2,9 @@
 //!
 //! Input: what the process tells of its waiting for others of the run that prepare and leave
 //! (`runtime/src/host/measure_lock.rs`). Output: the time without that, and when it comes to the
-//! limit. A process that has its window, and one that prepares, do not wait, so what hangs in either
-//! has no more time than before; and no wait for a window lasts for ever: a process that says that
-//! it waits and never anything else has [`LONGEST`] more.
+//! limit. A process that has its window, and one that prepares, do not wait, so what hangs in
+//! either has no more time than before; and no wait for a window lasts for ever: a process that
+//! says that it waits and never anything else has [`LONGEST`] more.
 
 use std::time::{Duration, Instant};
 
