@@ -1,10 +1,10 @@
-//! The command line as shells and `man` see it.
+//! The tool as shells, `man` and the README describe it.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::Workspace;
+use support::{Workspace, repository_folder};
 
 /// What a command of ours prints.
 fn printed(arguments: &[&str]) -> String {
@@ -114,4 +114,13 @@ fn a_folder_gets_a_page_for_every_subcommand() {
     assert_eq!(names, expected);
     let run = fs::read_to_string(pages.join("cargo-gpuprof-run.1")).unwrap();
     assert!(run.contains("\\fBcargo gpuprof run\\fR"), "{run}");
+}
+
+#[test]
+fn the_readme_shows_what_report_prints() {
+    let readme = fs::read_to_string(repository_folder().join("README.md")).unwrap();
+    let golden = "cargo-gpuprof/tests/golden/h200-saxpy-60.json";
+    let path = repository_folder().join(golden).display().to_string();
+    let shown = format!("$ cargo gpuprof report {golden}\n{}", printed(&["report", &path]));
+    assert!(readme.contains(&shown), "{shown}");
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The default gate against itself, $1 times, on a GPU machine: in a folder with cargo-gpuprof and ex.tar.zst; what follows $1 goes to
-# both sides, such as --isolate kernel. LIMIT is how many seconds it may take.
+# Runs the default gate $1 times on one build against itself; every `fail` is a false alarm.
+# Arguments after $1 go to both sides, such as --isolate kernel. LIMIT is the time limit in seconds.
+# Needs a GPU, cargo-gpuprof and ex.tar.zst in the current folder.
 N=$1; shift
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy --replay-mode none --metrics duration --message-format json $*"
 $G --save-baseline base > base.jsonl 2>&1

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# What it changes that processes prepare while another one measures, and that one goes on to count after its times, on a GPU machine: in a folder with
-# cargo-gpuprof and ex.tar.zst (cargo gpuprof archive). For each level of --isolate: times of 12 processes and the counters of $1 runs (5), `alone` (--ahead 0,
-# times in processes that count nothing), by `default`, and with --ahead 1; and the wall times. The runs take turns, so that a machine that drifts does so for
-# all of them. $2 is the series (saxpy). $OUT, where it is set, gets what the runs wrote.
+# Shows how times and counters change when processes prepare while another one measures, and when a
+# process goes on to count after its times. For each level of --isolate it takes the times of 12
+# processes and the counters of $1 runs (default 5) in three ways: alone (--ahead 0; times in
+# processes that count nothing), by default, and with --ahead 1. It prints the wall times as well.
+# The runs take turns, so that a drift of the machine affects all of them.
+# $2 is the series (default saxpy). OUT is the folder for what the runs write.
+# Needs a GPU, cargo-gpuprof and ex.tar.zst in the current folder.
 RUNS=${1:-5} SERIES=${2:-saxpy} OUT=${OUT:-.}
 E=smsp__inst_executed.sum,smsp__warps_launched.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
 N=dram__bytes.sum,lts__t_sectors.sum,lts__t_sector_hit_rate.pct,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,sm__warps_active.avg.pct_of_peak_sustained_active,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed
@@ -15,11 +18,12 @@ run() { # what isolate how number, then arguments
   $G "$@" --isolate "$isolate" $ahead --export-json "$name.json" > "$name.log" 2>&1
   echo "$what $isolate $how $(python3 -c "print(round($(date +%s.%N)-$s,2))") $?" >> "$OUT/walls"
 }
-# The first run asks CUPTI for the plan; the others find it.
+# The first run asks CUPTI for the plan; the later ones reuse it.
 $G "$M" --repeat 1 > "$OUT/plan.log" 2>&1 || tail -5 "$OUT/plan.log"
 for isolate in configuration kernel; do
   run times $isolate alone 1 duration --repeat 12 --replay-mode none
-  # The last of the twelve goes on to count, and those of the next configuration follow processes that counted.
+  # The last of the twelve goes on to count, so the next configuration follows a process that
+  # counted.
   run times $isolate default 1 "$M,$T" --repeat 12
   run times $isolate ahead 1 duration --repeat 12 --replay-mode none
 done
@@ -53,7 +57,7 @@ for cell in CELLS:
                     wanted = name == 'duration' if what == 'times' else '__' in name
                     if not wanted or m['source'] != 'measured' or m.get('value') is None: continue
                     kinds[name] = m['class']
-                    # A time has a median a process, a counter one value a run.
+                    # A time has a median per process, a counter one value per run.
                     values = [p['median'] for p in m.get('processes', [])] if what == 'times' else []
                     table.setdefault((name, key), {}).setdefault(cell, []).extend(values or [m['value']])
 print('not finished:', failed or 'none')

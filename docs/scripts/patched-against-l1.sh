@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Holds what patched instructions count against what L1 counts, on a GPU: in a folder with cargo-gpuprof and ex.tar.zst. Few counters in one
-# process, so that L1's are right. The odd n leaves whole warps without work, which tells whether an instruction that is off counts.
+# Compares the counts of patched instructions with those of L1. It collects few counters in one
+# process, so that L1's are right. The odd n leaves whole warps without work, which shows whether an
+# instruction counts that is predicated off.
+# Needs a GPU, cargo-gpuprof and ex.tar.zst in the current folder.
 names=
 for op in ld st red atom; do
   names+=smsp__sass_inst_executed_op_global_$op.sum,l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum,

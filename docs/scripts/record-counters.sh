@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Records tests/golden/h200-counters.json: in a folder with cargo-gpuprof and ex.tar.zst, the names as $1, commas between.
+# Records tests/golden/h200-counters.json. $1 is the list of counters, separated by commas.
+# Needs a GPU, cargo-gpuprof and ex.tar.zst in the current folder.
 ./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --replay-mode range --repeat 1 --metrics "$1" --export-json range.json
 python3 - "$1" <<'P'
 import json, sys

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Writes the golden recordings of cargo-gpuprof/tests/golden from two runs on a GPU machine:
-#   cargo-gpuprof run --archive-file ex.tar.zst saxpy --repeat 60 --replay-mode none --export-json saxpy.json
-#   cargo-gpuprof run --archive-file ex.tar.zst reduce transpose_padded --repeat 20 --replay-mode none --export-json others.json
+# Writes the golden recordings in cargo-gpuprof/tests/golden from two runs on a GPU machine:
+#   cargo-gpuprof run --archive-file ex.tar.zst saxpy --repeat 60 --replay-mode none \
+#       --export-json saxpy.json
+#   cargo-gpuprof run --archive-file ex.tar.zst reduce transpose_padded --repeat 20 \
+#       --replay-mode none --export-json others.json
 #   docs/scripts/record-processes.sh saxpy.json cargo-gpuprof/tests/golden/h200-saxpy-60.json
-# Only what a comparison needs is kept: duration and SM cycles, one record a process.
+# It keeps only what a comparison needs: duration and SM cycles, one record per process.
 python3 - "$1" "$2" <<'P'
 import json, sys
 run = json.load(open(sys.argv[1]))

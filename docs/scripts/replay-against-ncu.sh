@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Replay against ncu, on a GPU machine: in a folder with cargo-gpuprof and ex.tar.zst (cargo gpuprof archive). Wall times, and
-# whether exact counters are the same in every mode and in ncu.
+# Compares every replay mode with ncu: wall times, and whether exact counters are equal.
+# Needs a GPU, ncu, cargo-gpuprof and ex.tar.zst in the current folder.
 M=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed,l1tex__t_sector_hit_rate.pct,lts__t_sector_hit_rate.pct,sm__warps_active.avg.pct_of_peak_sustained_active,sm__inst_executed.avg.per_cycle_active,smsp__inst_executed.sum,smsp__warps_launched.sum,dram__bytes.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy"
 timed() { local name=$1 s; s=$(date +%s.%N); shift; "$@" > "log-$name" 2>&1; echo "$name: $(python3 -c "print(round($(date +%s.%N)-$s,2))") s (exit $?)"; }
 $G --repeat 1 --replay-mode none --metrics duration > /dev/null
-# The five requests of the timed passes, one launch each instead of samples: what ncu profiles; and all five in one.
+# What ncu profiles: the five requests of the timed passes with one launch instead of samples, each
+# alone and all in one.
 python3 - "$(ls -d target/gpuprof/runs/* | tail -1)" <<'P'
 import json, glob, os, sys
-# The run's own copies of the PTX are gone with it; the archive's are not.
+# The run removed its own copies of the PTX, but not the archive's.
 kernels = lambda m: {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
 each = []
 for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The examples' series with a set ($1: detailed, roofline, …) beside ncu, on a GPU: in a folder with cargo-gpuprof and ex.tar.zst.
-# Ours twice and ncu twice, so that each metric shows its own spread beside the difference.
+# Compares the examples' metrics of a set with ncu's. $1 is the set: detailed (default), roofline,
+# full. Both tools run twice, so the table shows the spread of each metric beside the difference.
+# Needs a GPU, ncu, cargo-gpuprof and ex.tar.zst in the current folder.
 S=${1:-detailed}
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x --repeat 1 --no-gate --isolate kernel"
 s=$(date +%s.%N)
@@ -18,7 +19,7 @@ for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
     r = json.load(open(f)); r['turn'] = None
     for m in r['body']['measure']:
         m['verify'] = False
-        # The run's own copies of the PTX are gone with it; the archive's are not.
+        # The run removed its own copies of the PTX, but not the archive's.
         m['modules'] = {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
         m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1, copy_bandwidth=False)
     kernel = r['body']['measure'][0]['kernel']
@@ -28,7 +29,8 @@ for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
 P
 s=$(date +%s.%N)
 while read -r kernel package; do
-  # Each configuration launches ten times: the first, a window of eight for warm-up, and one sample. The second is profiled.
+  # Each configuration launches ten times: the first, a window of eight for warm-up, and one
+  # sample. ncu profiles the second.
   for i in 1 2; do __GPUPROF_REQUEST=$PWD/ask-$kernel.json ncu --csv --clock-control none --kernel-id '::regex:^(?!gpuprof_):^[0-9]*2$' \
     --metrics $(cat names) x/harnesses/$package-* --bench > ncu-$kernel-$i.csv 2>&1; done
 done < asked

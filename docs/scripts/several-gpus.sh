@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# --devices on a machine with two GPUs of one model: in a folder with cargo-gpuprof and ex.tar.zst (cargo gpuprof archive). That both
-# work at once, that exact counters are the same on either, and what is refused. Ends with 1 where something is not as it should be.
+# Checks --devices on two GPUs of one model: both work at once, exact counters are equal on both, and
+# wrong device lists are refused. Ends with 1 if a check fails.
+# Needs two GPUs, cargo-gpuprof and ex.tar.zst in the current folder.
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x ${MORE:-}"
 METRICS=${METRICS:-smsp__inst_executed.sum,smsp__warps_launched.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum,dram__bytes.sum,gpu__time_duration.sum}
 bad=0
 check() { if [ "$2" = "$3" ]; then echo "ok: $1: $2"; else echo "NOT AS IT SHOULD BE: $1: $2, not $3"; bad=1; fi; }
 timed() { local name=$1 s; s=$(date +%s.%N); shift; "$@" > "log-$name" 2>&1; code=$?; echo "$name: $(python3 -c "print(round($(date +%s.%N)-$s,2))") s (exit $code)"; }
 $G saxpy --devices all --dry-run | tail -8
-# The first run asks CUPTI of each device for the plan; the others find it.
+# The first run asks CUPTI for the plan of each device; the later ones reuse it.
 timed plans $G saxpy --devices all --repeat 1 --no-gate --metrics $METRICS
 timed one $G saxpy --devices 0 --no-gate --metrics $METRICS --export-json one.json; check "exit code of one" $code 0
 timed two $G saxpy --devices all --no-gate --metrics $METRICS --export-json two.json --export-csv two.csv; check "exit code of two" $code 0
@@ -30,11 +31,11 @@ P
 $G saxpy --devices 7 > log-unknown 2>&1; check "exit code of an unknown device" $? 2; tail -4 log-unknown
 $G saxpy --devices 0,0 > log-twice 2>&1; check "exit code of a device named twice" $? 2
 CUDA_VISIBLE_DEVICES=1 $G saxpy --devices 0 --no-gate --repeat 1 --replay-mode none --metrics duration > log-visible 2>&1; check "exit code within CUDA_VISIBLE_DEVICES" $? 0
-# A second run on one of the devices is told who has it.
+# A second run on one of the devices learns who holds it.
 $G saxpy --devices all --no-gate --metrics $METRICS > log-first 2>&1 & first=$!
 sleep ${SETTLE:-8}
 $G saxpy --devices 1 --no-wait --repeat 1 --replay-mode none --metrics duration > log-second 2>&1; check "exit code of a second run" $? 107; tail -2 log-second
-# One harness is killed: its configuration fails, or runs again alone; every other one finishes.
+# One harness is killed: its configuration fails or is retried in isolation; all others finish.
 victim=$(pgrep -f 'copies/saxpy' | head -1); [ -n "$victim" ] && kill -KILL "$victim"
 wait $first; check "exit code after a killed harness" $? 105
 grep -E 'SIGKILL' log-first | head -2

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Simulates merges behind the gate of the book's page on CI, with no GPU: a repository with two kernels and its baseline in
-# git, a commit that changes nothing that counts, one that makes a kernel read with a stride, one that removes a
-# kernel, one that adds one. Prints the exit code of the gate for each, and fails where one is not as documented.
+# Simulates merges behind the gate of the book's page on CI, without a GPU. It makes a repository with
+# two kernels and their baseline, and commits four changes: one that changes no count, one that makes
+# a kernel read with a stride, one that removes a kernel, one that adds one. It prints the gate's exit
+# code for each, and fails if one is not as documented.
 #
 #   docs/scripts/simulate-merge.sh            # in a clone; CARGO_TARGET_DIR saves building twice
 set -euo pipefail

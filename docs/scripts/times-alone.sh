@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# What it changes in times that a process begins while the one before leaves the device (the default) and not only when it is gone (--ahead 0), on a GPU
-# machine: in a folder with cargo-gpuprof and ex.tar.zst. Twelve processes a run, five and two runs of each, in turns; medians in ns, and the mean change
-# with its standard error.
+# Shows how times change when a process starts while the one before it still leaves the device (the
+# default), and not only when that one is gone (--ahead 0). Each run has twelve processes; five runs
+# with --isolate kernel and two without take turns. Prints medians in ns, and the mean change with its
+# standard error.
+# Needs a GPU, cargo-gpuprof and ex.tar.zst in the current folder.
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy --no-gate --metrics duration --replay-mode none --repeat 12"
 $G --isolate kernel > /dev/null 2>&1
 for i in 1 2 3 4 5; do

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A kernel that never ends, one that writes where nothing is, and a runner that is killed meanwhile or while counters are collected, on a GPU
-# machine: in a folder with cargo-gpuprof, trouble.tar.zst (the archive of tests/fixtures/trouble) and ex.tar.zst (that of the examples). Says what each came
-# to; ends with 1 where one is not as it should be.
+# Checks what becomes of a kernel that never ends, of one that writes outside its buffer, and of a run
+# whose runner is killed meanwhile or while it collects counters. Ends with 1 if a check fails.
+# Needs a GPU, and in the current folder cargo-gpuprof, ex.tar.zst and trouble.tar.zst, the archive of
+# tests/fixtures/trouble.
 G="./cargo-gpuprof gpuprof run -q --archive-file trouble.tar.zst --extract-to t --repeat 1 --replay-mode none --metrics duration --interleave none"
 bad=0
 check() { if [ "$2" = "$3" ]; then echo "ok: $1: $2"; else echo "NOT AS IT SHOULD BE: $1: $2, not $3"; bad=1; fi; }
@@ -18,10 +19,12 @@ check "configurations" "$(statuses all.json)" "$all"
 grep -E 'CUDA_ERROR|out of bounds|outside' log-all | head -3
 check "processes left" "$(left)" 0
 
-# The runner is killed while the kernel hangs: its processes go with it, and the run goes on without what was done.
+# The runner is killed while the kernel hangs: its processes end with it, and the resumed run repeats
+# no finished pass.
 $G hangs --timeout 60 > log-killed 2>&1 &
 runner=$!
-# The first configuration is done and the second one hangs, where the newest journal holds a pass and a process runs for seconds.
+# The first configuration is done and the second one hangs once the newest journal holds a pass and a
+# process has run for seconds.
 for i in $(seq 300); do grep -qs '"line":"pass"' "$(ls -t target/gpuprof/runs/*/journal.jsonl | head -1)" && break; sleep 0.1; done
 sleep 3
 kill -KILL $runner; wait $runner 2> /dev/null
@@ -33,7 +36,8 @@ check "exit code of the resumed run" $? 105
 check "its configurations" "$(statuses resumed.json)" "hangs/32=finished hangs/64=timeout hangs/128=finished"
 grep resuming log-resumed
 
-# The runner is killed in a counter pass: what was found before is not looked for again, and the counters are those of a run that nobody killed.
+# The runner is killed in a counter pass: the resumed run repeats no finished pass, and its counters
+# are those of an undisturbed run.
 E=smsp__inst_executed.sum,smsp__warps_launched.sum,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,smsp__sass_data_bytes_mem_global_op_ld.sum
 for isolate in kernel configuration; do
   C="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x saxpy --repeat 2 --no-gate --isolate $isolate --metrics $E,sm__throughput.avg.pct_of_peak_sustained_elapsed"
@@ -60,7 +64,7 @@ timed = collections.Counter((l['configuration'], l['repeat']) for l in after if 
 counted = collections.Counter((l['configuration'], l['collected']['steps']) for l in after if l['line'] == 'counter-step')
 once = after[:len(before)] == before and set(timed.values()) == {1} and set(counted.values()) == {1}
 values = [tuple(c['metrics'][m].get('value') for m in sys.argv[4].split(',')) for c in json.load(open(sys.argv[3]))['series'][0]['configurations']]
-# 32768 warps; each loads 32 floats of two arrays by two requests.
+# 32768 warps: each loads 32 floats of two arrays by two requests.
 right = len(values) == 5 and all(v[1:] == (32768, 65536, 8388608) and v[0] for v in values)
 print('ok:' if once and right else 'NOT AS IT SHOULD BE:', 'killed with %d steps of the counters in the journal, %d at the end, each once; values' % (steps(before), steps(after)), sorted(set(values)))
 sys.exit(not (once and right))
