@@ -121,7 +121,7 @@ fn what_goes_wrong_in_a_pass_is_told_of_its_own_configuration() {
             "allocating `y` (33554432 elements of f32): CUDA_ERROR_OUT_OF_MEMORY",
         ),
         ("faults", 105, "failed", "CUDA_ERROR_ILLEGAL_ADDRESS"),
-        ("refused", 0, "invalid", "a block of 4096 threads is over the device's limit of 1024"),
+        ("refused", 0, "invalid", "a block of 4096 threads exceeds the device's limit of 1024"),
         ("beside-panics", 0, "finished", ""),
         ("beside-fills", 0, "finished", ""),
         ("beside-faults", 0, "finished", ""),

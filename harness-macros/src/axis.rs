@@ -47,7 +47,7 @@ impl DeclaredSpace {
     }
 }
 
-/// Reads the axes of a series, and refuses names that are there twice.
+/// Reads the axes of a series, and refuses duplicate names.
 pub(crate) fn declared(items: Vec<Item>, errors: &mut Errors) -> DeclaredSpace {
     let mut out = DeclaredSpace::default();
     let mut texts: Vec<ClauseText> = Vec::new();
@@ -61,7 +61,9 @@ pub(crate) fn declared(items: Vec<Item>, errors: &mut Errors) -> DeclaredSpace {
             } else if !can_be_variable(&name) {
                 errors.at(
                     &name,
-                    format!("`{name}` cannot name an axis: a Rust variable cannot be called that"),
+                    format!(
+                        "`{name}` cannot name an axis: it is not a valid name of a Rust variable"
+                    ),
                 );
                 sound = false;
             }
@@ -266,7 +268,7 @@ mod tests {
         assert_eq!(
             parse("block = 1024..64, n = 1, n = 2, type = 3, cluster = 2, tile(3)").err().unwrap(),
             "axis `n` is declared twice | \
-             `type` cannot name an axis: a Rust variable cannot be called that | \
+             `type` cannot name an axis: it is not a valid name of a Rust variable | \
              `tile` is not an axis: write tile = VALUES | \
              the range 1024..64 is empty: it runs downwards\n= help: write 64..1024"
         );

@@ -51,14 +51,28 @@ pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
             ),
         }
     }
+    check_values(item, space, errors);
+    if parameters(item).next().is_some()
+        && let Some(place) = find_super(item.block.to_token_stream())
+    {
+        errors.push(syn::Error::new(
+            place,
+            "`super` is another module here, since a kernel with constants is compiled once for each \
+             value in a module of its own: write the path from `crate`",
+        ));
+    }
+}
+
+/// Refuses constants without a parameter, values that Rust has no constant for, and too many entry
+/// points.
+fn check_values(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
     let mut count = 1_usize;
     for (name, values) in space.constants() {
         if parameters(item).all(|parameter| parameter.ident != *name) {
             errors.at(
                 name,
                 format!(
-                    "`{name}` is compiled in, and `{}` has no parameter for it: \
-                     <const {name}: usize>",
+                    "`{}` has no const generic parameter `{name}`: add <const {name}: usize>",
                     item.sig.ident
                 ),
             );
@@ -66,26 +80,15 @@ pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
         if let Some(value) = values.iter().find(|value| literal(value, name.span()).is_none()) {
             errors.at(
                 name,
-                format!("a constant is a whole number, `true` or `false`, and not `{value}`"),
+                format!("invalid constant `{value}`; expected a whole number, `true` or `false`"),
             );
         }
         let before = count <= MOST;
         count = count.saturating_mul(values.len());
         if before && count > MOST {
-            errors.at(
-                name,
-                format!("the constants make {count} entry points, and at most {MOST} are compiled"),
-            );
+            errors
+                .at(name, format!("the constants make {count} entry points; the limit is {MOST}"));
         }
-    }
-    if parameters(item).next().is_some()
-        && let Some(place) = find_super(item.block.to_token_stream())
-    {
-        errors.push(syn::Error::new(
-            place,
-            "a kernel with constants is compiled in modules of its own, where `super` is another: \
-             write the path from `crate`",
-        ));
     }
 }
 

@@ -109,7 +109,7 @@ impl Keys {
         let key = name.to_string();
         if key != "threshold" {
             if self.seen.contains(&name) {
-                errors.at(&name, format!("`{key}` is there twice"));
+                errors.at(&name, format!("duplicate key `{key}`"));
                 return;
             }
             self.seen.push(name.clone());
@@ -132,7 +132,7 @@ impl Keys {
                 errors.at(&name, format!("`{key}` takes a value: {}", example(&key)));
             }
             Form::Where(_) | Form::Constant(_) => {
-                errors.at(&name, format!("`{key}` belongs among the axes: series(…)"));
+                errors.at(&name, format!("`{key}` belongs in series(…)"));
             }
             _ => {
                 self.meant.extend(suggest::nearest(&key, keys()));
@@ -180,7 +180,8 @@ impl Keys {
             let axis = self.space.names.iter().find(|name| *name == key);
             match (axis, self.has(key)) {
                 (Some(axis), true) => {
-                    errors.at(axis, format!("`{key}` is an axis and a key: leave one of them out"));
+                    errors
+                        .at(axis, format!("`{key}` is both an axis and a key: remove one of them"));
                 }
                 (None, false) if ["block", "grid"].contains(&key) && !self.meant.contains(&key) => {
                     errors.push(self.missing(key));
@@ -195,7 +196,7 @@ impl Keys {
         if let Some(axis) = self.space.names.iter().find(near) {
             return syn::Error::new(
                 axis.span(),
-                format!("`{key}` is missing: is the axis `{axis}` meant to be it?"),
+                format!("`{key}` is missing: is the axis `{axis}` a misspelling of it?"),
             );
         }
         let example = example(key);
@@ -214,7 +215,7 @@ impl Keys {
         };
         if let Some(extra) = given.get(inputs.len()) {
             let (kernel, takes) = (&item.sig.ident, count(inputs.len(), "parameter"));
-            errors.at(extra, format!("an argument too many: `{kernel}` takes {takes}"));
+            errors.at(extra, format!("too many arguments: `{kernel}` takes {takes}"));
         }
         let missing: Vec<String> = inputs
             .iter()

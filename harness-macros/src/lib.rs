@@ -160,7 +160,7 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
         return cfg.into();
     }
     let attribute = proc_macro2::TokenStream::from(attribute);
-    errors::beside(cfg, &syn::Error::new_spanned(attribute, "#[host] takes nothing")).into()
+    errors::beside(cfg, &syn::Error::new_spanned(attribute, "#[host] takes no arguments")).into()
 }
 
 /// Static shared memory: `shared!([T; N])` gives a handle on `N` elements that the block shares.

@@ -38,7 +38,7 @@ pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
     if !matches!(signature.safety, Safety::Unsafe(_)) {
         errors.at(
             signature.fn_token,
-            "a kernel is an `unsafe fn`: whoever launches it vouches for its pointers",
+            "a kernel must be an `unsafe fn`: the caller vouches for its pointers",
         );
     }
     if let Some(keyword) = &signature.asyncness {
@@ -48,19 +48,22 @@ pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
         errors.at(keyword, "a kernel cannot be `const`");
     }
     if let Some(abi) = &signature.abi {
-        errors.at(abi, "leave the ABI out: the attribute gives a kernel the one of its target");
+        errors.at(abi, "remove the ABI: the attribute sets the one that a kernel has");
     }
     if let ReturnType::Type(_, ty) = &signature.output
         && !matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty())
     {
-        errors.at(&signature.output, "a kernel returns nothing: write results through a `*mut T`");
+        errors.at(
+            &signature.output,
+            "a kernel cannot return a value: write results through a `*mut T`",
+        );
     }
     signature.inputs.iter().filter_map(|input| parameter(input, errors)).collect()
 }
 
 fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
-        errors.at(input, "a kernel is a free function and has no `self`");
+        errors.at(input, "a kernel must be a free function: it cannot take `self`");
         return None;
     };
     let name = match &*typed.pat {
@@ -133,9 +136,9 @@ mod tests {
         };
         let parts: Vec<&str> = message.split(" | ").collect();
         assert_eq!(parts.len(), 5, "{parts:?}");
-        assert!(parts[0].starts_with("a kernel is an `unsafe fn`"));
+        assert!(parts[0].starts_with("a kernel must be an `unsafe fn`"));
         assert_eq!(parts[1], "a kernel cannot be `async`");
-        assert!(parts[2].starts_with("a kernel returns nothing"));
+        assert!(parts[2].starts_with("a kernel cannot return a value"));
         assert!(parts[3].starts_with("a kernel cannot take `&[f32]`"), "{}", parts[3]);
         assert_eq!(parts[4], "give the parameter a plain name");
     }

@@ -178,12 +178,14 @@ pub struct CounterRequest {
     /// follow each other and name the same file are collected in one session, where starting a
     /// session costs more than a pass does.
     pub image: PathBuf,
-    /// Which of the image's places is this configuration's, from 0.
-    pub place: u32,
-    /// How many places the image has: one but where configurations of a kernel share it. A place
-    /// whose configuration is not asked for in this process is filled with something that nobody
-    /// reads, so that the others stay where they are.
-    pub places: u32,
+    /// Which of the image's slots is this configuration's, from 0.
+    #[serde(rename = "place")]
+    pub slot: u32,
+    /// How many slots the image has: several if configurations of a kernel share it. A slot whose
+    /// configuration is not asked for in this process is filled with launches that nobody reads,
+    /// so that the others stay where they are.
+    #[serde(rename = "places")]
+    pub slots: u32,
 }
 
 /// One configuration and one pass.

@@ -2,7 +2,7 @@
 //!
 //! Input: what each configuration of a job has before it. Output: where it is afterwards.
 //! Configurations of a kernel that are collected in one process share an image, in which each keeps
-//! its place from the first pass to the last; one that has to run alone for a pass takes the whole
+//! its slot from the first pass to the last; one that has to run alone for a pass takes the whole
 //! image along, and goes on in a file of its own.
 
 use std::collections::BTreeMap;
@@ -12,15 +12,17 @@ use serde::{Deserialize, Serialize};
 /// The most configurations that share an image: each takes some 1.5 MB of it.
 pub const MOST_TOGETHER: usize = 16;
 
-/// A configuration's place in a file.
+/// A configuration's slot in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// The file's name in the folder of the run's passes.
     pub file: String,
-    /// The place, from 0.
-    pub place: u32,
-    /// How many places the file has.
-    pub places: u32,
+    /// The slot, from 0.
+    #[serde(rename = "place")]
+    pub slot: u32,
+    /// How many slots the file has.
+    #[serde(rename = "places")]
+    pub slots: u32,
 }
 
 /// The image of one configuration before and after a pass.
@@ -33,7 +35,7 @@ pub struct Handover {
 }
 
 /// Where the configurations of the job `name` leave what they count: those that have an image keep
-/// their places in it, and those that begin share one, as many as may be `together`. Files of
+/// their slots in it, and those that begin share one, as many as may be `together`. Files of
 /// configurations that had different ones stay apart. Configurations that share a file come right
 /// after each other, and else in the order given.
 pub fn hand_over(
@@ -46,13 +48,13 @@ pub fn hand_over(
     // The files before, where there are any, numbered as they come; each goes on in one of its own.
     let mut files = BTreeMap::new();
     let mut of = |(configuration, before): (usize, Option<Image>)| {
-        let (file, place, places) = match &before {
-            Some(image) => (Ok(image.file.clone()), image.place, image.places),
+        let (file, slot, slots) = match &before {
+            Some(image) => (Ok(image.file.clone()), image.slot, image.slots),
             None => {
-                let (image, place) = (begun / together, begun % together);
+                let (image, slot) = (begun / together, begun % together);
                 begun += 1;
-                let places = together.min(beginning - image * together);
-                (Err(image), narrow(place), narrow(places))
+                let slots = together.min(beginning - image * together);
+                (Err(image), narrow(slot), narrow(slots))
             }
         };
         let next = files.len();
@@ -61,7 +63,7 @@ pub fn hand_over(
             0 => format!("{name}.image"),
             more => format!("{name}-{more}.image"),
         };
-        (number, configuration, Handover { before, after: Image { file, place, places } })
+        (number, configuration, Handover { before, after: Image { file, slot, slots } })
     };
     let mut handed: Vec<_> = configurations.into_iter().map(&mut of).collect();
     handed.sort_by_key(|&(number, ..)| number);
@@ -76,14 +78,14 @@ fn narrow(count: usize) -> u32 {
 mod tests {
     use super::*;
 
-    fn image(file: &str, place: u32, places: u32) -> Image {
-        Image { file: file.to_owned(), place, places }
+    fn image(file: &str, slot: u32, slots: u32) -> Image {
+        Image { file: file.to_owned(), slot, slots }
     }
 
-    /// `configuration file place/places` of each.
+    /// `configuration file slot/slots` of each.
     fn told(handed: Vec<(usize, Handover)>) -> Vec<String> {
         let text = |(configuration, Handover { after, .. }): (usize, Handover)| {
-            format!("{configuration} {} {}/{}", after.file, after.place, after.places)
+            format!("{configuration} {} {}/{}", after.file, after.slot, after.slots)
         };
         handed.into_iter().map(text).collect()
     }
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn places_stay_when_some_went_on_alone_and_those_of_a_file_stay_next_to_each_other() {
-        let shared = |place| Some(image("before", place, 4));
+        let shared = |slot| Some(image("before", slot, 4));
         let alone = Some(image("other", 1, 4));
         let handed =
             hand_over("b", MOST_TOGETHER, vec![(7, shared(0)), (8, alone), (9, shared(3))]);

@@ -162,8 +162,8 @@ impl Execution<'_> {
             pass,
             image_before: before.as_ref().map(path),
             image: path(after),
-            place: after.place,
-            places: after.places,
+            slot: after.slot,
+            slots: after.slots,
         })
     }
 }

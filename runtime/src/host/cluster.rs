@@ -43,14 +43,14 @@ pub(crate) fn check(cluster: [u32; 3], grid: [u32; 3], capability: (u32, u32)) -
     for ((blocks, extent), name) in grid.into_iter().zip(cluster).zip(["x", "y", "z"]) {
         if blocks % extent != 0 {
             return Err(Error::invalid(format!(
-                "a grid of {blocks} blocks in {name} is not whole clusters of {extent}"
+                "a grid of {blocks} blocks in {name} is not a multiple of the cluster extent {extent}"
             )));
         }
     }
     let blocks = blocks(cluster);
     if blocks > MOST {
         return Err(Error::invalid(format!(
-            "a cluster of {blocks} blocks is over the limit of {MOST}"
+            "a cluster of {blocks} blocks exceeds the limit of {MOST}"
         )));
     }
     Ok(())
@@ -168,11 +168,11 @@ mod tests {
         );
         assert_eq!(
             refused([1, 2, 1], [8, 3, 1], (9, 0)),
-            "a grid of 3 blocks in y is not whole clusters of 2"
+            "a grid of 3 blocks in y is not a multiple of the cluster extent 2"
         );
         assert_eq!(
             refused([32, 1, 1], [64, 1, 1], (9, 0)),
-            "a cluster of 32 blocks is over the limit of 16"
+            "a cluster of 32 blocks exceeds the limit of 16"
         );
     }
 }

@@ -161,7 +161,7 @@ fn set_up<'s>(
     request: &'s MeasureRequest,
 ) -> Result<KernelRun<'s>> {
     let Body::Kernel { symbol, constants, run: set_up } = entry.body else {
-        return Err(Error::failed(format!("`{}` is no kernel", entry.kernel)));
+        return Err(Error::failed(format!("`{}` is not a kernel", entry.kernel)));
     };
     let symbol = entry_point(symbol, constants, &request.configuration);
     let module = session.load_module(request, entry.source_package)?;

@@ -215,7 +215,7 @@ impl<'r> KernelRun<'r> {
             Number::Float(_) => None,
         }
         .ok_or_else(|| {
-            Error::invalid(format!("`{name}` cannot have {:?} elements", generator.length))
+            Error::invalid(format!("`{name}` cannot have {} elements", generator.length))
         })?;
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
@@ -360,14 +360,14 @@ impl<'r> KernelRun<'r> {
         let most = session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
         if threads > most {
             return Err(Error::invalid(format!(
-                "a block of {threads} threads is over the device's limit of {most}"
+                "a block of {threads} threads exceeds the device's limit of {most}"
             )));
         }
         let most = u64::try_from(self.function.max_threads_per_block()?).unwrap_or(0);
         if threads > most {
             return Err(Error::invalid(format!(
-                "a block of {threads} threads is over this kernel's limit of {most}: its registers leave no \
-                 room for more"
+                "a block of {threads} threads exceeds this kernel's limit of {most}, which its registers \
+                 set"
             )));
         }
         if shared > DEFAULT_SHARED_BYTES {
@@ -376,8 +376,8 @@ impl<'r> KernelRun<'r> {
             let fixed = u64::try_from(self.function.shared_size_bytes()?).unwrap_or(0);
             if u64::from(shared) + fixed > most {
                 return Err(Error::invalid(format!(
-                    "{shared} bytes of dynamic and {fixed} bytes of static shared memory are over the \
-                     device's limit of {most} a block"
+                    "{shared} bytes of dynamic and {fixed} bytes of static shared memory exceed \
+                     the device's limit of {most} per block"
                 )));
             }
             let bytes = i32::try_from(shared)?;
@@ -392,7 +392,7 @@ impl<'r> KernelRun<'r> {
 
 impl Member for KernelRun<'_> {
     fn slot(&self) -> u32 {
-        self.run.request.counters.as_ref().map_or(0, |counters| counters.place)
+        self.run.request.counters.as_ref().map_or(0, |counters| counters.slot)
     }
 
     fn restore(&mut self) -> Result<()> {

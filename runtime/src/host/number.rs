@@ -1,5 +1,7 @@
 //! Numbers from annotation expressions, converted to parameter types without losing anything.
 
+use std::fmt;
+
 use super::error::{Error, Result};
 
 /// The value of an annotation expression.
@@ -9,6 +11,15 @@ pub enum Number {
     Int(i128),
     /// From a floating-point expression.
     Float(f64),
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+        }
+    }
 }
 
 /// Numbers as users have them: every integer of up to 64 bits, `f32` and `f64`.
@@ -84,11 +95,7 @@ floats!(f32 f64);
 pub(crate) fn convert<T: Scalar>(name: &str, expression: impl IntoNumber) -> Result<T> {
     let number = expression.into_number();
     T::from_number(number).ok_or_else(|| {
-        let value = match number {
-            Number::Int(value) => value.to_string(),
-            Number::Float(value) => value.to_string(),
-        };
-        Error::invalid(format!("`{name}` is {value}, which does not fit in {}", T::NAME))
+        Error::invalid(format!("`{name}` is {number}, which does not fit in {}", T::NAME))
     })
 }
 

@@ -46,7 +46,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .downcast_ref::<&str>()
         .map(|&text| text.to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "with a value that is no text".to_owned());
+        .unwrap_or_else(|| "with a payload that is not text".to_owned());
     let place = PANICKED_AT.take().unwrap_or_default();
     format!("the harness panicked{place}: {text}")
 }

@@ -57,13 +57,13 @@ impl Session {
         quiet: MeasureLock,
     ) -> Result<Self> {
         if !driver_present() {
-            return Err(Error::failed("no CUDA driver library (libcuda.so) can be loaded"));
+            return Err(Error::failed("cannot load the CUDA driver library (libcuda.so)"));
         }
         if emulated != emulator::is_loaded() {
             return Err(Error::failed(if emulated {
-                "the emulated driver was asked for, and another libcuda.so was loaded before it"
+                "the emulated driver was requested, but another libcuda.so was loaded first"
             } else {
-                "a GPU was asked for, and the emulated driver was loaded in its place"
+                "a GPU was requested, but the emulated driver was loaded"
             }));
         }
         let context = quiet

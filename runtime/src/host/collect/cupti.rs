@@ -81,14 +81,14 @@ impl Layout {
         let first = (slot * self.per_slot() + u32::from(self.flushed)) as usize;
         match self.launches {
             None if found == self.room() => Err(Error::failed(format!(
-                "the measured range holds more than {MAX_LAUNCHES} launches, and so many are not counted"
+                "the measured range holds more than {MAX_LAUNCHES} launches, the most that are counted"
             ))),
             None if found <= first => {
                 Err(Error::failed("CUPTI saw no kernel launch in the measured range"))
             }
             None => Ok(first..found),
             Some(_) if found + 1 != self.room() => Err(Error::failed(format!(
-                "CUPTI saw {found} launches where there were {}: something else was launched among them",
+                "CUPTI saw {found} launches instead of {}: something else launched kernels in between",
                 self.room() - 1
             ))),
             Some(launches) => Ok(first..first + launches as usize),
@@ -112,7 +112,7 @@ impl<'a> Collection<'a> {
         let profiler = session.profiler(&request.cupti)?;
         let (api, target) = (profiler.api, &profiler.target);
         let layout = Layout {
-            slots: request.places,
+            slots: request.slots,
             flushed: sampling.cold_cache && request.replay != Replay::Kernel,
             launches,
         };
@@ -195,13 +195,32 @@ impl<'a> Collection<'a> {
         steps.end("start");
         let quiet = quiet_start.map_or_else(|| session.quiet.window(), Ok)?;
         steps.end("quiet since");
+        self.launch_all(members)?;
+        self.session.stream.synchronize()?;
+        let stopped = self.profiler.stop()?;
+        drop(quiet);
+        self.steps.end("measure");
+        self.passes += 1;
+        self.complete = stopped.all_passes_submitted;
+        if !self.goes_on() {
+            // While what was launched is still loaded: patched counters belong to its code, and a
+            // series function unloads that when it returns.
+            self.profiler.decode()?;
+            self.steps.end("decode");
+        }
+        Ok(())
+    }
+
+    /// Launches what has a slot, each after the emptying of the cache, and fills the other slots.
+    fn launch_all(&self, members: &mut [&mut dyn Member]) -> Result<()> {
+        let Self { session, layout, .. } = self;
         for slot in 0..layout.slots {
             let member = members.iter_mut().find(|member| member.slot() == slot);
             let Some(member) = member else {
                 (0..layout.per_slot()).try_for_each(|_| session.evict())?;
                 continue;
             };
-            if !by_cupti {
+            if self.request.replay != Replay::Kernel {
                 member.restore()?;
                 // After the start: what that does is long over by the launch, whether it took 0.2
                 // s, as the first in a process does, or 2 ms.
@@ -212,18 +231,6 @@ impl<'a> Collection<'a> {
             }
             member.launch()?;
             session.stream.synchronize()?;
-        }
-        session.stream.synchronize()?;
-        let stopped = self.profiler.stop()?;
-        drop(quiet);
-        steps.end("measure");
-        self.passes += 1;
-        self.complete = stopped.all_passes_submitted;
-        if !self.goes_on() {
-            // While what was launched is still loaded: patched counters belong to its code, and a
-            // series function unloads that when it returns.
-            self.profiler.decode()?;
-            self.steps.end("decode");
         }
         Ok(())
     }
@@ -289,8 +296,7 @@ fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue
     match values.as_slice() {
         [value] if value.is_finite() => HardwareValue::Value(*value),
         [value] => HardwareValue::Unavailable(format!(
-            "CUPTI gives no number for it ({value}): a quotient of nothing, or a unit that this \
-             device shares"
+            "CUPTI returned {value}: a quotient of nothing, or a unit that this device shares"
         )),
         several if name.ends_with(".sum") && several.iter().all(|v| v.is_finite()) => {
             HardwareValue::Value(several.iter().sum())
@@ -340,7 +346,7 @@ mod tests {
             let layout = Layout { slots, flushed: true, launches: Some(1) };
             for found in [all - 1, all + 1] {
                 let error = layout.ranges_of(0, found).unwrap_err().to_string();
-                let text = format!("CUPTI saw {found} launches where there were {all}: something");
+                let text = format!("CUPTI saw {found} launches instead of {all}: something");
                 assert!(error.starts_with(&text), "{error}");
             }
         }
@@ -367,6 +373,6 @@ mod tests {
         };
         assert!(reason(of("a.avg", &[1.0, 2.0])).contains("only sums add up"));
         assert!(reason(of("a.sum", &[1.0, f64::NAN])).contains("only sums add up"));
-        assert!(reason(of("a.sum", &[f64::NAN])).contains("gives no number"));
+        assert!(reason(of("a.sum", &[f64::NAN])).starts_with("CUPTI returned NaN"));
     }
 }
