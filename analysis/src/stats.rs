@@ -5,6 +5,7 @@
 //! here.
 
 pub mod descriptive;
+pub mod median;
 pub mod random;
 pub mod repeats;
 pub mod sequence;

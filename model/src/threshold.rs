@@ -13,48 +13,17 @@
 mod limit;
 mod selector;
 
+pub use limit::{Comparison, Limit, Tolerance};
+pub use selector::Selector;
+
 use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::axis::AxisValue;
-use crate::configuration::Configuration;
 use crate::metric::{Class, Metric, is_own};
-use crate::quantity::{Quantity, Unit};
+use crate::quantity::Unit;
 use crate::text::{Cursor, ParseError, is_name_char};
-
-/// Which configurations a threshold speaks of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selector {
-    /// The configuration with the best value of the metric.
-    Best,
-    /// Every configuration.
-    Every,
-    /// Every configuration with these axis values.
-    Where(Vec<(String, AxisValue)>),
-}
-
-impl Selector {
-    /// Whether the selector speaks of `configuration`; [`Selector::Best`] speaks of all at first.
-    pub fn matches(&self, configuration: &Configuration) -> bool {
-        match self {
-            Self::Best | Self::Every => true,
-            Self::Where(pairs) => pairs.iter().all(|(axis, v)| configuration.get(axis) == Some(v)),
-        }
-    }
-
-    /// Whether `other` speaks of the same configurations, in whatever order it names their values.
-    pub fn means_the_same(&self, other: &Self) -> bool {
-        let holds = |all: &[(String, AxisValue)], of: &[(String, AxisValue)]| {
-            of.iter().all(|pair| all.contains(pair))
-        };
-        match (self, other) {
-            (Self::Where(ours), Self::Where(theirs)) => holds(ours, theirs) && holds(theirs, ours),
-            _ => self == other,
-        }
-    }
-}
 
 /// Which statistic of the samples is compared; the value itself where there are no samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,68 +37,6 @@ pub enum Statistic {
     Min,
     /// The arithmetic mean.
     Mean,
-}
-
-/// How the value and the limit are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
-    /// `>=`
-    AtLeast,
-    /// `<=`
-    AtMost,
-    /// `>`
-    Above,
-    /// `<`
-    Below,
-    /// `==`
-    Equal,
-}
-
-impl Comparison {
-    /// Whether `value` compares with `limit` as asked.
-    pub fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Self::AtLeast => value >= limit,
-            Self::AtMost => value <= limit,
-            Self::Above => value > limit,
-            Self::Below => value < limit,
-            Self::Equal => value == limit,
-        }
-    }
-}
-
-/// What the value is held against.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Limit {
-    /// A number with a unit.
-    Absolute(Quantity),
-    /// This many percent of the device's peak for the metric.
-    PercentOfPeak(f64),
-    /// The baseline's value, widened by a tolerance.
-    Baseline(Tolerance),
-}
-
-/// How far a value may be from the baseline's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tolerance {
-    /// `+ 5%` is 5, `- 5%` is −5.
-    pub percent: f64,
-    /// A change must also be at least this large to fail; in the metric's unit.
-    pub floor: Option<Quantity>,
-}
-
-impl Tolerance {
-    /// The limit for a value whose baseline is `baseline`: the percentage or the floor, whichever
-    /// allows more under `comparison`.
-    pub fn limit(self, baseline: f64, comparison: Comparison) -> f64 {
-        let by_percent = baseline + baseline.abs() * self.percent / 100.0;
-        let Some(floor) = self.floor else { return by_percent };
-        match comparison {
-            Comparison::AtMost | Comparison::Below => by_percent.max(baseline + floor.value),
-            Comparison::AtLeast | Comparison::Above => by_percent.min(baseline - floor.value),
-            Comparison::Equal => by_percent,
-        }
-    }
 }
 
 /// What a violation does.

@@ -16,7 +16,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::gate::baseline::DEFAULT_PERCENT;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
-use crate::stats::descriptive::median;
+use crate::stats::median::median;
 use crate::stats::repeats::{Repeats, noise_percent};
 use crate::stats::two_sample::{MIN_PROCESSES, SIGNIFICANCE};
 

@@ -14,7 +14,7 @@ use gpuprof_model::verdict::Verdict;
 use serde::Serialize;
 
 use crate::gate::judge::verdicts;
-use crate::stats::descriptive::median;
+use crate::stats::median::median;
 use crate::stats::random::{SEED, SplitMix, shuffle};
 use crate::stats::repeats::Repeats;
 

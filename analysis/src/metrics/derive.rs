@@ -17,6 +17,7 @@ use gpuprof_model::run::Statistics;
 
 use crate::metrics::leaf;
 use crate::stats::descriptive;
+use crate::stats::median::median;
 
 /// A derived metric with all that it is made of.
 pub(super) struct Derived<'m> {
@@ -43,8 +44,7 @@ impl<'m> Derived<'m> {
             Ok(_) if timed.len() > 1 => {
                 let each: Vec<f64> =
                     passes.iter().filter_map(|p| headline(std::slice::from_ref(p)).ok()).collect();
-                descriptive::median(&each)
-                    .ok_or_else(|| format!("no process measured both {}", quoted(&timed)))
+                median(&each).ok_or_else(|| format!("no process measured both {}", quoted(&timed)))
             }
             whole => whole,
         };

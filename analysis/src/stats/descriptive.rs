@@ -11,16 +11,12 @@
 //! Nagaraja, *Order Statistics*, 2003, section 7.1): no assumption on their distribution is made,
 //! and where there are fewer than six processes the interval is all of them and says the level it
 //! has.
-//!
-//! The `statistical` crate gives mean and standard deviation. Its `median` sorts with a quicksort
-//! that is quadratic in time and linear in stack where samples are equal, and CUDA events, with
-//! their resolution of 32 ns, make many equal samples; so samples are sorted here and it gets the
-//! middle.
 
 use gpuprof_model::comparison::Interval;
 use gpuprof_model::run::Statistics;
 use statistical::{mean, standard_deviation};
 
+use crate::stats::median::{median, middle};
 use crate::stats::sequence;
 
 /// The probability with which the interval of the headline value should cover it.
@@ -68,24 +64,11 @@ pub fn median_of_medians(processes: &[Vec<f64>]) -> Option<f64> {
     middle(&medians(processes))
 }
 
-/// The middle of `samples`, in any order; `None` without samples.
-pub fn median(samples: &[f64]) -> Option<f64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    middle(&sorted)
-}
-
 /// The median of each process that has samples, in ascending order.
 fn medians(processes: &[Vec<f64>]) -> Vec<f64> {
     let mut medians: Vec<f64> = processes.iter().filter_map(|samples| median(samples)).collect();
     medians.sort_by(f64::total_cmp);
     medians
-}
-
-/// The middle of a sorted slice: one element, or the mean of two.
-fn middle(sorted: &[f64]) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    Some(mean(&sorted[last / 2..=sorted.len() / 2]))
 }
 
 /// How far the medians of several processes lie apart, in percent of their median.

@@ -6,7 +6,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::stats::descriptive::median;
+use crate::stats::median::median;
 
 /// A trend is told where chance would make one as clear less often than this.
 const TREND_LEVEL: f64 = 0.01;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::stats::descriptive::median;
+use crate::stats::median::median;
 
 /// The fewest processes of a configuration that takes part.
 pub const MIN_PROCESSES: usize = 3;

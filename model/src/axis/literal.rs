@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::AxisValue;
+use super::value::AxisValue;
 use crate::text::{Cursor, ParseError, is_name_char};
 
 /// `64`, `1K`, `1 << 20`, `16x16`, `16x8x2`, `f32`.

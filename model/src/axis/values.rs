@@ -7,11 +7,25 @@
 use std::ops::Range;
 
 use super::literal::{integer, value};
-use super::{AxisValue, MAX_VALUES};
+use super::value::AxisValue;
 use crate::text::{Cursor, ParseError};
+
+/// The most values one axis may have.
+pub const MAX_VALUES: usize = 1 << 20;
 
 /// A value and where it is written.
 type Spanned = (AxisValue, Range<usize>);
+
+impl TryFrom<String> for AxisValue {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        let mut cursor = Cursor::new(&text);
+        let value = value(&mut cursor)?;
+        expect_end(&mut cursor)?;
+        Ok(value)
+    }
+}
 
 /// The values written in `text`, with their places.
 ///

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Type;
 use super::tree::{COMPARISONS, LEVELS, Node, Operator, Term};
+use super::value::Type;
 use crate::suggest::did_you_mean;
 use crate::text::ParseError;
 

@@ -1,7 +1,7 @@
 //! Values: exact arithmetic on whole numbers, with an error where it would not be.
 
-use super::Value;
 use super::tree::{Node, Operator, Term};
+use super::value::Value;
 use crate::text::ParseError;
 
 /// Looks an axis up; what it does not know is a word.

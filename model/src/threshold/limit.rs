@@ -3,10 +3,72 @@
 //! Input: what follows the comparison. Output: a [`Limit`] that can be kept: a tolerance that
 //! always holds, or a floor that widens nothing, is refused where it is written.
 
-use super::{Comparison, Limit, Tolerance};
 use crate::quantity::{Quantity, parse_number};
 use crate::text::{Cursor, ParseError};
 
+/// How the value and the limit are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>=`
+    AtLeast,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `<`
+    Below,
+    /// `==`
+    Equal,
+}
+
+impl Comparison {
+    /// Whether `value` compares with `limit` as asked.
+    pub fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::AtLeast => value >= limit,
+            Self::AtMost => value <= limit,
+            Self::Above => value > limit,
+            Self::Below => value < limit,
+            Self::Equal => value == limit,
+        }
+    }
+}
+
+/// What the value is held against.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// A number with a unit.
+    Absolute(Quantity),
+    /// This many percent of the device's peak for the metric.
+    PercentOfPeak(f64),
+    /// The baseline's value, widened by a tolerance.
+    Baseline(Tolerance),
+}
+
+/// How far a value may be from the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// `+ 5%` is 5, `- 5%` is −5.
+    pub percent: f64,
+    /// A change must also be at least this large to fail; in the metric's unit.
+    pub floor: Option<Quantity>,
+}
+
+impl Tolerance {
+    /// The limit for a value whose baseline is `baseline`: the percentage or the floor, whichever
+    /// allows more under `comparison`.
+    pub fn limit(self, baseline: f64, comparison: Comparison) -> f64 {
+        let by_percent = baseline + baseline.abs() * self.percent / 100.0;
+        let Some(floor) = self.floor else { return by_percent };
+        match comparison {
+            Comparison::AtMost | Comparison::Below => by_percent.max(baseline + floor.value),
+            Comparison::AtLeast | Comparison::Above => by_percent.min(baseline - floor.value),
+            Comparison::Equal => by_percent,
+        }
+    }
+}
+
+/// What follows the comparison.
 pub(super) fn parse(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Limit, ParseError> {
     if cursor.eat_word("baseline") {
         return baseline(cursor, comparison).map(Limit::Baseline);

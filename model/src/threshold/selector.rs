@@ -5,9 +5,41 @@
 
 use std::ops::Range;
 
-use super::Selector;
 use crate::axis::AxisValue;
+use crate::configuration::Configuration;
 use crate::text::{Cursor, ParseError, is_name_char};
+
+/// Which configurations a threshold speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selector {
+    /// The configuration with the best value of the metric.
+    Best,
+    /// Every configuration.
+    Every,
+    /// Every configuration with these axis values.
+    Where(Vec<(String, AxisValue)>),
+}
+
+impl Selector {
+    /// Whether the selector speaks of `configuration`; [`Selector::Best`] speaks of all at first.
+    pub fn matches(&self, configuration: &Configuration) -> bool {
+        match self {
+            Self::Best | Self::Every => true,
+            Self::Where(pairs) => pairs.iter().all(|(axis, v)| configuration.get(axis) == Some(v)),
+        }
+    }
+
+    /// Whether `other` speaks of the same configurations, in whatever order it names their values.
+    pub fn means_the_same(&self, other: &Self) -> bool {
+        let holds = |all: &[(String, AxisValue)], of: &[(String, AxisValue)]| {
+            of.iter().all(|pair| all.contains(pair))
+        };
+        match (self, other) {
+            (Self::Where(ours), Self::Where(theirs)) => holds(ours, theirs) && holds(theirs, ours),
+            _ => self == other,
+        }
+    }
+}
 
 /// `on "H200"`, where it comes next.
 pub(super) fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseError> {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::metric::built_in;
+use crate::{AxisValue, Quantity};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Threshold {

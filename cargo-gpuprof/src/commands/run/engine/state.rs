@@ -14,7 +14,7 @@ use crate::execute::{Collected, Execution, Image, Pass};
 use crate::options::Repeats;
 use crate::schedule::Step;
 use crate::store::journal::Replayed;
-use gpuprof_analysis::stats::descriptive::median;
+use gpuprof_analysis::stats::median::median;
 
 /// How far a configuration is.
 #[derive(Debug, Default)]
