@@ -59,7 +59,7 @@ pub const ALLOWED: &[Allowed] = &[
         "whether the one driver of a process has a symbol, which never changes",
     ),
     allowed(
-        "runtime/src/host/harness.rs",
+        "runtime/src/host/outcome.rs",
         "PANICKED_AT",
         "a panic hook belongs to the process, and is told the place that the payload does not tell",
     ),
