@@ -14,7 +14,10 @@ use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
 use crate::error::{Failure, Result};
-use crate::options::{DeviceSelection, Interleave, KeepRuns, Repeats, Set};
+use crate::options::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, DeviceSelection,
+    Interleave, Isolate, KeepRuns, MOST_AHEAD, Repeats, ReplayMode, Set, settings,
+};
 
 mod metrics;
 mod written;
@@ -25,43 +28,34 @@ pub use written::Written;
 /// Where the file is, below the workspace root.
 pub const DEFAULT_PATH: &str = ".config/gpuprof.toml";
 
-/// Settings of a workspace. Command-line options win over them.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Config {
-    /// Thresholds for every series.
-    pub thresholds: Vec<Written>,
-    /// Metrics to show, instead of the annotated ones, and metrics defined by formulas.
-    pub metrics: Metrics,
-    /// Processes that time each configuration on a GPU.
-    pub repeat: Option<Repeats>,
-    /// Seconds a process may take.
-    pub timeout: Option<u32>,
-    /// Whether what cannot be judged ends with exit code 106.
-    pub strict: Option<bool>,
-    /// The baseline to compare with: a name or a file.
-    pub baseline: Option<String>,
-    /// In which order passes run.
-    pub interleave: Option<Interleave>,
-    /// The GPUs that the configurations are spread over.
-    pub devices: Option<DeviceSelection>,
-    /// Sections to show, by the names of sets.
-    pub sets: Option<Vec<Set>>,
-    /// Sections to show, by name.
-    pub sections: Option<Vec<String>>,
-    /// The most counter passes that a configuration may need.
-    pub max_passes: Option<u32>,
-    /// How many runs are kept below the target folder.
-    pub keep_runs: Option<KeepRuns>,
-    /// Settings of the series whose key holds the table's name.
-    pub series: BTreeMap<String, SeriesConfig>,
-    /// Settings by the name that `--preset` takes; they win over those outside. A preset holds
-    /// none.
-    pub preset: BTreeMap<String, Config>,
-    /// The file they are written in, as messages and verdicts name it.
-    #[serde(skip)]
-    pub path: Utf8PathBuf,
+macro_rules! config {
+    ($($(#[$doc:meta])* $name:ident $option:literal:
+        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        /// Settings of a workspace. Command-line options win over them.
+        #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub struct Config {
+            /// Thresholds for every series.
+            pub thresholds: Vec<Written>,
+            /// Metrics to show, instead of the annotated ones, and metrics defined by formulas.
+            pub metrics: Metrics,
+            $($(#[$doc])* pub $name: Option<$type>,)*
+            /// Settings of the series whose key holds the table's name.
+            pub series: BTreeMap<String, SeriesConfig>,
+            /// Settings by the name that `--preset` takes; they win over those outside. A preset
+            /// holds none.
+            pub preset: BTreeMap<String, Config>,
+            /// The file they are written in, as messages and verdicts name it.
+            #[serde(skip)]
+            pub path: Utf8PathBuf,
+        }
+
+        /// The keys that a setting, or something else in the file, has.
+        const KEYS: &[&str] = &["thresholds", "metrics", $(stringify!($name),)* "series", "preset"];
+    };
 }
+
+settings!(config);
 
 /// Settings of some series.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -74,23 +68,6 @@ pub struct SeriesConfig {
     /// Clauses over the annotated axes, as `--series` takes them.
     pub axes: Vec<String>,
 }
-
-const KEYS: [&str; 14] = [
-    "thresholds",
-    "metrics",
-    "repeat",
-    "timeout",
-    "strict",
-    "baseline",
-    "interleave",
-    "devices",
-    "sets",
-    "sections",
-    "max-passes",
-    "keep-runs",
-    "series",
-    "preset",
-];
 
 impl Config {
     /// Reads the file at `explicit`, or the default one of `root` if it is there, and gives it with
@@ -136,12 +113,13 @@ impl Config {
     /// Anything wrong in it (exit code 96).
     pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
+        let keys: Vec<String> = KEYS.iter().map(|key| key.replace('_', "-")).collect();
         let mut config: Self = toml::from_str(text).map_err(|error| {
             let mut message =
                 format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
             if let Some(key) = error.message().split('`').nth(1)
                 && error.message().starts_with("unknown field")
-                && let Some(near) = did_you_mean(key, KEYS)
+                && let Some(near) = did_you_mean(key, keys.iter().map(String::as_str))
             {
                 message.push_str(&format!("\nhelp: {near}"));
             }
@@ -173,11 +151,16 @@ impl Config {
             let place = format!("{path}:{line}");
             Threshold::parse(text).map_err(|e| wrong(e.render(&place, text)))?;
         }
-        let counts = [("timeout", self.timeout), ("max-passes", self.max_passes)];
-        for (key, value) in counts {
-            if value == Some(0) {
-                return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));
-            }
+        let zero = [
+            ("timeout", self.timeout == Some(0)),
+            ("max-passes", self.max_passes == Some(0)),
+            ("sample", self.sample == Some(0)),
+        ];
+        if let Some((key, _)) = zero.iter().find(|(_, zero)| *zero) {
+            return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));
+        }
+        if self.ahead.is_some_and(|ahead| ahead > MOST_AHEAD) {
+            return Err(wrong(format!("{path}: `{table}ahead` must be at most {MOST_AHEAD}")));
         }
         Ok(())
     }

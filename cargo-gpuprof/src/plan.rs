@@ -15,7 +15,7 @@ use gpuprof_model::suggest::{did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode, ParseError};
 
 use crate::error::{Failure, Result};
-use crate::options::{MAX_CONFIGURATIONS, SUBCOMMANDS};
+use crate::options::{Defaults, SUBCOMMANDS};
 
 pub use overrides::Override;
 
@@ -47,7 +47,7 @@ impl Default for Selection {
             exact: false,
             sample: None,
             seed: 0,
-            max_configurations: MAX_CONFIGURATIONS,
+            max_configurations: Defaults::max_configs(),
         }
     }
 }

@@ -3,10 +3,10 @@
 mod parse;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
-pub use parse::{parse, with_subcommand_word};
+pub use parse::{command, parse, with_subcommand_word};
 
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
@@ -78,11 +78,6 @@ pub enum Command {
     Man(ManOptions),
 }
 
-/// The whole command line, for what describes it.
-pub fn command() -> clap::Command {
-    Cargo::command()
-}
-
 fn exit_codes() -> String {
     let mut text = String::from("Exit codes:\n");
     for (code, meaning) in ExitCode::TABLE {
@@ -103,9 +98,11 @@ pub(crate) fn parsed(line: &str) -> Gpuprof {
 
 #[cfg(test)]
 mod tests {
+    use super::command as command_line;
     use super::parsed as parse;
     use super::*;
     use crate::options::SUBCOMMANDS;
+    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -142,6 +139,25 @@ mod tests {
     }
 
     #[test]
+    fn the_help_of_a_setting_ends_with_its_default() {
+        let help = |command: &str, argument: &str| {
+            let cargo = command_line();
+            let gpuprof = cargo.find_subcommand("gpuprof").unwrap();
+            let below = gpuprof.find_subcommand(command).unwrap();
+            let argument = below.get_arguments().find(|it| it.get_long() == Some(argument));
+            argument.unwrap().get_help().unwrap().to_string()
+        };
+        for command in ["run", "show-config"] {
+            assert!(help(command, "timeout").ends_with(" [default: 120]"));
+            assert!(help(command, "repeat").ends_with(" [default: 7..10]"));
+            assert!(help(command, "cache-control").ends_with(" [default: all]"));
+            assert!(help(command, "kernel-arch").ends_with(" [default: sm_80]"));
+        }
+        assert!(help("calibrate", "repeat").ends_with(" [default: 20]"));
+        assert!(help("archive", "kernel-arch").ends_with(" [default: sm_80]"));
+    }
+
+    #[test]
     fn help_strings_start_with_a_capital_and_end_without_a_stop() {
         fn check(command: &clap::Command) {
             for argument in command.get_arguments() {
@@ -153,6 +169,6 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        check(&Cargo::command());
+        check(&command_line());
     }
 }

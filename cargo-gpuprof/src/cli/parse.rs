@@ -10,15 +10,48 @@ use std::ffi::OsString;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use super::{Cargo, Gpuprof};
+use crate::options::{CALIBRATE_REPEAT, Repeats, defaults};
 
 /// What `arguments` say; help, versions and errors end the process.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
     let empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
-    let mut command = without_variables(Cargo::command(), &empty);
+    let mut command = without_variables(command(), &empty);
     let matches = command.try_get_matches_from_mut(with_subcommand_word(arguments));
     let parsed = matches.and_then(|matches| Cargo::from_arg_matches(&matches));
     let Cargo::Gpuprof(parsed) = parsed.unwrap_or_else(|e| e.format(&mut command).exit());
     parsed
+}
+
+/// The command line, in which the help of an option that is a setting ends with its default.
+pub fn command() -> Command {
+    let defaults = defaults();
+    with_defaults(Cargo::command(), &defaults)
+        .mut_subcommand("gpuprof", |it| it.mut_subcommand("calibrate", calibrated))
+}
+
+fn with_defaults(command: Command, defaults: &[(&str, String)]) -> Command {
+    let argument = |argument: Arg| {
+        let option = argument.get_long().map(|long| format!("--{long}"));
+        let default = defaults.iter().find(|(of, _)| option.as_deref() == Some(of));
+        match (default, argument.get_help()) {
+            (Some((_, default)), Some(help)) if argument.get_default_values().is_empty() => {
+                let help = format!("{help} [default: {default}]");
+                argument.help(help)
+            }
+            _ => argument,
+        }
+    };
+    command.mut_args(argument).mut_subcommands(|below| with_defaults(below, defaults))
+}
+
+/// `calibrate` times more often than `run`.
+fn calibrated(command: Command) -> Command {
+    let (run, here) =
+        (format!("[default: {}]", Repeats::DEFAULT), format!("[default: {CALIBRATE_REPEAT}]"));
+    command.mut_arg("repeat", |argument| {
+        let help = argument.get_help().map(|help| help.to_string().replace(&run, &here));
+        argument.help(help.unwrap_or_default())
+    })
 }
 
 /// `command` and everything below it, without the variables that `empty` tells.

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::Source;
+use super::settings::{Layers, resolve};
+use super::{KernelTarget, Source};
 use crate::archive::{Contents, pack};
 use crate::config::{Config, DEFAULT_PATH};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::ArchiveOptions;
+use crate::options::{ArchiveOptions, Defaults, KernelOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store::check_writable;
 
@@ -42,7 +43,15 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
         .filter(|series| series.device_function)
         .map(|series| series.source_package.clone())
         .collect();
-    let kernels = source.kernels(&packages, &options.kernels)?;
+    let layers = Layers::new(&source.config, None)?;
+    let KernelOptions { kernel_arch: arch, kernel_toolchain: toolchain } = options.kernels.clone();
+    let of_arch = |c: &Config| c.kernel_arch.clone();
+    let arch = resolve(&layers, arch, "--kernel-arch", of_arch, Defaults::kernel_arch()).value;
+    let of_toolchain = |c: &Config| c.kernel_toolchain.clone();
+    let default = Defaults::kernel_toolchain();
+    let toolchain = resolve(&layers, toolchain, "--kernel-toolchain", of_toolchain, default).value;
+    let target = KernelTarget { arch: &arch, toolchain: toolchain.as_deref() };
+    let kernels = source.kernels(&packages, target)?;
     let series: usize = described.values().map(Vec::len).sum();
     let contents = Contents {
         modules: kernels.modules,

@@ -12,7 +12,7 @@ use super::stored::{places, with_metrics_of};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::Repeats;
-use crate::options::{CalibrateOptions, MessageFormat, PlaceOptions};
+use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions};
 use crate::report::Screen;
 use crate::store::document;
 use gpuprof_analysis::gate::calibrate::{
@@ -20,9 +20,6 @@ use gpuprof_analysis::gate::calibrate::{
     rate_default_gate,
 };
 use gpuprof_analysis::gate::rates::Rates;
-
-/// Processes a configuration, where nothing says otherwise: ten a side.
-const DEFAULT_REPEAT: u32 = 20;
 
 /// Measures, or takes a stored run, and tells what it says of the machine.
 ///
@@ -44,7 +41,7 @@ pub fn calibrate(
         }
         None => {
             let mut run = options.run.clone();
-            run.repeat = run.repeat.or(Some(Repeats::exactly(DEFAULT_REPEAT)));
+            run.repeat = run.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
             run.gate.no_gate = true;
             run.needs_times = true;
             let profiled = profile(&run, screen, interrupt, &mut io::sink())?;
@@ -113,7 +110,7 @@ fn too_few(run: &Run) -> String {
         return NO_NOISE.into();
     }
     format!(
-        "no configuration of run {} has a noisy metric from at least {MIN_SPLIT} processes (--repeat {DEFAULT_REPEAT})",
+        "no configuration of run {} has a noisy metric from at least {MIN_SPLIT} processes (--repeat {CALIBRATE_REPEAT})",
         run.id
     )
 }

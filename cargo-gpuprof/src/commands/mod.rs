@@ -17,4 +17,4 @@ pub mod stored;
 mod thresholds;
 mod viewed;
 
-pub use source::Source;
+pub use source::{KernelTarget, Source};

@@ -3,7 +3,7 @@
 use gpuprof_model::ExitCode;
 
 use crate::config::Config;
-use crate::options::SelectionOptions;
+use crate::options::{Defaults, SelectionOptions};
 use crate::plan::{Override, Selection};
 
 /// What to take, with the settings of the configuration file below those of its preset, and both
@@ -20,6 +20,13 @@ pub fn selection(options: &SelectionOptions, file: &Config, preset: Option<&Conf
         });
         of_series.collect()
     };
+    fn of<T>(
+        preset: Option<&Config>,
+        file: &Config,
+        of: impl Fn(&Config) -> Option<T>,
+    ) -> Option<T> {
+        preset.and_then(&of).or_else(|| of(file))
+    }
     Selection {
         overrides: [Some(file), preset]
             .into_iter()
@@ -29,8 +36,14 @@ pub fn selection(options: &SelectionOptions, file: &Config, preset: Option<&Conf
             .collect(),
         filters: options.filters.clone(),
         exact: options.exact,
-        sample: options.sample.map(Into::into),
-        seed: options.sample_seed,
-        max_configurations: options.max_configs,
+        sample: options.sample.map(Into::into).or_else(|| of(preset, file, |c| c.sample)),
+        seed: options
+            .sample_seed
+            .or_else(|| of(preset, file, |c| c.sample_seed))
+            .unwrap_or_else(Defaults::sample_seed),
+        max_configurations: options
+            .max_configs
+            .or_else(|| of(preset, file, |c| c.max_configs))
+            .unwrap_or_else(Defaults::max_configs),
     }
 }

@@ -6,21 +6,18 @@
 
 use std::fmt;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use crate::config::{Config, DEFAULT_PATH};
 use crate::error::{Failure, Result};
-use crate::options::DeviceSelection;
-use crate::options::Interleave;
-use crate::options::KeepRuns;
-use crate::options::Repeats;
-use crate::options::{RunOptions, Set};
+use crate::options::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Defaults, DeviceSelection,
+    Interleave, Isolate, KeepRuns, Repeats, ReplayMode, RunOptions, Set, Shown, library_from,
+    settings,
+};
 use crate::store::baseline::is_path;
-
-/// Seconds a process may take, where nothing says otherwise.
-const DEFAULT_TIMEOUT: u32 = 120;
 
 /// The configuration file and the preset that was asked for.
 #[derive(Debug)]
@@ -86,111 +83,102 @@ impl Layers {
     }
 }
 
+/// The layer that said a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// None did.
+    Default,
+    /// The configuration file, or a preset of it, by its name in messages.
+    Configuration(String),
+    /// The command line, by this option.
+    CommandLine(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Default => "default",
+            Self::Configuration(text) | Self::CommandLine(text) => text,
+        })
+    }
+}
+
 /// A value and the layer that said it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting<T> {
     /// The value.
     pub value: T,
-    /// `default`, `.config/gpuprof.toml`, `preset ci` or the option.
-    pub origin: String,
+    /// The layer.
+    pub origin: Origin,
 }
 
-impl<T: fmt::Display> fmt::Display for Setting<T> {
+impl<T: Shown> fmt::Display for Setting<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}  [{}]", self.value, self.origin)
+        write!(f, "{}  [{}]", self.value.text(), self.origin)
     }
 }
 
-/// The settings of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// Processes that time each configuration.
-    pub repeat: Setting<Repeats>,
-    /// Seconds a process may take.
-    pub timeout: Setting<u32>,
-    /// Whether what cannot be judged ends with exit code 106.
-    pub strict: Setting<bool>,
-    /// The baseline to compare with.
-    pub baseline: Setting<Option<String>>,
-    /// In which order passes run.
-    pub interleave: Setting<Interleave>,
-    /// The GPUs that the configurations are spread over; none for the first one.
-    pub devices: Setting<Option<DeviceSelection>>,
-    /// Sections to show, by the names of sets.
-    pub sets: Setting<Vec<Set>>,
-    /// Sections to show, by name.
-    pub sections: Setting<Vec<String>>,
-    /// The most counter passes that a configuration may need.
-    pub max_passes: Setting<Option<u32>>,
-    /// How many runs are kept.
-    pub keep_runs: Setting<KeepRuns>,
-}
-
-impl Settings {
-    /// The settings of `options` over `layers`.
-    pub fn new(options: &RunOptions, layers: &Layers) -> Self {
-        let strict = match (options.strict, options.no_strict) {
-            (true, _) => Some((true, "--strict")),
-            (false, true) => Some((false, "--no-strict")),
-            (false, false) => None,
-        };
-        let (baseline, interleave) = (options.gate.baseline.clone(), options.gate.interleave);
-        Self {
-            repeat: resolve(
-                layers,
-                options.repeat.map(|repeat| (repeat, "--repeat")),
-                |c| c.repeat,
-                Repeats::DEFAULT,
-            ),
-            timeout: resolve(
-                layers,
-                options.timeout.map(|n| (n.into(), "--timeout")),
-                |c| c.timeout,
-                DEFAULT_TIMEOUT,
-            ),
-            strict: resolve(layers, strict, |c| c.strict, false),
-            baseline: resolve(
-                layers,
-                baseline.map(|name| (Some(name), "--baseline")),
-                |c| c.baseline.clone().map(Some),
-                None,
-            ),
-            interleave: resolve(
-                layers,
-                interleave.map(|order| (order, "--interleave")),
-                |c| c.interleave,
-                Interleave::default(),
-            ),
-            devices: resolve(
-                layers,
-                options.devices.clone().map(|asked| (Some(asked), "--devices")),
-                |c| c.devices.clone().map(Some),
-                None,
-            ),
-            sets: resolve(layers, given(&options.set, "--set"), |c| c.sets.clone(), Vec::new()),
-            sections: resolve(
-                layers,
-                given(&options.section, "--section"),
-                |c| c.sections.clone(),
-                Vec::new(),
-            ),
-            max_passes: resolve(
-                layers,
-                options.max_passes.map(|most| (Some(most.into()), "--max-passes")),
-                |c| c.max_passes.map(Some),
-                None,
-            ),
-            keep_runs: resolve(
-                layers,
-                options.output.keep_runs.map(|keep| (keep, "--keep-runs")),
-                |c| c.keep_runs,
-                KeepRuns::default(),
-            ),
+macro_rules! of_a_run {
+    ($($(#[$doc:meta])* $name:ident $option:literal:
+        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        /// The settings of a run.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct Settings {
+            $($(#[$doc])* pub $name: Setting<$value>,)*
         }
+
+        impl Settings {
+            /// The settings of `options` over `layers`.
+            pub fn new(options: &RunOptions, layers: &Layers) -> Self {
+                Self {
+                    $($name: {
+                        let given: fn(&RunOptions) -> Option<$type> = |$o| $given;
+                        resolve(layers, given(options), $option, |c| c.$name.clone(), Defaults::$name())
+                    },)*
+                }
+            }
+
+            /// Every setting with its key.
+            pub fn all(&self) -> Vec<(String, &dyn ShownSetting)> {
+                vec![$((stringify!($name).replace('_', "-"), &self.$name)),*]
+            }
+        }
+    };
+}
+
+settings!(of_a_run);
+
+/// A setting of any type.
+pub trait ShownSetting {
+    /// The value and its layer, for people.
+    fn text(&self) -> String;
+
+    /// The value, for programs.
+    fn json(&self) -> serde_json::Value;
+}
+
+impl<T: Shown> ShownSetting for Setting<T> {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::json!({ "value": self.value.json(), "origin": self.origin.to_string() })
     }
 }
 
 impl Settings {
+    /// CUPTI's library or its folder; one that the configuration file names lies below the
+    /// workspace's `root`, wherever the command is given.
+    pub fn cupti_path(&self, root: &Utf8Path) -> Option<Utf8PathBuf> {
+        library(&self.cupti_path, root)
+    }
+
+    /// As [`Settings::cupti_path`], of NVML.
+    pub fn nvml_path(&self, root: &Utf8Path) -> Option<Utf8PathBuf> {
+        library(&self.nvml_path, root)
+    }
+
     /// What the baseline is called; a file that the configuration file names lies below the
     /// workspace's `root`, wherever the command is given.
     pub fn baseline_of(&self, root: &Utf8Path) -> Option<String> {
@@ -200,15 +188,15 @@ impl Settings {
     }
 }
 
-/// The values of an option that takes several, where it was given.
-fn given<'o, T: Clone>(values: &[T], option: &'o str) -> Option<(Vec<T>, &'o str)> {
-    (!values.is_empty()).then(|| (values.to_vec(), option))
+fn library(setting: &Setting<Option<Utf8PathBuf>>, root: &Utf8Path) -> Option<Utf8PathBuf> {
+    let path = setting.value.as_deref()?;
+    Some(if setting.on_command_line() { path.to_owned() } else { library_from(root, path) })
 }
 
 impl<T> Setting<T> {
     /// Whether the command line says it.
     pub fn on_command_line(&self) -> bool {
-        self.origin.starts_with("--")
+        matches!(self.origin, Origin::CommandLine(_))
     }
 
     /// `failure` as one of the configuration file's, where the value was written there.
@@ -220,20 +208,25 @@ impl<T> Setting<T> {
     }
 }
 
-fn resolve<T>(
+/// What `option` says, if it is `given`, else the last of the layers that says anything.
+pub fn resolve<T: Shown, V: From<T>>(
     layers: &Layers,
-    command_line: Option<(T, &str)>,
+    given: Option<T>,
+    option: &str,
     of: impl Fn(&Config) -> Option<T>,
-    default: T,
-) -> Setting<T> {
-    if let Some((value, option)) = command_line {
-        return Setting { value, origin: option.to_owned() };
+    default: V,
+) -> Setting<V> {
+    if let Some(value) = given {
+        let origin = Origin::CommandLine(value.flag(option));
+        return Setting { value: value.into(), origin };
     }
     let configured =
         layers.configs().rev().find_map(|(config, origin)| Some((of(config)?, origin)));
     match configured {
-        Some((value, origin)) => Setting { value, origin },
-        None => Setting { value: default, origin: "default".to_owned() },
+        Some((value, origin)) => {
+            Setting { value: value.into(), origin: Origin::Configuration(origin) }
+        }
+        None => Setting { value: default, origin: Origin::Default },
     }
 }
 

@@ -69,9 +69,9 @@ fn sets_sections_and_passes_have_layers_as_well() {
     let file = "sets = [\"basic\"]\nmax-passes = 9\n[preset.ci]\nsections = [\"Occupancy\"]\n";
     let all = settings(file, "cargo-gpuprof -P ci --set memory,roofline");
     assert_eq!(all.sets.value, [Set::Memory, Set::Roofline]);
-    assert_eq!(all.sets.origin, "--set");
-    assert_eq!(all.sections.origin, "preset ci");
-    assert_eq!((all.max_passes.value, &*all.max_passes.origin), (Some(9), ".config/gpuprof.toml"));
+    assert_eq!(all.sets.origin, Origin::CommandLine("--set".into()));
+    assert_eq!(all.sections.origin, Origin::Configuration("preset ci".into()));
+    assert_eq!(all.max_passes.to_string(), "9  [.config/gpuprof.toml]");
     let blamed = all.sections.blamed(Failure::usage("no section is called `x`"));
     assert_eq!(blamed.code, ExitCode::Configuration);
     assert_eq!(blamed.message, "preset ci: no section is called `x`");
@@ -83,7 +83,10 @@ fn devices_have_layers_as_well() {
     let file = "devices = \"all\"\n[preset.ci]\ndevices = [0, 1]\n";
     let told = |line: &str| {
         let devices = settings(file, line).devices;
-        (devices.value.map(|asked| asked.to_string()).unwrap_or_default(), devices.origin)
+        (
+            devices.value.map(|asked| asked.to_string()).unwrap_or_default(),
+            devices.origin.to_string(),
+        )
     };
     let is = |value: &str, origin: &str| (value.to_owned(), origin.to_owned());
     assert_eq!(told("cargo-gpuprof"), is("all", ".config/gpuprof.toml"));
@@ -103,4 +106,88 @@ fn an_unknown_preset_is_refused_with_the_nearest() {
     );
     let failure = Layers::new(&Config::default(), Some("ci")).unwrap_err();
     assert_eq!(failure.message, ".config/gpuprof.toml has no preset `ci`: add a table [preset.ci]");
+}
+
+/// Every setting, in the file and on the command line, with a value that is not the default.
+const EVERY: &str = r#"
+backend = "emulator"
+devices = "all"
+repeat = "3..5"
+timeout = 7
+cache-control = "none"
+clock-control = "base"
+nvml-path = "lib/nvml.so"
+wait = false
+replay-mode = "range"
+isolate = "kernel"
+ahead = 2
+interleave = "none"
+cupti-path = "libcupti.so.13"
+verify = false
+sets = ["basic"]
+sections = ["Occupancy"]
+max-passes = 4
+app-replay-match = "grid"
+app-replay-mode = "relaxed"
+sample = 5
+sample-seed = 6
+max-configs = 8
+kernel-arch = "sm_90"
+kernel-toolchain = "nightly"
+gate = false
+strict = true
+baseline = "main"
+across-devices = true
+keep-runs = "all"
+"#;
+
+#[test]
+fn every_setting_can_come_from_the_file_and_from_a_preset_and_is_seen() {
+    let shown = |settings: &Settings| -> Vec<String> {
+        settings.all().into_iter().map(|(key, it)| format!("{key} {}", it.text())).collect()
+    };
+    let default = shown(&settings("", "cargo-gpuprof"));
+    let file = shown(&settings(EVERY, "cargo-gpuprof"));
+    let preset = shown(&settings(&format!("[preset.ci]\n{EVERY}"), "cargo-gpuprof -P ci"));
+    assert_eq!(EVERY.lines().filter(|line| line.contains('=')).count(), default.len());
+    for ((default, file), preset) in default.iter().zip(&file).zip(&preset) {
+        assert!(default.ends_with("  [default]"), "{default}");
+        let value =
+            file.strip_suffix("  [.config/gpuprof.toml]").unwrap_or_else(|| panic!("{file}"));
+        assert!(!default.starts_with(&format!("{value} ")), "{value} is the default");
+        assert_eq!(preset, &format!("{value}  [preset ci]"));
+    }
+}
+
+#[test]
+fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
+    let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices";
+    let all = settings(EVERY, line);
+    assert_eq!(all.wait.to_string(), "true  [--wait]");
+    assert_eq!(all.verify.to_string(), "true  [--verify]");
+    assert_eq!(all.gate.to_string(), "true  [--gate]");
+    assert_eq!(all.strict.to_string(), "false  [--no-strict]");
+    assert_eq!(all.across_devices.to_string(), "false  [--no-across-devices]");
+    let later = settings("", "cargo-gpuprof --no-verify --verify --gate --no-gate");
+    assert!(later.verify.value && !later.gate.value);
+}
+
+#[test]
+fn a_library_of_the_file_is_looked_for_from_where_it_is_written() {
+    let all = settings(EVERY, "cargo-gpuprof");
+    assert_eq!(all.nvml_path("/work/shop".into()).unwrap(), "/work/shop/lib/nvml.so");
+    assert_eq!(all.cupti_path("/work/shop".into()).unwrap(), "libcupti.so.13");
+    let given = settings(EVERY, "cargo-gpuprof --nvml-path /lib/nvml.so");
+    assert_eq!(given.nvml_path("/work/shop".into()).unwrap(), "/lib/nvml.so");
+}
+
+/// The book's table of settings is checked against the table in the code.
+#[test]
+fn the_book_lists_every_setting_with_its_default() {
+    let book = include_str!("../../../docs/book/src/configuration.md");
+    for (key, setting) in settings("", "cargo-gpuprof").all() {
+        let default = setting.text().replace("  [default]", "");
+        let row = format!("| `{key}` | `{default}` |");
+        assert!(book.contains(&row), "configuration.md has no row that begins {row}");
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use clap::ValueEnum;
 use gpuprof_model::verdict::written_in;
 
 use super::run::planned_for;
@@ -10,7 +9,7 @@ use super::settings::{Layers, Settings};
 use super::thresholds;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::options::{MessageFormat, RunOptions, Set};
+use crate::options::{MessageFormat, RunOptions};
 
 /// Shows them.
 ///
@@ -47,36 +46,15 @@ pub fn show_config(
     written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))
 }
 
-fn set_names(sets: &[Set]) -> Vec<String> {
-    let name = |set: &Set| set.to_possible_value().map(|value| value.get_name().to_owned());
-    sets.iter().filter_map(name).collect()
-}
-
-fn listed(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-type Shown<'s> =
+type Listed<'s> =
     (&'s gpuprof_model::protocol::SeriesDescription, Vec<thresholds::Placed>, Vec<String>);
 
-fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
-    let Settings { repeat, timeout, strict, baseline, interleave, keep_runs, .. } = settings;
-    writeln!(out, "repeat      {repeat}")?;
-    writeln!(out, "timeout     {timeout}")?;
-    writeln!(out, "strict      {strict}")?;
-    let name = baseline.value.as_deref().unwrap_or("none");
-    writeln!(out, "baseline    {name}  [{}]", baseline.origin)?;
-    let order = format!("{:?}", interleave.value).to_lowercase();
-    writeln!(out, "interleave  {order}  [{}]", interleave.origin)?;
-    let devices = settings.devices.value.as_ref();
-    let devices = devices.map_or_else(|| "the first".to_owned(), ToString::to_string);
-    writeln!(out, "devices     {devices}  [{}]", settings.devices.origin)?;
-    let Settings { sets, sections, max_passes, .. } = settings;
-    writeln!(out, "sets        {}  [{}]", listed(&set_names(&sets.value)), sets.origin)?;
-    writeln!(out, "sections    {}  [{}]", listed(&sections.value), sections.origin)?;
-    let most = max_passes.value.map_or_else(|| "no limit".to_owned(), |most| most.to_string());
-    writeln!(out, "max-passes  {most}  [{}]", max_passes.origin)?;
-    writeln!(out, "keep-runs   {keep_runs}")?;
+fn human(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io::Result<()> {
+    let all = settings.all();
+    let width = all.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
+    for (key, setting) in all {
+        writeln!(out, "{key:width$}  {}", setting.text())?;
+    }
     for (described, all, columns) in series {
         writeln!(out, "\n{}  {}:{}", described.id, described.file, described.line)?;
         if !columns.is_empty() {
@@ -95,11 +73,7 @@ fn human(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io:
     Ok(())
 }
 
-fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::Result<()> {
-    let setting = |value: serde_json::Value, origin: &str| serde_json::json!({ "value": value, "origin": origin });
-    let Settings { repeat, timeout, strict, baseline, interleave, .. } = settings;
-    let Settings { sets, sections, max_passes, keep_runs, .. } = settings;
-    let order = format!("{:?}", interleave.value).to_lowercase();
+fn json(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io::Result<()> {
     let thresholds = |all: &[thresholds::Placed]| -> Vec<serde_json::Value> {
         let one = |p: &thresholds::Placed| {
             serde_json::json!({
@@ -120,22 +94,9 @@ fn json(settings: &Settings, series: &[Shown<'_>], out: &mut impl Write) -> io::
             })
         })
         .collect();
-    let document = serde_json::json!({
-        "repeat": setting(serde_json::json!(repeat.value), &repeat.origin),
-        "timeout": setting(timeout.value.into(), &timeout.origin),
-        "strict": setting(strict.value.into(), &strict.origin),
-        "baseline": setting(baseline.value.clone().into(), &baseline.origin),
-        "interleave": setting(order.into(), &interleave.origin),
-        "devices": setting(
-            settings.devices.value.as_ref().map(ToString::to_string).into(),
-            &settings.devices.origin,
-        ),
-        "sets": setting(set_names(&sets.value).into(), &sets.origin),
-        "sections": setting(sections.value.clone().into(), &sections.origin),
-        "max-passes": setting(max_passes.value.into(), &max_passes.origin),
-        "keep-runs": setting(keep_runs.value.to_string().into(), &keep_runs.origin),
-        "series": series,
-    });
+    let settings = settings.all().into_iter().map(|(key, setting)| (key, setting.json()));
+    let mut document: serde_json::Map<_, _> = settings.collect();
+    document.insert("series".to_owned(), series.into());
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
 }

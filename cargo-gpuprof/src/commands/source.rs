@@ -15,7 +15,7 @@ use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
 use crate::error::{Failure, Result};
-use crate::options::{CargoOptions, KernelOptions};
+use crate::options::CargoOptions;
 use crate::sections::{SectionFile, Sections};
 use crate::store;
 
@@ -37,6 +37,15 @@ pub struct Source {
 enum Origin {
     Workspace { metadata: Box<Metadata>, cargo: Box<CargoOptions> },
     Archive(Box<Unpacked>),
+}
+
+/// What kernels are built for, and by what.
+#[derive(Debug, Clone, Copy)]
+pub struct KernelTarget<'a> {
+    /// The GPU architecture, `sm_80`.
+    pub arch: &'a str,
+    /// The toolchain, where it is not looked for.
+    pub toolchain: Option<&'a str>,
 }
 
 /// Built kernels.
@@ -108,15 +117,18 @@ impl Source {
     ///
     /// # Errors
     /// No toolchain, a failed build, or an archive without the package.
-    pub fn kernels(&self, packages: &BTreeSet<String>, options: &KernelOptions) -> Result<Kernels> {
+    pub fn kernels(
+        &self,
+        packages: &BTreeSet<String>,
+        target: KernelTarget<'_>,
+    ) -> Result<Kernels> {
         if packages.is_empty() {
             return Ok(Kernels::default());
         }
         match &self.origin {
             Origin::Workspace { metadata, cargo } => {
-                let toolchain =
-                    toolchain::find(options.kernel_toolchain.as_deref(), &Candidates::default())?;
-                self.build(packages, metadata, cargo, options, &toolchain)
+                let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
+                self.build(packages, metadata, cargo, target.arch, &toolchain)
             }
             Origin::Archive(unpacked) => {
                 let mut modules = BTreeMap::new();
@@ -139,14 +151,14 @@ impl Source {
         packages: &BTreeSet<String>,
         metadata: &Metadata,
         cargo: &CargoOptions,
-        options: &KernelOptions,
+        arch: &str,
         toolchain: &Toolchain,
     ) -> Result<Kernels> {
         let build = KernelBuild {
             metadata,
             target_directory: &self.target_directory,
             cargo,
-            arch: &options.kernel_arch,
+            arch,
             toolchain,
         };
         let modules =

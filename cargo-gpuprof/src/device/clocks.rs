@@ -19,7 +19,7 @@ use super::nvml::{Lockable, MIG_PREFIX};
 use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::options::ClockControl;
+use crate::options::{ClockControl, Shown};
 
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ pub fn lock(
     nvml: Option<&Utf8Path>,
     interrupt: &Interrupt,
 ) -> Result<LockedClocks> {
-    let option = control.word();
+    let option = control.text();
     if uuid.starts_with(MIG_PREFIX) {
         let message = format!(
             "--clock-control {option} is not possible on {uuid}: it is a MIG slice, and clocks are those of the \
@@ -68,7 +68,7 @@ pub fn lock(
         }),
         Some(Said::Refused(reason)) => {
             let _ = guard.wait();
-            Err(refused(uuid, option, &reason, ""))
+            Err(refused(uuid, &option, &reason, ""))
         }
         Some(Said::Denied(reason)) => {
             let _ = guard.wait();
@@ -77,13 +77,13 @@ pub fn lock(
                 "Only an administrator may: run as root, or let one lock them with `nvidia-smi -i {uuid} \
                  --lock-gpu-clocks={limit}` (afterwards `--reset-gpu-clocks`); or "
             );
-            Err(refused(uuid, option, &reason, &remedy))
+            Err(refused(uuid, &option, &reason, &remedy))
         }
         Some(Said::Restored) | None => {
             drop(guard.stdin.take());
             let how = guard.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
             let reason = format!("the process that was to lock them ended: {how}");
-            Err(refused(uuid, option, &reason, ""))
+            Err(refused(uuid, &option, &reason, ""))
         }
     }
 }
@@ -96,7 +96,7 @@ fn start(
     interrupt: &Interrupt,
 ) -> Result<(Child, Option<Said>)> {
     let mut command = Command::new(program);
-    command.args(["gpuprof", guard::SUBCOMMAND, "--device", uuid, "--clocks", control.word()]);
+    command.args(["gpuprof", guard::SUBCOMMAND, "--device", uuid, "--clocks", &control.text()]);
     if let Some(path) = nvml {
         command.args(["--nvml-path", path.as_str()]);
     }

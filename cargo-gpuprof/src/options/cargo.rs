@@ -95,6 +95,6 @@ pub struct KernelOptions {
     #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC", help_heading = "Kernels")]
     pub kernel_toolchain: Option<String>,
     /// GPU architecture the kernels are compiled for
-    #[arg(long, value_name = "ARCH", default_value = "sm_80", help_heading = "Kernels")]
-    pub kernel_arch: String,
+    #[arg(long, value_name = "ARCH", help_heading = "Kernels")]
+    pub kernel_arch: Option<String>,
 }

@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::settings::either;
 use super::{Color, Interleave, MessageFormat, RunOptions, ViewOptions};
 
 /// What a run is compared with, and what that may decide.
@@ -25,20 +26,38 @@ pub struct GateOptions {
     #[arg(long, value_name = "NAME", help_heading = "Gate")]
     pub save_baseline: Option<String>,
     /// Compare with a baseline of another device as well
-    #[arg(long, help_heading = "Gate")]
+    #[arg(long, overrides_with = "no_across_devices", help_heading = "Gate")]
     pub across_devices: bool,
+    /// Do not compare with a baseline of another device (the default)
+    #[arg(long, overrides_with = "across_devices", help_heading = "Gate")]
+    pub no_across_devices: bool,
     /// Judge and report, and let no threshold decide the exit code
-    #[arg(long, help_heading = "Gate")]
+    #[arg(long, overrides_with = "gate", help_heading = "Gate")]
     pub no_gate: bool,
+    /// Let thresholds decide the exit code (the default)
+    #[arg(long, overrides_with = "no_gate", help_heading = "Gate")]
+    pub gate: bool,
     /// Settings of the table [preset.NAME] of the configuration file
     #[arg(short = 'P', long, value_name = "NAME", env = "GPUPROF_PRESET", help_heading = "Gate")]
     pub preset: Option<String>,
-    /// Order of the passes on a GPU [default: rounds]
+    /// Order of the passes on a GPU
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
     pub interleave: Option<Interleave>,
     /// Go on with an interrupted run: its id, the beginning of one, or the last
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
     pub resume: Option<String>,
+}
+
+impl GateOptions {
+    /// Whether `--gate` or `--no-gate` was given.
+    pub fn gate(&self) -> Option<bool> {
+        either(self.gate, self.no_gate)
+    }
+
+    /// Whether `--across-devices` or `--no-across-devices` was given.
+    pub fn across_devices(&self) -> Option<bool> {
+        either(self.across_devices, self.no_across_devices)
+    }
 }
 
 /// Where the workspace and its target folder are.
@@ -199,6 +218,9 @@ pub enum BaselineAction {
         samples: bool,
     },
 }
+
+/// Processes that `calibrate` times a configuration in, where nothing says otherwise: ten a side.
+pub const CALIBRATE_REPEAT: u32 = 20;
 
 /// Options of `calibrate`.
 #[derive(Debug, Args)]

@@ -1,9 +1,11 @@
 //! Which driver runs the kernels, and what happens to a GPU's caches and clocks.
 
 use clap::ValueEnum;
+use serde::Deserialize;
 
 /// Which driver runs the kernels.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// A GPU where a driver and a device answer, the emulated driver where none is installed.
     #[default]
@@ -15,7 +17,8 @@ pub enum Backend {
 }
 
 /// What happens to the L2 cache before each sample.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CacheControl {
     /// It is flushed.
     #[default]
@@ -25,7 +28,8 @@ pub enum CacheControl {
 }
 
 /// What happens to the clocks of the GPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ClockControl {
     /// Nothing: the clock of every sample is recorded.
     #[default]
@@ -34,15 +38,4 @@ pub enum ClockControl {
     Base,
     /// Locked to the highest clock while the run lasts.
     Boost,
-}
-
-impl ClockControl {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Base => "base",
-            Self::Boost => "boost",
-        }
-    }
 }

@@ -16,6 +16,7 @@ mod output;
 mod replay;
 mod run;
 mod set;
+mod settings;
 mod view;
 
 pub use cargo::{CargoOptions, KernelOptions};
@@ -25,8 +26,8 @@ pub use commands::{
 };
 pub use devices::{DeviceName, DeviceSelection};
 pub use gate::{
-    BaselineAction, BaselineOptions, CalibrateOptions, CompareOptions, Format, GateOptions,
-    PlaceOptions, ReportOptions,
+    BaselineAction, BaselineOptions, CALIBRATE_REPEAT, CalibrateOptions, CompareOptions, Format,
+    GateOptions, PlaceOptions, ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use keep_runs::KeepRuns;
@@ -37,6 +38,8 @@ pub use output::{Color, MessageFormat, OutputOptions};
 pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
 #[cfg(test)]
 pub(crate) use run::parsed;
-pub use run::{MAX_CONFIGURATIONS, RunOptions, SUBCOMMANDS, SelectionOptions};
+pub use run::{MOST_AHEAD, RunOptions, SUBCOMMANDS, SelectionOptions};
 pub use set::Set;
+pub(crate) use settings::settings;
+pub use settings::{Defaults, Shown, defaults, library_from};
 pub use view::ViewOptions;

@@ -1,11 +1,12 @@
 //! How counters are collected: replay mode, process isolation, and how passes are matched.
 
 use clap::ValueEnum;
-use gpuprof_analysis::gate::fingerprint::REPLAY_BY_CUPTI;
 use gpuprof_analysis::metrics::replay::{Matching, Strictness};
+use serde::Deserialize;
 
 /// How hardware counters are collected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ReplayMode {
     /// Every pass is a process of its own.
     #[default]
@@ -18,19 +19,7 @@ pub enum ReplayMode {
     None,
 }
 
-impl ReplayMode {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Range => "range",
-            Self::Kernel => REPLAY_BY_CUPTI,
-            Self::None => "none",
-        }
-    }
-}
-
-/// What a process is shared by.
+/// Process isolation level.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,
 )]
@@ -45,7 +34,8 @@ pub enum Isolate {
 }
 
 /// Which launches of two passes are the same one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AppReplayMatch {
     /// Those of the same kernel.
     Name,
@@ -57,7 +47,8 @@ pub enum AppReplayMatch {
 }
 
 /// How far the launches of two passes may differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AppReplayMode {
     /// Every launch must match, in the same order.
     #[default]
@@ -85,5 +76,18 @@ impl From<AppReplayMode> for Strictness {
             AppReplayMode::Balanced => Self::Balanced,
             AppReplayMode::Relaxed => Self::Relaxed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::gate::fingerprint::REPLAY_BY_CUPTI;
+
+    use super::*;
+    use crate::options::Shown;
+
+    #[test]
+    fn provenance_and_comparison_mean_the_same_replay() {
+        assert_eq!(ReplayMode::Kernel.text(), REPLAY_BY_CUPTI);
     }
 }

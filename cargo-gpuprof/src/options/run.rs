@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use camino::Utf8PathBuf;
 use clap::Args;
 
+use super::settings::either;
 use super::{
     AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
     DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions, Repeats, ReplayMode, Set,
@@ -28,8 +29,8 @@ pub const SUBCOMMANDS: [&str; 12] = [
     "man",
 ];
 
-/// The most configurations a run may have, where nothing says otherwise.
-pub const MAX_CONFIGURATIONS: usize = 100_000;
+/// The most processes that may prepare while another one works.
+pub const MOST_AHEAD: u8 = 4;
 
 /// Which series to take.
 #[derive(Debug, Clone, Args)]
@@ -48,11 +49,11 @@ pub struct SelectionOptions {
     #[arg(long, value_name = "N", help_heading = "Series")]
     pub sample: Option<NonZeroUsize>,
     /// Seed of --sample
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Series")]
-    pub sample_seed: u64,
+    #[arg(long, value_name = "SEED", help_heading = "Series")]
+    pub sample_seed: Option<u64>,
     /// The most configurations that a run may have
-    #[arg(long, value_name = "N", default_value_t = MAX_CONFIGURATIONS, help_heading = "Series")]
-    pub max_configs: usize,
+    #[arg(long, value_name = "N", help_heading = "Series")]
+    pub max_configs: Option<usize>,
 }
 
 /// Options of `run`.
@@ -71,56 +72,55 @@ pub struct RunOptions {
     #[arg(skip)]
     pub needs_times: bool,
     /// Which driver runs the kernels
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "BACKEND",
-        env = "GPUPROF_BACKEND",
-        help_heading = "Run"
-    )]
-    pub backend: Backend,
+    #[arg(long, value_enum, value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
+    pub backend: Option<Backend>,
     /// GPUs to spread the configurations over: ordinals, UUIDs or their beginnings, separated by
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
     pub devices: Option<DeviceSelection>,
     /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by
-    /// more than 1% [default: 7..10]
+    /// more than 1%
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
     /// Seconds a process may take before it is killed, not counting those in which it waits for
-    /// others of the run [default: 120]
+    /// others of the run
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<NonZeroU32>,
-    /// L2 cache before each sample [default: all]
+    /// What happens to the L2 cache before each sample
     #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
     pub cache_control: Option<CacheControl>,
     /// Clocks of the GPU while it is measured; base and boost need an administrator
-    #[arg(long, value_enum, default_value_t, value_name = "CONTROL", help_heading = "Run")]
-    pub clock_control: ClockControl,
+    #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
+    pub clock_control: Option<ClockControl>,
     /// NVML's library instead of libnvidia-ml.so.1
     #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library, help_heading = "Run")]
     pub nvml_path: Option<Utf8PathBuf>,
     /// Do not wait for a GPU on which another gpuprof measures: exit with 107
-    #[arg(long, help_heading = "Run")]
+    #[arg(long, overrides_with = "wait", help_heading = "Run")]
     pub no_wait: bool,
+    /// Wait for a GPU on which another gpuprof measures (the default)
+    #[arg(long, overrides_with = "no_wait", help_heading = "Run")]
+    pub wait: bool,
     /// How the hardware counters of a GPU are collected
-    #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Run")]
-    pub replay_mode: ReplayMode,
-    /// What has processes of its own
-    #[arg(long, value_enum, default_value_t, value_name = "UNIT", help_heading = "Run")]
-    pub isolate: Isolate,
+    #[arg(long, value_enum, value_name = "MODE", help_heading = "Run")]
+    pub replay_mode: Option<ReplayMode>,
+    /// Process isolation level
+    #[arg(long, value_enum, value_name = "UNIT", help_heading = "Run")]
+    pub isolate: Option<Isolate>,
     /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
     /// both collect counters, 0 where either takes times]. They stop for what is measured, but what
     /// they hold of the device's memory stays
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4), help_heading = "Run")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(MOST_AHEAD)), help_heading = "Run")]
     pub ahead: Option<u8>,
     /// CUPTI's library or its folder, instead of looking for it
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library, help_heading = "Run")]
     pub cupti_path: Option<Utf8PathBuf>,
     /// Do not compare outputs with the host reference
-    #[arg(long, help_heading = "Run")]
+    #[arg(long, overrides_with = "verify", help_heading = "Run")]
     pub no_verify: bool,
+    /// Compare outputs with the host reference (the default)
+    #[arg(long, overrides_with = "no_verify", help_heading = "Run")]
+    pub verify: bool,
     /// Metrics to show, separated by commas, instead of the annotated ones
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "Run")]
     pub metrics: Vec<String>,
@@ -134,11 +134,11 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_PASSES", help_heading = "Run")]
     pub max_passes: Option<NonZeroU32>,
     /// Which launches of two passes are the same one
-    #[arg(long, value_enum, default_value_t, value_name = "MATCH", help_heading = "Run")]
-    pub app_replay_match: AppReplayMatch,
+    #[arg(long, value_enum, value_name = "MATCH", help_heading = "Run")]
+    pub app_replay_match: Option<AppReplayMatch>,
     /// How far the launches of two passes may differ
-    #[arg(long, value_enum, default_value_t, value_name = "MODE", help_heading = "Run")]
-    pub app_replay_mode: AppReplayMode,
+    #[arg(long, value_enum, value_name = "MODE", help_heading = "Run")]
+    pub app_replay_mode: Option<AppReplayMode>,
     /// Print configurations and passes, and start nothing
     #[arg(long, help_heading = "Run")]
     pub dry_run: bool,
@@ -172,6 +172,23 @@ pub struct RunOptions {
     /// What is printed and written.
     #[command(flatten)]
     pub output: OutputOptions,
+}
+
+impl RunOptions {
+    /// Whether `--wait` or `--no-wait` was given.
+    pub fn wait(&self) -> Option<bool> {
+        either(self.wait, self.no_wait)
+    }
+
+    /// Whether `--verify` or `--no-verify` was given.
+    pub fn verify(&self) -> Option<bool> {
+        either(self.verify, self.no_verify)
+    }
+
+    /// Whether `--strict` or `--no-strict` was given.
+    pub fn strict(&self) -> Option<bool> {
+        either(self.strict, self.no_strict)
+    }
 }
 
 /// What a command line of `run` says, for tests.

@@ -29,7 +29,7 @@ pub(super) fn read(
         targets: options.cargo.bench.clone(),
     };
     let run = baselines.read(&name)?;
-    let across_devices = options.gate.across_devices;
+    let across_devices = settings.across_devices.value;
     Ok(Some(Against { name, run, across_devices, scope }))
 }
 

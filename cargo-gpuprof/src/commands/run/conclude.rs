@@ -40,7 +40,7 @@ pub(super) fn conclude(
     let Measured { mut run, denied, outcome } = measured;
     forget_denied(&prepared.plan, &denied);
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
-    let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
+    let gate = Gate { strict: settings.strict.value, gated: settings.gate.value };
     let ending = Ending {
         inputs,
         gate,
@@ -79,7 +79,7 @@ fn thresholds_without_counters(
     run: &Run,
     denied: &[Option<String>],
 ) -> Option<String> {
-    if !gate.gated || plan.options.replay_mode == ReplayMode::None {
+    if !gate.gated || plan.inputs.settings.replay_mode.value == ReplayMode::None {
         return None;
     }
     denied.iter().zip(&plan.setups).enumerate().find_map(|(at, (found_out, setup))| {

@@ -10,20 +10,19 @@ mod refused;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
-use super::prepared::Checked;
-use crate::build::host::Harness;
-use crate::commands::settings::Setting;
+use super::prepared::{Checked, Inputs};
+use crate::commands::settings::Settings;
 use crate::cupti::{self, Answer, Cost, Question};
 use crate::device::profiler;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
-use crate::options::{ReplayMode, RunOptions};
+use crate::options::ReplayMode;
 use crate::store::plans::{Depends, Plans};
 use gpuprof_analysis::metrics::replay::Discipline;
 use gpuprof_analysis::view::View;
@@ -100,10 +99,10 @@ impl CounterSetup {
 }
 
 /// How far passes may differ.
-pub(super) fn discipline(options: &RunOptions) -> Discipline {
+pub(super) fn discipline(settings: &Settings) -> Discipline {
     Discipline {
-        matching: options.app_replay_match.into(),
-        strictness: options.app_replay_mode.into(),
+        matching: settings.app_replay_match.value.into(),
+        strictness: settings.app_replay_mode.value.into(),
     }
 }
 
@@ -127,17 +126,20 @@ pub(super) struct Known<'a> {
 /// `--max-passes` (exit code 2); a harness that cannot be asked (exit code 104).
 pub(super) fn plan(
     checked: &[Checked],
-    view: &View,
-    (options, max_passes): (&RunOptions, &Setting<Option<u32>>),
+    inputs: &Inputs,
+    dry_run: bool,
     known: Known<'_>,
     process: &HarnessProcess<'_>,
-    harness: &Harness,
 ) -> Result<CounterSetup> {
+    let Inputs { view, settings, source, .. } = inputs;
+    let (harness, max_passes) = (&source.harnesses[0], &settings.max_passes);
+    let cupti = settings.cupti_path(&source.root());
+    let cupti = cupti.as_deref();
     let chip = known.chip;
     let written = written(checked, view, &known.device.name);
     let (asked, sections) = needed(known.catalogue, checked, &written);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
-    let replay = match options.replay_mode {
+    let replay = match settings.replay_mode.value {
         _ if metrics.is_empty() => return Ok(CounterSetup::NotNeeded),
         ReplayMode::Application => Replay::Application,
         ReplayMode::Range => Replay::Range,
@@ -147,8 +149,8 @@ pub(super) fn plan(
             return Ok(CounterSetup::Unavailable(metrics, reason));
         }
     };
-    let cost = match options.dry_run || !sections.is_empty() {
-        true => cost(options, chip, &metrics, options.dry_run)?,
+    let cost = match dry_run || !sections.is_empty() {
+        true => cost(cupti, chip, &metrics, dry_run)?,
         false => None,
     };
     let refused = cost.iter().flat_map(|cost| &cost.refused);
@@ -160,14 +162,14 @@ pub(super) fn plan(
         return Ok(CounterSetup::Unavailable(sections.into_iter().collect(), reason));
     }
     let request = CounterPlanRequest {
-        cupti: options.cupti_path.clone().map(Into::into),
+        cupti: cupti.map(Into::into),
         metrics: metrics.clone(),
         config_folder: process.folder.into(),
     };
     let device = (&*known.device.name, &*known.device.uuid, known.device.driver_version);
-    let key = Depends { device, cupti: options.cupti_path.as_deref(), metrics: &metrics }.key();
+    let key = Depends { device, cupti, metrics: &metrics }.key();
     // A dry run is asked what would happen: it tries.
-    let kept = if options.dry_run { None } else { known.plans.find(&key, process.folder) };
+    let kept = if dry_run { None } else { known.plans.find(&key, process.folder) };
     let answer = match kept {
         Some(plan) => Ok(plan),
         None => {
@@ -183,7 +185,7 @@ pub(super) fn plan(
             return Err(Failure::usage(with_nearest(
                 known.catalogue,
                 problem,
-                options,
+                cupti,
                 chip,
                 &written,
             )?));
@@ -197,7 +199,7 @@ pub(super) fn plan(
     };
     let passes = plan.groups.iter().map(|group| group.passes).sum();
     if max_passes.value.is_some_and(|most| passes > most) {
-        let each = self::cost(options, chip, &metrics, true)?;
+        let each = self::cost(cupti, chip, &metrics, true)?;
         return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), &written));
     }
     let counters = Counters {
@@ -206,7 +208,7 @@ pub(super) fn plan(
         chip: plan.chip,
         groups: plan.groups,
         replay,
-        discipline: discipline(options),
+        discipline: discipline(settings),
     };
     let withheld = plan.withheld;
     left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
@@ -239,14 +241,14 @@ fn needed(
 /// What the counters cost on `chip`; none where that cannot be told here, and the harness will say
 /// why.
 fn cost(
-    options: &RunOptions,
+    cupti: Option<&Utf8Path>,
     chip: Option<&str>,
     names: &[String],
     each: bool,
 ) -> Result<Option<Cost>> {
     let Some(chip) = chip else { return Ok(None) };
     let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec(), each };
-    Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
+    Ok(match cupti::ask(cupti, question)? {
         Ok(Answer::Cost(cost)) => Some(cost),
         _ => None,
     })

@@ -14,13 +14,12 @@ use gpuprof_model::protocol::DriverProbe;
 
 use super::backend;
 use crate::build::host::Harness;
-use crate::commands::settings::Setting;
+use crate::commands::settings::{Setting, Settings};
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
 use crate::options::DeviceSelection;
-use crate::options::RunOptions;
 use crate::schedule::assignment::Assignment;
 
 /// The devices of a run.
@@ -42,13 +41,14 @@ impl Devices {
     /// together, and any that are named where the emulated driver answers (exit code 2, or 96 for
     /// the configuration file).
     pub(super) fn find(
-        options: &RunOptions,
-        wanted: &Setting<Option<DeviceSelection>>,
+        settings: &Settings,
+        quiet: bool,
         probe: &HarnessProcess<'_>,
         harness: &Harness,
     ) -> Result<Self> {
+        let wanted = &settings.devices;
         let mut shown = Vec::new();
-        let emulated = backend::is_emulated(options.backend, || {
+        let emulated = backend::is_emulated(settings.backend.value, || {
             let found = discover::probe(probe, harness)?;
             if let DriverProbe::Devices(devices) = &found {
                 shown.clone_from(devices);
@@ -60,7 +60,7 @@ impl Devices {
             return Ok(Self { records: shown, emulated, asked: false });
         };
         if emulated {
-            without_gpus(asked, wanted, options.output.quiet)?;
+            without_gpus(asked, wanted, quiet)?;
             return Ok(Self { emulated, ..Self::default() });
         }
         // The environment may say what is to be seen.

@@ -118,7 +118,7 @@ fn processes(plan: &Plan<'_>, steps: usize) -> String {
 
 /// What a device with these numbers of series and configurations has to do.
 fn work((series, configurations): (usize, usize), plan: &Plan<'_>) -> Work {
-    let units = match plan.options.isolate {
+    let units = match plan.inputs.settings.isolate.value {
         Isolate::Configuration => configurations,
         Isolate::Kernel => series,
     };

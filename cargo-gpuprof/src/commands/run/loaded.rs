@@ -67,7 +67,7 @@ pub(super) fn run(
     let against = Against {
         run: baselines.read(&baseline)?,
         name: baseline,
-        across_devices: options.gate.across_devices,
+        across_devices: settings.across_devices.value,
         scope: Scope::whole(),
     };
     let mut all = Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn run(
         found.map(|(_, written)| written.clone()).unwrap_or_default()
     };
     let run = rejudge_each(&catalogue, loaded, of, &against);
-    let gate = Gate { strict: settings.strict.value, gated: !options.gate.no_gate };
+    let gate = Gate { strict: settings.strict.value, gated: settings.gate.value };
     let code = gate.exit_code(&run);
     let shape = match options.output.message_format {
         MessageFormat::Json => Shape::JsonLines(Some(code)),

@@ -16,9 +16,9 @@ use super::devices::Devices;
 use super::exports::Exports;
 use super::prepared::{Checked, Inputs, Plan, Prepared};
 use super::{NO_NOISE, against, provenance, refusal, resume_key};
-use crate::commands::Source;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Settings};
+use crate::commands::{KernelTarget, Source};
 use crate::commands::{thresholds, viewed};
 use crate::config::Config;
 use crate::device::{Hold, Terms};
@@ -94,7 +94,7 @@ pub(super) fn plan<'o>(
         .collect::<Result<Vec<_>>>()?;
     let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
     viewed::check(view, sections.catalogue(), &axes)?;
-    let mut devices = Devices::find(options, &settings.devices, &probe, &source.harnesses[0])?;
+    let mut devices = Devices::find(settings, options.output.quiet, &probe, &source.harnesses[0])?;
     if devices.emulated && options.needs_times {
         inputs.folder.discard();
         return Err(Failure::new(ExitCode::NotJudged, NO_NOISE));
@@ -109,7 +109,7 @@ pub(super) fn plan<'o>(
         series.viewed = view.names().map(str::to_owned).collect();
     }
     let plans = Plans::new(&source.target_directory);
-    let holds = hold(&devices, options, interrupt)?;
+    let holds = hold(&devices, (&inputs, options), interrupt)?;
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
@@ -130,15 +130,21 @@ pub(super) fn plan<'o>(
 }
 
 /// Takes the devices, with their clocks.
-fn hold(devices: &Devices, options: &RunOptions, interrupt: &Interrupt) -> Result<Vec<Hold>> {
-    let asked = options.clock_control;
+fn hold(
+    devices: &Devices,
+    (inputs, options): (&Inputs, &RunOptions),
+    interrupt: &Interrupt,
+) -> Result<Vec<Hold>> {
+    let Inputs { settings, source, .. } = inputs;
+    let asked = settings.clock_control.value;
     if devices.emulated && asked != ClockControl::None && !options.output.quiet {
         eprintln!("gpuprof: --clock-control does nothing here: the emulated driver has no clocks");
     }
+    let nvml = settings.nvml_path(&source.root());
     let terms = Terms {
         clocks: if options.dry_run { ClockControl::None } else { asked },
-        nvml: options.nvml_path.as_deref(),
-        wait: !options.no_wait,
+        nvml: nvml.as_deref(),
+        wait: settings.wait.value,
     };
     devices.hold(&terms, interrupt)
 }
@@ -151,16 +157,14 @@ fn setups(
     plans: &Plans,
     probe: &HarnessProcess<'_>,
 ) -> Result<Vec<CounterSetup>> {
-    let Inputs { folder, settings, view, source, .. } = inputs;
-    let passes = folder.passes();
-    let wanted = (options, &settings.max_passes);
+    let passes = inputs.folder.passes();
     let setup = |at: usize| {
         let Some(device) = devices.records.get(at) else { return Ok(CounterSetup::NotNeeded) };
         let folder = devices.folder(at, &passes)?;
         let process = HarnessProcess { folder: &folder, device: devices.visible(at), ..*probe };
         let chip = chip_of(device.compute_capability);
         let known = Known { device, chip, plans, catalogue };
-        counters::plan(checked, view, wanted, known, &process, &source.harnesses[0])
+        counters::plan(checked, inputs, options.dry_run, known, &process)
     };
     (0..devices.count()).map(setup).collect()
 }
@@ -170,8 +174,8 @@ fn setups(
 /// # Errors
 /// There is one (exit code 107).
 pub(super) fn check_counters(plan: &Plan<'_>) -> Result<()> {
-    let Plan { catalogue, checked, setups, devices, assignment, options, .. } = plan;
-    refusal::of_all(catalogue, checked, setups, devices, assignment, options)
+    let Plan { catalogue, checked, setups, devices, assignment, inputs, .. } = plan;
+    refusal::of_all(catalogue, checked, setups, devices, assignment, &inputs.settings)
 }
 
 /// The run, with its kernels built.
@@ -183,7 +187,10 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
     let device_functions = plan.checked.iter().filter(|c| c.planned.series.device_function);
     let packages: BTreeSet<String> =
         device_functions.map(|c| c.planned.series.source_package.clone()).collect();
-    let mut kernels = source.kernels(&packages, &plan.options.kernels)?;
+    let settings = &plan.inputs.settings;
+    let toolchain = settings.kernel_toolchain.value.as_deref();
+    let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain };
+    let mut kernels = source.kernels(&packages, target)?;
     folder.copy_kernels(&mut kernels.modules)?;
     let emulator = match plan.devices.emulated {
         true => Some(store::emulator_folder(&source.target_directory)?),

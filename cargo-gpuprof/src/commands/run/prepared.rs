@@ -150,23 +150,24 @@ impl Prepared<'_> {
         setup: &CounterSetup,
         interrupt: &'a Interrupt,
     ) -> Execution<'a> {
-        let Plan { options, devices, inputs, repeat, .. } = &self.plan;
+        let Plan { devices, inputs, repeat, .. } = &self.plan;
+        let settings = &inputs.settings;
         let device = devices.records.get(at);
         Execution {
             process: HarnessProcess {
                 emulator_folder: self.emulator.as_deref(),
                 device: devices.visible(at),
-                timeout: Duration::from_secs(inputs.settings.timeout.value.into()),
+                timeout: Duration::from_secs(settings.timeout.value.into()),
                 ..HarnessProcess::asked(&self.passes, interrupt)
             },
             modules: &self.modules,
             emulated: devices.emulated,
             repeat: *repeat,
-            ahead: Ahead::on(device, options.ahead),
-            verify: !options.no_verify,
+            ahead: Ahead::on(device, settings.ahead.value),
+            verify: settings.verify.value,
             sampling: Sampling {
-                cold_cache: options.cache_control.unwrap_or_default() == CacheControl::All,
-                nvml: options.nvml_path.clone().map(Into::into),
+                cold_cache: settings.cache_control.value == CacheControl::All,
+                nvml: settings.nvml_path(&inputs.source.root()).map(Into::into),
                 ..Sampling::default()
             },
             counters: setup.counters().cloned(),
@@ -182,7 +183,7 @@ impl Prepared<'_> {
             executions,
             harnesses: &self.plan.inputs.source.harnesses,
             order: self.plan.order,
-            isolate: self.plan.options.isolate,
+            isolate: self.plan.inputs.settings.isolate.value,
         }
     }
 }

@@ -7,38 +7,35 @@ use gpuprof_model::run::Provenance;
 use super::prepared::Plan;
 use crate::commands::source::Kernels;
 use crate::execute::Ahead;
-use crate::options::{CacheControl, ClockControl};
+use crate::options::{ClockControl, Shown};
 use crate::{schedule, store};
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
 pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance {
-    let Plan { options, devices, order, .. } = plan;
+    let Plan { options, devices, order, inputs, .. } = plan;
+    let settings = &inputs.settings;
     let hashes: BTreeMap<String, String> = kernels
         .modules
         .iter()
         .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
         .collect();
-    let ahead = Ahead::on(devices.records.first(), options.ahead);
-    let clocks = if devices.emulated { ClockControl::None } else { options.clock_control };
+    let ahead = Ahead::on(devices.records.first(), settings.ahead.value);
+    let clocks = if devices.emulated { ClockControl::None } else { settings.clock_control.value };
     Provenance {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: jiff::Timestamp::now().to_string(),
         backend: if devices.emulated { "emulator" } else { "cuda" }.to_owned(),
         device: None,
         devices: devices.names(),
-        cache_control: match options.cache_control.unwrap_or_default() {
-            CacheControl::All => "all",
-            CacheControl::None => "none",
-        }
-        .to_owned(),
-        clock_control: clocks.word().to_owned(),
-        replay_mode: counts.then(|| options.replay_mode.word().to_owned()),
+        cache_control: settings.cache_control.value.text(),
+        clock_control: clocks.text(),
+        replay_mode: counts.then(|| settings.replay_mode.value.text()),
         ptx_sha256: hashes,
         kernel_toolchain: kernels.toolchain.clone(),
-        git_revision: plan.inputs.source.git_revision(),
+        git_revision: inputs.source.git_revision(),
         profile: Some(options.cargo.profile.clone()),
-        kernel_arch: Some(options.kernels.kernel_arch.clone()),
-        order: schedule::described(*order, options.isolate, ahead.times),
+        kernel_arch: Some(settings.kernel_arch.value.clone()),
+        order: schedule::described(*order, settings.isolate.value, ahead.times),
     }
 }

@@ -22,8 +22,9 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::prepared::Checked;
+use crate::commands::settings::Settings;
 use crate::error::{Failure, Result};
-use crate::options::{ReplayMode, RunOptions};
+use crate::options::ReplayMode;
 use crate::schedule::assignment::Assignment;
 
 /// How many thresholds are named before the rest is counted.
@@ -40,9 +41,9 @@ pub(super) fn of_all(
     setups: &[CounterSetup],
     devices: &Devices,
     spread: &Assignment,
-    options: &RunOptions,
+    settings: &Settings,
 ) -> Result<()> {
-    if options.replay_mode == ReplayMode::None || options.gate.no_gate {
+    if settings.replay_mode.value == ReplayMode::None || !settings.gate.value {
         return Ok(());
     }
     let name = devices.records.first().map(|device| device.name.as_str());

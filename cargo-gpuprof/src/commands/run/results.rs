@@ -60,7 +60,7 @@ impl<'a> Results<'a> {
         let terms = Terms {
             catalogue,
             asked: series.asked(catalogue).chain(catalogue.defined().cloned()).collect(),
-            discipline: counters::discipline(self.plan.options),
+            discipline: counters::discipline(&self.plan.inputs.settings),
         };
         let configuration = &series.planned.configurations[index];
         let device = self.plan.devices.names().get(device).map(|name| name.uuid.clone());

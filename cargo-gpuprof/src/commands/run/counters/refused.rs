@@ -8,19 +8,19 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use camino::Utf8Path;
 use gpuprof_model::metric::{Catalogue, Metric};
 
 use crate::commands::settings::Setting;
 use crate::cupti::{self, Cost};
 use crate::error::{Failure, Result};
-use crate::options::RunOptions;
 
 /// What is wrong with counters, with the nearest names that the chip has, and with the metrics that
 /// were `written` where those have other names.
 pub(super) fn with_nearest(
     catalogue: &Catalogue,
     mut problem: String,
-    options: &RunOptions,
+    cupti: Option<&Utf8Path>,
     chip: Option<&str>,
     written: &BTreeSet<&str>,
 ) -> Result<String> {
@@ -38,7 +38,7 @@ pub(super) fn with_nearest(
             continue;
         }
         let near = match told.contains(&format!("has no metric `{base}`")) {
-            true => cupti::nearest(options.cupti_path.as_deref(), chip, &counter)?,
+            true => cupti::nearest(cupti, chip, &counter)?,
             false => None,
         };
         metrics.retain(|name| **name != *counter);
@@ -101,6 +101,7 @@ mod tests {
     use gpuprof_model::metric::{Definition, Direction};
 
     use super::*;
+    use crate::commands::settings::Origin;
     use crate::cupti::MetricCost;
 
     #[test]
@@ -114,11 +115,12 @@ mod tests {
                 each("smsp__inst_executed.sum", 9),
             ],
         };
-        let setting = |origin: &str| Setting { value: Some(5), origin: origin.into() };
+        let setting = |origin| Setting { value: Some(5), origin };
+        let given = setting(Origin::CommandLine("--max-passes".into()));
+        let of_preset = setting(Origin::Configuration("preset ci".into()));
         let written = BTreeSet::new();
         assert_eq!(
-            too_many(&Catalogue::built_in(), 9, &setting("--max-passes"), Some(&cost), &written)
-                .message,
+            too_many(&Catalogue::built_in(), 9, &given, Some(&cost), &written).message,
             "the counters need 9 passes a configuration, and --max-passes allows 5; nothing was started.\n  \
              without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes (as in \
              `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
@@ -131,13 +133,7 @@ mod tests {
             description: None,
         };
         let catalogue = Catalogue::built_in().with_definitions(&[definition]).unwrap();
-        let of_file = too_many(
-            &catalogue,
-            9,
-            &setting("preset ci"),
-            Some(&cost),
-            &BTreeSet::from(["c_half"]),
-        );
+        let of_file = too_many(&catalogue, 9, &of_preset, Some(&cost), &BTreeSet::from(["c_half"]));
         for part in ["and max-passes allows 5 [preset ci]; nothing", "4 passes (as in `c_half`)"] {
             assert!(of_file.message.contains(part), "{of_file}");
         }

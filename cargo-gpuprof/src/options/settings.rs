@@ -1,0 +1,246 @@
+//! The settings of a run: options that the configuration file and its presets can give as well.
+//!
+//! This is the one table of them. A row names the setting, its option, its type and its default;
+//! the configuration file's keys, `show-config` and the help text follow from it. An option's own
+//! field, with its help, is in [`RunOptions`](super::RunOptions).
+
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::{
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, DeviceSelection,
+    Interleave, Isolate, KeepRuns, Repeats, ReplayMode, Set,
+};
+
+/// Hands the rows to the macro `$to`. A row is
+/// `name "--option": TYPE => VALUE = DEFAULT, |options| GIVEN;` where TYPE is what a layer says,
+/// VALUE what the run uses, and GIVEN what the command line says, if it does.
+macro_rules! settings {
+    ($to:ident) => {
+        $to! {
+            /// Which driver runs the kernels.
+            backend "--backend": Backend => Backend = Backend::default(),
+                |o| o.backend;
+            /// The GPUs that the configurations are spread over; none for the first one.
+            devices "--devices": DeviceSelection => Option<DeviceSelection> = None,
+                |o| o.devices.clone();
+            /// Processes that time each configuration on a GPU.
+            repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT,
+                |o| o.repeat;
+            /// Seconds a process may take.
+            timeout "--timeout": u32 => u32 = 120,
+                |o| o.timeout.map(Into::into);
+            /// What happens to the L2 cache before each sample.
+            cache_control "--cache-control": CacheControl => CacheControl = CacheControl::default(),
+                |o| o.cache_control;
+            /// What happens to the clocks of the GPU.
+            clock_control "--clock-control": ClockControl => ClockControl = ClockControl::default(),
+                |o| o.clock_control;
+            /// NVML's library, where it is not looked for.
+            nvml_path "--nvml-path": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.nvml_path.clone();
+            /// Whether a run waits for a GPU on which another one measures.
+            wait "--wait": bool => bool = true,
+                |o| o.wait();
+            /// How hardware counters are collected.
+            replay_mode "--replay-mode": ReplayMode => ReplayMode = ReplayMode::default(),
+                |o| o.replay_mode;
+            /// What has processes of its own.
+            isolate "--isolate": Isolate => Isolate = Isolate::default(),
+                |o| o.isolate;
+            /// Processes that prepare while another one works; none for what changes no result.
+            ahead "--ahead": u8 => Option<u8> = None,
+                |o| o.ahead;
+            /// In which order passes run.
+            interleave "--interleave": Interleave => Interleave = Interleave::default(),
+                |o| o.gate.interleave;
+            /// CUPTI's library or its folder, where it is not looked for.
+            cupti_path "--cupti-path": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.cupti_path.clone();
+            /// Whether outputs are compared with the host reference.
+            verify "--verify": bool => bool = true,
+                |o| o.verify();
+            /// Sections to show, by the names of sets.
+            sets "--set": Vec<Set> => Vec<Set> = Vec::new(),
+                |o| (!o.set.is_empty()).then(|| o.set.clone());
+            /// Sections to show, by name.
+            sections "--section": Vec<String> => Vec<String> = Vec::new(),
+                |o| (!o.section.is_empty()).then(|| o.section.clone());
+            /// The most counter passes that a configuration may need.
+            max_passes "--max-passes": u32 => Option<u32> = None,
+                |o| o.max_passes.map(Into::into);
+            /// Which launches of two passes are the same one.
+            app_replay_match "--app-replay-match":
+                AppReplayMatch => AppReplayMatch = AppReplayMatch::default(),
+                |o| o.app_replay_match;
+            /// How far the launches of two passes may differ.
+            app_replay_mode "--app-replay-mode":
+                AppReplayMode => AppReplayMode = AppReplayMode::default(),
+                |o| o.app_replay_mode;
+            /// Configurations to take of each series; none for all.
+            sample "--sample": usize => Option<usize> = None,
+                |o| o.selection.sample.map(Into::into);
+            /// The seed of a sample.
+            sample_seed "--sample-seed": u64 => u64 = 0,
+                |o| o.selection.sample_seed;
+            /// The most configurations that a run may have.
+            max_configs "--max-configs": usize => usize = 100_000,
+                |o| o.selection.max_configs;
+            /// The GPU architecture that kernels are compiled for.
+            kernel_arch "--kernel-arch": String => String = "sm_80".to_owned(),
+                |o| o.kernels.kernel_arch.clone();
+            /// The toolchain of the kernels, where it is not looked for.
+            kernel_toolchain "--kernel-toolchain": String => Option<String> = None,
+                |o| o.kernels.kernel_toolchain.clone();
+            /// Whether thresholds decide the exit code.
+            gate "--gate": bool => bool = true,
+                |o| o.gate.gate();
+            /// Whether what cannot be judged ends with exit code 106.
+            strict "--strict": bool => bool = false,
+                |o| o.strict();
+            /// The baseline to compare with: a name or a file.
+            baseline "--baseline": String => Option<String> = None,
+                |o| o.gate.baseline.clone();
+            /// Whether a baseline of another device is compared with as well.
+            across_devices "--across-devices": bool => bool = false,
+                |o| o.gate.across_devices();
+            /// How many runs are kept below the target folder.
+            keep_runs "--keep-runs": KeepRuns => KeepRuns = KeepRuns::default(),
+                |o| o.output.keep_runs;
+        }
+    };
+}
+pub(crate) use settings;
+
+/// What a pair of flags says: the one that is given later wins, and clap sees to that.
+pub(super) fn either(yes: bool, no: bool) -> Option<bool> {
+    if yes { Some(true) } else { no.then_some(false) }
+}
+
+/// A value of a setting, as people and programs read it.
+pub trait Shown {
+    /// For people: in words of the command line.
+    fn text(&self) -> String;
+
+    /// For programs.
+    fn json(&self) -> Value {
+        self.text().into()
+    }
+
+    /// The flag that says it, of an `option`.
+    fn flag(&self, option: &str) -> String {
+        option.to_owned()
+    }
+}
+
+macro_rules! words {
+    ($($type:ty),*) => {$(
+        impl Shown for $type {
+            fn text(&self) -> String {
+                let value = self.to_possible_value().expect("no variant is skipped");
+                value.get_name().to_owned()
+            }
+        }
+    )*};
+}
+
+words!(Backend, CacheControl, ClockControl, ReplayMode, Isolate, Interleave);
+words!(AppReplayMatch, AppReplayMode, Set);
+
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        impl Shown for $type {
+            fn text(&self) -> String {
+                self.to_string()
+            }
+
+            fn json(&self) -> Value {
+                serde_json::json!(self)
+            }
+        }
+    )*};
+}
+
+numbers!(u8, u32, u64, usize, Repeats);
+
+macro_rules! texts {
+    ($($type:ty),*) => {$(
+        impl Shown for $type {
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection);
+
+impl Shown for bool {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn json(&self) -> Value {
+        (*self).into()
+    }
+
+    fn flag(&self, option: &str) -> String {
+        if *self { option.to_owned() } else { option.replacen("--", "--no-", 1) }
+    }
+}
+
+impl<T: Shown> Shown for Option<T> {
+    fn text(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_owned(), Shown::text)
+    }
+
+    fn json(&self) -> Value {
+        self.as_ref().map_or(Value::Null, Shown::json)
+    }
+}
+
+impl<T: Shown> Shown for Vec<T> {
+    fn text(&self) -> String {
+        let texts: Vec<String> = self.iter().map(Shown::text).collect();
+        if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
+    }
+
+    fn json(&self) -> Value {
+        self.iter().map(Shown::json).collect()
+    }
+}
+
+/// `path`, as a file below `root` names it: from there, unless it is a bare name for the linker.
+pub fn library_from(root: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
+    if path.as_str().contains('/') { root.join(path) } else { path.to_owned() }
+}
+
+macro_rules! of_defaults {
+    ($($(#[$doc:meta])* $name:ident $option:literal:
+        $type:ty => $value:ty = $default:expr, |$o:ident| $given:expr;)*) => {
+        /// The option and the default of every setting that has one, as help texts show them.
+        pub fn defaults() -> Vec<(&'static str, String)> {
+            let mut defaults = Vec::new();
+            $(
+                let default = Defaults::$name();
+                let value = default.json();
+                if !(value.is_null() || value.is_boolean() || value.is_array()) {
+                    defaults.push(($option, default.text()));
+                }
+            )*
+            defaults
+        }
+
+        /// What a setting is where nothing says otherwise.
+        pub struct Defaults;
+
+        impl Defaults {
+            $($(#[$doc])* pub fn $name() -> $value {
+                $default
+            })*
+        }
+    };
+}
+
+settings!(of_defaults);
