@@ -1,10 +1,10 @@
-//! A CUDA driver (`libcuda.so`) over a PTX interpreter, for machines without a GPU.
+#![doc = include_str!("../README.md")]
 //!
-//! PTX text and launches come in through the driver API ([`driver`]) or through the safe [`device`]
-//! API; results in emulated device memory and exact, deterministic counters go out. What stays
-//! true: device addresses, results and counters depend only on the calls made, never on the host's
-//! cores or timing, and PTX that is not understood is refused by name and line when the module is
-//! loaded.
+//! # Inside
+//!
+//! Input: PTX text and launches, through the driver API ([`driver`]) or the safe [`device`] API.
+//! Output: emulated device memory and counters. Device addresses, results and counters depend on
+//! the calls alone, never on the host's cores or timing.
 //!
 //! The phases follow one another and none looks back: [`ptx`] (text to syntax tree) → [`lower`]
 //! (tree to dense instructions) → [`machine`] (instructions to effects) → [`counters`] (effects to

@@ -5,6 +5,7 @@ mod common;
 use common::Bench;
 
 const KERNELS: &str = include_str!("fixtures/masks.ptx");
+const RECORDED: &str = include_str!("fixtures/masks.gh100.txt");
 const THREADS: usize = 64;
 const SLOTS: usize = 8;
 const UNWRITTEN: u32 = 0xdead_beef;
@@ -34,6 +35,22 @@ fn runs(words: &[u32]) -> Vec<String> {
         start = end + 1;
     }
     runs
+}
+
+#[test]
+fn every_kernel_runs_its_lanes_together_as_the_recorded_hardware() {
+    let mut bench = Bench::new(KERNELS);
+    let names = KERNELS.lines().filter_map(|line| line.strip_prefix(".visible .entry "));
+    let mut wrong = Vec::new();
+    for name in names.map(|name| name.trim_end_matches('(')) {
+        let prefix = format!("{name} ");
+        let recorded: Vec<_> = RECORDED.lines().filter(|line| line.starts_with(&prefix)).collect();
+        let emulated = record(&mut bench, name);
+        if recorded != emulated {
+            wrong.push(format!("recorded {recorded:#?}, emulated {emulated:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The four kernels that were first seen on an H200: every lane reads the mask of all that run.

@@ -134,6 +134,39 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
 }
 
 #[test]
+fn parameters_are_read_before_a_register() {
+    let text = kernel("", "").replace(
+        "add.s64 %rd1, %rd0, %rd1;",
+        "add.s64 %rd1, %rd0, %rd1; mov.b64 %rd2, out; add.s64 %rd2, %rd2, 16; \
+         ld.param.u64 %rd3, [%rd2+-16]; sub.s64 %rd3, %rd3, %rd0; st.global.b32 [%rd1], %rd3;",
+    );
+    let mut bench = Bench::new(&text);
+    let out = bench.upload(&[1u32; 32]);
+    bench.launch("k", 1, 32, &[&out]);
+    assert_eq!(bench.ints(out, 32), [0; 32]);
+}
+
+#[test]
+fn a_parameter_does_not_begin_before_itself() {
+    assert!(refusal("", "ld.param.u64 %rd2, [out+-8];").contains("beyond the end of parameter"));
+}
+
+/// As an H200 counts: a filter that all lanes read at once is read once.
+#[test]
+fn bytes_of_a_load_are_the_distinct_ones() {
+    // Lanes in groups of 1 << shift read one word each.
+    for (shift, bytes) in [(5, 4), (4, 8), (1, 64), (0, 128)] {
+        let body = format!(
+            "shr.u32 %r2, %r1, {shift}; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd2, %rd0, %rd2;\n\
+             ld.global.u32 %r3, [%rd2]; st.global.u32 [%rd0], %r3;"
+        );
+        let record = run("", &body, 32).1.device.take_launches().remove(0);
+        let counter = |op| record.counter(&format!("smsp__sass_data_bytes_mem_global_op_{op}.sum"));
+        assert_eq!((counter("ld"), counter("st")), (Some(bytes), Some(128)), "{shift}");
+    }
+}
+
+#[test]
 fn lanes_with_nothing_left_to_do_are_not_waited_for() {
     let (got, _) = run(
         "",

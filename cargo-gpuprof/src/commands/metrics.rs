@@ -161,6 +161,10 @@ fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> io::Result<
         Origin::Launch | Origin::Device => "the driver",
         Origin::Declared => "the annotation",
         Origin::Emulator if metric.name.starts_with("ptx__") => "the emulator",
+        // Sums over memory instructions.
+        Origin::Emulator if metric.name.contains("_op_") => {
+            "the emulator (accesses as the PTX has them: ptxas may merge, unroll or drop some), or hardware counters"
+        }
         Origin::Emulator => "the emulator, or hardware counters",
         Origin::Hardware(name) => name,
         Origin::Derived(formula) => formula.text(),

@@ -3,6 +3,11 @@
 //! Lanes go together as far as 128 bytes reach: all 32 for up to 4 bytes a lane, halves for 8,
 //! quarters for 16. Within such a group a pass serves one word from each bank, to any number of
 //! lanes, so the passes are the most distinct words that any one bank is asked for.
+//!
+//! Loads of 16 bytes go by halves if every lane reads what its neighbour reads: with all lanes, or
+//! half of them each, on one such word an H200 takes two passes, not four. NVIDIA gives the rule
+//! for 7.x: each active pair of lanes `n` and `n ^ 1`, or each pair `n` and `n ^ 2`, has one
+//! address (forums.developer.nvidia.com/t/77228).
 
 /// Passes of a request, and the passes it would take without conflicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,6 +45,30 @@ pub fn wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
     result
 }
 
+/// Passes of a load, for the lanes of `mask`, each `bytes` from its address.
+pub fn load_wavefronts(addresses: &[u32; 32], mask: u32, bytes: u32) -> Wavefronts {
+    let by_quarters = wavefronts(addresses, mask, bytes);
+    let in_pairs =
+        bytes == 16 && [1, 2].into_iter().any(|apart| pairs_agree(addresses, mask, apart));
+    if !in_pairs {
+        return by_quarters;
+    }
+    let mut result = Wavefronts { words: by_quarters.words, ..Wavefronts::default() };
+    for half in [0xffff, 0xffff_0000].map(|half| half & mask).into_iter().filter(|half| *half != 0)
+    {
+        result.ideal += 1;
+        result.total += distinct(addresses, half, 4).into_iter().max().unwrap_or(0);
+    }
+    result
+}
+
+/// Whether all active lanes read what the lane `apart` from them reads, where it is active.
+fn pairs_agree(addresses: &[u32; 32], mask: u32, apart: usize) -> bool {
+    let active = |lane: usize| mask & (1 << lane) != 0;
+    let both = |lane: &usize| active(*lane) && active(lane ^ apart);
+    (0..32).filter(both).all(|lane| addresses[lane] == addresses[lane ^ apart])
+}
+
 /// How many words the lanes want, if no two of them want different words of one bank. Each bank
 /// remembers the last word asked of it; a lane that does not find its own has met a conflict.
 #[inline(always)]
@@ -57,7 +86,7 @@ fn conflict_free(addresses: &[u32; 32]) -> Option<u32> {
 /// How many distinct words each bank is asked for by `lanes`, each wanting `words` consecutive
 /// words.
 fn distinct(addresses: &[u32; 32], lanes: u32, words: u32) -> [u32; 32] {
-    // Up to 32 words in a group, and each may be the n-th distinct one of its bank.
+    // Up to 16 lanes of a half, or 32 words in a group, may each want another word of one bank.
     let mut seen = [[0u32; 32]; 32];
     let mut distinct = [0u32; 32];
     for (lane, address) in addresses.iter().enumerate() {
@@ -134,6 +163,22 @@ mod tests {
             wavefronts(&packed(16), u32::MAX, 16),
             Wavefronts { total: 4, ideal: 4, words: 128 }
         );
+    }
+
+    #[test]
+    fn wide_loads_that_neighbours_share_go_by_halves() {
+        let total = |addresses: [u32; 32]| {
+            let fronts = load_wavefronts(&addresses, u32::MAX, 16);
+            (fronts.total, fronts.ideal)
+        };
+        // On an H200: one word for all lanes, two words for a warp.
+        assert_eq!(total([64; 32]), (2, 2));
+        assert_eq!(total(std::array::from_fn(|lane| lane as u32 / 16 * 16)), (2, 2));
+        assert_eq!(total(std::array::from_fn(|lane| lane as u32 % 2 * 16)), (2, 2));
+        // Each lane its own: quarters, as for a store.
+        let own = std::array::from_fn(|lane| lane as u32 * 16);
+        assert_eq!(total(own), (4, 4));
+        assert_eq!(wavefronts(&[64; 32], u32::MAX, 16).total, 4);
     }
 
     proptest! {

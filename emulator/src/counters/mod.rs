@@ -34,7 +34,8 @@ pub struct GlobalCounts {
     pub requests: u64,
     /// Distinct 32-byte sectors, request by request.
     pub sectors: u64,
-    /// Bytes that active lanes asked for.
+    /// Loads: distinct bytes, request by request (seen on an H200: a filter that all lanes read at
+    /// once counts once). Otherwise what each active lane asks for.
     pub bytes: u64,
 }
 

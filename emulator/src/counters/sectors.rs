@@ -16,26 +16,38 @@ pub fn of_range(first: u64, bytes: u64) -> u64 {
 /// size, or smaller than a sector, so each lane touches one sector.
 pub fn count(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
     debug_assert!(bytes <= 32);
-    let mut sectors = [0u64; 32];
+    distinct(addresses, mask, SECTOR_SHIFT)
+}
+
+/// Distinct bytes that the lanes of `mask` touch, `bytes` each, a power of two. Accesses are
+/// aligned to their size, so two of them touch the same bytes or none in common.
+pub fn distinct_bytes(addresses: &[u64; 32], mask: u32, bytes: u32) -> u64 {
+    debug_assert!(bytes.is_power_of_two());
+    distinct(addresses, mask, bytes.trailing_zeros()) * u64::from(bytes)
+}
+
+/// How many pieces of `1 << shift` bytes the lanes of `mask` touch, each of them one.
+fn distinct(addresses: &[u64; 32], mask: u32, shift: u32) -> u64 {
+    let mut pieces = [0u64; 32];
     let mut used = 0;
     let mut sorted = true;
     for (lane, address) in addresses.iter().enumerate() {
         if mask & (1 << lane) != 0 {
-            let sector = address >> SECTOR_SHIFT;
-            if used > 0 && sectors[used - 1] == sector {
+            let piece = address >> shift;
+            if used > 0 && pieces[used - 1] == piece {
                 continue;
             }
-            sorted &= used == 0 || sectors[used - 1] < sector;
-            sectors[used] = sector;
+            sorted &= used == 0 || pieces[used - 1] < piece;
+            pieces[used] = piece;
             used += 1;
         }
     }
     if sorted {
         return used as u64;
     }
-    let sectors = &mut sectors[..used];
-    sectors.sort_unstable();
-    1 + sectors.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
+    let pieces = &mut pieces[..used];
+    pieces.sort_unstable();
+    1 + pieces.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
 }
 
 #[cfg(test)]
@@ -81,6 +93,11 @@ mod tests {
                 .flat_map(|lane| addresses[lane] >> 5..=(addresses[lane] + u64::from(size) - 1) >> 5)
                 .collect();
             prop_assert_eq!(count(&addresses, mask, size), touched.len() as u64);
+            let bytes: HashSet<u64> = (0..32)
+                .filter(|lane| mask & (1 << lane) != 0)
+                .flat_map(|lane| addresses[lane]..addresses[lane] + u64::from(size))
+                .collect();
+            prop_assert_eq!(distinct_bytes(&addresses, mask, size), bytes.len() as u64);
         }
     }
 }

@@ -143,12 +143,13 @@ impl<'a> Builder<'_, 'a> {
         let Operand::Address(AddressBase::Name(name), offset) = address else { return Ok(None) };
         let outside =
             || PtxError::invalid(i.line, format!("access beyond the end of parameter '{name}'"));
-        let offset = u32::try_from(*offset).map_err(|_| outside())?;
+        let inside = |bytes: u32| {
+            let offset = u32::try_from(*offset).map_err(|_| outside())?;
+            if offset.saturating_add(element.total()) > bytes { Err(outside()) } else { Ok(offset) }
+        };
         match self.find(name) {
             Some(Binding::LaunchParam(at, bytes)) if !is_store => {
-                if offset + element.total() > bytes {
-                    return Err(outside());
-                }
+                let offset = inside(bytes)?;
                 let mut a = [self.sink(); 4];
                 for (index, slot) in (0u32..).zip(a.iter_mut().take(usize::from(element.count))) {
                     let at = at + offset + index * u32::from(element.bytes);
@@ -165,9 +166,7 @@ impl<'a> Builder<'_, 'a> {
                 }))
             }
             Some(Binding::Words(first, bytes)) => {
-                if offset + element.total() > bytes {
-                    return Err(outside());
-                }
+                let offset = inside(bytes)?;
                 let word = Slot(first.0 + (offset / 4) as u16);
                 let byte = (offset % 4) as u8;
                 Ok(Some(if is_store {

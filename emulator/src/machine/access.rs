@@ -129,7 +129,7 @@ fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
         (Space::Global | Space::Const, Pattern::Uniform) => {
             let value = global_words(cx, first, 1)?.first()?.load(Relaxed);
             if space == Space::Global {
-                count_global(&mut cx.counts.memory.load, 1, 128);
+                count_global(&mut cx.counts.memory.load, 1, 4);
             }
             Some([value; 32])
         }

@@ -41,8 +41,9 @@ pub fn run(cx: &mut Context<'_>) -> Result<Stop, Box<Fault>> {
 fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
     let code = cx.program.code.as_slice();
     loop {
-        if cx.warp.active == 0 || cx.warp.pc == cx.warp.reconverge {
-            if !cx.warp.pop() {
+        let warp = &mut *cx.warp;
+        if warp.active == 0 || (warp.pc == warp.reconverge) | (warp.pc == warp.join) {
+            if !warp.arrive() {
                 return Ok(Stop::Done);
             }
             continue;
@@ -72,9 +73,9 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             Op::Store { element, address, a } if on != 0 => {
                 access::store(cx, element, address, a, on)?;
             }
-            Op::Branch { target, .. } if on == active => cx.warp.pc = target,
+            Op::Branch { target, .. } if on == active => cx.warp.jump(target),
             Op::Branch { target, reconverge } if on != 0 => {
-                part(cx, &mut [(pc + 1, active & !on), (target, on)], reconverge);
+                part(cx, &[(pc + 1, active & !on), (target, on)], reconverge);
             }
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
@@ -103,7 +104,7 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
 }
 
 /// The active lanes disagree about a branch.
-fn part(cx: &mut Context<'_>, groups: &mut [(u32, u32)], meet: u32) {
+fn part(cx: &mut Context<'_>, groups: &[(u32, u32)], meet: u32) {
     cx.counts.memory.divergent_branches += 1;
     let ends = cx.program.code.get(meet as usize).is_some_and(is_end);
     cx.warp.diverge(groups, meet, ends);
@@ -172,9 +173,9 @@ fn branch_indexed(
         }
     }
     match groups[..] {
-        [(target, _)] => cx.warp.pc = target,
+        [(target, _)] => cx.warp.jump(target),
         _ => {
-            part(cx, &mut groups, reconverge);
+            part(cx, &groups, reconverge);
         }
     }
     Ok(())
@@ -217,9 +218,6 @@ fn gather(cx: &mut Context<'_>, on: u32) -> Result<Option<u32>, Box<Fault>> {
             count.threads -= u64::from(on.count_ones());
             count.threads_on -= u64::from(on.count_ones());
             return Ok(None);
-        }
-        if cx.warp.active == cx.warp.live {
-            return Ok(Some(cx.warp.live));
         }
     }
     if on == cx.warp.live {

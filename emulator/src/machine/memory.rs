@@ -6,6 +6,7 @@
 //! values, never of the emulator's memory.
 
 use crate::lower::address::GLOBAL_BASE;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -41,6 +42,14 @@ impl Allocation {
 /// An access that no allocation holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAllocated;
+
+impl fmt::Display for NotAllocated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no allocation holds the range; allocate it first, or check its end")
+    }
+}
+
+impl std::error::Error for NotAllocated {}
 
 /// All of device memory.
 #[derive(Debug)]

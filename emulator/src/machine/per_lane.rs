@@ -137,10 +137,14 @@ fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
     match (part.space, verb) {
         (Space::Shared, Verb::Update(_)) => counts.shared_atomics += 1,
         (Space::Shared, _) => {
-            let fronts =
-                banks::wavefronts(&part.addresses.map(|address| address as u32), part.lanes, bytes);
-            let counts =
-                if verb == Verb::Read { &mut counts.shared_load } else { &mut counts.shared_store };
+            let addresses = part.addresses.map(|address| address as u32);
+            let (fronts, counts) = if verb == Verb::Read {
+                let fronts = banks::load_wavefronts(&addresses, part.lanes, bytes);
+                (fronts, &mut counts.shared_load)
+            } else {
+                let fronts = banks::wavefronts(&addresses, part.lanes, bytes);
+                (fronts, &mut counts.shared_store)
+            };
             counts.requests += 1;
             counts.wavefronts += u64::from(fronts.total);
             counts.ideal += u64::from(fronts.ideal);
@@ -159,7 +163,11 @@ fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             };
             counts.requests += 1;
             counts.sectors += sectors::count(&part.addresses, part.lanes, bytes);
-            counts.bytes += u64::from(bytes) * u64::from(part.lanes.count_ones());
+            counts.bytes += if verb == Verb::Read {
+                sectors::distinct_bytes(&part.addresses, part.lanes, bytes)
+            } else {
+                u64::from(bytes) * u64::from(part.lanes.count_ones())
+            };
         }
     }
 }

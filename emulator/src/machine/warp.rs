@@ -37,6 +37,8 @@ pub struct Warp {
     pub active: u32,
     /// Where the active lanes meet others.
     pub reconverge: u32,
+    /// Where other lanes of the same region wait, which the active ones may come to.
+    pub join: u32,
     /// The lanes that have not exited.
     pub live: u32,
     /// What it is doing.
@@ -53,6 +55,7 @@ impl Warp {
             pc: 0,
             active: 0,
             reconverge: NOWHERE,
+            join: NOWHERE,
             live: 0,
             state: State::Ready,
             index,
@@ -66,7 +69,7 @@ impl Warp {
     pub fn restart(&mut self, lanes: u32) {
         let mask = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         (self.pc, self.active, self.live) = (0, mask, mask);
-        self.reconverge = NOWHERE;
+        (self.reconverge, self.join) = (NOWHERE, NOWHERE);
         self.state = State::Ready;
         self.stack.clear();
     }
@@ -76,6 +79,7 @@ impl Warp {
         while let Some(entry) = self.stack.pop() {
             if entry.mask != 0 {
                 (self.pc, self.active, self.reconverge) = (entry.pc, entry.mask, entry.reconverge);
+                self.look_ahead();
                 return true;
             }
         }
@@ -83,31 +87,68 @@ impl Warp {
         false
     }
 
-    /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. The first group runs
-    /// first. `is_end` says whether the instruction at `meet` ends the function.
-    pub fn diverge(&mut self, groups: &mut [(u32, u32)], meet: u32, is_end: bool) {
+    /// The active lanes are where they meet others, or have left. `false`: the warp is done.
+    pub fn arrive(&mut self) -> bool {
+        if self.active == 0 || self.pc == self.reconverge {
+            return self.pop();
+        }
+        if let Some(entry) = self.stack.pop() {
+            self.active |= entry.mask;
+        }
+        self.look_ahead();
+        true
+    }
+
+    /// The active lanes part: each group of `(pc, lanes)` runs until `meet`. `is_end` says whether
+    /// the instruction at `meet` ends the function.
+    ///
+    /// Of the groups of a region the one that stands first in the code runs first, and lanes that
+    /// come to where others of the region wait go on with them. Lanes that go around a loop let
+    /// the others go first, so that who left it does not wait for who stays.
+    pub fn diverge(&mut self, groups: &[(u32, u32)], meet: u32, is_end: bool) {
         // Lanes that leave the function do not hold up those who meet others before its end.
-        let meet = if meet == NOWHERE || (is_end && self.reconverge != NOWHERE) {
-            groups.sort_by_key(|(pc, _)| *pc != meet);
-            self.reconverge
-        } else {
-            if meet != self.reconverge {
-                self.push(meet, self.active, self.reconverge, false);
+        let inherited = meet == NOWHERE || (is_end && self.reconverge != NOWHERE);
+        let meet = if inherited { self.reconverge } else { meet };
+        let (mut waiting, outer) = (groups.to_vec(), self.reconverge);
+        let branch = self.pc.wrapping_sub(1);
+        if meet == outer {
+            while let Some((pc, mask)) = self.sibling() {
+                waiting.push((pc, mask));
+                self.stack.pop();
             }
-            meet
-        };
-        // Lanes that go straight to the meeting point already wait there.
-        let mut running = groups.iter().filter(|(pc, _)| *pc != meet || meet == NOWHERE);
-        let first = running.next().copied();
-        let rest: Vec<_> = running.copied().collect();
-        for &(pc, mask) in rest.iter().rev() {
-            self.push(pc, mask, meet, false);
-        }
-        if let Some((pc, mask)) = first {
-            (self.pc, self.active, self.reconverge) = (pc, mask, meet);
         } else {
-            self.pop();
+            self.push(meet, self.active, outer, false);
         }
+        // Lanes that go straight to the meeting point already wait there.
+        waiting.retain(|(pc, _)| *pc != meet || meet == NOWHERE);
+        waiting.sort_by_key(|(pc, _)| std::cmp::Reverse((*pc <= branch, *pc)));
+        for group in waiting.chunk_by(|a, b| a.0 == b.0) {
+            let mask = group.iter().fold(0, |all, (_, mask)| all | mask);
+            self.push(group[0].0, mask, meet, false);
+        }
+        self.pop();
+    }
+
+    /// All active lanes go to `target`.
+    #[inline(always)]
+    pub fn jump(&mut self, target: u32) {
+        if self.join == NOWHERE {
+            self.pc = target;
+        } else {
+            self.diverge(&[(target, self.active)], NOWHERE, false);
+        }
+    }
+
+    /// The next group of the active lanes' region: where it waits, and its lanes.
+    fn sibling(&self) -> Option<(u32, u32)> {
+        let top = self.stack.last()?;
+        let is_sibling =
+            !top.is_call && top.reconverge == self.reconverge && top.mask & self.active == 0;
+        is_sibling.then_some((top.pc, top.mask))
+    }
+
+    fn look_ahead(&mut self) {
+        self.join = self.sibling().map_or(NOWHERE, |(pc, _)| pc);
     }
 
     /// Lanes that wait for nothing but the kernel's end, an instruction for which `is_end` holds,
@@ -120,28 +161,24 @@ impl Warp {
     }
 
     /// The active lanes wait at `pc` for lanes that took another way. `true`: those run now.
-    /// `false`: nobody else can come, or they wait at `pc` already and are active now, too.
+    /// `false`: nobody else can come.
     pub fn let_others_come(&mut self, pc: u32, is_barrier: impl Fn(u32) -> bool) -> bool {
-        while let Some(top) = self.stack.last_mut() {
-            let is_sibling = top.mask & self.active == 0 && top.reconverge == self.reconverge;
-            if top.is_call || !is_sibling || (top.pc != pc && is_barrier(top.pc)) {
-                return false;
-            }
-            if top.pc != pc {
-                (self.pc, top.pc) = (top.pc, pc);
-                std::mem::swap(&mut self.active, &mut top.mask);
-                return true;
-            }
-            self.active |= top.mask;
-            self.stack.pop();
-        }
-        false
+        let Some((other, _)) = self.sibling().filter(|(other, _)| !is_barrier(*other)) else {
+            return false;
+        };
+        let waiting = (pc, self.active, self.reconverge);
+        self.pop();
+        debug_assert_eq!(self.pc, other);
+        self.push(waiting.0, waiting.1, waiting.2, false);
+        self.look_ahead();
+        true
     }
 
     /// `lanes` of the active ones call a function; all active lanes meet at `back`.
     pub fn call(&mut self, target: u32, back: u32, lanes: u32) {
         self.push(back, self.active, self.reconverge, true);
         (self.pc, self.active, self.reconverge) = (target, lanes, NOWHERE);
+        self.join = NOWHERE;
     }
 
     /// The call instructions that the active lanes are inside of, innermost first.
@@ -179,7 +216,7 @@ mod tests {
     #[test]
     fn both_sides_run_and_meet() {
         let mut warp = Warp::new(0, 32);
-        warp.diverge(&mut [(1, 0xffff), (5, 0xffff_0000)], 9, false);
+        warp.diverge(&[(1, 0xffff), (5, 0xffff_0000)], 9, false);
         assert_eq!((warp.pc, warp.active, warp.reconverge), (1, 0xffff, 9));
         assert!(warp.pop());
         assert_eq!((warp.pc, warp.active, warp.reconverge), (5, 0xffff_0000, 9));
@@ -188,11 +225,29 @@ mod tests {
     }
 
     #[test]
+    fn lanes_go_on_with_those_who_wait_where_they_come() {
+        // Lanes 0 and 1 wait at 5 and 7, before the meeting point 9; the others come to 5.
+        let mut warp = Warp::new(0, 32);
+        warp.diverge(&[(1, !1), (7, 1)], 9, false);
+        warp.diverge(&[(2, !3), (5, 2)], 9, false);
+        assert_eq!((warp.pc, warp.active, warp.join), (2, !3, 5));
+        warp.pc = 5;
+        assert!(warp.arrive());
+        assert_eq!((warp.pc, warp.active, warp.join), (5, !1, 7));
+        warp.pc = 9;
+        assert!(warp.arrive());
+        assert_eq!((warp.pc, warp.active, warp.join), (7, 1, NOWHERE));
+        warp.pc = 9;
+        assert!(warp.arrive());
+        assert_eq!((warp.pc, warp.active), (9, u32::MAX));
+    }
+
+    #[test]
     fn lanes_that_leave_a_loop_one_by_one_need_one_entry() {
         let mut warp = Warp::new(0, 32);
         for left in 1..32 {
             let staying = u32::MAX << left;
-            warp.diverge(&mut [(7, warp.active & !staying), (2, staying)], 7, false);
+            warp.diverge(&[(7, warp.active & !staying), (2, staying)], 7, false);
             assert_eq!((warp.pc, warp.active, warp.stack.len()), (2, staying, 1));
         }
     }
@@ -200,7 +255,7 @@ mod tests {
     #[test]
     fn a_lane_that_exits_is_gone_from_everywhere() {
         let mut warp = Warp::new(0, 32);
-        warp.diverge(&mut [(1, 0xf), (5, !0xf)], 9, false);
+        warp.diverge(&[(1, 0xf), (5, !0xf)], 9, false);
         warp.exit(0xf);
         assert!(warp.pop() && warp.active == !0xf);
         assert!(warp.pop() && warp.active == !0xf && warp.pc == 9);
@@ -210,7 +265,7 @@ mod tests {
     fn a_return_only_leaves_its_own_frame() {
         let mut warp = Warp::new(0, 32);
         warp.call(20, 3, 0xff);
-        warp.diverge(&mut [(21, 0xf), (25, 0xf0)], 29, false);
+        warp.diverge(&[(21, 0xf), (25, 0xf0)], 29, false);
         warp.ret(0xf);
         assert!(warp.pop() && warp.active == 0xf0);
         warp.ret(0xf0);
