@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use crate::support::{Archive, Entry, Outcome, Tool, Workspace};
 use insta::assert_snapshot;
-use support::{Archive, Entry, Outcome, Tool, Workspace};
 use tempfile::TempDir;
 
 /// An archive of the package `vector`, made once.

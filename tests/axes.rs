@@ -1,8 +1,8 @@
 //! Axes from the attribute to the table: every way to combine them, on the emulated driver.
 
+use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;
 use serde_json::Value;
-use support::{Outcome, Workspace};
 
 fn gpuprof(arguments: &[&str]) -> Outcome {
     let run = ["run", "--package", "tiles", "--backend", "emulator", "--quiet"];

@@ -3,8 +3,8 @@
 
 use std::fs;
 
+use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;
-use support::{Outcome, Workspace};
 
 fn run(arguments: &[&str]) -> Outcome {
     let start = ["run", "--package", "vector", "--quiet"];

@@ -1,7 +1,7 @@
 //! Kernels and harnesses that go wrong while they run: each harms its own configuration only.
 
+use crate::support::{Outcome, Workspace, with_limit};
 use insta::assert_snapshot;
-use support::{Outcome, Workspace, with_limit};
 
 fn run(arguments: &[&str]) -> Outcome {
     Workspace::fixture("workshop").gpuprof(&[&["run", "--quiet"], arguments].concat())

@@ -1,8 +1,8 @@
 //! `calibrate`, end to end: what it says of a device with noise, and of one that has none.
 
+use crate::support::replay::workshop;
+use crate::support::{FakeGpu, Packed};
 use insta::assert_snapshot;
-use support::replay::workshop;
-use support::{FakeGpu, Packed};
 
 #[test]
 fn the_emulator_has_no_noise_and_nothing_is_run_to_find_that_out() {

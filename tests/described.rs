@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Workspace, repository_folder};
+use crate::support::{Workspace, repository_folder};
 
 /// What a command of ours prints.
 fn printed(arguments: &[&str]) -> String {

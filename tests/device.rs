@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::Child;
 
+use crate::support::replay::{METRICS, arguments, workshop};
+use crate::support::{FakeGpu, Outcome, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::replay::{METRICS, arguments, workshop};
-use support::{FakeGpu, Outcome, Workspace};
 
 /// What the fake driver calls its GPU: "gpuprof-fake-gpu" in hexadecimal.
 const UUID: &str = "GPU-67707570-726f-662d-6661-6b652d677075";

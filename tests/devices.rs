@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::SystemTime;
 
+use crate::support::replay::{ISOLATIONS, METRICS, workshop};
+use crate::support::{FakeGpu, Happening, Outcome, Tool, times};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, METRICS, workshop};
-use support::{FakeGpu, Happening, Outcome, Tool, times};
 
 /// What the fake driver calls its first two GPUs.
 const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";

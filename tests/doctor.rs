@@ -1,7 +1,7 @@
 //! `cargo gpuprof doctor` on fake GPUs: every device by itself, and whether the main job can run.
 
-use support::replay::{METRICS, workshop};
-use support::{FakeGpu, Outcome, Tool};
+use crate::support::replay::{METRICS, workshop};
+use crate::support::{FakeGpu, Outcome, Tool};
 
 /// What the fake driver calls its first two GPUs.
 const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";

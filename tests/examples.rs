@@ -1,8 +1,8 @@
 //! The examples: each runs on the emulated driver, its results verified, its thresholds met.
 
+use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;
 use serde_json::Value;
-use support::{Outcome, Workspace};
 
 fn run(package: &str) -> Outcome {
     let arguments = ["run", "--package", package, "--message-format", "json"];

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 
+use crate::support::{Packed, Tool, wait_beside};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::Value;
-use support::{Packed, Tool, wait_beside};
 
 /// A sweep that is held up in its fourth configuration until the test lets it go on.
 const SWEEP: [&str; 1] = ["waits"];

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::support::{Outcome, Packed, Workspace, with_limit};
 use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::{Outcome, Packed, Workspace, with_limit};
 use tempfile::TempDir;
 
 /// What `main` holds: one load a thread, neighbours next to each other.
@@ -66,7 +66,7 @@ struct Repository {
 impl Repository {
     fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder can be made");
-        let runtime = support::repository_folder().join("runtime");
+        let runtime = crate::support::repository_folder().join("runtime");
         let manifest = format!(
             "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\n\
              gpuprof = {{ path = {runtime:?} }}\n[[bench]]\nname = \"kernels\"\nharness = false\n"
@@ -77,7 +77,7 @@ impl Repository {
             ("shop/benches/kernels.rs", "gpuprof::main!(shop);\n"),
         ];
         let mut workspace = Workspace::of(folder.path(), &files);
-        let lock = support::repository_folder().join("Cargo.lock");
+        let lock = crate::support::repository_folder().join("Cargo.lock");
         fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
         // What all workspaces have in common is built once; what an earlier test left there is
         // nobody's `latest`.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use support::Workspace;
+use crate::support::Workspace;
 
 type Counters = BTreeMap<String, BTreeMap<String, f64>>;
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
+use crate::support::Workspace;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::Workspace;
 
 /// Starts a sweep whose second configuration takes a minute, and sends `signal` when it is there.
 /// Returns the exit code and standard output.

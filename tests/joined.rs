@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::support::replay::{ISOLATIONS, METRICS, finished, of_both, workshop};
+use crate::support::{FakeGpu, Outcome, Tool, times, with_limit};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, METRICS, finished, of_both, workshop};
-use support::{FakeGpu, Outcome, Tool, times, with_limit};
 
 fn tool(gpu: &FakeGpu, more: &[&str], trouble: &str) -> Tool {
     let metrics = METRICS.join(",");

@@ -10,9 +10,9 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::support::{Packed, wait_beside, wait_for};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
-use support::{Packed, wait_beside, wait_for};
 
 /// A sweep of 60 configurations, one pass each.
 const SWEEP: [&str; 3] = ["gather", "--series", "stride=1..60 step 1"];

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Output};
 
+use crate::support::Workspace;
 use insta::assert_snapshot;
-use support::Workspace;
 
 fn listed(arguments: &[&str]) -> Output {
     let harness = Workspace::fixture("workshop").harness("vector");

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::{Tool, Workspace, script};
 use insta::assert_snapshot;
-use support::{Tool, Workspace, script};
 
 /// A driver whose initialisation returns `code`, in a folder for `LD_LIBRARY_PATH`.
 fn driver_that_returns(code: u32) -> tempfile::TempDir {

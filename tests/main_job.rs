@@ -3,11 +3,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;
 use serde_json::Value;
-use support::{Outcome, Workspace};
 
 const SAXPY: [&str; 5] = ["run", "--package", "saxpy", "--series", "block=64..1024"];
+
+/// Runs the main job with its events in JSON, and with `more`.
+fn main_job(workspace: &Workspace, more: &[&str]) -> Outcome {
+    workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"], more].concat()).exits_with(0)
+}
 
 fn read_json(path: &std::path::Path) -> Value {
     let bytes = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -82,11 +87,7 @@ fn run_is_what_the_bare_subcommand_does() {
 #[test]
 fn a_second_run_has_the_same_counters_to_the_last_digit() {
     let workspace = Workspace::repository();
-    let json = [&SAXPY[..], &["--message-format", "json"]].concat();
-    let series = || {
-        let outcome = workspace.gpuprof(&json).exits_with(0);
-        documents(&workspace, &outcome).0["series"].clone()
-    };
+    let series = || documents(&workspace, &main_job(&workspace, &[])).0["series"].clone();
     let first = series();
     let metrics = &first[0]["configurations"][0]["metrics"];
     assert_eq!(metrics["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]["value"], 65536.0);
@@ -98,9 +99,7 @@ fn a_second_run_has_the_same_counters_to_the_last_digit() {
 
 #[test]
 fn json_lines_tell_the_whole_run_in_order() {
-    let workspace = Workspace::repository();
-    let outcome =
-        workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
+    let outcome = main_job(&Workspace::repository(), &[]);
     let reasons: Vec<String> = outcome
         .events()
         .iter()
@@ -136,8 +135,7 @@ fn json_lines_tell_the_whole_run_in_order() {
 #[test]
 fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
     let workspace = Workspace::repository();
-    let outcome =
-        workspace.gpuprof(&[&SAXPY[..], &["--message-format", "json"]].concat()).exits_with(0);
+    let outcome = main_job(&workspace, &[]);
     let (run, verdict) = documents(&workspace, &outcome);
     let provenance = &run["provenance"];
     assert_eq!(provenance["backend"], "emulator");
@@ -158,8 +156,7 @@ fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
 
 #[test]
 fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
-    let quiet = ["--message-format", "json", "--export-csv", "-"];
-    let outcome = Workspace::repository().gpuprof(&[&SAXPY[..], &quiet].concat()).exits_with(0);
+    let outcome = main_job(&Workspace::repository(), &["--export-csv", "-"]);
     let (_, table) =
         outcome.stdout.split_once("\npackage,target,").expect("the table follows the events");
     let table = ["package,target,", table].concat();

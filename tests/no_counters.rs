@@ -1,9 +1,9 @@
 //! When hardware counters cannot be had: each way by its code, with cause, check and remedy, on a
 //! fake GPU.
 
+use crate::support::replay::{METRICS, arguments, workshop};
+use crate::support::{FakeGpu, Outcome};
 use serde_json::Value;
-use support::replay::{METRICS, arguments, workshop};
-use support::{FakeGpu, Outcome};
 
 /// Plans the counters of `scale` and starts nothing, in trouble.
 fn planned(trouble: &str, more: &[&str]) -> Outcome {

@@ -10,8 +10,8 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use support::replay::{arguments, workshop};
-use support::{FakeGpu, Packed, repository_folder, wait_beside, wait_for};
+use crate::support::replay::{arguments, workshop};
+use crate::support::{FakeGpu, Packed, repository_folder, wait_beside, wait_for};
 
 /// Calls that look once, or wait for a time: loops of them poll.
 const CALLS: [&str; 9] = [

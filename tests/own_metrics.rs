@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use support::{FakeGpu, Outcome, Workspace};
+use crate::support::{FakeGpu, Outcome, Workspace};
 
 /// A file that defines `loads` by `formula`.
 fn configured(folder: &Path, formula: &str) -> String {

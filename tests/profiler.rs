@@ -4,9 +4,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use crate::support::replay::{ISOLATIONS, METRICS, SCALE, arguments, workshop};
+use crate::support::{FakeGpu, Happening, Tool};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, METRICS, SCALE, arguments, workshop};
-use support::{FakeGpu, Happening, Tool};
 
 const FIRST: &str = "GPU-67707570-726f-662d-6661-6b652d677075";
 

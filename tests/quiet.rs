@@ -12,9 +12,9 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::support::replay::{ISOLATIONS, arguments, finished, of_both, values, workshop};
+use crate::support::{FakeGpu, Happening, Outcome, times, wait_beside, with_limit};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, arguments, finished, of_both, values, workshop};
-use support::{FakeGpu, Happening, Outcome, times, wait_beside, with_limit};
 
 /// Milliseconds that what disturbs takes.
 const SLOW: &str = "10";

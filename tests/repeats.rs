@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use crate::support::replay::{ISOLATIONS, workshop};
+use crate::support::{FakeGpu, Outcome};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, workshop};
-use support::{FakeGpu, Outcome};
 
 /// A run of configurations with blocks of 64 and of 128 threads; the processes of those of 64
 /// differ.

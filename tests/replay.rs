@@ -7,9 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::support::replay::{
+    ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop,
+};
+use crate::support::{FakeGpu, Happening, Outcome, with_limit};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, METRICS, SCALE, arguments, finished, of_both, values, workshop};
-use support::{FakeGpu, Happening, Outcome, with_limit};
 
 /// Runs `selection` in every replay mode under every isolation: all must count what `emulated`
 /// holds; `also` is asserted of each.

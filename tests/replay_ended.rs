@@ -7,10 +7,10 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
+use crate::support::replay::{ISOLATIONS, SCALE, arguments, finished, of_both, values, workshop};
+use crate::support::{FakeGpu, Workspace, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use support::replay::{ISOLATIONS, SCALE, arguments, finished, of_both, values, workshop};
-use support::{FakeGpu, Workspace, wait_for};
 
 /// The hang, in the configuration that runs second.
 const TROUBLE: &str = "hang pass=1 block=128";
@@ -99,7 +99,7 @@ fn a_rate_is_not_held_against_one_that_another_replay_mode_measured() {
         FakeGpu::new().tool(&workspace, &arguments(&["vector", "scale"], &more)).run().exits_with(0)
     };
     run("application", &["--export-json", base]);
-    let verdict = |outcome: &support::Outcome| {
+    let verdict = |outcome: &crate::support::Outcome| {
         outcome.events_of("threshold-judged")[0]["judgement"]["verdict"].clone()
     };
     let kernel = run("kernel", &["--baseline", base]);

@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::support::replay::{METRICS, arguments, values, workshop};
+use crate::support::{FakeGpu, Happening, Outcome};
 use serde_json::{Value, json};
-use support::replay::{METRICS, arguments, values, workshop};
-use support::{FakeGpu, Happening, Outcome};
 
 /// All configurations of a kernel in a process, in the order of the series.
 const TOGETHER: [&str; 4] = ["--isolate", "kernel", "--interleave", "none"];

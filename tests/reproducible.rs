@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use support::{Archive, Workspace};
+use crate::support::{Archive, Workspace};
 
 /// The PTX of the package `vector`, from an archive of it.
 fn ptx(workspace: &Workspace, folder: &Path) -> String {

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
 
+use crate::support::{Packed, Workspace, wait_beside};
 use insta::assert_snapshot;
 use serde_json::Value;
-use support::{Packed, Workspace, wait_beside};
 
 fn succeeded(mut child: Child) {
     let status = child.wait().expect("it can be waited for");

@@ -3,8 +3,8 @@
 
 use std::fs;
 
+use crate::support::{Outcome, Workspace};
 use insta::assert_snapshot;
-use support::{Outcome, Workspace};
 
 /// `cargo gpuprof run` on one series of the workshop with `thresholds` of the command line.
 fn gated(series: &str, thresholds: &[&str], options: &[&str]) -> Outcome {
@@ -14,62 +14,38 @@ fn gated(series: &str, thresholds: &[&str], options: &[&str]) -> Outcome {
     Workspace::fixture("workshop").gpuprof(&arguments)
 }
 
+/// Exit code, verdicts and the last line. The tables above them are asserted in `main_job.rs`.
+fn conclusion(outcome: &Outcome) -> String {
+    assert_eq!(outcome.stderr, "");
+    let verdicts = ["PASS", "FAIL", "UNAVAILABLE"];
+    let is_verdict = |line: &&str| verdicts.iter().any(|word| line.trim_start().starts_with(word));
+    let stdout = outcome.tidy_stdout();
+    let lines: Vec<&str> = stdout.lines().skip_while(|line| !is_verdict(line)).collect();
+    format!("exit code: {}\n{}", outcome.code.unwrap_or(-1), lines.join("\n"))
+}
+
 #[test]
 fn thresholds_of_the_attribute_and_of_the_configuration_file_are_judged() {
-    assert_snapshot!(gated("gather", &[], &[]).transcript(), @"
+    assert_snapshot!(conclusion(&gated("gather", &[], &[])), @"
     exit code: 0
-    ----- stdout -----
-    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
-
-     block  stride     n  load_sectors_per_request  vs best  store_sectors_per_request
-    ───────────────────────────────────────────────────────────────────────────────────
-        64       1  4096                       * 4    1.00x                          4
-        64       2  4096                         8    2.00x                          4
-        64       4  4096                        16    4.00x                          4
-        64       8  4096                        32    8.00x                          4
-
-     load_sectors_per_request along each axis, largest mean over smallest:
-     stride  1 ▁▂▄█ 8  8.00x
-
-     -  duration: the emulator reports no times
-
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
 
     4 configurations of 1 series: 4 finished; thresholds: 2 passed
-
-    ----- stderr -----
     ");
 }
 
 #[test]
 fn a_threshold_that_fails_ends_with_100_and_the_value_and_configuration_that_decided() {
     let outcome = gated("gather", &["every load_sectors_per_request <= 12"], &[]);
-    assert_snapshot!(outcome.transcript(), @"
+    assert_snapshot!(conclusion(&outcome), @"
     exit code: 100
-    ----- stdout -----
-    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
-
-     block  stride     n  load_sectors_per_request  vs best  store_sectors_per_request
-    ───────────────────────────────────────────────────────────────────────────────────
-        64       1  4096                       * 4    1.00x                          4
-        64       2  4096                         8    2.00x                          4
-        64       4  4096                        16    4.00x                          4
-        64       8  4096                        32    8.00x                          4
-
-     load_sectors_per_request along each axis, largest mean over smallest:
-     stride  1 ▁▂▄█ 8  8.00x
-
-     -  duration: the emulator reports no times
-
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
      FAIL  every load_sectors_per_request <= 12  32 at block=64,stride=8,n=4096 (limit 12, 166.7% beyond)  [--threshold]
              block=64,stride=4,n=4096: 16 (limit 12, 33.3% beyond)
 
     4 configurations of 1 series: 4 finished; thresholds: 2 passed, 1 failed
-
-    ----- stderr -----
     ");
 }
 
@@ -86,21 +62,11 @@ fn where_speaks_of_the_configurations_it_names() {
 #[test]
 fn what_cannot_be_had_here_is_shown_and_ends_with_0() {
     let outcome = gated("scale", &["best duration <= 5 us"], &[]);
-    assert_snapshot!(outcome.transcript(), @"
+    assert_snapshot!(conclusion(&outcome), @"
     exit code: 0
-    ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
-
-     block     n  load_sectors_per_request
-    ───────────────────────────────────────
-        64  4096                         4
-       128  4096                         4
-
      UNAVAILABLE  best duration <= 5 us  the emulator reports no times  [--threshold]
 
     2 configurations of 1 series: 2 finished; threshold: 1 unavailable
-
-    ----- stderr -----
     ");
 }
 
@@ -117,23 +83,13 @@ fn what_cannot_be_had_here_ends_with_106_under_strict() {
 fn a_failure_is_not_hidden_by_what_cannot_be_judged() {
     let thresholds = ["best duration <= 5 us", "every load_sectors_per_request <= 3"];
     let outcome = gated("scale", &thresholds, &["--strict"]);
-    assert_snapshot!(outcome.transcript(), @"
+    assert_snapshot!(conclusion(&outcome), @"
     exit code: 100
-    ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
-
-     block     n  load_sectors_per_request
-    ───────────────────────────────────────
-        64  4096                         4
-       128  4096                         4
-
      UNAVAILABLE  best duration <= 5 us                the emulator reports no times  [--threshold]
      FAIL         every load_sectors_per_request <= 3  4 at block=64,n=4096 (limit 3, 33.3% beyond)  [--threshold]
                     block=128,n=4096: 4 (limit 3, 33.3% beyond)
 
     2 configurations of 1 series: 2 finished; thresholds: 1 failed, 1 unavailable
-
-    ----- stderr -----
     ");
 }
 

@@ -4,8 +4,8 @@
 use std::env;
 use std::path::Path;
 
+use crate::support::Workspace;
 use serde_json::Value;
-use support::Workspace;
 
 /// The compiler of Debian's `rustc-web`, whose source is in `rust-web-src`.
 const DEBIAN: &str = "/usr/bin/rustc";

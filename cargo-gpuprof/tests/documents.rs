@@ -1,9 +1,5 @@
-//! Stored documents: their checked-in JSON Schemas are those of the types, and files of every
-//! format ever released stay readable.
-//!
-//! `UPDATE_SCHEMAS=1 cargo test -p cargo-gpuprof --test documents` writes the schemas anew. A
-//! change that old readers cannot ignore needs a new `SCHEMA_VERSION`, and a file of the old one in
-//! `tests/corpus`.
+//! Stored documents: files of every format ever released stay readable. Their checked-in JSON
+//! Schemas are kept true by `model/src/schema_tests.rs`.
 
 #![cfg(target_os = "linux")]
 
@@ -12,36 +8,10 @@ use std::path::{Path, PathBuf};
 
 use cargo_gpuprof::report::{Csv, Json, Markdown, Report};
 use cargo_gpuprof::store::document;
-use gpuprof_model::run::Run;
 use gpuprof_model::verdict::VerdictDocument;
-use schemars::{Schema, schema_for};
 
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-fn check(name: &str, schema: &Schema) {
-    let path = folder("../docs/schema").join(name);
-    let text = serde_json::to_string_pretty(schema).expect("schemas are plain data") + "\n";
-    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
-        fs::write(&path, &text).expect("the schema can be written");
-    }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        kept == text,
-        "{} is not the schema of the types; UPDATE_SCHEMAS=1 writes it anew",
-        path.display()
-    );
-}
-
-#[test]
-fn the_schema_of_the_run_document_is_that_of_its_type() {
-    check("run.schema.json", &schema_for!(Run));
-}
-
-#[test]
-fn the_schema_of_the_verdict_is_that_of_its_type() {
-    check("verdict.schema.json", &schema_for!(VerdictDocument));
 }
 
 /// The files of the corpus whose names begin with `kind`, `run-` for instance.

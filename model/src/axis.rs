@@ -26,7 +26,7 @@ pub const LAUNCH_AXES: [&str; 4] = ["block", "grid", "shared", "cluster"];
 
 /// One named launch parameter with its values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Axis {
     /// The axis name: `block`, `grid`, `shared`, `cluster`, or the user's own.
     pub name: String,

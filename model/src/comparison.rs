@@ -12,7 +12,7 @@ use crate::quantity::Quantity;
 
 /// Where a value lies with a given probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The lower end.
     pub low: f64,
@@ -24,7 +24,7 @@ pub struct Interval {
 
 /// How sure a difference between two sides is. The unit of replication is the process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Confidence {
     /// Where the change from the baseline lies, in percent of the baseline.
     pub percent: Interval,
@@ -39,7 +39,7 @@ pub struct Confidence {
 
 /// What became of a metric of a configuration between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// No difference that is both sure and large enough.
@@ -74,7 +74,7 @@ impl fmt::Display for Outcome {
 
 /// One metric of one configuration on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     /// The configuration's canonical text.
     pub configuration: String,
@@ -102,7 +102,7 @@ pub struct Change {
 
 /// Something that the two runs were not measured with alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mismatch {
     /// What differs: `device`, `driver`, `cache control`, …
     pub what: String,
@@ -122,7 +122,7 @@ impl fmt::Display for Mismatch {
 
 /// What a run was compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The baseline as it was asked for: a name or a file.
     pub baseline: String,

@@ -11,7 +11,7 @@ use crate::axis::AxisValue;
 
 /// One point of a series: `(axis, value)` pairs in axis order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Configuration(pub Vec<(String, AxisValue)>);
 

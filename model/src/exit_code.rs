@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why `cargo gpuprof` ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "u8", try_from = "u8")]
 pub enum ExitCode {
     /// Every threshold was evaluated and met.

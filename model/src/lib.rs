@@ -19,6 +19,8 @@ pub mod notice;
 pub mod protocol;
 pub mod quantity;
 pub mod run;
+#[cfg(test)]
+mod schema_tests;
 pub mod series;
 pub mod space;
 pub mod suggest;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A GPU or its driver.
@@ -36,7 +36,7 @@ impl fmt::Display for Source {
 
 /// One kernel launch, as far as the replay discipline compares it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaunchRecord {
     /// The kernel's name in its module.
     pub kernel: String,
@@ -59,7 +59,7 @@ pub struct LaunchRecord {
 
 /// Pass 0 on a GPU: un-profiled samples by CUDA events.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Timing {
     /// Every sample, in nanoseconds, in the order taken.
     pub samples_ns: Vec<f64>,
@@ -92,7 +92,7 @@ fn is_zero(count: &u32) -> bool {
 
 /// What limits how many blocks fit on a multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OccupancyLimiter {
     /// The multiprocessor's warps (or threads).
@@ -158,7 +158,7 @@ pub struct LaunchFacts {
 /// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None`
 /// where a block needs nothing of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BlockLimits {
     /// By its warps.
     pub warps: u32,
@@ -174,7 +174,7 @@ pub struct BlockLimits {
 
 /// The device a pass ran on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeviceRecord {
     /// The name the driver gives.
     pub name: String,
@@ -205,7 +205,7 @@ pub struct DeviceRecord {
 
 /// What a device of a run is called.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeviceName {
     /// The UUID, as `GPU-…` or a MIG instance's `MIG-…`.
     pub uuid: String,

@@ -13,7 +13,7 @@ use crate::text::ParseError;
 
 /// The base unit of a dimension; every [`Quantity`] is kept in one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Unit {
     /// A count of things.
     #[serde(rename = "count")]
@@ -113,7 +113,7 @@ impl Unit {
 
 /// A number in the base unit of its dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Quantity {
     /// How many base units.
     pub value: f64,

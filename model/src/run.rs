@@ -24,7 +24,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// A whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
@@ -41,7 +41,7 @@ pub struct Run {
 
 /// What must be known to repeat a run or to compare it with another.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// The version of `cargo-gpuprof`.
     pub tool_version: String,
@@ -81,7 +81,7 @@ pub struct Provenance {
 
 /// One series of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesResult {
     /// What it is called.
     pub id: SeriesId,
@@ -114,7 +114,7 @@ pub struct SeriesResult {
 
 /// Metrics that belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SectionColumns {
     /// What it is called.
     pub id: String,
@@ -139,7 +139,7 @@ impl SectionColumns {
 
 /// One metric of a section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SectionColumn {
     /// What it is called there.
     pub label: String,
@@ -152,7 +152,7 @@ pub struct SectionColumn {
 
 /// How a configuration ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "status")]
 pub enum Status {
     /// Every pass ran to its end.
@@ -205,7 +205,7 @@ impl Status {
 
 /// One configuration of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigurationResult {
     /// The point of the series.
     pub configuration: Configuration,
@@ -230,7 +230,7 @@ pub struct ConfigurationResult {
 ///
 /// Its serde form has one of `"value": NUMBER`, `"unavailable": REASON` and `"unstable": REASON`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "MetricDocument", try_from = "MetricDocument")]
 pub struct MetricResult {
     /// The value (the median, where there are samples), or why there is none.
@@ -255,7 +255,7 @@ pub struct MetricResult {
 /// A noisy metric in one process: the statistics of its samples, all the same where there is but
 /// one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProcessValue {
     /// The middle sample.
     pub median: f64,
@@ -269,7 +269,7 @@ pub struct ProcessValue {
 
 /// The serde form of [`MetricResult`].
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MetricDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
@@ -331,7 +331,7 @@ impl TryFrom<MetricDocument> for MetricResult {
 
 /// Descriptive statistics over all samples of all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Statistics {
     /// How many samples.
     pub count: usize,

@@ -11,7 +11,7 @@ use crate::configuration::Configuration;
 
 /// What a series is called: the package and target of its harness, and its kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesId {
     /// The package that holds the harness.
     pub package: String,

@@ -15,7 +15,7 @@ use crate::threshold::Severity;
 
 /// The outcome of one threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The condition holds.
@@ -63,7 +63,7 @@ impl fmt::Display for Verdict {
 
 /// A judged threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The threshold as written.
     pub threshold: String,
@@ -108,7 +108,7 @@ pub struct Judgement {
 
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Place {
     /// The file, as the user knows it.
     pub file: String,
@@ -157,7 +157,7 @@ pub fn written_in(origin: &str, place: Option<&Place>) -> String {
 
 /// One configuration that violates a threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Violation {
     /// The configuration.
     pub configuration: String,
@@ -182,7 +182,7 @@ pub struct Violation {
 
 /// `verdict.json`: what a run came to, for wrappers that lose exit codes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VerdictDocument {
     /// The version of the run document, whose types this shares.
     pub schema_version: u32,
@@ -202,7 +202,7 @@ pub struct VerdictDocument {
 
 /// The judged thresholds of a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesJudgements {
     /// The series.
     pub series: String,

@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::repository_folder;
+/// The repository's root.
+fn repository_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
+}
 
 /// Every file of the repository with this extension, sorted; build outputs are left out.
 pub fn with_extension(extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    collect(&repository_folder(), &mut |path| {
+    collect(repository_folder(), &mut |path| {
         if path.extension().is_some_and(|it| it == extension) {
             found.push(path);
         }

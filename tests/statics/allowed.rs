@@ -73,11 +73,16 @@ pub const ALLOWED: &[Allowed] = &[
         "ALONE",
         "the driver's state is the process': its tests take turns",
     ),
+    allowed(
+        "runtime/tests/annotations.rs",
+        "LIBRARY",
+        "cargo is asked once a process where the library is",
+    ),
     allowed("tests/archive.rs", "ARCHIVE", "the archive is built once a process"),
     allowed("tests/support/fakes.rs", "LIBRARIES", "the fakes are compiled once a process"),
     allowed("tests/support/packed.rs", "ARCHIVE", "the archive is built once a process"),
     allowed("tests/support/replay.rs", "JOINED", "a text that arguments borrow from"),
-    allowed("tests/support/tool.rs", "BINARY", "the subcommand is compiled once a process"),
+    allowed("tests/support/tool.rs", "RUST_SRC", "the library source is added once a process"),
     // Kernels of tests that must keep something between the calls of a process.
     allowed(
         "tests/fixtures/workshop/settles/src/lib.rs",

@@ -14,8 +14,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::workspace::write;
-use crate::{Tool, Workspace, repository_folder, target_folder, wait_beside, wait_for};
+use crate::support::workspace::write;
+use crate::support::{Tool, Workspace, repository_folder, target_folder, wait_beside, wait_for};
 
 /// The folder with the libraries, under the names that the linker and the search for CUPTI know.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {

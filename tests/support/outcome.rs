@@ -5,7 +5,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::{repository_folder, target_folder};
+use crate::support::{repository_folder, target_folder};
 
 /// A subcommand that has ended.
 #[derive(Debug, Clone)]

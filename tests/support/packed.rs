@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Tool, Workspace};
+use crate::support::{Tool, Workspace};
 
 /// An archive of the packages `vector` and `endings`, made once a process.
 static ARCHIVE: LazyLock<Vec<u8>> = LazyLock::new(|| {

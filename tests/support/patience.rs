@@ -5,7 +5,7 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::support::Outcome;
 
 /// How long anything may take before a test gives it up: longer than any machine needs.
 const PATIENCE: Duration = Duration::from_secs(600);

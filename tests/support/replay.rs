@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::{Outcome, Workspace};
+use crate::support::{Outcome, Workspace};
 
 /// Four counters, each with a pass of its own: the last is one that CUPTI collects by patching.
 pub const METRICS: [&str; 4] = [

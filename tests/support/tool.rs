@@ -1,4 +1,4 @@
-//! The subcommand: built once a process, started in a clean environment.
+//! The subcommand, started in a clean environment.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::support::Outcome;
 
 /// Variables without which no toolchain can be found.
 const INHERITED: [&str; 8] = [
@@ -22,18 +22,22 @@ const INHERITED: [&str; 8] = [
     "TMPDIR",
 ];
 
-static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
-    // The tool adds it by itself, and says so: done beforehand, no test's output depends on which
-    // came first.
+/// The subcommand, which cargo has built before the tests.
+const BINARY: &str = env!("CARGO_BIN_EXE_cargo-gpuprof-under-test");
+
+/// The library source that kernels are built from. The tool adds it by itself, and says so: done
+/// beforehand, no test's output depends on which came first.
+static RUST_SRC: LazyLock<()> = LazyLock::new(|| {
     let _ = Command::new("rustup")
         .args(["component", "add", "rust-src"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    let build = ["build", "--package", "cargo-gpuprof", "--bin", "cargo-gpuprof"];
-    built(&build, repository_folder(), &target_folder())
 });
+
+/// Harnesses do little beside what the driver does, and take twice as long to build optimised.
+pub(crate) const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
 
 /// The one executable that cargo, with `arguments` in `folder`, builds below `target`.
 pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf {
@@ -42,6 +46,7 @@ pub(crate) fn built(arguments: &[&str], folder: &Path, target: &Path) -> PathBuf
         .args(arguments)
         .args(["--message-format", "json-render-diagnostics", "--quiet", "--target-dir"])
         .arg(target)
+        .envs([UNOPTIMISED])
         .current_dir(folder)
         .stderr(Stdio::inherit())
         .output()
@@ -69,21 +74,6 @@ pub fn script(path: &Path, text: &str) {
     assert!(status.expect("there is a shell").success(), "{} can be written", path.display());
 }
 
-/// The repository's root.
-pub fn repository_folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
-}
-
-/// The target folder of this test run: cargo puts test executables into `TARGET/PROFILE/deps`.
-pub fn target_folder() -> PathBuf {
-    let executable = env::current_exe().expect("the test knows its executable");
-    let target = executable
-        .ancestors()
-        .find(|folder| folder.ends_with("deps"))
-        .and_then(|f| f.ancestors().nth(2));
-    target.expect("tests are built into a target folder").to_owned()
-}
-
 /// One start of the subcommand.
 #[derive(Debug)]
 pub struct Tool(Command);
@@ -91,7 +81,8 @@ pub struct Tool(Command);
 impl Tool {
     /// `cargo-gpuprof gpuprof ARGUMENTS` in `folder`, everything it builds below `target`.
     pub fn new(arguments: &[&str], folder: &Path, target: &Path) -> Self {
-        let mut command = Command::new(&*BINARY);
+        LazyLock::force(&RUST_SRC);
+        let mut command = Command::new(BINARY);
         command
             .arg("gpuprof")
             .args(arguments)
@@ -100,6 +91,7 @@ impl Tool {
             .envs(INHERITED.iter().filter_map(|name| Some((name, env::var_os(name)?))))
             .env("CARGO_TARGET_DIR", target)
             .env("CARGO_TERM_QUIET", "true")
+            .envs([UNOPTIMISED])
             .env("GPUPROF_BACKEND", "emulator")
             // All tests share a target folder: which of them prunes it is no test's business.
             .env("GPUPROF_KEEP_RUNS", "all")

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use crate::tool::built;
-use crate::{Outcome, Tool, repository_folder, target_folder};
+use crate::support::tool::built;
+use crate::support::{Outcome, Tool, repository_folder, target_folder};
 
 /// How fixtures name the repository's runtime.
 const RUNTIME_IN_FIXTURES: &str = "../../../runtime";

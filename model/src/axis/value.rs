@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// One value of an axis. Its serde form is its text (`"64"`, `"16x16x1"`, `"f32"`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum AxisValue {
     /// A whole number.

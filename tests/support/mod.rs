@@ -8,6 +8,7 @@
 
 mod archive;
 mod fakes;
+mod folders;
 mod outcome;
 mod packed;
 mod patience;
@@ -17,8 +18,9 @@ mod workspace;
 
 pub use archive::{Archive, Entry};
 pub use fakes::{FakeGpu, Happening, times};
+pub use folders::{repository_folder, target_folder};
 pub use outcome::Outcome;
 pub use packed::Packed;
 pub use patience::{wait_beside, wait_for, with_limit};
-pub use tool::{Tool, repository_folder, script, target_folder};
+pub use tool::{Tool, script};
 pub use workspace::Workspace;
