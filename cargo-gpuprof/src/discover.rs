@@ -33,7 +33,9 @@ pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody, String> 
         let (theirs, ours) = (&envelope.header.version, env!("CARGO_PKG_VERSION"));
         let newer = envelope.header.protocol > VERSION;
         let remedy = if newer {
-            format!("install a newer tool: cargo install cargo-gpuprof --version {theirs}")
+            format!(
+                "install gpuprof {theirs} from its clone: cargo install --path cargo-gpuprof --locked"
+            )
         } else {
             format!("set gpuprof = \"{ours}\" in the package's Cargo.toml")
         };
