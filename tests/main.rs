@@ -17,6 +17,7 @@ mod hardware;
 mod interrupt;
 mod joined;
 mod killed;
+mod kinds;
 mod listing;
 mod machine;
 mod main_job;

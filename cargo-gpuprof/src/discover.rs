@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_cupti::{Advice, Code};
 use gpuprof_model::ExitCode;
+use gpuprof_model::failure::Denial;
 use gpuprof_model::protocol::{
     CounterPlan, CounterPlanRequest, CounterProblem, DriverProbe, Header, ReplyBody, RequestBody,
     SeriesDescription, VERSION,
@@ -17,18 +18,35 @@ use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 use crate::execute::{Ended, HarnessProcess};
 
+/// Why there is no plan for counters.
+#[derive(Debug)]
+pub enum NoPlan {
+    /// The harness cannot be asked.
+    Harness(Failure),
+    /// It was asked, and counters cannot be collected.
+    Counters(CounterProblem),
+}
+
+impl From<Failure> for NoPlan {
+    fn from(failure: Failure) -> Self {
+        Self::Harness(failure)
+    }
+}
+
 /// Reads a reply's bytes.
 ///
 /// # Errors
-/// A harness of another protocol, with what to do; bytes that are no reply.
-pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody, String> {
+/// A harness of another protocol, with what to do; bytes that are no reply (exit code 104).
+pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody> {
     #[derive(Deserialize)]
     struct Envelope {
         header: Header,
     }
-    let place = format!("harness `{}` of package `{}`", harness.target, harness.package);
-    let envelope: Envelope = serde_json::from_slice(bytes)
-        .map_err(|e| format!("the reply of {place} is not understood: {e}"))?;
+    let place = place(harness);
+    let garbage = |e: serde_json::Error| {
+        failed(format!("{place} sent a reply that cannot be read: {e}")).caused_by(e)
+    };
+    let envelope: Envelope = serde_json::from_slice(bytes).map_err(garbage)?;
     if envelope.header.protocol != VERSION {
         let (theirs, ours) = (&envelope.header.version, env!("CARGO_PKG_VERSION"));
         let newer = envelope.header.protocol > VERSION;
@@ -39,27 +57,33 @@ pub fn read_reply(bytes: &[u8], harness: &Harness) -> Result<ReplyBody, String> 
         } else {
             format!("set gpuprof = \"{ours}\" in the package's Cargo.toml")
         };
-        return Err(format!(
+        return Err(failed(format!(
             "{place} was built with gpuprof {theirs}, which speaks protocol {}; this is cargo-gpuprof {ours} with \
              protocol {VERSION}. To go on, {remedy}",
             envelope.header.protocol
-        ));
+        )));
     }
-    let reply: gpuprof_model::protocol::Reply = serde_json::from_slice(bytes)
-        .map_err(|e| format!("the reply of {place} is not understood: {e}"))?;
-    reply.body.ok_or_else(|| format!("{place} does not understand protocol {VERSION}"))
+    let reply: gpuprof_model::protocol::Reply = serde_json::from_slice(bytes).map_err(garbage)?;
+    reply.body.ok_or_else(|| failed(format!("{place} does not understand protocol {VERSION}")))
+}
+
+fn failed(message: impl Into<String>) -> Failure {
+    Failure::new(ExitCode::DiscoveryFailed, message)
+}
+
+fn place(harness: &Harness) -> String {
+    format!("harness `{}` of package `{}`", harness.target, harness.package)
 }
 
 fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Result<ReplyBody> {
-    let failed = |message: String| Failure::new(ExitCode::DiscoveryFailed, message);
-    let place = format!("harness `{}` of package `{}`", harness.target, harness.package);
+    let place = place(harness);
     match process.ask(harness, body)? {
-        Ended::Replied(bytes) => read_reply(&bytes, harness).map_err(failed),
+        Ended::Replied(bytes) => read_reply(&bytes, harness),
         Ended::Without { how, stderr } => {
-            Err(failed(format!("{place} did not say what it holds: it {how}{}", stderr.tail())))
+            Err(failed(format!("{place} could not list its series: it {how}{}", stderr.tail())))
         }
         Ended::TimedOut { seconds, stderr } => Err(failed(format!(
-            "{place} did not say what it holds within {seconds} s{}",
+            "{place} did not list its series within {seconds} s{}",
             stderr.tail()
         ))),
         Ended::Interrupted => Err(failed(format!("interrupted while asking {place}"))),
@@ -79,7 +103,7 @@ pub fn series(
         let described = match ask(process, harness, RequestBody::Describe)? {
             ReplyBody::Described(Ok(series)) => series,
             ReplyBody::Described(Err(problem)) => {
-                return Err(Failure::new(ExitCode::DiscoveryFailed, problem));
+                return Err(failed(problem));
             }
             other => return Err(unexpected(harness, &other)),
         };
@@ -99,29 +123,25 @@ pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverPr
     }
 }
 
-/// Whether counters can be collected, asked in a process of `harness`. The outer error is a harness
-/// that cannot be asked; one that crashes over it is a machine that does not give counters.
+/// Whether counters can be collected, asked in a process of `harness`. One that crashes over it is a
+/// machine that does not give counters.
 ///
 /// # Errors
-/// A harness that cannot be asked (exit code 104).
+/// A harness that cannot be asked (exit code 104); counters that cannot be collected.
 pub fn plan_counters(
     process: &HarnessProcess<'_>,
     harness: &Harness,
     request: CounterPlanRequest,
-) -> Result<Result<CounterPlan, CounterProblem>> {
+) -> Result<CounterPlan, NoPlan> {
+    let machine = |reason: String| NoPlan::Counters(CounterProblem::Machine(Denial::other(reason)));
     match process.ask(harness, RequestBody::PlanCounters(request))? {
-        Ended::Replied(bytes) => match read_reply(&bytes, harness) {
-            Ok(ReplyBody::CountersPlanned(outcome)) => Ok(outcome),
-            Ok(other) => Err(unexpected(harness, &other)),
-            Err(problem) => Err(Failure::new(ExitCode::DiscoveryFailed, problem)),
+        Ended::Replied(bytes) => match read_reply(&bytes, harness)? {
+            ReplyBody::CountersPlanned(outcome) => outcome.map_err(NoPlan::Counters),
+            other => Err(unexpected(harness, &other).into()),
         },
-        Ended::Without { how, stderr } => {
-            Ok(Err(CounterProblem::Machine(crashed(&how.to_string(), &stderr.tail()))))
-        }
-        Ended::TimedOut { seconds, .. } => Ok(Err(CounterProblem::Machine(silent(seconds)))),
-        Ended::Interrupted => {
-            Err(Failure::new(ExitCode::DiscoveryFailed, "interrupted while planning counters"))
-        }
+        Ended::Without { how, stderr } => Err(machine(crashed(&how, &stderr.tail()))),
+        Ended::TimedOut { seconds, .. } => Err(machine(silent(seconds))),
+        Ended::Interrupted => Err(failed("interrupted while planning counters").into()),
     }
 }
 
@@ -143,11 +163,9 @@ fn silent(seconds: u64) -> String {
     )
 }
 
-fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
-    Failure::new(
-        ExitCode::DiscoveryFailed,
-        format!("harness `{}` answered another question: {reply:?}", harness.target),
-    )
+/// A reply of another kind than the request was.
+pub fn unexpected(harness: &Harness, reply: &ReplyBody) -> Failure {
+    failed(format!("{} sent an unexpected reply: {reply:?}", place(harness)))
 }
 
 #[cfg(test)]

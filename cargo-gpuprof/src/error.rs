@@ -1,18 +1,24 @@
 //! Errors that are the user's to mend: what happened, where, what to do, and the exit code.
+//!
+//! Input: what went wrong, with the error that it was made of. Output: a message that says it in
+//! full, a typed exit code that no wording changes, and the chain of sources for who asks.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use gpuprof_model::ExitCode;
 
 /// An expected failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     /// What the process exits with.
     pub code: ExitCode,
     /// What happened, in full sentences; may have several lines.
     pub message: String,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// The result of anything that may end the run.
@@ -21,7 +27,7 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 impl Failure {
     /// A failure with its exit code.
     pub fn new(code: ExitCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), source: None }
     }
 
     /// A command line that cannot be carried out.
@@ -31,9 +37,36 @@ impl Failure {
 
     /// A file that could not be written.
     pub fn output(path: &Path, error: &io::Error) -> Self {
+        // An `io::Error` cannot be cloned: its number and its words are what is kept.
+        let source = match error.raw_os_error() {
+            Some(number) => io::Error::from_raw_os_error(number),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
         Self::new(ExitCode::OutputFailed, format!("cannot write {}: {error}", path.display()))
+            .caused_by(source)
+    }
+
+    /// The failure with the error that it was made of.
+    #[must_use]
+    pub fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
+    }
+
+    /// The failure with another exit code and in other words; the source stays.
+    #[must_use]
+    pub fn told_as(self, code: ExitCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), ..self }
     }
 }
+
+/// Two failures are equal where the user cannot tell them apart.
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
+        (self.code, &self.message) == (other.code, &other.message)
+    }
+}
+
+impl Eq for Failure {}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,4 +74,24 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl StdError for Failure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_keeps_its_source_also_in_other_words() {
+        let full = io::Error::from_raw_os_error(28);
+        let failure = Failure::output(Path::new("/dev/full"), &full);
+        let reworded = failure.clone().told_as(failure.code, "▒▒▒");
+        for failure in [failure, reworded] {
+            let source = failure.source().unwrap().downcast_ref::<io::Error>().unwrap();
+            assert_eq!(source.raw_os_error(), Some(28), "{failure}");
+        }
+    }
+}

@@ -126,6 +126,17 @@ impl Code {
     }
 }
 
+impl Code {
+    /// Whether it says that the device is a virtual GPU.
+    #[must_use]
+    pub const fn is_virtual_gpu(self) -> bool {
+        matches!(
+            self,
+            Self::VirtualizedDeviceNotSupported | Self::VirtualizedDeviceInsufficientPrivileges
+        )
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name(), self.number())

@@ -30,7 +30,7 @@ use crate::{Failure, HostApi};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TargetError {
     /// The driver that CUPTI would use does not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Driver(#[from] DriverProblem),
     /// The context is not one of that driver's devices: an emulated driver made it.
     #[error(
@@ -42,9 +42,9 @@ pub enum TargetError {
     },
     /// The driver refused something about the context.
     #[error("the context cannot be used: {0}")]
-    Context(DriverError),
+    Context(#[source] DriverError),
     /// CUPTI failed.
-    #[error(transparent)]
+    #[error("{0}")]
     Failed(#[from] Failure),
     /// A call that the session's state does not allow.
     #[error("{call} needs a session that is {needs}")]

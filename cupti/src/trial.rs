@@ -14,7 +14,7 @@ const METRIC: &str = "sm__cycles_elapsed.sum";
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TrialProblem {
     /// The driver does not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Driver(#[from] DriverProblem),
     /// It gives no context.
     #[error("the driver opens no context on device {ordinal}: {reason}")]
@@ -33,24 +33,14 @@ pub enum TrialProblem {
         code: Code,
     },
     /// The session cannot be opened.
-    #[error("{}", with_advice(.0))]
+    #[error("{0}")]
     Target(#[from] TargetError),
     /// The catalogue cannot be opened.
-    #[error(transparent)]
+    #[error("{0}")]
     Host(#[from] Failure),
     /// The counter of the trial cannot be collected.
-    #[error(transparent)]
+    #[error("{0}")]
     Config(#[from] ConfigProblem),
-}
-
-fn with_advice(error: &TargetError) -> String {
-    let said = error.to_string();
-    let TargetError::Failed(failure) = error else { return said };
-    let advice = failure.code.advice();
-    if said.contains(advice.remedy) {
-        return said;
-    }
-    format!("{said}; {}; check: {}; remedy: {}", advice.cause, advice.check, advice.remedy)
 }
 
 /// Opens and closes a session on device `ordinal`; the chip's name.

@@ -13,6 +13,7 @@ pub mod comparison;
 pub mod configuration;
 pub mod exit_code;
 pub mod expression;
+pub mod failure;
 pub mod measurement;
 pub mod metric;
 pub mod notice;

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::failure::{Denial, FailureKind};
+
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -272,19 +274,18 @@ pub enum PassOutcome {
     Finished(Box<PassResult>),
     /// The launch cannot exist on this device.
     Invalid {
-        /// Why the launch was refused.
+        /// Why the launch was refused, for people.
         reason: String,
     },
     /// It ran and went wrong.
     Failed {
-        /// What went wrong, in full.
+        /// What kind of failure it is.
+        kind: FailureKind,
+        /// What went wrong, in full, for people.
         reason: String,
     },
-    /// This machine does not give the counters that the pass was to collect, at present or at all.
-    Denied {
-        /// Cause, check and remedy.
-        reason: String,
-    },
+    /// This machine does not give the counters that the pass was to collect.
+    Denied(Denial),
 }
 
 impl PassOutcome {

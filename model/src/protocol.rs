@@ -10,12 +10,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::Configuration;
+use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
 use crate::series::SeriesId;
 use crate::space::Space;
 
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
@@ -27,10 +28,6 @@ pub const RUNNER_ENV: &str = "__GPUPROF_RUNNER";
 /// Bytes in every harness executable that [`crate::protocol`] can talk to, so that the runner need
 /// not start foreign executables to find out.
 pub const MARKER: &str = "gpuprof harness protocol follows:";
-
-/// How the reason begins for which a process could not measure, where the fault is another process'
-/// beside it.
-pub const DISTURBED: &str = "the device did not become quiet";
 
 /// What both sides can read of each other's files, whatever their versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,9 +136,14 @@ pub const WITHHELD: &str = "the chip has this counter, and this device does not 
 pub enum CounterProblem {
     /// A name that is no metric of this chip, or metrics that cannot be combined: the user's to
     /// mend.
-    Metrics(String),
-    /// This machine does not give counters: cause, check and remedy.
-    Machine(String),
+    Metrics {
+        /// What is wrong, for people.
+        reason: String,
+        /// The metrics that the chip cannot collect, where single ones are at fault.
+        refused: Vec<RefusedMetric>,
+    },
+    /// This machine does not give counters.
+    Machine(Denial),
 }
 
 /// How counters are collected.

@@ -5,23 +5,14 @@ use std::iter;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::SeriesId;
+use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::PassOutcome;
-use gpuprof_model::protocol::{CounterRequest, DISTURBED, MeasureRequest, ReplyBody};
+use gpuprof_model::protocol::{CounterRequest, MeasureRequest, ReplyBody};
 
 use super::{Execution, Handover, Image};
 use crate::build::host::Harness;
 use crate::discover;
 use crate::plan::PlannedSeries;
-
-/// What reasons hold that may be another process' fault: of this run, which hangs or has not left
-/// the device's memory yet, or whose context is still open on a GPU in the compute mode
-/// `EXCLUSIVE_PROCESS`.
-const BESIDE: [&str; 4] = [
-    DISTURBED,
-    "CUDA_ERROR_OUT_OF_MEMORY",
-    "CUPTI_ERROR_OUT_OF_MEMORY",
-    "CUDA_ERROR_DEVICE_UNAVAILABLE",
-];
 
 /// A pass of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,11 +77,11 @@ impl Job {
         self.parts().flat_map(|part| part.configurations.iter().copied()).collect()
     }
 
-    /// Whether what went wrong for `reason` may be the fault of something else in its process or on
-    /// the device, so that it gets a second try alone.
-    pub fn may_be_innocent(&self, reason: &str) -> bool {
+    /// Whether a failure of this `kind` may be the fault of something else in its process or on the
+    /// device, so that it is retried in isolation.
+    pub fn may_be_innocent(&self, kind: FailureKind) -> bool {
         let shared = self.configurations.len() > 1;
-        !self.alone && (shared || BESIDE.iter().any(|other| reason.contains(other)))
+        !self.alone && (shared || kind.may_be_caused_by_others())
     }
 
     /// The same pass of one of its configurations, alone.
@@ -171,11 +162,11 @@ impl Execution<'_> {
 /// What the passes of a reply's bytes found; where the reply is none, that the first of them
 /// failed.
 pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
-    let failed = |reason| vec![PassOutcome::Failed { reason }];
+    let failed = |reason| vec![PassOutcome::Failed { kind: FailureKind::Other, reason }];
     match discover::read_reply(bytes, harness) {
         Ok(ReplyBody::Measured(outcomes)) => outcomes,
-        Ok(other) => failed(format!("the harness answered another question: {other:?}")),
-        Err(reason) => failed(reason),
+        Ok(other) => failed(discover::unexpected(harness, &other).message),
+        Err(failure) => failed(failure.message),
     }
 }
 
@@ -189,14 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_its_process_gets_a_second_try_and_what_is_alone_does_not() {
-        assert!(job(&[3, 4], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
-        assert!(!job(&[3], false).may_be_innocent("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
-        assert!(job(&[3], false).may_be_innocent("x: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"));
-        assert!(job(&[3], false).may_be_innocent("x failed: CUPTI_ERROR_OUT_OF_MEMORY (8)"));
-        assert!(job(&[3], false).may_be_innocent("opening: CUDA_ERROR_DEVICE_UNAVAILABLE (46)"));
-        assert!(job(&[3], false).may_be_innocent(&format!("{DISTURBED} within 20 s: another")));
-        assert!(!job(&[3], false).alone(3).may_be_innocent("CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    fn what_shares_its_process_is_retried_and_what_is_alone_is_not() {
+        for kind in FailureKind::ALL {
+            let by_others = kind != FailureKind::Other;
+            assert!(job(&[3, 4], false).may_be_innocent(kind), "{kind:?}");
+            assert_eq!(job(&[3], false).may_be_innocent(kind), by_others, "{kind:?}");
+            assert!(!job(&[3], false).alone(3).may_be_innocent(kind), "{kind:?}");
+        }
     }
 
     #[test]

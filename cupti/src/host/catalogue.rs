@@ -99,8 +99,21 @@ pub enum MetricProblem {
         available: Vec<String>,
     },
     /// CUPTI failed while it was asked.
-    #[error(transparent)]
+    #[error("{0}")]
     Failed(#[from] Failure),
+}
+
+impl MetricProblem {
+    /// The base metric that is at fault; none where CUPTI failed.
+    #[must_use]
+    pub fn base(&self) -> Option<&str> {
+        match self {
+            Self::UnknownBase { base, .. }
+            | Self::MissingRollup { base, .. }
+            | Self::UnknownSubmetric { base, .. } => Some(base),
+            Self::Failed(_) => None,
+        }
+    }
 }
 
 impl Host {

@@ -39,7 +39,7 @@ pub enum ConfigProblem {
         groups: Vec<Vec<String>>,
     },
     /// CUPTI failed otherwise.
-    #[error(transparent)]
+    #[error("{0}")]
     Failed(#[from] Failure),
 }
 

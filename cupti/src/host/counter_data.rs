@@ -17,10 +17,10 @@ use crate::{Code, Failure};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluateError {
     /// A name that is not a metric of this chip.
-    #[error(transparent)]
+    #[error("{0}")]
     Metric(#[from] MetricProblem),
     /// CUPTI failed: the image is not one, is of another chip, or has no such range.
-    #[error(transparent)]
+    #[error("{0}")]
     Failed(#[from] Failure),
 }
 

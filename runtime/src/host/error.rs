@@ -1,15 +1,23 @@
 //! Errors of a pass, told apart by what they mean for the configuration.
+//!
+//! Input: errors of the driver, of CUPTI and of the user's code. Output: what went wrong in words,
+//! and what it means as a kind, which is read off codes and never off words.
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::iter;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use gpuprof_cupti::Code;
+use gpuprof_model::failure::{Denial, DenialKind, FailureKind};
+use gpuprof_model::measurement::PassOutcome;
 
 /// Why a pass did not finish.
 ///
 /// Any error converts into it with `?`. A refused launch makes the configuration *invalid*; every
-/// other error makes it *failed*.
+/// other error makes it *failed*. Out-of-memory errors of the driver are retried in isolation; hand
+/// them on with `?` rather than as text, of which nothing is read.
 ///
 /// ```
 /// use gpuprof::{Result, Run};
@@ -25,14 +33,15 @@ use cudarc::driver::sys::CUresult;
 pub struct Error {
     reason: String,
     meaning: Meaning,
+    source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 /// What an error means for the configuration.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Invalid,
-    Failed,
-    Denied,
+    Failed(FailureKind),
+    Denied(DenialKind),
 }
 
 /// The result of a series function.
@@ -48,6 +57,10 @@ enum Meaning {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    fn new(reason: impl Into<String>, meaning: Meaning) -> Self {
+        Self { reason: reason.into(), meaning, source: None }
+    }
+
     /// The launch cannot exist on this device: the configuration is *invalid*.
     ///
     /// ```
@@ -62,7 +75,7 @@ impl Error {
     /// assert!(check_tile(48, 64).unwrap_err().is_refusal());
     /// ```
     pub fn invalid(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), meaning: Meaning::Invalid }
+        Self::new(reason, Meaning::Invalid)
     }
 
     /// The pass went wrong: the configuration *failed*.
@@ -74,7 +87,12 @@ impl Error {
     /// assert_eq!(error.to_string(), "the input file has no rows");
     /// ```
     pub fn failed(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), meaning: Meaning::Failed }
+        Self::new(reason, Meaning::Failed(FailureKind::Other))
+    }
+
+    /// Another process of the run kept the device from being this one's alone.
+    pub(crate) fn no_exclusive_access(reason: impl Into<String>) -> Self {
+        Self::new(reason, Meaning::Failed(FailureKind::NoExclusiveAccess))
     }
 
     /// Whether the launch was refused, so that the configuration is invalid and not failed.
@@ -89,29 +107,105 @@ impl Error {
         self.meaning == Meaning::Invalid
     }
 
-    /// This machine does not give the counters.
-    pub(crate) fn denied(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), meaning: Meaning::Denied }
+    /// The error that this one was made of, where it was.
+    ///
+    /// ```
+    /// use gpuprof::Error;
+    ///
+    /// let error = Error::from("3x".parse::<u32>().unwrap_err());
+    /// assert!(error.source().is_some_and(|it| it.is::<std::num::ParseIntError>()));
+    /// assert!(Error::failed("no rows").source().is_none());
+    /// ```
+    pub fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
     }
 
     /// The error of something that `count` configurations did together: none of them is invalid for
     /// it.
     pub(crate) fn of_several(self, count: usize) -> Self {
         let meaning = match self.meaning {
-            Meaning::Invalid if count > 1 => Meaning::Failed,
+            Meaning::Invalid if count > 1 => Meaning::Failed(FailureKind::Other),
             meaning => meaning,
         };
         Self { meaning, ..self }
     }
 
-    /// Whether the counters cannot be had on this machine.
-    pub(crate) fn is_denial(&self) -> bool {
-        self.meaning == Meaning::Denied
-    }
-
     /// The driver's error with what was being done.
     pub(crate) fn driver(doing: &str, error: DriverError) -> Self {
-        Self::failed(format!("{doing}: {}", describe(error)))
+        Self {
+            reason: format!("{doing}: {}", describe(error)),
+            meaning: Meaning::Failed(kind_of(&error)),
+            source: Some(Box::new(error)),
+        }
+    }
+
+    /// CUPTI's error, which may say that this machine does not give counters.
+    pub(crate) fn cupti(error: impl StdError + Send + Sync + 'static) -> Self {
+        let meaning = match code_of(&error) {
+            Some(code) if code.is_denial() => Meaning::Denied(denial_of(code)),
+            _ => Meaning::Failed(kind_of(&error)),
+        };
+        Self { reason: error.to_string(), meaning, source: Some(Box::new(error)) }
+    }
+
+    /// The same error in other words.
+    pub(crate) fn in_words(self, reason: String) -> Self {
+        Self { reason, ..self }
+    }
+
+    /// How a pass ended that met this.
+    pub(crate) fn into_outcome(self) -> PassOutcome {
+        let reason = self.reason;
+        match self.meaning {
+            Meaning::Invalid => PassOutcome::Invalid { reason },
+            Meaning::Failed(kind) => PassOutcome::Failed { kind, reason },
+            Meaning::Denied(kind) => PassOutcome::Denied(Denial { kind, reason }),
+        }
+    }
+}
+
+/// That this machine does not give counters, as `error` says.
+pub(crate) fn denial(error: &(dyn StdError + 'static)) -> Denial {
+    let kind = code_of(error).map(denial_of).unwrap_or_default();
+    Denial { kind, reason: error.to_string() }
+}
+
+/// The kind of obstacle that CUPTI's `code` stands for.
+pub(crate) fn denial_of(code: Code) -> DenialKind {
+    if code.is_virtual_gpu() { DenialKind::VirtualGpu } else { DenialKind::Other }
+}
+
+/// The error and those that it was made of.
+fn chain<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    iter::successors(Some(error), |&error| error.source())
+}
+
+/// CUPTI's code, where it failed.
+fn code_of(error: &(dyn StdError + 'static)) -> Option<Code> {
+    chain(error).find_map(|error| Some(error.downcast_ref::<gpuprof_cupti::Failure>()?.code))
+}
+
+/// What kind of failure the codes in `error` stand for.
+fn kind_of(error: &(dyn StdError + 'static)) -> FailureKind {
+    let driver = chain(error).find_map(|error| error.downcast_ref::<DriverError>());
+    match (driver.map(|error| error.0), code_of(error)) {
+        (Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY), _) | (_, Some(Code::OutOfMemory)) => {
+            FailureKind::OutOfMemory
+        }
+        (Some(CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE), _) => FailureKind::DeviceUnavailable,
+        _ => FailureKind::Other,
+    }
+}
+
+/// What the driver's error means where a launch met it.
+fn meaning_of(error: DriverError) -> Meaning {
+    match error.0 {
+        CUresult::CUDA_ERROR_INVALID_VALUE | CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
+            Meaning::Invalid
+        }
+        _ => Meaning::Failed(kind_of(&error)),
     }
 }
 
@@ -139,17 +233,85 @@ impl fmt::Debug for Error {
 impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for Error {
     fn from(error: E) -> Self {
         let error = error.into();
-        match error.downcast_ref::<DriverError>() {
-            Some(&driver) => {
-                let refused = matches!(
-                    driver.0,
-                    CUresult::CUDA_ERROR_INVALID_VALUE
-                        | CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-                );
-                let meaning = if refused { Meaning::Invalid } else { Meaning::Failed };
-                Self { reason: describe(driver), meaning }
-            }
-            None => Self::failed(error.to_string()),
+        let (reason, meaning) = match error.downcast_ref::<DriverError>() {
+            Some(&driver) => (describe(driver), meaning_of(driver)),
+            None => (error.to_string(), Meaning::Failed(kind_of(&*error))),
+        };
+        Self { reason, meaning, source: Some(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpuprof_cupti::host::ConfigProblem;
+    use gpuprof_cupti::target::TargetError;
+
+    /// An error of the user's, made of another one; its words say something else.
+    #[derive(Debug)]
+    struct Wrapped(DriverError);
+
+    impl fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("CUDA_ERROR_ILLEGAL_ADDRESS, or so")
         }
+    }
+
+    impl StdError for Wrapped {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    fn failed(code: Code) -> gpuprof_cupti::Failure {
+        gpuprof_cupti::Failure { call: "cuptiX", code }
+    }
+
+    #[test]
+    fn the_kind_is_read_off_the_code_however_deep_it_lies() {
+        let memory = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        let cupti = || failed(Code::OutOfMemory);
+        assert_eq!(meaning_of(memory), Meaning::Failed(FailureKind::OutOfMemory));
+        let unavailable = DriverError(CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE);
+        assert_eq!(meaning_of(unavailable), Meaning::Failed(FailureKind::DeviceUnavailable));
+        let errors: [Error; 4] = [
+            Wrapped(memory).into(),
+            cupti().into(),
+            TargetError::Failed(cupti()).into(),
+            Error::cupti(ConfigProblem::Failed(cupti())),
+        ];
+        for error in errors {
+            assert_eq!(error.meaning, Meaning::Failed(FailureKind::OutOfMemory), "{error}");
+            assert!(error.source().is_some(), "{error}");
+        }
+    }
+
+    #[test]
+    fn words_have_no_kind() {
+        for text in ["CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", "CUPTI_ERROR_OUT_OF_MEMORY (8)"]
+        {
+            for error in [Error::from(text), Error::failed(text)] {
+                assert_eq!(error.meaning, Meaning::Failed(FailureKind::Other), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_denial_is_told_from_a_failure_by_its_code() {
+        let meaning = |code| Error::cupti(TargetError::Failed(failed(code))).meaning;
+        assert_eq!(meaning(Code::HardwareBusy), Meaning::Denied(DenialKind::Other));
+        let not_supported = meaning(Code::VirtualizedDeviceNotSupported);
+        assert_eq!(not_supported, Meaning::Denied(DenialKind::VirtualGpu));
+        assert_eq!(meaning(Code::InvalidOperation), Meaning::Failed(FailureKind::Other));
+    }
+
+    #[test]
+    fn a_refused_launch_is_invalid_and_other_words_change_nothing() {
+        let refused = meaning_of(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE));
+        assert_eq!(refused, Meaning::Invalid);
+        let refused = Error::invalid("a block of 4096 threads");
+        let reworded = refused.in_words("▒▒▒".to_owned());
+        assert!(reworded.is_refusal() && reworded.to_string() == "▒▒▒");
+        assert!(!reworded.of_several(2).is_refusal());
     }
 }

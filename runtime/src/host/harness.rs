@@ -72,10 +72,11 @@ fn measure_all(
     let session = caught(|| {
         let lock = MeasureLock::of(quiet.as_deref(), handover.clone())?;
         Session::open(emulated, turn, lock)
-    });
+    })
+    .map_err(Error::into_outcome);
     let mut outcomes = match &session {
         Ok(session) => measure_each(session, first),
-        Err(error) => vec![PassOutcome::Failed { reason: error.to_string() }],
+        Err(outcome) => vec![outcome.clone()],
     };
     let mut reply_path = &request.reply_path;
     if let Some(then) = then {

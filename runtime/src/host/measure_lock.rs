@@ -28,7 +28,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gpuprof_model::notice::Notice;
-use gpuprof_model::protocol::DISTURBED;
 
 use super::error::{Error, Result};
 use super::handover::Handover;
@@ -177,8 +176,9 @@ impl Files {
         given_up.store(true, Ordering::SeqCst);
         // Lets stages through where the thread has passed; it has not seen that it was given up.
         let _ = turnstile.unlock();
-        Err(Error::failed(format!(
-            "{DISTURBED} within {} s: another process of this run hangs while it prepares or ends",
+        Err(Error::no_exclusive_access(format!(
+            "no exclusive access to the device within {} s: another process of this run hangs while \
+             it prepares or ends",
             patience.as_secs_f64()
         )))
     }
@@ -241,6 +241,9 @@ impl MeasureLock {
 mod tests {
     use std::path::PathBuf;
     use std::sync::mpsc;
+
+    use gpuprof_model::failure::FailureKind;
+    use gpuprof_model::measurement::PassOutcome;
 
     use super::*;
 
@@ -350,8 +353,10 @@ mod tests {
         assert!(comes(&begun));
         let mut measuring = device.process();
         measuring.patience = Duration::from_millis(50);
-        let error = measuring.window().err().unwrap().to_string();
-        assert!(error.starts_with(DISTURBED) && !device.is_waited_for(), "{error}");
+        let outcome = measuring.window().err().unwrap().into_outcome();
+        let kind = FailureKind::NoExclusiveAccess;
+        assert!(matches!(outcome, PassOutcome::Failed { kind: k, .. } if k == kind), "{outcome:?}");
+        assert!(!device.is_waited_for());
         // Nothing is left of the attempt: stages go on.
         let (other, end_other) = stage(&device);
         assert!(comes(&other));

@@ -35,9 +35,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(crate) fn outcome(result: Result<PassResult>) -> PassOutcome {
     match result {
         Ok(result) => PassOutcome::Finished(Box::new(result)),
-        Err(error) if error.is_refusal() => PassOutcome::Invalid { reason: error.to_string() },
-        Err(error) if error.is_denial() => PassOutcome::Denied { reason: error.to_string() },
-        Err(error) => PassOutcome::Failed { reason: error.to_string() },
+        Err(error) => error.into_outcome(),
     }
 }
 

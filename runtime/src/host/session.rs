@@ -229,8 +229,7 @@ impl Session {
             return error;
         }
         match emulator::take_fault() {
-            Some(fault) if error.is_refusal() => Error::invalid(fault),
-            Some(fault) => Error::failed(fault),
+            Some(fault) => error.in_words(fault),
             None => error,
         }
     }

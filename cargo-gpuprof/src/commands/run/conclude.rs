@@ -10,6 +10,7 @@ use std::path::Path;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
+use gpuprof_model::failure::Denial;
 use gpuprof_model::run::Run;
 
 use super::counters::CounterSetup;
@@ -64,7 +65,7 @@ pub(super) fn conclude(
 
 /// The next run asks CUPTI again where a device turned out to deny its counters, and is told before
 /// it starts anything.
-fn forget_denied(plan: &Plan<'_>, denied: &[Option<String>]) {
+fn forget_denied(plan: &Plan<'_>, denied: &[Option<Denial>]) {
     for (denied, setup) in denied.iter().zip(&plan.setups) {
         if let (Some(_), CounterSetup::Planned(planned)) = (denied, setup) {
             plan.plans.forget(&planned.key);
@@ -77,13 +78,13 @@ fn thresholds_without_counters(
     plan: &Plan<'_>,
     gate: Gate,
     run: &Run,
-    denied: &[Option<String>],
+    denied: &[Option<Denial>],
 ) -> Option<String> {
     if !gate.gated || plan.inputs.settings.replay_mode.value == ReplayMode::None {
         return None;
     }
     denied.iter().zip(&plan.setups).enumerate().find_map(|(at, (found_out, setup))| {
-        let (counters, reason) = setup.denied(found_out.as_deref())?;
+        let (counters, reason) = setup.denied(found_out.as_ref())?;
         refusal::found_out(&plan.catalogue, run, &counters, &plan.devices.blamed(at, reason))
     })
 }

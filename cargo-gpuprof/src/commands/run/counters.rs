@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHELD};
@@ -19,7 +20,7 @@ use super::prepared::{Checked, Inputs};
 use crate::commands::settings::Settings;
 use crate::cupti::{self, Answer, Cost, Question};
 use crate::device::profiler;
-use crate::discover;
+use crate::discover::{self, NoPlan};
 use crate::error::{Failure, Result};
 use crate::execute::{Counters, HarnessProcess};
 use crate::options::ReplayMode;
@@ -35,8 +36,8 @@ pub(super) enum CounterSetup {
     NotNeeded,
     /// They will be collected.
     Planned(Box<Planned>),
-    /// These would be needed and cannot be had, for this reason.
-    Unavailable(Vec<String>, String),
+    /// These would be needed and cannot be had.
+    Unavailable(Vec<String>, Denial),
 }
 
 /// Counters that will be collected.
@@ -68,7 +69,7 @@ impl CounterSetup {
     /// `found_out`.
     pub(super) fn denied<'a>(
         &'a self,
-        found_out: Option<&'a str>,
+        found_out: Option<&'a Denial>,
     ) -> Option<(Vec<String>, &'a str)> {
         match self {
             Self::NotNeeded => None,
@@ -76,11 +77,11 @@ impl CounterSetup {
                 let all = || planned.counters.metrics().chain(&planned.withheld).cloned().collect();
                 let withheld = || (planned.withheld.clone(), WITHHELD);
                 match found_out {
-                    Some(reason) => Some((all(), reason)),
+                    Some(denial) => Some((all(), &*denial.reason)),
                     None => (!planned.withheld.is_empty()).then(withheld),
                 }
             }
-            Self::Unavailable(names, reason) => Some((names.clone(), reason)),
+            Self::Unavailable(names, denial) => Some((names.clone(), &denial.reason)),
         }
     }
 
@@ -91,8 +92,8 @@ impl CounterSetup {
             Self::Planned(planned) => {
                 planned.left_out.iter().map(|(name, reason)| (&**name, &**reason)).collect()
             }
-            Self::Unavailable(names, reason) => {
-                names.iter().map(|name| (&**name, &**reason)).collect()
+            Self::Unavailable(names, denial) => {
+                names.iter().map(|name| (&**name, &*denial.reason)).collect()
             }
         }
     }
@@ -145,8 +146,8 @@ pub(super) fn plan(
         ReplayMode::Range => Replay::Range,
         ReplayMode::Kernel => Replay::Kernel,
         ReplayMode::None => {
-            let reason = "--replay-mode none collects no counters".to_owned();
-            return Ok(CounterSetup::Unavailable(metrics, reason));
+            let denial = Denial::other("--replay-mode none collects no counters");
+            return Ok(CounterSetup::Unavailable(metrics, denial));
         }
     };
     let cost = match dry_run || !sections.is_empty() {
@@ -158,8 +159,8 @@ pub(super) fn plan(
         refused.filter(|(name, _)| !asked.contains(name)).cloned().collect();
     metrics.retain(|name| left_out.iter().all(|(other, _)| other != name));
     if metrics.is_empty() {
-        let reason = "the chip has none of the sections' counters".to_owned();
-        return Ok(CounterSetup::Unavailable(sections.into_iter().collect(), reason));
+        let denial = Denial::other("the chip has none of the sections' counters");
+        return Ok(CounterSetup::Unavailable(sections.into_iter().collect(), denial));
     }
     let request = CounterPlanRequest {
         cupti: cupti.map(Into::into),
@@ -175,26 +176,22 @@ pub(super) fn plan(
         None => {
             // It opens a session.
             let _profiler = profiler::take(known.device, process.interrupt)?;
-            discover::plan_counters(process, harness, request)?
+            discover::plan_counters(process, harness, request)
                 .inspect(|plan| known.plans.keep(&key, plan))
         }
     };
     let plan = match answer {
         Ok(plan) => plan,
-        Err(CounterProblem::Metrics(problem)) => {
-            return Err(Failure::usage(with_nearest(
-                known.catalogue,
-                problem,
-                cupti,
-                chip,
-                &written,
-            )?));
+        Err(NoPlan::Harness(failure)) => return Err(failure),
+        Err(NoPlan::Counters(CounterProblem::Metrics { reason, refused })) => {
+            let message = with_nearest(known.catalogue, (reason, &refused), cupti, chip, &written)?;
+            return Err(Failure::usage(message));
         }
-        Err(CounterProblem::Machine(reason)) => {
+        Err(NoPlan::Counters(CounterProblem::Machine(denial))) => {
             // That of an earlier run, which a dry run does not go by: the next run is told before
             // it starts anything.
             known.plans.forget(&key);
-            return Ok(CounterSetup::Unavailable(metrics, reason));
+            return Ok(CounterSetup::Unavailable(metrics, denial));
         }
     };
     let passes = plan.groups.iter().map(|group| group.passes).sum();

@@ -47,8 +47,8 @@ fn text(plan: &Plan<'_>) -> String {
         plan.checked.iter().map(|series| of_series(series, plan.repeat, passes)).collect();
     text.push_str(&setup.map_or_else(String::new, known));
     for (at, other) in plan.setups.iter().enumerate() {
-        if let (Some(_), CounterSetup::Unavailable(metrics, reason)) = (counters, other) {
-            let reason = plan.devices.blamed(at, reason);
+        if let (Some(_), CounterSetup::Unavailable(metrics, denial)) = (counters, other) {
+            let reason = plan.devices.blamed(at, &denial.reason);
             text.push_str(&format!("{} counters are unavailable: {reason}\n", metrics.len()));
         }
     }
@@ -180,8 +180,8 @@ fn refused(failure: &Failure) -> String {
 fn known(setup: &CounterSetup) -> String {
     let planned = match setup {
         CounterSetup::NotNeeded => return String::new(),
-        CounterSetup::Unavailable(metrics, reason) => {
-            return format!("{} counters are unavailable: {reason}\n", metrics.len());
+        CounterSetup::Unavailable(metrics, denial) => {
+            return format!("{} counters are unavailable: {}\n", metrics.len(), denial.reason);
         }
         CounterSetup::Planned(planned) => planned,
     };

@@ -14,6 +14,7 @@ mod state;
 
 use std::collections::BTreeMap;
 
+use gpuprof_model::failure::Denial;
 use gpuprof_model::run::Status;
 
 use super::prepared::Checked;
@@ -85,7 +86,7 @@ struct Sweep<'a, 'o> {
     observer: &'o mut dyn Observer,
     states: Vec<Vec<State>>,
     /// Of each device: why its counters can no longer be had, where a pass found that out.
-    denied: Vec<Option<String>>,
+    denied: Vec<Option<Denial>>,
     /// How many configurations of a series have room in one process at once, where that turned out
     /// to be few.
     together: BTreeMap<usize, usize>,
@@ -265,12 +266,12 @@ impl<'a, 'o> Sweep<'a, 'o> {
         let states = &mut self.states[job.series];
         job.configurations.retain(|&index| !states[index].has(job.pass));
         let counters = &self.planned.executions[device].counters;
-        if let (Some(reason), Some(counters), false) =
+        if let (Some(denial), Some(counters), false) =
             (&self.denied[device], counters, job.takes_times())
         {
             // What has all of its counters keeps them.
             for index in job.configurations.drain(..) {
-                states[index].collected = counters.denied(reason);
+                states[index].collected = counters.denied(&denial.reason);
             }
         }
         let then = job.then.take().and_then(|then| self.wanted(*then, device));

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
+use gpuprof_model::failure::Denial;
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 
 use super::engine::{self, At, Event, Observer};
@@ -25,7 +26,7 @@ pub(super) struct Measured {
     /// The run, with a result for every planned configuration.
     pub(super) run: Run,
     /// Of each device: why its counters could no longer be had, where a pass found that out.
-    pub(super) denied: Vec<Option<String>>,
+    pub(super) denied: Vec<Option<Denial>>,
     /// What kept the engine from its end, where something did.
     pub(super) outcome: Result<()>,
 }
@@ -87,7 +88,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     }
 
     /// The run, and of each device why its counters could no longer be had.
-    fn end(self) -> (Run, Vec<Option<String>>) {
+    fn end(self) -> (Run, Vec<Option<Denial>>) {
         drop(self.progress);
         if let Some(sentence) = self.retries.sentence(self.plan)
             && !self.plan.options.output.quiet
@@ -108,7 +109,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
             }
             Event::ConfigurationEnded { at, status } => self.journal.ended(at, status)?,
             Event::Retried { at, reason } => self.retries.add(at, reason),
-            Event::CountersDenied { device, reason } => self.results.deny(device, reason),
+            Event::CountersDenied { device, denial } => self.results.deny(device, denial),
             Event::ConfigurationFinished { at, found } => {
                 let held = found.held;
                 let result = self.results.add(at, found);

@@ -12,7 +12,6 @@
 
 use std::collections::BTreeSet;
 
-use gpuprof_cupti::Code;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
@@ -107,13 +106,6 @@ pub(super) fn found_out(
         let list = listed(blocked);
         format!("thresholds need hardware counters, which could not be had.\n  {list}\n{reason}")
     })
-}
-
-/// Whether `reason`, for which counters cannot be had, is that the device is a virtual GPU.
-pub(super) fn is_virtual_gpu(reason: &str) -> bool {
-    [Code::VirtualizedDeviceInsufficientPrivileges, Code::VirtualizedDeviceNotSupported]
-        .iter()
-        .any(|code| reason.contains(code.advice().cause))
 }
 
 /// The thresholds that decide and need one of `counters`, each with the counter.

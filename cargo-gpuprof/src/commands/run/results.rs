@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::{Axis, Configuration, Space};
@@ -12,7 +13,6 @@ use gpuprof_model::{Axis, Configuration, Space};
 use super::counters::{self, CounterSetup};
 use super::engine::{At, Found};
 use super::prepared::{Checked, Plan, Prepared};
-use super::refusal;
 use crate::commands::thresholds::Placed;
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
@@ -25,7 +25,7 @@ pub(super) struct Results<'a> {
     rows: Vec<Vec<Option<ConfigurationResult>>>,
     series: Vec<Option<SeriesResult>>,
     /// Of each device: why its counters can no longer be had, where a pass found that out.
-    denied: Vec<Option<String>>,
+    denied: Vec<Option<Denial>>,
 }
 
 impl<'a> Results<'a> {
@@ -43,8 +43,8 @@ impl<'a> Results<'a> {
     }
 
     /// The counters of a device can no longer be had.
-    pub(super) fn deny(&mut self, device: usize, reason: &str) {
-        self.denied[device] = Some(reason.to_owned());
+    pub(super) fn deny(&mut self, device: usize, denial: &Denial) {
+        self.denied[device] = Some(denial.clone());
     }
 
     /// The result of a configuration, by what was `found`.
@@ -79,7 +79,7 @@ impl<'a> Results<'a> {
     }
 
     /// The run, and of each device why its counters could no longer be had.
-    pub(super) fn end(mut self) -> (Run, Vec<Option<String>>) {
+    pub(super) fn end(mut self) -> (Run, Vec<Option<Denial>>) {
         self.run.series = self.series.into_iter().flatten().collect();
         (self.run, self.denied)
     }
@@ -110,11 +110,11 @@ impl<'a> Results<'a> {
     /// GPU, where NVML did not say that it is one.
     fn described(&self, device: usize, record: DeviceRecord) -> DeviceRecord {
         let planned = match &self.plan.setups[device] {
-            CounterSetup::Unavailable(_, reason) => Some(reason),
+            CounterSetup::Unavailable(_, denial) => Some(denial),
             _ => None,
         };
-        let mut refusals = planned.into_iter().chain(&self.denied[device]);
-        match refusals.any(|reason| refusal::is_virtual_gpu(reason)) {
+        let mut denials = planned.into_iter().chain(&self.denied[device]);
+        match denials.any(|denial| denial.kind == DenialKind::VirtualGpu) {
             true => DeviceRecord { virtual_gpu: Some(true), ..record },
             false => record,
         }

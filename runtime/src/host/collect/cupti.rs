@@ -20,7 +20,6 @@ use gpuprof_model::measurement::{CounterPass, HardwareValue};
 use gpuprof_model::protocol::{CounterRequest, Replay, Sampling};
 
 use super::persisting;
-use super::profiler::denied;
 use crate::host::error::{Error, Result};
 use crate::host::session::Session;
 
@@ -136,7 +135,8 @@ impl<'a> Collection<'a> {
         // One session for all slots: starting one costs 0.2 s, and an open one does not take the
         // counter data of another configuration (SetConfig crashed or was not heeded on an H200
         // with 13.0).
-        let profiler = CuptiSession::open(target, &session.context, options).map_err(denied)?;
+        let profiler =
+            CuptiSession::open(target, &session.context, options).map_err(Error::cupti)?;
         steps.end("open");
         Ok(Self {
             session,
@@ -191,7 +191,7 @@ impl<'a> Collection<'a> {
         }
         session.stream.synchronize()?;
         steps.end("inputs");
-        self.profiler.start().map_err(denied)?;
+        self.profiler.start().map_err(Error::cupti)?;
         steps.end("start");
         let quiet = quiet_start.map_or_else(|| session.quiet.window(), Ok)?;
         steps.end("quiet since");

@@ -5,12 +5,14 @@
 //! What the chip has and this device withholds (a MIG instance, the units that it shares with
 //! others) is told apart from what no such chip has.
 
+use std::error::Error as StdError;
 use std::fs;
 
 use cudarc::driver::CudaContext;
-use gpuprof_cupti::host::{ConfigProblem, Group};
+use gpuprof_cupti::host::{ConfigProblem, Group, MetricProblem};
 use gpuprof_cupti::target::{PassStart, RangeMode, Replay};
 use gpuprof_cupti::{Host, HostApi, Session, SessionOptions, Target, locate};
+use gpuprof_model::failure::{Denial, MetricRefusal, RefusedMetric};
 use gpuprof_model::protocol::{
     CounterGroup, CounterPlan, CounterPlanRequest, CounterProblem, WITHHELD,
 };
@@ -25,21 +27,20 @@ pub(crate) fn plan(request: &CounterPlanRequest) -> Result<CounterPlan, CounterP
     let location = locate(request.cupti.as_deref()).map_err(machine)?;
     let api = HostApi::load(&location).map_err(machine)?;
     let target = Target::initialize(api).map_err(machine)?;
-    let context = CudaContext::new(0).map_err(|e| machine(error::describe(e)))?;
+    let context = CudaContext::new(0).map_err(|e| other(error::describe(e)))?;
     let support = target.device_supported(&context).map_err(machine)?;
     if let Some((part, _, code)) = support.obstacles().first() {
         let advice = code.advice();
-        return Err(machine(format!(
-            "{part}: {}; check: {}; remedy: {}",
-            advice.cause, advice.check, advice.remedy
-        )));
+        let reason =
+            format!("{part}: {}; check: {}; remedy: {}", advice.cause, advice.check, advice.remedy);
+        return Err(CounterProblem::Machine(Denial { kind: error::denial_of(*code), reason }));
     }
     let chip = target.chip_name(0).map_err(machine)?;
     let availability = target.counter_availability(&context).map_err(machine)?;
     let host = Host::new(api, &chip, Some(&availability)).map_err(machine)?;
     let whole = || Host::new(api, &chip, None).map_err(machine);
     let (groups, withheld) = given(&host, whole, &request.metrics)?;
-    let first = groups.first().ok_or_else(|| machine("no counters were asked for"))?;
+    let first = groups.first().ok_or_else(|| other("no counters were asked for"))?;
     let trial = SessionOptions {
         config: first.config.clone(),
         metrics: first.metrics.clone(),
@@ -60,13 +61,17 @@ pub(crate) fn plan(request: &CounterPlanRequest) -> Result<CounterPlan, CounterP
         cupti: location.path().to_owned(),
         cupti_version: location.version().to_string(),
         chip,
-        groups: kept.collect::<Result<_, Error>>().map_err(machine)?,
+        groups: kept.collect::<Result<_, Error>>().map_err(|e| other(e.to_string()))?,
         withheld,
     })
 }
 
-fn machine(error: impl ToString) -> CounterProblem {
-    CounterProblem::Machine(error.to_string())
+fn machine(error: impl StdError + 'static) -> CounterProblem {
+    CounterProblem::Machine(error::denial(&error))
+}
+
+fn other(reason: impl Into<String>) -> CounterProblem {
+    CounterProblem::Machine(Denial::other(reason))
 }
 
 /// The groups of those of `names` that the device of `host` gives, and the others that its chip
@@ -78,7 +83,9 @@ fn given(
 ) -> Result<(Vec<Group>, Vec<String>), CounterProblem> {
     let metrics = |problem: ConfigProblem| match problem {
         ConfigProblem::Failed(failure) => machine(failure),
-        problem => CounterProblem::Metrics(problem.to_string()),
+        problem => {
+            CounterProblem::Metrics { reason: problem.to_string(), refused: refused_of(&problem) }
+        }
     };
     let problem = match host.groups(names) {
         Ok(groups) => return Ok((groups, Vec::new())),
@@ -96,7 +103,20 @@ fn given(
     let withheld: Vec<String> = refused.into_iter().cloned().collect();
     let rest: Vec<&String> = names.iter().filter(|name| !withheld.contains(name)).collect();
     if rest.is_empty() {
-        return Err(machine(format!("{}: {WITHHELD}", withheld.join(", "))));
+        return Err(other(format!("{}: {WITHHELD}", withheld.join(", "))));
     }
     Ok((host.groups(&rest).map_err(metrics)?, withheld))
+}
+
+/// The single metrics that are at fault.
+fn refused_of(problem: &ConfigProblem) -> Vec<RefusedMetric> {
+    let ConfigProblem::Invalid { names } = problem else { return Vec::new() };
+    let refused = |(_, problem): &(String, MetricProblem)| {
+        let kind = match problem {
+            MetricProblem::UnknownBase { .. } => MetricRefusal::UnknownMetric,
+            _ => MetricRefusal::WrongRollup,
+        };
+        Some(RefusedMetric { base: problem.base()?.to_owned(), kind })
+    };
+    names.iter().filter_map(refused).collect()
 }

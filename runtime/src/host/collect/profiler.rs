@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use gpuprof_cupti::target::TargetError;
 use gpuprof_cupti::{HostApi, Target, locate};
 
 use crate::host::error::{Error, Result};
@@ -23,16 +22,6 @@ impl Profiler {
     /// A library that cannot be loaded, or that does not start.
     pub(crate) fn initialize(library: &Path) -> Result<Self> {
         let api = HostApi::load(&locate(Some(library))?)?;
-        Ok(Self { api, target: Target::initialize(api).map_err(denied)? })
-    }
-}
-
-/// The error, told apart where it says that this machine does not give counters.
-pub(super) fn denied(error: TargetError) -> Error {
-    match &error {
-        TargetError::Failed(failure) if failure.code.is_denial() => {
-            Error::denied(error.to_string())
-        }
-        _ => error.into(),
+        Ok(Self { api, target: Target::initialize(api).map_err(Error::cupti)? })
     }
 }

@@ -9,17 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use camino::Utf8Path;
+use gpuprof_model::failure::{MetricRefusal, RefusedMetric};
 use gpuprof_model::metric::{Catalogue, Metric};
 
 use crate::commands::settings::Setting;
 use crate::cupti::{self, Cost};
 use crate::error::{Failure, Result};
 
-/// What is wrong with counters, with the nearest names that the chip has, and with the metrics that
-/// were `written` where those have other names.
+/// What is wrong with counters, of which `refused` are at fault, with the nearest names that the
+/// chip has, and with the metrics that were `written` where those have other names.
 pub(super) fn with_nearest(
     catalogue: &Catalogue,
-    mut problem: String,
+    (mut problem, refused): (String, &[RefusedMetric]),
     cupti: Option<&Utf8Path>,
     chip: Option<&str>,
     written: &BTreeSet<&str>,
@@ -31,15 +32,12 @@ pub(super) fn with_nearest(
             needed_for.entry(counter).or_default().push(name);
         }
     }
-    let told = problem.clone();
     for (counter, mut metrics) in needed_for {
         let base = counter.split('.').next().unwrap_or(&counter);
-        if !told.contains(&format!("`{base}`")) {
-            continue;
-        }
-        let near = match told.contains(&format!("has no metric `{base}`")) {
-            true => cupti::nearest(cupti, chip, &counter)?,
-            false => None,
+        let Some(found) = refused.iter().find(|metric| metric.base == base) else { continue };
+        let near = match found.kind {
+            MetricRefusal::UnknownMetric => cupti::nearest(cupti, chip, &counter)?,
+            MetricRefusal::WrongRollup => None,
         };
         metrics.retain(|name| **name != *counter);
         let metrics: Vec<String> = metrics.iter().map(|name| format!("`{name}`")).collect();

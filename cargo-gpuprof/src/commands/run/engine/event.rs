@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
@@ -60,7 +61,7 @@ pub(in crate::commands::run) enum Event<'e> {
         /// The position of the device.
         device: usize,
         /// Why.
-        reason: &'e str,
+        denial: &'e Denial,
     },
     /// Nothing works for a configuration any more.
     ConfigurationFinished {

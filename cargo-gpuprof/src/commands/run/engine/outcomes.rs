@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::run::Status;
 
@@ -54,31 +55,32 @@ impl Sweep<'_, '_> {
     fn take(&mut self, job: &Job, position: usize, outcome: PassOutcome) -> Result<Outcome> {
         let index = job.configurations[position];
         let at = (job.series, index);
-        let status = match outcome {
+        let (kind, reason) = match outcome {
             PassOutcome::Finished(result) => {
                 let left = job.images.get(position).map(|handover| &handover.after);
                 match self.keep(job.pass, at, *result, left)? {
                     None => return Ok(Outcome::Kept),
-                    Some(reason) => Status::Failed { reason },
+                    Some(reason) => (FailureKind::Other, reason),
                 }
             }
-            PassOutcome::Invalid { reason } => Status::Invalid { reason },
-            PassOutcome::Denied { reason } => {
+            PassOutcome::Failed { kind, reason } => (kind, reason),
+            PassOutcome::Invalid { reason } => {
+                self.end(at, Status::Invalid { reason })?;
+                return Ok(Outcome::Ended);
+            }
+            PassOutcome::Denied(denial) => {
                 let device = self.planned.assignment.device(at);
-                self.observer.observe(Event::CountersDenied { device, reason: &reason })?;
-                self.denied[device] = Some(reason);
+                self.observer.observe(Event::CountersDenied { device, denial: &denial })?;
+                self.denied[device] = Some(denial);
                 // Nothing is wrong with the configuration: it goes on without its counters.
                 return Ok(Outcome::Again(job.alone(index)));
             }
-            PassOutcome::Failed { reason } => Status::Failed { reason },
         };
-        if let Status::Failed { reason } = &status
-            && job.may_be_innocent(reason)
-        {
-            self.observer.observe(Event::Retried { at, reason })?;
+        if job.may_be_innocent(kind) {
+            self.observer.observe(Event::Retried { at, reason: &reason })?;
             return Ok(Outcome::Again(job.alone(index)));
         }
-        self.end(at, status)?;
+        self.end(at, Status::Failed { reason })?;
         Ok(Outcome::Ended)
     }
 
@@ -159,7 +161,7 @@ impl Sweep<'_, '_> {
         else {
             return Ok(None);
         };
-        if job.may_be_innocent(reason) && !matches!(status, Status::Skipped { .. }) {
+        if job.may_be_innocent(FailureKind::Other) && !matches!(status, Status::Skipped { .. }) {
             for &index in &job.configurations {
                 self.observer.observe(Event::Retried { at: (job.series, index), reason })?;
             }
