@@ -16,8 +16,16 @@ const KERNELS: &str = include_str!("fixtures/kernels.ptx");
 /// The library, built once and never unloaded.
 static LIBRARY: LazyLock<libloading::Library> = LazyLock::new(|| {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so");
-    let status = Command::new("rustc")
+    let mut command = Command::new("rustc");
+    // For what runs this test, which may be an emulated processor.
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+    if let Ok(linker) = std::env::var(linker) {
+        command.args(["-C", &format!("linker={linker}")]);
+    }
+    let status = command
         .args(["--edition", "2024", "--crate-name", "cuda", "--crate-type", "cdylib"])
+        .args(["--target", &target])
         .args(["-C", "panic=unwind", "-C", "link-arg=-Wl,-soname,libcuda.so"])
         .args(["--cfg", "feature=\"interpreter\""])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs"))
