@@ -75,6 +75,14 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     }
     put("ptx__inst_executed_op_shared_atom.sum", memory.shared_atomics);
 
+    instructions(program, counts, &mut put);
+    put("ptx__local_ld.sum", memory.local_loads);
+    put("ptx__local_st.sum", memory.local_stores);
+    all
+}
+
+/// The counters that are sums over instructions.
+fn instructions(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u64)) {
     let (mut warps, mut threads, mut threads_on) = (0, 0, 0);
     let (mut branches, mut barriers, mut shuffles, mut floats) = (0, 0, 0, [0; 6]);
     for (inst, count) in program.code.iter().zip(&counts.profile) {
@@ -93,13 +101,10 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     put("ptx__thread_inst_executed.sum", threads);
     put("ptx__thread_inst_executed_pred_on.sum", threads_on);
     put("ptx__branches.sum", branches);
-    put("ptx__branches_divergent.sum", memory.divergent_branches);
+    put("ptx__branches_divergent.sum", counts.memory.divergent_branches);
     put("ptx__barriers.sum", barriers);
     put("ptx__shuffles.sum", shuffles);
     for (name, value) in FLOAT_NAMES.iter().zip(floats) {
         put(&format!("ptx__thread_inst_executed_op_{name}_pred_on.sum"), value);
     }
-    put("ptx__local_ld.sum", memory.local_loads);
-    put("ptx__local_st.sum", memory.local_stores);
-    all
 }

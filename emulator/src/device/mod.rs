@@ -176,18 +176,8 @@ impl Device {
                 "a block of {threads} threads exceeds the device's limit of {limit}"
             ));
         }
-        let bounds = kernel.program.bounds;
-        if let Some(most) = bounds.max_threads.map(|most| most.iter().product::<u32>())
-            && threads > u64::from(most)
-        {
-            return refuse(format!(
-                "a block of {threads} threads exceeds the {most} that it was compiled for (.maxntid)"
-            ));
-        }
-        if let Some(required) = bounds.required.filter(|required| *required != block) {
-            return refuse(format!(
-                "block {block:?} is not the {required:?} that it was compiled for (.reqntid)"
-            ));
+        if let Some(why) = beyond_bounds(kernel, block, threads) {
+            return refuse(why);
         }
         let allowed = kernel.max_dynamic_shared(chip);
         if shared_bytes > allowed {
@@ -217,6 +207,24 @@ impl Device {
         let launches = self.take_launches();
         report::report(self.chip, &launches)
     }
+}
+
+/// Why a block is not one that the kernel was compiled for.
+fn beyond_bounds(kernel: &Kernel, block: [u32; 3], threads: u64) -> Option<String> {
+    let bounds = kernel.program.bounds;
+    if let Some(most) = bounds.max_threads.map(|most| most.iter().product::<u32>())
+        && threads > u64::from(most)
+    {
+        return Some(format!(
+            "a block of {threads} threads exceeds the {most} that it was compiled for (.maxntid)"
+        ));
+    }
+    if let Some(required) = bounds.required.filter(|required| *required != block) {
+        return Some(format!(
+            "block {block:?} is not the {required:?} that it was compiled for (.reqntid)"
+        ));
+    }
+    None
 }
 
 pub use report::fault_json;

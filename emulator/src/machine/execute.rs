@@ -55,15 +55,7 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
         let pc = cx.warp.pc;
         let active = cx.warp.active;
         let inst = &code[pc as usize];
-        let on = match inst.guard {
-            Guard::Always => active,
-            Guard::If(p) => active & cx.lanes.pred(p),
-            Guard::Unless(p) => active & !cx.lanes.pred(p),
-        };
-        let count = &mut cx.counts.profile[pc as usize];
-        count.warps += 1;
-        count.threads += u64::from(active.count_ones());
-        count.threads_on += u64::from(on.count_ones());
+        let on = issue(cx, inst.guard, pc);
         cx.warp.pc = pc + 1;
         match inst.op {
             Op::Arith(ref op) => arith::execute(&mut cx.lanes, op, on),
@@ -101,6 +93,22 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             | Op::Nop => {}
         }
     }
+}
+
+/// Counts the instruction; the lanes that take part.
+#[inline(always)]
+fn issue(cx: &mut Context<'_>, guard: Guard, pc: u32) -> u32 {
+    let active = cx.warp.active;
+    let on = match guard {
+        Guard::Always => active,
+        Guard::If(p) => active & cx.lanes.pred(p),
+        Guard::Unless(p) => active & !cx.lanes.pred(p),
+    };
+    let count = &mut cx.counts.profile[pc as usize];
+    count.warps += 1;
+    count.threads += u64::from(active.count_ones());
+    count.threads_on += u64::from(on.count_ones());
+    on
 }
 
 /// The active lanes disagree about a branch.

@@ -1,12 +1,19 @@
 //! Packing, unpacking and call parameters.
 
 use super::bits::extend;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Lanes64};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Element, MoveOp, Slot, Space};
 
 fn part(values: &[u64; 32], shift: u32, mask: u64) -> [u32; 32] {
     values.map(|value| (value >> shift & mask) as u32)
+}
+
+/// Four parts of `bits` each, the first lowest.
+fn packed(lanes: &Lanes<'_>, parts: [Slot; 4], bits: u32) -> Lanes64 {
+    let parts = parts.map(|slot| *lanes.get32(slot));
+    let part = |at: u32, lane: usize| u64::from(parts[at as usize][lane]) & ((1 << bits) - 1);
+    std::array::from_fn(|lane| (0..4).fold(0, |all, at| all | part(at, lane) << (bits * at)))
 }
 
 /// Executes an operation that only moves bits.
@@ -28,11 +35,8 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
             lanes.set32(e, &values.map(|value| value >> 16), m);
         }
         MoveOp::Pack16x4 { d, a } => {
-            let parts = a.map(|slot| *lanes.get32(slot));
-            let pack = |lane: usize| {
-                (0..4).fold(0, |all, at| all | u64::from(parts[at][lane] & 0xffff) << (16 * at))
-            };
-            lanes.set64(d, &std::array::from_fn(pack), m);
+            let values = packed(lanes, a, 16);
+            lanes.set64(d, &values, m);
         }
         MoveOp::Unpack16x4 { d, a } => {
             let values = *lanes.get64(a);
@@ -41,10 +45,8 @@ pub fn execute(lanes: &mut Lanes<'_>, op: &MoveOp, m: u32) {
             }
         }
         MoveOp::Pack8x4 { d, a } => {
-            let parts = a.map(|slot| *lanes.get32(slot));
-            let pack =
-                |lane: usize| (0..4).fold(0, |all, at| all | (parts[at][lane] & 0xff) << (8 * at));
-            lanes.set32(d, &std::array::from_fn(pack), m);
+            let values = packed(lanes, a, 8);
+            lanes.set32(d, &values.map(|value| value as u32), m);
         }
         MoveOp::Unpack8x4 { d, a } => {
             let values = lanes.get32(a).map(u64::from);
