@@ -1,8 +1,8 @@
 //! Kinds decide, not words: the same failures in other words come to the same retries, verdicts and
 //! exit codes.
 //!
-//! The harness of the fixture `scripted` fails in every way that the protocol knows, in plain words,
-//! in garbled ones, and in words that claim to be every other failure.
+//! The harness of the fixture `scripted` fails in every way that the protocol knows, in plain
+//! words, in garbled ones, and in words that claim to be every other failure.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ impl Seen {
         Self {
             code: outcome.code,
             statuses: rows.iter().map(status).collect(),
-            verdicts: judged.iter().map(|judgement| judgement["verdict"].clone()).collect(),
+            verdicts: judged.iter().map(|event| event["judgement"]["verdict"].clone()).collect(),
             virtual_gpu: ended.first().map(device).unwrap_or_default(),
             asked: log.lines().map(str::to_owned).collect(),
             tells_of_retries: outcome.stderr.contains("configurations were"),
@@ -103,6 +103,7 @@ fn a_retry_follows_from_the_kind_of_failure() {
     assert_eq!(seen.code, Some(105));
     assert_eq!(statuses(&seen), ENDED);
     assert!(seen.tells_of_retries);
+    assert!(matches!(&*seen.verdicts, [Value::String(_)]), "{:?}", seen.verdicts);
     for (case, times) in
         [("fine", 1), ("memory", 2), ("unavailable", 2), ("exclusive", 2), ("broken", 1)]
     {

@@ -123,8 +123,8 @@ pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverPr
     }
 }
 
-/// Whether counters can be collected, asked in a process of `harness`. One that crashes over it is a
-/// machine that does not give counters.
+/// Whether counters can be collected, asked in a process of `harness`. One that crashes over it is
+/// a machine that does not give counters.
 ///
 /// # Errors
 /// A harness that cannot be asked (exit code 104); counters that cannot be collected.

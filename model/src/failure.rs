@@ -1,8 +1,8 @@
 //! Kinds of failure: what everything that reacts to a failure goes by.
 //!
 //! Input: what a harness process met. Output: a kind that crosses the protocol beside the message.
-//! Whether something is retried, which advice is given and how the run exits depends on kinds alone.
-//! The message is for people: rewording one changes nothing else.
+//! Whether something is retried, which advice is given and how the run exits depends on kinds
+//! alone. The message is for people: rewording one changes nothing else.
 
 use serde::{Deserialize, Serialize};
 
