@@ -7,49 +7,21 @@ pub mod chip;
 mod error;
 pub mod module;
 mod occupancy;
+mod record;
 mod report;
 
 pub use chip::{Chip, GH100};
 pub use error::LaunchError;
 pub use module::{Kernel, Module};
 pub use occupancy::{Occupancy, occupancy};
+pub use record::{LaunchConfig, LaunchRecord};
+pub use report::fault_json;
 
 use crate::counters;
 use crate::driver::host_cpu;
 use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
 use std::sync::Arc;
-
-/// How a kernel is launched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LaunchConfig {
-    /// Blocks in each direction.
-    pub grid: [u32; 3],
-    /// Threads of a block in each direction.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared_bytes: u32,
-}
-
-/// What a launch did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchRecord {
-    /// The kernel's name.
-    pub kernel: String,
-    /// How it was launched.
-    pub config: LaunchConfig,
-    /// The stream's number; 0 is the default stream.
-    pub stream: u64,
-    /// Counters by name.
-    pub counters: Vec<(String, u64)>,
-}
-
-impl LaunchRecord {
-    /// A counter's value.
-    pub fn counter(&self, name: &str) -> Option<u64> {
-        self.counters.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
-    }
-}
 
 /// An emulated GPU.
 #[derive(Debug)]
@@ -226,5 +198,3 @@ fn beyond_bounds(kernel: &Kernel, block: [u32; 3], threads: u64) -> Option<Strin
     }
     None
 }
-
-pub use report::fault_json;

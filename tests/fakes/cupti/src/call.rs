@@ -3,21 +3,13 @@
 use std::ffi::{CStr, CString, c_char};
 
 pub use cudarc::cupti::sys;
-use cudarc::cupti::sys::CUptiResult;
 
+pub use crate::code::{
+    Code, HARDWARE_BUSY, INVALID_METRIC_NAME, INVALID_OPERATION, INVALID_PARAMETER,
+    NOT_INITIALIZED, NOT_SUPPORTED, UNKNOWN,
+};
+pub use crate::crash::crash;
 use crate::trouble;
-
-/// What a call answers where it does not succeed.
-pub type Code = u32;
-
-pub const INVALID_PARAMETER: Code = CUptiResult::CUPTI_ERROR_INVALID_PARAMETER as Code;
-pub const INVALID_CONTEXT: Code = CUptiResult::CUPTI_ERROR_INVALID_CONTEXT as Code;
-pub const INVALID_OPERATION: Code = CUptiResult::CUPTI_ERROR_INVALID_OPERATION as Code;
-pub const INVALID_METRIC_NAME: Code = CUptiResult::CUPTI_ERROR_INVALID_METRIC_NAME as Code;
-pub const NOT_INITIALIZED: Code = CUptiResult::CUPTI_ERROR_NOT_INITIALIZED as Code;
-pub const HARDWARE_BUSY: Code = CUptiResult::CUPTI_ERROR_HARDWARE_BUSY as Code;
-pub const NOT_SUPPORTED: Code = CUptiResult::CUPTI_ERROR_NOT_SUPPORTED as Code;
-pub const UNKNOWN: Code = CUptiResult::CUPTI_ERROR_UNKNOWN as Code;
 
 /// A parameter struct.
 ///
@@ -82,12 +74,6 @@ macro_rules! export {
     )*};
 }
 pub(crate) use export;
-
-/// Something that no correct client does, and that NVIDIA's library does not survive.
-pub fn crash(what: &str) -> ! {
-    eprintln!("fake CUPTI: {what}");
-    std::process::abort()
-}
 
 /// Text of the client.
 ///

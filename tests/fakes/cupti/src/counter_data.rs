@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::call::{self, Code, INVALID_PARAMETER, NOT_INITIALIZED, sys};
 use crate::catalogue::Counted;
-use crate::target;
+use crate::ready;
 
 const MAGIC: &str = "fake CUPTI counter data";
 
@@ -123,7 +123,7 @@ impl CounterData {
 
 /// `cuptiRangeProfilerGetCounterDataInfo`: without a GPU it answers 15, as NVIDIA's does.
 pub fn range_count(p: &mut sys::CUpti_RangeProfiler_GetCounterDataInfo_Params) -> Result<(), Code> {
-    if !target::is_initialized() {
+    if !ready::is_initialized() {
         return Err(NOT_INITIALIZED);
     }
     // SAFETY: the client's image, for the call.
@@ -136,7 +136,7 @@ pub fn range_count(p: &mut sys::CUpti_RangeProfiler_GetCounterDataInfo_Params) -
 pub fn range_name(
     p: &mut sys::CUpti_RangeProfiler_CounterData_GetRangeInfo_Params,
 ) -> Result<(), Code> {
-    if !target::is_initialized() {
+    if !ready::is_initialized() {
         return Err(NOT_INITIALIZED);
     }
     // SAFETY: the client's image, for the call.

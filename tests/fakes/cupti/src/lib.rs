@@ -14,10 +14,13 @@
 
 mod call;
 mod catalogue;
+mod code;
 mod counter_data;
+mod crash;
 mod driver;
 mod host;
 mod plan;
+mod ready;
 mod session;
 mod target;
 mod trouble;

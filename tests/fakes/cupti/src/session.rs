@@ -12,7 +12,7 @@ use crate::catalogue;
 use crate::counter_data::CounterData;
 use crate::driver::{self, Launch};
 use crate::plan::{Plan, raws_of};
-use crate::target;
+use crate::ready;
 use crate::timeline;
 use crate::trouble::{self, Fate};
 
@@ -70,7 +70,7 @@ fn with<T>(
     object: *mut sys::CUpti_RangeProfiler_Object,
     f: impl FnOnce(&mut Session) -> Result<T, Code>,
 ) -> Result<T, Code> {
-    target::need_initialized("the range profiler");
+    ready::need_initialized("the range profiler");
     locked(|session| match session {
         Some(session) if object.addr() == OBJECT => f(session),
         _ => Err(INVALID_PARAMETER),
@@ -83,8 +83,8 @@ pub fn is_open() -> bool {
 }
 
 pub fn enable(p: &mut sys::CUpti_RangeProfiler_Enable_Params) -> Result<(), Code> {
-    target::need_initialized("cuptiRangeProfilerEnable");
-    target::context(p.ctx)?;
+    ready::need_initialized("cuptiRangeProfilerEnable");
+    ready::context(p.ctx)?;
     locked(|session| {
         if session.is_some() {
             return Err(INVALID_OPERATION);

@@ -1,43 +1,17 @@
 //! What concerns the device and not a session: initialisation, support, counter availability.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use crate::call::{
-    self, Code, INVALID_CONTEXT, INVALID_OPERATION, INVALID_PARAMETER, UNKNOWN, sys,
-};
+use crate::call::{self, Code, INVALID_OPERATION, INVALID_PARAMETER, UNKNOWN, sys};
+use crate::ready::{self, context, need_initialized};
 use crate::{driver, session, timeline, trouble};
 
 /// The counter availability image.
 pub const AVAILABILITY: &[u8] = b"fake CUPTI: every counter is available\n";
 
-/// How often the profiler was initialised and not yet de-initialised.
-static INITIALIZED: AtomicU32 = AtomicU32::new(0);
-
-/// Whether target functions may be called.
-pub fn is_initialized() -> bool {
-    INITIALIZED.load(Ordering::SeqCst) > 0
-}
-
-/// Aborts where NVIDIA's crashes: in target functions before the initialisation succeeded.
-pub fn need_initialized(function: &str) {
-    if !is_initialized() {
-        call::crash(&format!("{function} without cuptiProfilerInitialize: NVIDIA's crashes here"));
-    }
-}
-
-/// The context that is meant: the current one, by name or by none.
-pub fn context(context: cudarc::driver::sys::CUcontext) -> Result<(), Code> {
-    match driver::current_context() {
-        Some(current) if context.is_null() || context.cast() == current => Ok(()),
-        _ => Err(INVALID_CONTEXT),
-    }
-}
-
 pub fn initialize(_: &mut sys::CUpti_Profiler_Initialize_Params) -> Result<(), Code> {
     if !driver::answers() {
         return Err(UNKNOWN);
     }
-    INITIALIZED.fetch_add(1, Ordering::SeqCst);
+    ready::begin();
     timeline::record("profiles", timeline::now());
     Ok(())
 }
@@ -47,7 +21,7 @@ pub fn deinitialize(_: &mut sys::CUpti_Profiler_DeInitialize_Params) -> Result<(
     if session::is_open() {
         return Err(INVALID_OPERATION);
     }
-    INITIALIZED.fetch_sub(1, Ordering::SeqCst);
+    ready::end();
     Ok(())
 }
 

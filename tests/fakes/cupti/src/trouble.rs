@@ -22,7 +22,8 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::call::Code;
+use crate::code::Code;
+use crate::crash::crash;
 use crate::driver::{self, Launch};
 
 const STATE: &str = "FAKE_CUPTI_STATE";
@@ -84,7 +85,7 @@ fn happen(what: &str, place: &str) {
     match what {
         "abort" => {
             log(&format!("aborts {place}"));
-            crate::call::crash(&format!("told to abort {place}"));
+            crash(&format!("told to abort {place}"));
         }
         "hang" => {
             log(&format!("hangs {place}"));
@@ -148,7 +149,7 @@ pub fn log(line: &str) {
     let file = OpenOptions::new().append(true).create(true).open(folder.join("log"));
     // One write a line: several processes may log.
     if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
-        crate::call::crash(&format!("cannot write the log in {}: {error}", folder.display()));
+        crash(&format!("cannot write the log in {}: {error}", folder.display()));
     }
 }
 
@@ -159,7 +160,7 @@ pub fn hold_device() -> Option<Option<File>> {
     let whose = if driver::is_before_hopper() { "everybodys".to_owned() } else { driver::uuid() };
     let path = folder.join(format!("profiler-{whose}.lock"));
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = file.unwrap_or_else(|e| crate::call::crash(&format!("{}: {e}", path.display())));
+    let file = file.unwrap_or_else(|e| crash(&format!("{}: {e}", path.display())));
     // SAFETY: an open file.
     let held = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
     held.then_some(Some(file))

@@ -1,0 +1,32 @@
+//! How a kernel is launched, and what the launch did.
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks in each direction.
+    pub grid: [u32; 3],
+    /// Threads of a block in each direction.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+}
+
+/// What a launch did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchRecord {
+    /// The kernel's name.
+    pub kernel: String,
+    /// How it was launched.
+    pub config: LaunchConfig,
+    /// The stream's number; 0 is the default stream.
+    pub stream: u64,
+    /// Counters by name.
+    pub counters: Vec<(String, u64)>,
+}
+
+impl LaunchRecord {
+    /// A counter's value.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
