@@ -360,7 +360,7 @@ fn an_unknown_key_in_the_configuration_file() {
       |
     2 | tresholds = ["duration <= 5 us"]
       | ^^^^^^^^^
-    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `repeat`, `timeout`, `strict`, `baseline`, `interleave`, `devices`, `sets`, `sections`, `max-passes`, `keep-runs`, `series`, `preset`
+    unknown field `tresholds`, expected one of `thresholds`, `metrics`, `backend`, `devices`, `repeat`, `timeout`, `cache-control`, `clock-control`, `nvml-path`, `wait`, `replay-mode`, `isolate`, `ahead`, `interleave`, `cupti-path`, `verify`, `sets`, `sections`, `max-passes`, `app-replay-match`, `app-replay-mode`, `sample`, `sample-seed`, `max-configs`, `kernel-arch`, `kernel-toolchain`, `gate`, `strict`, `baseline`, `across-devices`, `keep-runs`, `series`, `preset`
     help: did you mean `thresholds`?
     "#);
 }

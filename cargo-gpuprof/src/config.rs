@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::ops::Range;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
@@ -117,8 +118,8 @@ impl Config {
         let mut config: Self = toml::from_str(text).map_err(|error| {
             let mut message =
                 format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
-            if let Some(key) = error.message().split('`').nth(1)
-                && error.message().starts_with("unknown field")
+            if let Some(key) = error.span().and_then(|span| key_at(text, span))
+                && !keys.iter().any(|known| known == key)
                 && let Some(near) = did_you_mean(key, keys.iter().map(String::as_str))
             {
                 message.push_str(&format!("\nhelp: {near}"));
@@ -169,6 +170,14 @@ impl Config {
     pub fn for_series<'c>(&'c self, key: &'c str) -> impl Iterator<Item = &'c SeriesConfig> {
         self.series.iter().filter(move |(name, _)| key.contains(name.as_str())).map(|(_, s)| s)
     }
+}
+
+/// The key at `span` of a TOML document; none where a value stands there.
+fn key_at(text: &str, span: Range<usize>) -> Option<&str> {
+    let (key, rest) = (text.get(span.clone())?, text.get(span.end..)?);
+    rest.trim_start_matches([' ', '\t', '"'])
+        .starts_with(['=', '.', ']'])
+        .then(|| key.trim_matches('"'))
 }
 
 #[cfg(test)]

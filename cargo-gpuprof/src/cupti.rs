@@ -8,6 +8,7 @@ mod child;
 
 use std::collections::BTreeSet;
 use std::env;
+use std::fmt;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -100,6 +101,8 @@ pub enum Answer {
     /// No driver is installed: the linker's words. One that is there and does not work gives no
     /// answer.
     NoDriver(String),
+    /// There is no answer.
+    Refused(Refusal),
     /// What NVML says.
     Nvml(crate::device::nvml::Facts),
     /// A session was opened on this chip.
@@ -168,8 +171,46 @@ impl Cost {
     }
 }
 
-/// Why there is no answer: for the user, in full.
-pub type Refusal = String;
+impl Answer {
+    /// Why this is not the answer that was wanted.
+    pub fn refusal(self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal,
+            _ => Refusal::from("an unexpected answer came back".to_owned()),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What kind of reason it is.
+    pub kind: RefusalKind,
+    /// The reason in full, for people.
+    pub reason: String,
+}
+
+/// What kind of reason there is for no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefusalKind {
+    /// None of the others.
+    Other,
+    /// The chip has no metric of this name; others may be near.
+    UnknownMetric,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self { kind: RefusalKind::Other, reason }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
 
 /// What the child reads.
 #[derive(Debug, Serialize, Deserialize)]
@@ -181,9 +222,8 @@ struct Request {
 /// Asks in a child process. `cupti` is the library or folder that was named.
 ///
 /// # Errors
-/// The child cannot be started, or files cannot be written. The inner error is the answer that
-/// there is none.
-pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Result<Answer, Refusal>> {
+/// The child cannot be started, or files cannot be written.
+pub fn ask(cupti: Option<&Utf8Path>, question: Question) -> Result<Answer> {
     ask_on(None, cupti, question)
 }
 
@@ -196,7 +236,7 @@ pub fn ask_on(
     device: Option<&str>,
     cupti: Option<&Utf8Path>,
     question: Question,
-) -> Result<Result<Answer, Refusal>> {
+) -> Result<Answer> {
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&env::temp_dir(), &e))?;
     let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
     let body = Request { cupti: cupti.map(ToOwned::to_owned), question };
@@ -222,14 +262,13 @@ pub fn ask_on(
         None => {
             let _ = kill_process(id, Signal::KILL);
             let seconds = TIMEOUT.as_secs();
-            return Ok(Err(format!(
-                "there was no answer in {seconds} s, and the process was ended"
-            )));
+            let reason = format!("there was no answer in {seconds} s, and the process was ended");
+            return Ok(Answer::Refused(reason.into()));
         }
     };
     let answered = fs::read(&reply).ok().filter(|_| status.success());
     let answer = answered.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    Ok(answer.unwrap_or_else(|| Err(crashed(status))))
+    Ok(answer.unwrap_or_else(|| Answer::Refused(crashed(status).into())))
 }
 
 /// "did you mean …?", by the catalogue of `chip`; none where nothing is near or it cannot be asked.
@@ -237,7 +276,7 @@ pub fn ask_on(
 /// # Errors
 /// As [`ask`].
 pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Result<Option<String>> {
-    let Ok(Answer::Catalogue(metrics)) = ask(cupti, Question::Catalogue { chip: chip.to_owned() })?
+    let Answer::Catalogue(metrics) = ask(cupti, Question::Catalogue { chip: chip.to_owned() })?
     else {
         return Ok(None);
     };
@@ -247,12 +286,12 @@ pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Result<Optio
 }
 
 /// That CUPTI knows the chips `known`, and `chip` is none of them.
-pub fn no_chip(chip: &str, known: &[String]) -> Refusal {
+pub fn no_chip(chip: &str, known: &[String]) -> String {
     let chip = chip.to_uppercase();
     format!("this CUPTI knows no chip `{chip}`; it knows {}", known.join(", "))
 }
 
-fn crashed(status: ExitStatus) -> Refusal {
+fn crashed(status: ExitStatus) -> String {
     let how = match status.signal() {
         Some(signal) => {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");

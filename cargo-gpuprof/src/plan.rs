@@ -97,8 +97,7 @@ pub fn plan(
         if total > selection.max_configurations {
             return Err(too_many(
                 "all series together",
-                format!("more than {}", selection.max_configurations),
-                selection,
+                &format!("more than {} configurations", selection.max_configurations),
             ));
         }
         if whole || !configurations.is_empty() {
@@ -151,9 +150,12 @@ fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Config
     let limit = selection.max_configurations;
     let mut points = series.space.points();
     if whole && series.space.filters.is_empty() && points.combinations() > limit as u64 {
-        let count =
-            series.space.combinations().map_or_else(|| "more than 2^64".into(), |n| n.to_string());
-        return Err(too_many(&id, count, selection));
+        let over = format!(", more than {limit}");
+        let count = match series.space.combinations() {
+            Some(count) => format!("{count} configurations{over}"),
+            None => "more than 2^64 configurations".to_owned(),
+        };
+        return Err(too_many(&id, &count));
     }
     let mut out = Vec::new();
     while let Some(point) = points.next() {
@@ -162,7 +164,7 @@ fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Config
             out.push(point);
         }
         if out.len() > limit {
-            return Err(too_many(&id, format!("more than {limit}"), selection));
+            return Err(too_many(&id, &format!("more than {limit} configurations")));
         }
         if points.visited() > MAX_VISITED {
             return Err(too_large(series));
@@ -171,12 +173,9 @@ fn every(series: &SeriesDescription, selection: &Selection) -> Result<Vec<Config
     Ok(out)
 }
 
-fn too_many(what: &str, count: String, selection: &Selection) -> Failure {
-    let limit = selection.max_configurations;
-    let over =
-        if count.starts_with("more") { String::new() } else { format!(", more than {limit}") };
+fn too_many(what: &str, count: &str) -> Failure {
     Failure::usage(format!(
-        "{what} would have {count} configurations{over}; give fewer values with --series, take some with \
+        "{what} would have {count}; give fewer values with --series, take some with \
          --sample N, or raise the limit with --max-configs"
     ))
 }

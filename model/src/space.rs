@@ -262,13 +262,13 @@ impl<'s> Points<'s> {
     }
 
     /// The configuration at `index` of the cross product, or how far to skip where it is not kept.
-    fn at(&self, index: u64) -> Result<Result<Configuration, u64>, ParseError> {
+    fn at(&self, index: u64) -> Result<Point, ParseError> {
         for (filter, span) in &self.filters {
             if !filter
                 .holds(&|name| self.look_up(index, name))
                 .map_err(|e| self.placed(e, index, filter))?
             {
-                return Ok(Err(*span));
+                return Ok(Point::Skipped(*span));
             }
         }
         let own = self.space.axes.iter().enumerate();
@@ -281,7 +281,7 @@ impl<'s> Points<'s> {
                 .map_err(|e| self.placed(e, index, &derived.formula))?;
             pairs.push((derived.name.clone(), value));
         }
-        Ok(Ok(Configuration(pairs)))
+        Ok(Point::Kept(Configuration(pairs)))
     }
 
     /// The configuration at `index` of the cross product; `None` where no condition keeps it.
@@ -289,7 +289,10 @@ impl<'s> Points<'s> {
     /// # Errors
     /// An expression without a value there.
     pub fn get(&self, index: u64) -> Result<Option<Configuration>, ParseError> {
-        self.at(index).map(Result::ok)
+        Ok(match self.at(index)? {
+            Point::Kept(configuration) => Some(configuration),
+            Point::Skipped(_) => None,
+        })
     }
 
     fn value(&self, index: u64, axis: usize) -> &'s AxisValue {
@@ -339,6 +342,14 @@ fn axis_value(derived: &Derived, value: Value<'_>) -> Result<AxisValue, ParseErr
     axis::out_of_range(&derived.name, &value).map_or(Ok(value), |problem| Err(fail(problem)))
 }
 
+/// A point of the cross product.
+enum Point {
+    /// Every condition keeps it.
+    Kept(Configuration),
+    /// A condition refuses it, and all of this many that begin at a multiple of it.
+    Skipped(u64),
+}
+
 impl Points<'_> {
     /// The next configuration that is kept, with its index in the cross product.
     ///
@@ -349,11 +360,11 @@ impl Points<'_> {
             let index = self.next;
             self.visited += 1;
             match self.at(index) {
-                Ok(Ok(point)) => {
+                Ok(Point::Kept(point)) => {
                     self.next += 1;
                     return Some(Ok((index, point)));
                 }
-                Ok(Err(span)) => {
+                Ok(Point::Skipped(span)) => {
                     self.next = (index / span).saturating_add(1).saturating_mul(span);
                 }
                 Err(error) => {

@@ -1,6 +1,7 @@
 //! The house rules that no tool of Rust's checks: short lines, short functions, no import circles.
 
 mod circles;
+mod decisions;
 mod files;
 mod functions;
 mod lines;
@@ -19,12 +20,14 @@ const LONG: usize = 30;
 /// How many files stood in circles when the rule came. The number only shrinks, to 0.
 const IN_CIRCLES: usize = 86;
 
+/// What finds the numbers of the lines of a text that are too wide.
+type WideLines = fn(&str) -> Vec<usize>;
+
 /// A comment or a document is read beside code, in half a window.
 #[test]
 fn comments_and_documents_wrap_at_100_columns() {
     let mut wide = Vec::new();
-    let checks: [(&str, fn(&str) -> Vec<usize>); 2] =
-        [("rs", lines::wide_comments), ("md", lines::wide_prose)];
+    let checks: [(&str, WideLines); 2] = [("rs", lines::wide_comments), ("md", lines::wide_prose)];
     for (extension, check) in checks {
         for file in files::with_extension(extension) {
             let text = fs::read_to_string(&file).unwrap();
@@ -57,6 +60,33 @@ fn functions_are_at_most_60_lines_long() {
         functions::LENGTH,
         long.len(),
         long.join("\n")
+    );
+}
+
+/// Where a message of another crate decides, since that crate says it in no other way.
+const BY_TEXT: [&str; 1] = ["cargo-gpuprof/src/store/untrusted.rs"];
+
+#[test]
+fn no_message_decides_what_happens_and_no_result_holds_a_result() {
+    let mut found = Vec::new();
+    for file in files::with_extension("rs") {
+        let shown = files::shown(&file);
+        let of_tests = shown.starts_with("tests/")
+            || shown.contains("/tests/")
+            || shown.contains("/examples/")
+            || shown.ends_with("tests.rs");
+        if of_tests || BY_TEXT.contains(&shown.as_str()) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = decisions::by_text(&text).into_iter().chain(decisions::nested_results(&text));
+        found.extend(lines.map(|line| format!("{shown}:{line}")));
+    }
+    assert!(
+        found.is_empty(),
+        "What reacts to a failure goes by its kind (model/src/failure.rs), not by its words, and \
+         an outcome is one enum, not a result in a result:\n{}",
+        found.join("\n")
     );
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use gpuprof_model::ExitCode;
 
-use crate::cupti::{self, Answer, Question, Refusal};
+use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
 use crate::options::{Backend, DoctorOptions};
 use devices::Examined;
@@ -71,11 +71,11 @@ impl fmt::Display for Check {
 pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode> {
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     let driver = ask(Question::Driver)?;
-    let has_gpu = matches!(driver, Ok(Answer::Driver(_)));
+    let has_gpu = matches!(driver, Answer::Driver(_));
     // A driver that is there and does not work keeps a run from the emulator, so it keeps this from
     // being well.
-    let installed = !matches!(driver, Ok(Answer::NoDriver(_)))
-        || Path::new("/proc/driver/nvidia/version").exists();
+    let installed =
+        !matches!(driver, Answer::NoDriver(_)) || Path::new("/proc/driver/nvidia/version").exists();
     let expected = options.backend == Backend::Cuda
         || (options.backend == Backend::Auto && (installed || options.devices.is_some()));
     let mut checks = vec![gpu::driver(&driver, expected)];
@@ -83,7 +83,7 @@ pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode>
         checks.push(gpu::permission(fs::read_to_string(PARAMETERS).ok().as_deref()));
     }
     let located = ask(Question::Locate)?;
-    let has_cupti = located.is_ok();
+    let has_cupti = matches!(located, Answer::Located(_));
     checks.push(host::library(located, has_gpu));
     checks.push(host::kernels(options.kernel_toolchain.as_deref()));
     checks.push(host::assembler());
@@ -93,7 +93,7 @@ pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode>
         "part of this program: exact counters without a GPU, no times",
     ));
     let examined = match driver {
-        Ok(Answer::Driver(shown)) => devices::examined(options, shown, has_cupti)?,
+        Answer::Driver(shown) => devices::examined(options, shown, has_cupti)?,
         _ => Vec::new(),
     };
     let (code, sentence) = conclusion(&checks, expected, &examined);
@@ -108,14 +108,10 @@ pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode>
     Ok(code)
 }
 
-fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
-    answer.err().unwrap_or_else(|| "the answer was to another question".to_owned())
-}
-
 /// What all comes to. The code is that of a run with the same `--devices`; the sentence speaks of
 /// every device.
 fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCode, String) {
-    if checks.iter().any(|check| check.what == "toolchain" && check.state == State::Fail) {
+    if checks.iter().any(|check| check.what == host::TOOLCHAIN && check.state == State::Fail) {
         return (ExitCode::BuildFailed, "kernels cannot be built here".to_owned());
     }
     let of = |state: State| -> Vec<usize> {
@@ -201,7 +197,7 @@ mod tests {
         let (code, sentence) = conclusion(&[], false, &[]);
         assert_eq!(code, ExitCode::Success);
         assert!(sentence.contains("the emulator is what works"));
-        let broken = [Check::new(State::Fail, "toolchain", "")];
+        let broken = [Check::new(State::Fail, host::TOOLCHAIN, "")];
         assert_eq!(conclusion(&broken, false, &[]).0, ExitCode::BuildFailed);
     }
 

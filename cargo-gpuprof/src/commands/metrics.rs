@@ -16,7 +16,7 @@ use gpuprof_model::metric::{
 };
 
 use crate::config::{self, Config};
-use crate::cupti::{self, Answer, Described, Question, Refusal};
+use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
 use crate::options::{MetricsOptions, Set};
 use crate::sections::{self, SectionFile, Sections};
@@ -41,13 +41,13 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     }
     if options.list_chips {
         return match ask(Question::Chips)? {
-            Ok(Answer::Chips(chips)) => writeln!(out, "{}", chips.join("\n")).map_err(output),
-            answer => Err(Failure::usage(refusal(answer))),
+            Answer::Chips(chips) => writeln!(out, "{}", chips.join("\n")).map_err(output),
+            answer => Err(Failure::usage(answer.refusal().reason)),
         };
     }
     // Without CUPTI nobody knows the chips, and what needs CUPTI says so.
     if let Some(chip) = &options.chip
-        && let Ok(Answer::Chips(chips)) = ask(Question::Chips)?
+        && let Answer::Chips(chips) = ask(Question::Chips)?
         && !chips.contains(&chip.to_uppercase())
     {
         return Err(Failure::usage(cupti::no_chip(chip, &chips)));
@@ -64,15 +64,15 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let found = match &options.chip {
         None => catalogue(known, search, out),
         Some(chip) => match ask(Question::Catalogue { chip: chip.clone() })? {
-            Ok(Answer::Catalogue(metrics)) => counters(&metrics, search, out),
+            Answer::Catalogue(metrics) => counters(&metrics, search, out),
             // CUPTI is there, and cannot tell.
-            answer if ask(Question::Locate)?.is_ok() => {
-                return Err(Failure::usage(refusal(answer)));
+            answer if matches!(ask(Question::Locate)?, Answer::Located(_)) => {
+                return Err(Failure::usage(answer.refusal().reason));
             }
             answer => {
                 eprintln!(
                     "gpuprof: the counters of {chip} cannot be listed: {}\ngpuprof: our own catalogue follows",
-                    refusal(answer)
+                    answer.refusal()
                 );
                 catalogue(known, search, out)
             }
@@ -108,10 +108,6 @@ fn settled_root(here: &Utf8Path) -> &Utf8Path {
         folder.join(config::DEFAULT_PATH).exists() || folder.join(sections::FOLDER).exists()
     };
     here.ancestors().find(settled).unwrap_or(here)
-}
-
-fn refusal(answer: std::result::Result<Answer, Refusal>) -> Refusal {
-    answer.err().unwrap_or_else(|| "the answer was to another question".to_owned())
 }
 
 /// Lists what is ours; whether anything is.

@@ -32,6 +32,7 @@ use crate::error::Result;
 use crate::execute::Interrupt;
 use crate::options::RunOptions;
 use crate::report::Screen;
+use refusal::Blocked;
 
 pub(super) use prepare::planned_for;
 
@@ -72,7 +73,7 @@ pub fn profile(
         dry_run::show(&plan, refused.err().as_ref(), out)?;
         return Ok((ExitCode::Success, None));
     }
-    refused?;
+    refused.map_err(Blocked::into_failure)?;
     let prepared = prepare::build(plan)?;
     let measured = measure::measure(&prepared, interrupt, out)?;
     drop(holds);

@@ -16,6 +16,9 @@ use super::settings::Layers;
 use crate::config::{Config, DEFAULT_PATH, Written};
 use crate::error::{Failure, Result};
 
+/// The origin of a threshold that the annotation holds; stored runs have it too.
+pub const ATTRIBUTE: &str = "attribute";
+
 /// A threshold and where it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
@@ -81,7 +84,7 @@ pub fn with_replaced(
 ) -> Result<Vec<Placed>> {
     let attribute = format!("the attribute at {}", series.place);
     let mut texts: Vec<(&String, String, Option<Place>)> = Vec::new();
-    texts.extend(series.thresholds.iter().map(|text| (text, "attribute".to_owned(), None)));
+    texts.extend(series.thresholds.iter().map(|text| (text, ATTRIBUTE.to_owned(), None)));
     for (config, origin) in layers.configs() {
         let own = config.for_series(&series.key).flat_map(|s| &s.thresholds);
         for Written { text, line, .. } in config.thresholds.iter().chain(own) {
@@ -98,7 +101,7 @@ pub fn with_replaced(
             Err(error) => {
                 let (code, at) = match &place {
                     Some(place) => (ExitCode::Configuration, place.to_string()),
-                    None if origin == "attribute" => (ExitCode::Usage, attribute.clone()),
+                    None if origin == ATTRIBUTE => (ExitCode::Usage, attribute.clone()),
                     None => (ExitCode::Usage, origin.clone()),
                 };
                 let message = error.render(&at, text);

@@ -10,7 +10,9 @@ use gpuprof_model::measurement::DeviceRecord;
 
 use crate::device::nvml;
 
-use super::{Answer, Cost, Described, Located, MetricCost, Question, Refusal, Request, no_chip};
+use super::{
+    Answer, Cost, Described, Located, MetricCost, Question, Refusal, RefusalKind, Request, no_chip,
+};
 
 /// Answers the request in the file `request` into the file `reply`.
 ///
@@ -18,12 +20,21 @@ use super::{Answer, Cost, Described, Located, MetricCost, Question, Refusal, Req
 /// Files that cannot be read or written; the parent sees to the rest.
 pub fn run_child(request: &Path, reply: &Path) -> std::io::Result<()> {
     let Request { cupti, question } = serde_json::from_slice(&fs::read(request)?)?;
-    let answer = answer(cupti.as_deref(), &question);
+    let answer = answer(cupti.as_deref(), &question).unwrap_or_else(Answer::Refused);
     fs::write(reply, serde_json::to_vec(&answer)?)
 }
 
 fn text(error: impl ToString) -> Refusal {
-    error.to_string()
+    error.to_string().into()
+}
+
+/// CUPTI's word on a metric.
+fn of_metric(problem: MetricProblem) -> Refusal {
+    let kind = match problem {
+        MetricProblem::UnknownBase { .. } => RefusalKind::UnknownMetric,
+        _ => RefusalKind::Other,
+    };
+    Refusal { kind, reason: problem.to_string() }
 }
 
 fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refusal> {
@@ -32,7 +43,7 @@ fn answer(cupti: Option<&Utf8Path>, question: &Question) -> Result<Answer, Refus
     }
     if let Question::Nvml { library, uuid } = question {
         let library = nvml::Library::open(library.as_deref().map(Utf8Path::as_std_path))?;
-        return library.facts(uuid).map(Answer::Nvml);
+        return Ok(Answer::Nvml(library.facts(uuid)?));
     }
     let location = locate(cupti.map(Utf8Path::as_std_path)).map_err(text)?;
     let api = || HostApi::load(&location).map_err(text);
@@ -63,7 +74,7 @@ fn open(api: HostApi, chip: &str) -> Result<Host, Refusal> {
     let chip = chip.to_uppercase();
     let known = api.chips().map_err(text)?;
     if !known.contains(&chip) {
-        return Err(no_chip(&chip, &known));
+        return Err(no_chip(&chip, &known).into());
     }
     Host::new(api, &chip, None).map_err(text)
 }
@@ -79,7 +90,7 @@ fn catalogue(host: &Host) -> Result<Vec<Described>, Refusal> {
 }
 
 fn described(host: &Host, name: &str) -> Result<Described, Refusal> {
-    let properties = host.properties(name).map_err(text)?;
+    let properties = host.properties(name).map_err(of_metric)?;
     Ok(Described {
         name: name.to_owned(),
         kind: properties.kind.to_string(),
@@ -90,23 +101,25 @@ fn described(host: &Host, name: &str) -> Result<Described, Refusal> {
 }
 
 fn describe(host: &Host, name: &str) -> Result<Answer, Refusal> {
-    let submetrics = host.sub_metrics(name).map_err(text)?;
+    let submetrics = host.sub_metrics(name).map_err(of_metric)?;
     let metric = described(host, name)?;
     let passes = |name: &str| host.passes(&host.config_image(&[name]).ok()?).ok();
     let passes = match host.validate(name) {
         Ok(()) => passes(name),
-        Err(problem @ MetricProblem::UnknownSubmetric { .. }) => return Err(text(problem)),
+        Err(problem @ MetricProblem::UnknownSubmetric { .. }) => return Err(of_metric(problem)),
         Err(_) => submetrics.iter().filter_map(|sub| passes(&format!("{name}{sub}"))).max(),
     };
     Ok(Answer::Described { metric, submetrics, passes })
 }
 
 fn cost(host: &Host, names: &[String], each: bool) -> Cost {
-    let passes = |names: &[&str]| match names {
-        [] => Ok(0),
-        names => {
-            let groups = host.groups(names).map_err(text)?;
-            Ok(groups.iter().map(|group| group.passes).sum())
+    let passes = |names: &[&str]| -> Result<usize, String> {
+        match names {
+            [] => Ok(0),
+            names => {
+                let groups = host.groups(names).map_err(|problem| problem.to_string())?;
+                Ok(groups.iter().map(|group| group.passes).sum())
+            }
         }
     };
     let mut cost = Cost::default();
@@ -140,7 +153,7 @@ fn cost(host: &Host, names: &[String], each: bool) -> Cost {
 fn devices() -> Result<Answer, Refusal> {
     let found = match driver::probe_nvidia() {
         Err(absent @ driver::DriverProblem::NotInstalled { .. }) => {
-            return Ok(Answer::NoDriver(text(absent)));
+            return Ok(Answer::NoDriver(absent.to_string()));
         }
         found => found.map_err(text)?,
     };

@@ -35,7 +35,8 @@ impl Override {
     }
 
     fn counts_for(&self, series: &SeriesDescription) -> bool {
-        self.only.as_ref().is_none_or(|only| series.id.to_string().contains(only.as_str()))
+        let key = series.id.to_string();
+        self.only.as_ref().is_none_or(|only| key.contains(only.as_str()))
     }
 
     fn wrong(&self, error: &ParseError) -> Failure {

@@ -38,6 +38,25 @@ pub struct Kept {
     pub checked_in: bool,
 }
 
+/// What a baseline's name stands for.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, for a moment")]
+pub enum Found {
+    /// A run.
+    Run(Run),
+    /// Nothing, for this reason: a verdict and no error.
+    Missing(String),
+}
+
+impl From<Found> for std::result::Result<Run, String> {
+    fn from(found: Found) -> Self {
+        match found {
+            Found::Run(run) => Ok(run),
+            Found::Missing(reason) => Err(reason),
+        }
+    }
+}
+
 impl Baselines {
     /// The baselines of the workspace at `root`.
     pub fn new(root: &Utf8Path, target_directory: &Utf8Path) -> Self {
@@ -70,22 +89,20 @@ impl Baselines {
 
     /// The run that `text` names: a file where it looks like a path, else a kept baseline.
     ///
-    /// `Ok(Err(…))` says why there is none, which is a verdict and no error.
-    ///
     /// # Errors
     /// A file that is there and no run document (exit code 96).
-    pub fn read(&self, text: &str) -> Result<Result<Run, String>> {
+    pub fn read(&self, text: &str) -> Result<Found> {
         if is_path(text) {
             let path = Utf8Path::new(text);
             return if path.exists() {
-                document::read(path).map(Ok)
+                document::read(path).map(Found::Run)
             } else {
-                Ok(Err(format!("there is no baseline file {path}")))
+                Ok(Found::Missing(format!("there is no baseline file {path}")))
             };
         }
         match self.find(text) {
-            Some(kept) => document::read(&kept.path).map(Ok),
-            None => Ok(Err(self.none_called(text))),
+            Some(kept) => document::read(&kept.path).map(Found::Run),
+            None => Ok(Found::Missing(self.none_called(text))),
         }
     }
 

@@ -13,13 +13,17 @@ fn baselines() -> (tempfile::TempDir, Baselines) {
     (folder, Baselines::new(&root, &root.join("target")))
 }
 
+fn found(all: &Baselines, name: &str) -> std::result::Result<Run, String> {
+    all.read(name).unwrap().into()
+}
+
 #[test]
 fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
     let (_keep, all) = baselines();
     write(&all.place("main", false).unwrap(), &run("local")).unwrap();
-    assert_eq!(all.read("main").unwrap().unwrap().id, "local");
+    assert_eq!(found(&all, "main").unwrap().id, "local");
     write(&all.checked_in.join("main.json"), &run("git")).unwrap();
-    assert_eq!(all.read("main").unwrap().unwrap().id, "git");
+    assert_eq!(found(&all, "main").unwrap().id, "git");
     assert_eq!(all.all().len(), 1);
     let refused = all.place_of_run("main").unwrap_err();
     assert_eq!(refused.code, ExitCode::Usage);
@@ -36,18 +40,18 @@ fn a_baseline_that_is_not_there_is_told_and_no_error() {
     let (_keep, all) = baselines();
     write(&all.place("main", false).unwrap(), &run("x")).unwrap();
     assert_eq!(
-        all.read("mian").unwrap().unwrap_err(),
+        found(&all, "mian").unwrap_err(),
         "no baseline is called `mian`: did you mean `main`?"
     );
     assert_eq!(
-        all.read("zzzzzz").unwrap().unwrap_err(),
+        found(&all, "zzzzzz").unwrap_err(),
         "no baseline is called `zzzzzz`: make one with --save-baseline zzzzzz"
     );
     assert_eq!(
-        all.read("latest").unwrap().unwrap_err(),
+        found(&all, "latest").unwrap_err(),
         "no baseline is called `latest`: `cargo gpuprof baseline accept NAME` makes one of the last run"
     );
-    assert_eq!(all.read("./no.json").unwrap().unwrap_err(), "there is no baseline file ./no.json");
+    assert_eq!(found(&all, "./no.json").unwrap_err(), "there is no baseline file ./no.json");
 }
 
 #[test]

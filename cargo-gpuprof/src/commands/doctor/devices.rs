@@ -8,7 +8,7 @@
 
 use gpuprof_model::measurement::DeviceRecord;
 
-use super::{Check, State, gpu, refusal};
+use super::{Check, State, gpu};
 use crate::cupti::{self, Answer, Question};
 use crate::device::lock::{self, Owner, Try};
 use crate::device::profiler;
@@ -61,7 +61,7 @@ pub(super) fn examined(
             if std::env::var_os(VISIBLE_ENV).is_none() {
                 shown = asked.with_hidden(shown, |instance| {
                     Ok(match cupti::ask_on(Some(instance), cupti, Question::Driver)? {
-                        Ok(Answer::Driver(found)) => found,
+                        Answer::Driver(found) => found,
                         _ => Vec::new(),
                     })
                 })?;
@@ -112,11 +112,11 @@ fn held(device: &DeviceRecord, trial: impl FnOnce() -> Result<Check>) -> Result<
     trial()
 }
 
-fn tried(answer: std::result::Result<Answer, cupti::Refusal>) -> Check {
+fn tried(answer: Answer) -> Check {
     match answer {
-        Ok(Answer::Trial { chip }) => {
+        Answer::Trial { chip } => {
             Check::new(State::Ok, COUNTERS, format!("a session was opened on {chip}"))
         }
-        answer => Check::new(State::Fail, COUNTERS, refusal(answer)),
+        answer => Check::new(State::Fail, COUNTERS, answer.refusal().reason),
     }
 }

@@ -6,19 +6,19 @@ use crate::cupti::{Answer, Refusal};
 use crate::device::nvml::{Facts, MIG_PREFIX};
 
 /// The driver, and how many devices it shows.
-pub(super) fn driver(answer: &Result<Answer, Refusal>, expected: bool) -> Check {
+pub(super) fn driver(answer: &Answer, expected: bool) -> Check {
     match answer {
-        Ok(Answer::Driver(devices)) => {
+        Answer::Driver(devices) => {
             let version = devices.first().map_or(0, |device| device.driver_version);
             let (count, plural) = (devices.len(), if devices.len() == 1 { "" } else { "s" });
             let found =
                 format!("CUDA {}.{}, {count} device{plural}", version / 1000, version % 1000 / 10);
             Check::new(State::Ok, "driver", found)
         }
-        Err(reason) | Ok(Answer::NoDriver(reason)) => {
+        Answer::Refused(Refusal { reason, .. }) | Answer::NoDriver(reason) => {
             Check::new(if expected { State::Fail } else { State::Warn }, "driver", reason.clone())
         }
-        Ok(_) => Check::new(State::Fail, "driver", "the answer was to another question"),
+        _ => Check::new(State::Fail, "driver", "an unexpected answer came back"),
     }
 }
 
@@ -49,11 +49,11 @@ pub(super) fn permission(parameters: Option<&str>) -> Check {
 }
 
 /// Persistence, MIG, vGPU and clocks of the device `uuid`, as NVML tells them.
-pub(super) fn settings(answer: Result<Answer, Refusal>, uuid: &str) -> Vec<Check> {
+pub(super) fn settings(answer: Answer, uuid: &str) -> Vec<Check> {
     match answer {
-        Ok(Answer::Nvml(facts)) => of_facts(&facts, uuid),
-        Ok(_) => vec![Check::new(State::Warn, "settings", "the answer was to another question")],
-        Err(reason) => {
+        Answer::Nvml(facts) => of_facts(&facts, uuid),
+        answer => {
+            let reason = answer.refusal();
             let found = format!("persistence, MIG and clocks are not known: {reason}");
             vec![Check::new(State::Warn, "settings", found)]
         }
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn what_nvml_does_not_tell_is_said() {
-        let checks = settings(Err("NVML does not work: gone".into()), "GPU-1");
+        let checks =
+            settings(Answer::Refused("NVML does not work: gone".to_owned().into()), "GPU-1");
         assert_eq!(
             checks[0].found,
             "persistence, MIG and clocks are not known: NVML does not work: gone"

@@ -2,21 +2,24 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Check, State, refusal};
+use super::{Check, State};
 use crate::build::toolchain::{self, Candidates};
 use crate::build::{self};
-use crate::cupti::{Answer, Refusal};
+use crate::cupti::Answer;
+
+/// What the line of the kernels' toolchain is called.
+pub(super) const TOOLCHAIN: &str = "toolchain";
 
 /// Where CUPTI is.
-pub(super) fn library(located: Result<Answer, Refusal>, has_gpu: bool) -> Check {
+pub(super) fn library(located: Answer, has_gpu: bool) -> Check {
     match located {
-        Ok(Answer::Located(found)) => {
+        Answer::Located(found) => {
             let text = format!("{} at {} ({})", found.version, found.path.display(), found.place);
             Check::new(State::Ok, "CUPTI", text)
         }
         answer => {
             let state = if has_gpu { State::Fail } else { State::Warn };
-            Check::new(state, "CUPTI", refusal(answer))
+            Check::new(state, "CUPTI", answer.refusal().reason)
         }
     }
 }
@@ -25,7 +28,7 @@ pub(super) fn library(located: Result<Answer, Refusal>, has_gpu: bool) -> Check 
 pub(super) fn kernels(asked: Option<&str>) -> Check {
     let candidates = Candidates { rustup: "/nonexistent/rustup".into(), ..Candidates::default() };
     match toolchain::find(asked, &candidates) {
-        Ok(found) => Check::new(State::Ok, "toolchain", found.version),
+        Ok(found) => Check::new(State::Ok, TOOLCHAIN, found.version),
         Err(failure) => without(asked.is_some() || has_cargo(), &failure.message),
     }
 }
@@ -33,11 +36,11 @@ pub(super) fn kernels(asked: Option<&str>) -> Check {
 /// Without a toolchain: a machine that has no cargo either is one that runs archives.
 fn without(builds: bool, reason: &str) -> Check {
     if builds {
-        return Check::new(State::Fail, "toolchain", reason);
+        return Check::new(State::Fail, TOOLCHAIN, reason);
     }
     Check::new(
         State::Warn,
-        "toolchain",
+        TOOLCHAIN,
         "neither cargo nor a kernel toolchain is here: not needed for archives (`cargo gpuprof archive` elsewhere, \
          then `run --archive-file` here); to build here, install Rust (https://rustup.rs) and its component rust-src",
     )

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
-use super::{in_unit, refusal, show};
-use crate::cupti::{self, Answer, Described, Question, Refusal};
+use super::{in_unit, show};
+use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;
 use crate::sections::Sections;
@@ -42,9 +42,9 @@ pub(super) fn one(
     let text = match counters.as_slice() {
         [] => "    costs no counter pass\n".to_owned(),
         [counter] => match ask_about(counter, &chip, options)? {
-            Ok(of_chip) if *counter == own.name => of_chip.text(&chip, ""),
-            Ok(of_chip) => format!("    by {counter}\n{}", of_chip.text(&chip, "    ")),
-            Err(reason) => format!("    not on {chip}, or not known here: {reason}\n"),
+            OnChip::Found(of_chip) if *counter == own.name => of_chip.text(&chip, ""),
+            OnChip::Found(of_chip) => format!("    by {counter}\n{}", of_chip.text(&chip, "    ")),
+            OnChip::Refused(reason) => format!("    not on {chip}, or not known here: {reason}\n"),
         },
         several => cost(several, &chip, options)?,
     };
@@ -60,19 +60,23 @@ fn counter(
     out: &mut impl Write,
 ) -> Result<()> {
     match ask_about(name, chip, options)? {
-        Ok(of_chip) => {
+        OnChip::Found(of_chip) => {
             let text = format!("{name}\n{}", of_chip.text(chip, ""));
             let output = |e| Failure::output(Path::new("standard output"), &e);
             out.write_all(text.as_bytes()).map_err(output)
         }
-        Err(_) if catalogue.find(name).is_none() && !counters_name(name) => {
+        OnChip::Refused(_) if catalogue.find(name).is_none() && !counters_name(name) => {
             Err(Failure::usage(catalogue.unknown(name)))
         }
-        Err(reason) => {
-            let near = cupti::nearest(options.cupti_path.as_deref(), chip, name)?;
-            let near = near.filter(|_| reason.contains("has no metric"));
+        OnChip::Refused(refusal) => {
+            let near = match refusal.kind {
+                RefusalKind::UnknownMetric => {
+                    cupti::nearest(options.cupti_path.as_deref(), chip, name)?
+                }
+                RefusalKind::Other => None,
+            };
             let near = near.map(|near| format!("; {near}")).unwrap_or_default();
-            Err(Failure::usage(format!("{reason}{near}")))
+            Err(Failure::usage(format!("{refusal}{near}")))
         }
     }
 }
@@ -80,6 +84,14 @@ fn counter(
 /// Whether `name` could be a counter's, which only CUPTI knows.
 fn counters_name(name: &str) -> bool {
     name.contains("__") && !name.starts_with("launch__") && !name.starts_with(DEVICE_ATTRIBUTE)
+}
+
+/// What CUPTI answers about a counter.
+enum OnChip {
+    /// The chip has it.
+    Found(OfChip),
+    /// It says nothing of it.
+    Refused(Refusal),
 }
 
 /// What CUPTI says about a counter.
@@ -103,17 +115,13 @@ impl OfChip {
     }
 }
 
-fn ask_about(
-    name: &str,
-    chip: &str,
-    options: &MetricsOptions,
-) -> Result<std::result::Result<OfChip, Refusal>> {
+fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip> {
     let question = Question::Describe { chip: chip.to_owned(), name: name.to_owned() };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
-        Ok(Answer::Described { metric: described, submetrics, passes }) => {
-            Ok(OfChip { described, submetrics, passes })
+        Answer::Described { metric: described, submetrics, passes } => {
+            OnChip::Found(OfChip { described, submetrics, passes })
         }
-        answer => Err(refusal(answer)),
+        answer => OnChip::Refused(answer.refusal()),
     })
 }
 
@@ -123,14 +131,14 @@ fn cost(names: &[Cow<'_, str>], chip: &str, options: &MetricsOptions) -> Result<
     let list = names.join(", ");
     let question = Question::Cost { chip: chip.to_owned(), names, each: false };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
-        Ok(Answer::Cost(cost)) if cost.refused.is_empty() => {
+        Answer::Cost(cost) if cost.refused.is_empty() => {
             format!("    on {chip}: {} alone, by {list}\n", passes(cost.passes))
         }
-        Ok(Answer::Cost(cost)) => {
+        Answer::Cost(cost) => {
             let reasons: Vec<String> = cost.refused.into_iter().map(|(_, reason)| reason).collect();
             format!("    not on {chip}: {}\n", reasons.join("; "))
         }
-        answer => format!("    on a GPU by {list}\n    {}\n", refusal(answer)),
+        answer => format!("    on a GPU by {list}\n    {}\n", answer.refusal()),
     })
 }
 

@@ -28,7 +28,7 @@ pub(super) fn read(
         other_packages: source.other_packages(),
         targets: options.cargo.bench.clone(),
     };
-    let run = baselines.read(&name)?;
+    let run = baselines.read(&name)?.into();
     let across_devices = settings.across_devices.value;
     Ok(Some(Against { name, run, across_devices, scope }))
 }

@@ -246,7 +246,7 @@ fn cost(
     let Some(chip) = chip else { return Ok(None) };
     let question = Question::Cost { chip: chip.to_owned(), names: names.to_vec(), each };
     Ok(match cupti::ask(cupti, question)? {
-        Ok(Answer::Cost(cost)) => Some(cost),
+        Answer::Cost(cost) => Some(cost),
         _ => None,
     })
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::counters::CounterSetup;
 use super::prepared::{Checked, Plan};
+use super::refusal::Blocked;
 use crate::device::profiler;
 use crate::error::{Failure, Result};
 use crate::execute::Counters;
@@ -27,7 +28,7 @@ const NAMED: usize = 5;
 ///
 /// # Errors
 /// Standard output.
-pub(super) fn show(plan: &Plan<'_>, refused: Option<&Failure>, out: &mut impl Write) -> Result<()> {
+pub(super) fn show(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> Result<()> {
     let text = text(plan) + &refused.map(self::refused).unwrap_or_default();
     out.write_all(text.as_bytes())
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
@@ -165,14 +166,12 @@ struct Passes {
     both: usize,
 }
 
-/// That a run would end with `failure` before it starts anything: the thresholds; the reason stands
+/// That a run would end with `blocked` before it starts anything: the thresholds; the reason stands
 /// above.
-fn refused(failure: &Failure) -> String {
-    let thresholds = failure.message.lines().skip(1).take_while(|line| line.starts_with("  "));
-    let lines: String = thresholds.map(|line| format!("{line}\n")).collect();
-    let code = failure.code.code();
+fn refused(blocked: &Blocked) -> String {
+    let (code, thresholds) = (Blocked::CODE.code(), &blocked.thresholds);
     format!(
-        "a run would start nothing and end with exit code {code}; these thresholds need hardware counters:\n{lines}"
+        "a run would start nothing and end with exit code {code}; these thresholds need hardware counters:\n  {thresholds}\n"
     )
 }
 

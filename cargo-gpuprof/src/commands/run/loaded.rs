@@ -21,7 +21,7 @@ use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, PlaceOptions, RunOptions};
 use crate::report::{Report, Screen, Shape, Viewing};
 use crate::sections::{SectionFile, Sections};
-use crate::store::baseline::Baselines;
+use crate::store::baseline::{Baselines, Found};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Gate, Written, rejudge_each};
 use gpuprof_analysis::view;
@@ -59,13 +59,16 @@ pub(super) fn run(
         )));
     };
     let baselines = Baselines::new(&root, &target);
-    let loaded = baselines
-        .read(name)?
-        .map_err(|reason| Failure::usage(format!("--load-baseline: {reason}")))?;
+    let loaded = match baselines.read(name)? {
+        Found::Run(run) => run,
+        Found::Missing(reason) => {
+            return Err(Failure::usage(format!("--load-baseline: {reason}")));
+        }
+    };
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&view, &catalogue, &loaded)?;
     let against = Against {
-        run: baselines.read(&baseline)?,
+        run: baselines.read(&baseline)?.into(),
         name: baseline,
         across_devices: settings.across_devices.value,
         scope: Scope::whole(),
@@ -100,7 +103,8 @@ fn written(
     layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<Written>> {
-    let judged = series.judgements.iter().filter(|judgement| judgement.origin == "attribute");
+    let judged =
+        series.judgements.iter().filter(|judgement| judgement.origin == thresholds::ATTRIBUTE);
     let attribute: Vec<String> = judged
         .map(|judgement| judgement.threshold.clone())
         .chain(series.not_applicable.iter().cloned())

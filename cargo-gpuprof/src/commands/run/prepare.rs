@@ -15,6 +15,7 @@ use super::counters::{self, CounterSetup, Known};
 use super::devices::Devices;
 use super::exports::Exports;
 use super::prepared::{Checked, Inputs, Plan, Prepared};
+use super::refusal::Blocked;
 use super::{NO_NOISE, against, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Settings};
@@ -173,7 +174,7 @@ fn setups(
 ///
 /// # Errors
 /// There is one (exit code 107).
-pub(super) fn check_counters(plan: &Plan<'_>) -> Result<()> {
+pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
     let Plan { catalogue, checked, setups, devices, assignment, inputs, .. } = plan;
     refusal::of_all(catalogue, checked, setups, devices, assignment, &inputs.settings)
 }

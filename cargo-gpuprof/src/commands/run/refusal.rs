@@ -26,6 +26,32 @@ use crate::error::{Failure, Result};
 use crate::options::ReplayMode;
 use crate::schedule::assignment::Assignment;
 
+/// That thresholds cannot be met without counters that a device does not give.
+#[derive(Debug)]
+pub(super) struct Blocked {
+    /// The thresholds, one a line.
+    pub(super) thresholds: String,
+    /// Why the counters cannot be had.
+    reason: String,
+}
+
+impl Blocked {
+    /// What a run ends with.
+    pub(super) const CODE: ExitCode = ExitCode::NotPossible;
+
+    /// The failure that a run ends with.
+    pub(super) fn into_failure(self) -> Failure {
+        let Self { thresholds, reason } = self;
+        let message = format!(
+            "thresholds need hardware counters, and this machine does not give them; nothing was run.\n  {thresholds}\n\
+         {reason}\nWithout counters: --no-gate takes times and launch facts and judges nothing; --replay-mode none \
+         judges what it can and leaves these thresholds `unavailable`; --backend emulator counts exactly. \
+         `cargo gpuprof doctor` checks the machine"
+        );
+        Failure::new(Self::CODE, message)
+    }
+}
+
 /// How many thresholds are named before the rest is counted.
 const NAMED: usize = 4;
 
@@ -41,7 +67,7 @@ pub(super) fn of_all(
     devices: &Devices,
     spread: &Assignment,
     settings: &Settings,
-) -> Result<()> {
+) -> Result<(), Blocked> {
     if settings.replay_mode.value == ReplayMode::None || !settings.gate.value {
         return Ok(());
     }
@@ -69,7 +95,7 @@ fn check(
     (counters, reason): (&[String], &str),
     name: Option<&str>,
     measures: impl Fn((usize, usize)) -> bool,
-) -> Result<()> {
+) -> Result<(), Blocked> {
     let of_series = |(at, series): (usize, &Checked)| {
         let (id, all) = (series.planned.series.id.to_string(), &series.planned.configurations);
         let concerns = |threshold: &Threshold| {
@@ -143,19 +169,12 @@ fn refuse(
     counters: &[String],
     reason: &str,
     device: Option<&str>,
-) -> Result<()> {
+) -> Result<(), Blocked> {
     let blocked = blocked(catalogue, thresholds, counters, device);
     if blocked.is_empty() {
         return Ok(());
     }
-    let message = format!(
-        "thresholds need hardware counters, and this machine does not give them; nothing was run.\n  {}\n\
-         {reason}\nWithout counters: --no-gate takes times and launch facts and judges nothing; --replay-mode none \
-         judges what it can and leaves these thresholds `unavailable`; --backend emulator counts exactly. \
-         `cargo gpuprof doctor` checks the machine",
-        listed(blocked)
-    );
-    Err(Failure::new(ExitCode::NotPossible, message))
+    Err(Blocked { thresholds: listed(blocked), reason: reason.to_owned() })
 }
 
 #[cfg(test)]
@@ -175,6 +194,7 @@ mod tests {
         let key = || "saxpy::kernels::saxpy".to_owned();
         let placed = thresholds.into_iter().map(|t| (key(), t, "attribute".to_owned()));
         refuse(&catalogue, placed, &counters, reason, Some("NVIDIA H200"))
+            .map_err(Blocked::into_failure)
     }
 
     #[test]
