@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::support::{Outcome, Packed, Workspace, with_limit};
@@ -79,9 +80,18 @@ impl Repository {
         let mut workspace = Workspace::of(folder.path(), &files);
         let lock = crate::support::repository_folder().join("Cargo.lock");
         fs::copy(lock, folder.path().join("Cargo.lock")).expect("the repository is locked");
-        // What all workspaces have in common is built once; what an earlier test left there is
-        // nobody's `latest`.
-        workspace.target = Workspace::repository().target.join("gate");
+        // Runs lie apart, since what another test leaves is nobody's `latest`; what is built, is
+        // built where everything is.
+        let shared = Workspace::repository().target;
+        workspace.target = shared.join("gate");
+        for built in ["release", "gpuprof/kernels"] {
+            let (all, here) = (shared.join(built), workspace.target.join(built));
+            fs::create_dir_all(&all).expect("the folder can be made");
+            fs::create_dir_all(here.parent().expect("it has one")).expect("the folder can be made");
+            if symlink(all, &here).is_err() {
+                assert!(here.exists(), "{} can be made", here.display());
+            }
+        }
         for left in ["runs", "baselines"] {
             let _ = fs::remove_dir_all(workspace.target.join("gpuprof").join(left));
         }
