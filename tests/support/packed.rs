@@ -32,7 +32,6 @@ impl Packed {
     ///
     /// # Panics
     /// The archive cannot be made.
-    #[expect(clippy::new_without_default, reason = "it makes files")]
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         fs::write(folder.path().join("packed.tar.zst"), &*ARCHIVE).expect("it can be written");
