@@ -7,9 +7,9 @@ use gpuprof_model::run::{Provenance, Run};
 
 use super::stored::{places, stdout, write};
 use crate::error::{Failure, Result};
-use crate::options::{BaselineAction, BaselineOptions, Format, MessageFormat};
+use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use crate::report;
-use crate::report::Screen;
+use crate::report::{Format, Screen};
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;
 use gpuprof_analysis::view::View;

@@ -15,12 +15,8 @@ use gpuprof_model::{ExitCode, ParseError, Threshold};
 use super::viewed;
 use crate::build::host;
 use crate::error::{Failure, Result};
-use crate::options::{
-    CargoOptions, CompareOptions, Format, PlaceOptions, ReportOptions, ViewOptions,
-};
-use crate::report::{
-    Bmf, GithubActionBenchmark, GithubAnnotations, Json, Junit, Report, Screen, Shape, Viewing,
-};
+use crate::options::{CargoOptions, CompareOptions, PlaceOptions, ReportOptions, ViewOptions};
+use crate::report::{Format, Screen, Terms};
 use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
@@ -56,18 +52,7 @@ pub(super) fn write(
     (format, screen, exit_code): (Format, Screen, Option<ExitCode>),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let shape = match format {
-        Format::Table => Shape::Table(screen.table()),
-        Format::Markdown => Shape::Markdown,
-        Format::Csv => Shape::Csv,
-        Format::JsonLines => Shape::JsonLines(exit_code),
-        Format::Json => return Json.write(run, out),
-        Format::Junit => return Junit.write(run, out),
-        Format::Github => return GithubAnnotations.write(run, out),
-        Format::Bmf => return Bmf.write(run, out),
-        Format::GithubActionBenchmark => return GithubActionBenchmark.write(run, out),
-    };
-    Viewing { shape, view }.write(run, out)
+    format.report(Terms { screen, exit_code }).write_as(view, run, out)
 }
 
 /// The view of `options` on `run` in `format`.
@@ -76,8 +61,7 @@ pub(super) fn write(
 /// A malformed one, one that names what no series has, and one on a format that shows everything.
 fn view(options: &ViewOptions, format: Format, catalogue: &Catalogue, run: &Run) -> Result<View> {
     let view = options.view()?;
-    let viewed =
-        matches!(format, Format::Table | Format::Markdown | Format::Csv | Format::JsonLines);
+    let viewed = format.report(Terms::default()).takes_view();
     if view != View::default() && !viewed {
         let format = format.to_possible_value().map(|value| value.get_name().to_owned());
         return Err(Failure::usage(format!(

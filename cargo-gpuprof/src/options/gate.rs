@@ -1,10 +1,11 @@
 //! Options of the gate: what a run is compared with, and what that may decide.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use super::settings::either;
 use super::{Color, Interleave, MessageFormat, RunOptions, ViewOptions};
+use crate::report::Format;
 
 /// What a run is compared with, and what that may decide.
 #[derive(Debug, Clone, Default, Args)]
@@ -69,30 +70,6 @@ pub struct PlaceOptions {
     /// Directory for all generated files
     #[arg(long, value_name = "DIR", global = true, help_heading = "Manifest")]
     pub target_dir: Option<Utf8PathBuf>,
-}
-
-/// Formats of `report` and `compare`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Table,
-    /// The run document.
-    Json,
-    /// One JSON object a line.
-    JsonLines,
-    /// Tidy, one row per configuration and metric.
-    Csv,
-    /// For a job summary.
-    Markdown,
-    /// `JUnit` XML.
-    Junit,
-    /// GitHub annotations at the kernels' lines.
-    Github,
-    /// Bencher Metric Format.
-    Bmf,
-    /// Of the action of that name: what is better when smaller.
-    GithubActionBenchmark,
 }
 
 /// Options of `report`.

@@ -1,7 +1,7 @@
 //! Options: what a user can ask for, as types that several rooms share.
 //!
 //! Input: words of the command line (clap), of the configuration file and of presets (serde).
-//! Output: typed values. This room looks at nothing else of the tool but the view's grammars; `cli`
+//! Output: typed values. Of the tool this room looks at the list of report formats only; `cli`
 //! arranges its structures into subcommands.
 
 mod cargo;
@@ -26,7 +26,7 @@ pub use commands::{
 };
 pub use devices::{DeviceName, DeviceSelection};
 pub use gate::{
-    BaselineAction, BaselineOptions, CALIBRATE_REPEAT, CalibrateOptions, CompareOptions, Format,
+    BaselineAction, BaselineOptions, CALIBRATE_REPEAT, CalibrateOptions, CompareOptions,
     GateOptions, PlaceOptions, ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};

@@ -10,6 +10,8 @@ use gpuprof_model::metric::Direction;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 use serde::Serialize;
 
+use gpuprof_analysis::view::View;
+
 use super::{Report, on_device};
 use gpuprof_analysis::view::best;
 
@@ -64,7 +66,7 @@ fn key(series: &SeriesResult, row: &ConfigurationResult) -> String {
 }
 
 impl Report for Bmf {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut all: BTreeMap<String, BTreeMap<&str, Measured>> = BTreeMap::new();
         for (series, row, name, result, value) in shown(run) {
             let interval = result.statistics.and_then(|statistics| statistics.interval);
@@ -81,7 +83,7 @@ impl Report for Bmf {
 }
 
 impl Report for GithubActionBenchmark {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let entry = |(series, row, name, result, value): (
             &SeriesResult,
             &ConfigurationResult,

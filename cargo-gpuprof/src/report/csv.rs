@@ -58,17 +58,11 @@ const COLUMNS: [&str; 18] = [
 pub struct Csv;
 
 impl Report for Csv {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(&View::default(), run, out)
+    fn takes_view(&self) -> bool {
+        true
     }
-}
 
-impl Csv {
-    /// As [`Report::write`], with the rows, columns and comparisons of `view`.
-    ///
-    /// # Errors
-    /// `out` could not be written.
-    pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let axes = all_axes(run);
         let labelled =
             run.series.iter().flat_map(|s| &s.configurations).any(|r| r.device.is_some());

@@ -9,6 +9,8 @@ use gpuprof_model::run::{Run, Status};
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::Verdict;
 
+use gpuprof_analysis::view::View;
+
 use super::evidence::in_full;
 use super::{Report, on_device};
 
@@ -17,7 +19,7 @@ use super::{Report, on_device};
 pub struct GithubAnnotations;
 
 impl Report for GithubAnnotations {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         for series in &run.series {
             let place = format!("file={},line={},", property(&series.file), series.line);
             for row in &series.configurations {

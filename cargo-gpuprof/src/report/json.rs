@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 use gpuprof_model::run::Run;
 
+use gpuprof_analysis::view::View;
+
 use super::Report;
 
 /// The run document.
@@ -14,7 +16,7 @@ use super::Report;
 pub struct Json;
 
 impl Report for Json {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, run)?;
         writeln!(out)
     }

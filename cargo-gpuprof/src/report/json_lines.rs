@@ -246,17 +246,11 @@ pub struct JsonLines {
 }
 
 impl Report for JsonLines {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(&View::default(), run, out)
+    fn takes_view(&self) -> bool {
+        true
     }
-}
 
-impl JsonLines {
-    /// As [`Report::write`], with the rows and comparisons of `view`.
-    ///
-    /// # Errors
-    /// `out` could not be written.
-    pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let configurations = run.series.iter().map(|series| series.configurations.len()).sum();
         Event::run_started(&run.id, &run.provenance, run.series.len(), configurations)
             .write(out)?;

@@ -11,6 +11,8 @@ use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Judgement, Verdict};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
+use gpuprof_analysis::view::View;
+
 use super::evidence::{evidence_with_place, in_full};
 use super::{Report, on_device};
 
@@ -19,7 +21,7 @@ use super::{Report, on_device};
 pub struct Junit;
 
 impl Report for Junit {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut document = Document::new("gpuprof");
         document.add_test_suites(run.series.iter().map(suite));
         if let Some(comparison) = run.comparison.as_ref().filter(|c| !c.vanished.is_empty()) {

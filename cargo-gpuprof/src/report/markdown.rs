@@ -21,17 +21,11 @@ use gpuprof_analysis::view::{View, Viewed};
 pub struct Markdown;
 
 impl Report for Markdown {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(&View::default(), run, out)
+    fn takes_view(&self) -> bool {
+        true
     }
-}
 
-impl Markdown {
-    /// As [`Report::write`], with the rows, columns and comparisons of `view`.
-    ///
-    /// # Errors
-    /// `out` could not be written.
-    pub fn write_as(self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         for part in run.series.iter().flat_map(parts) {
             let series = &*part.series;
             writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;

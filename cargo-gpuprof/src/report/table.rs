@@ -43,8 +43,19 @@ pub struct Table {
 }
 
 impl Report for Table {
-    fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        self.write_as(&View::default(), run, out)
+    fn takes_view(&self) -> bool {
+        true
+    }
+
+    fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        for series in &run.series {
+            for part in parts(series) {
+                let place = place_of(&part, &run.provenance);
+                self.series(view, &part.series, &place, out)?;
+                writeln!(out)?;
+            }
+        }
+        self.end(run, out)
     }
 }
 
@@ -67,21 +78,6 @@ impl Table {
             writeln!(out)?;
         }
         self.summary(&Summary::of(run), out)
-    }
-
-    /// As [`Report::write`], with the rows, columns and comparisons of `view`.
-    ///
-    /// # Errors
-    /// `out` could not be written.
-    pub fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for series in &run.series {
-            for part in parts(series) {
-                let place = place_of(&part, &run.provenance);
-                self.series(view, &part.series, &place, out)?;
-                writeln!(out)?;
-            }
-        }
-        self.end(run, out)
     }
 
     /// Writes what one device measured of a series: heading, table, notes, thresholds. `on` says

@@ -5,6 +5,7 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::expression::Expression;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
+use super::Report;
 use super::paint::Paint;
 use super::{Csv, Table, axes, grid};
 use gpuprof_analysis::fixture::{failed, row, series};

@@ -21,7 +21,7 @@ use crate::config::DEFAULT_PATH;
 use crate::error::{Failure, Result};
 use crate::options::{KeepRuns, MessageFormat, ReplayMode};
 use crate::report::json_lines::Event;
-use crate::report::{Report, Screen, Shape, Viewing};
+use crate::report::{Report, Screen};
 use crate::store::prune;
 use gpuprof_analysis::gate::run::Gate;
 
@@ -52,9 +52,7 @@ pub(super) fn conclude(
     let json = options.output.message_format == MessageFormat::Json;
     let code = ending.write(&run, outcome, out, |code, out| match json {
         true => Event::run_finished(&run, Some(code)).write(out),
-        false => {
-            Viewing { shape: Shape::Table(screen.table()), view: &inputs.view }.write(&run, out)
-        }
+        false => screen.table().write_as(&inputs.view, &run, out),
     })?;
     if let Some((name, path)) = save_to {
         against::save(name, path, (&run, code), gate)?;

@@ -19,7 +19,7 @@ use crate::commands::thresholds::{self, Annotated};
 use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, PlaceOptions, RunOptions};
-use crate::report::{Report, Screen, Shape, Viewing};
+use crate::report::{Format, Screen, Terms};
 use crate::sections::{SectionFile, Sections};
 use crate::store::baseline::{Baselines, Found};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
@@ -84,13 +84,14 @@ pub(super) fn run(
     let run = rejudge_each(&catalogue, loaded, of, &against);
     let gate = Gate { strict: settings.strict.value, gated: settings.gate.value };
     let code = gate.exit_code(&run);
-    let shape = match options.output.message_format {
-        MessageFormat::Json => Shape::JsonLines(Some(code)),
-        MessageFormat::Human => Shape::Table(screen.table()),
+    let format = match options.output.message_format {
+        MessageFormat::Json => Format::JsonLines,
+        MessageFormat::Human => Format::Table,
     };
     let written = exports.write_files(&run);
-    Viewing { shape, view: &view }
-        .write(&run, out)
+    format
+        .report(Terms { screen, exit_code: Some(code) })
+        .write_as(&view, &run, out)
         .and_then(|()| exports.write_streams(&run, out))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     written?;
