@@ -23,6 +23,7 @@ pub mod device;
 pub mod discover;
 pub mod error;
 pub mod execute;
+mod hex;
 pub mod options;
 pub mod plan;
 pub mod report;

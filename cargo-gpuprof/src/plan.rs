@@ -7,50 +7,20 @@
 
 mod overrides;
 mod sample;
+mod selection;
 
 use std::collections::BTreeSet;
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::{did_you_mean, nearest};
-use gpuprof_model::{Configuration, ExitCode, ParseError};
+use gpuprof_model::{Configuration, ExitCode};
 
 use crate::error::{Failure, Result};
-use crate::options::{Defaults, SUBCOMMANDS};
+use crate::options::SUBCOMMANDS;
+pub use selection::Selection;
+use selection::{MAX_VISITED, too_large, without_value};
 
 pub use overrides::Override;
-
-/// The most combinations that are looked at for those that a series keeps.
-const MAX_VISITED: u64 = 1 << 24;
-
-/// Which series and configurations to take.
-#[derive(Debug, Clone)]
-pub struct Selection {
-    /// Clauses that replace the annotated ones, the configuration file's first.
-    pub overrides: Vec<Override>,
-    /// Texts that keys must hold.
-    pub filters: Vec<String>,
-    /// Whether keys must equal a filter.
-    pub exact: bool,
-    /// How many configurations to take of each series, spread over it; all where there is none.
-    pub sample: Option<usize>,
-    /// The seed of the sample.
-    pub seed: u64,
-    /// The most configurations the run may have.
-    pub max_configurations: usize,
-}
-
-impl Default for Selection {
-    fn default() -> Self {
-        Self {
-            overrides: Vec::new(),
-            filters: Vec::new(),
-            exact: false,
-            sample: None,
-            seed: 0,
-            max_configurations: Defaults::max_configs(),
-        }
-    }
-}
 
 /// One series to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,29 +148,6 @@ fn too_many(what: &str, count: &str) -> Failure {
         "{what} would have {count}; give fewer values with --series, take some with \
          --sample N, or raise the limit with --max-configs"
     ))
-}
-
-fn too_large(series: &SeriesDescription) -> Failure {
-    Failure::usage(format!(
-        "{} has {} combinations, and after {MAX_VISITED} of them the search for those that its conditions keep \
-         was given up; give fewer values with --series",
-        series.id,
-        series.space.points().combinations()
-    ))
-}
-
-fn without_value(series: &SeriesDescription, error: &ParseError) -> Failure {
-    Failure::usage(format!("{}: {error}\n  --> {}:{}", series.id, series.file, series.line))
-}
-
-impl Selection {
-    fn takes(&self, key: &str) -> bool {
-        self.filters.is_empty()
-            || self
-                .filters
-                .iter()
-                .any(|f| if self.exact { key == f } else { key.contains(f.as_str()) })
-    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub mod json_lines;
 mod junit;
 mod markdown;
 mod noise;
+mod note;
 mod notes;
 mod number;
 mod paint;
@@ -90,6 +91,14 @@ fn place_of(part: &Part<'_>, provenance: &Provenance) -> String {
         ));
     }
     text
+}
+
+/// What a configuration is called in a note.
+fn key(result: &ConfigurationResult) -> String {
+    match result.configuration.0.as_slice() {
+        [] => "the only configuration".to_owned(),
+        _ => result.configuration.to_string(),
+    }
 }
 
 /// ` on GPU-…` where a configuration was one device's of several.

@@ -15,10 +15,10 @@ use circles::Needs;
 use modules::Modules;
 
 /// How many functions were too long when the rule came. The number only shrinks, to 0.
-const LONG: usize = 30;
+const LONG: usize = 0;
 
 /// How many files stood in circles when the rule came. The number only shrinks, to 0.
-const IN_CIRCLES: usize = 86;
+const IN_CIRCLES: usize = 0;
 
 /// What finds the numbers of the lines of a text that are too wide.
 type WideLines = fn(&str) -> Vec<usize>;

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::{FORMAT, MANIFEST, Manifest, PackedHarness, platform};
 use crate::build::host::Harness;
-use crate::build::kernels::hex;
 use crate::error::{Failure, Result};
+use crate::hex::hex;
 use crate::sections::SectionFile;
 
 /// Enough for executables; higher levels take long and gain little.

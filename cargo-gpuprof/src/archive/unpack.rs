@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use super::{FORMAT, MANIFEST, Manifest, platform};
 use crate::build::host::Harness;
-use crate::build::kernels::hex;
 use crate::error::{Failure, Result};
+use crate::hex::hex;
 
 /// An archive on disk.
 #[derive(Debug)]

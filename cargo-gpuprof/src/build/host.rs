@@ -119,7 +119,8 @@ fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'
     }
 }
 
-fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<Harness>> {
+/// The command that builds `targets`.
+fn build_command(targets: &[(&Package, &str)], options: &CargoOptions) -> Command {
     let mut command = Command::new(cargo());
     command.args([
         "build",
@@ -141,8 +142,13 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
     if let Some(jobs) = &options.jobs {
         command.args(["--jobs", jobs]);
     }
+    command
+}
+
+/// Builds `targets` and keeps those that hold series.
+fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<Harness>> {
     let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
-    let mut child = command
+    let mut child = build_command(targets, options)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -185,7 +191,8 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
     harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
     harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
     if harnesses.is_empty() {
-        let names: Vec<&str> = benches.into_iter().collect();
+        let names: BTreeSet<&str> = targets.iter().map(|&(_, name)| name).collect();
+        let names: Vec<&str> = names.into_iter().collect();
         return Err(Failure::new(
             ExitCode::NoSeries,
             format!("none of the bench targets ({}) holds gpuprof::main!(…)", names.join(", ")),

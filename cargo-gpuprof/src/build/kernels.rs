@@ -7,6 +7,8 @@
 //! (rust-lang/rust#137086).
 
 use std::fs;
+use std::iter;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::SystemTime;
 
@@ -18,6 +20,7 @@ use sha2::{Digest, Sha256};
 use super::fresh::{Stamp, is_fresh};
 use super::toolchain::Toolchain;
 use crate::error::{Failure, Result};
+use crate::hex::hex;
 use crate::options::CargoOptions;
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -79,11 +82,7 @@ impl KernelBuild<'_> {
         let stamp_path = folder.join(format!("{package}.stamp"));
         let stamp = Stamp { path: stamp_path.as_std_path(), text: &asked };
         let dep_info = folder.join(TARGET).join("release/deps");
-        let mut manifests =
-            vec![self.metadata.workspace_root.join("Cargo.lock").into_std_path_buf()];
-        manifests.extend(
-            self.metadata.packages.iter().map(|p| p.manifest_path.clone().into_std_path_buf()),
-        );
+        let manifests = self.manifests();
         let root = self.metadata.workspace_root.as_std_path();
         let fresh =
             || is_fresh(ptx.as_std_path(), &stamp, dep_info.as_std_path(), root, &manifests);
@@ -109,19 +108,40 @@ impl KernelBuild<'_> {
         if !made.exists() || !stamp.is_written() {
             forget(&folder, package);
         }
+        let begun = SystemTime::now();
+        self.compile(package, &folder, &made, &rustflags)?;
+        let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
+        let text = fs::read(&made).map_err(|e| {
+            failed(format!("rustc wrote no PTX for package `{package}` ({made}: {e})"))
+        })?;
+        write(&ptx, crate::store::write_whole(&ptx, &text))?;
+        // A source that was edited while rustc ran is newer than what it made of it.
+        let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
+        write(&ptx, dated)?;
+        write(&stamp_path, crate::store::write_whole(&stamp_path, asked.as_bytes()))?;
+        Ok(ptx)
+    }
+
+    /// Has cargo write the PTX of `package` to `made`.
+    fn compile(
+        &self,
+        package: &str,
+        folder: &Utf8Path,
+        made: &Utf8Path,
+        rustflags: &[String],
+    ) -> Result<()> {
         let mut command = self.toolchain.command(&self.toolchain.cargo);
         command
-            .args(&arguments)
+            .args(self.arguments(package))
             .arg(format!("--emit=asm={made}"))
             .env("RUSTC_BOOTSTRAP", "1")
-            .env("CARGO_TARGET_DIR", &folder)
+            .env("CARGO_TARGET_DIR", folder)
             .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\u{1f}"))
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_BUILD_TARGET")
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
-        let begun = SystemTime::now();
         let status = command.status().map_err(|e| {
             failed(format!("cannot start {}: {e}", self.toolchain.cargo.to_string_lossy()))
         })?;
@@ -133,15 +153,14 @@ impl KernelBuild<'_> {
                  [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
             )));
         }
-        let text = fs::read(&made).map_err(|e| {
-            failed(format!("rustc wrote no PTX for package `{package}` ({made}: {e})"))
-        })?;
-        write(&ptx, crate::store::write_whole(&ptx, &text))?;
-        // A source that was edited while rustc ran is newer than what it made of it.
-        let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
-        write(&ptx, dated)?;
-        write(&stamp_path, crate::store::write_whole(&stamp_path, asked.as_bytes()))?;
-        Ok(ptx)
+        Ok(())
+    }
+
+    /// The lock file and every manifest.
+    fn manifests(&self) -> Vec<PathBuf> {
+        let lock = self.metadata.workspace_root.join("Cargo.lock");
+        let all = self.metadata.packages.iter().map(|package| package.manifest_path.clone());
+        iter::once(lock).chain(all).map(Utf8PathBuf::into_std_path_buf).collect()
     }
 
     fn arguments(&self, package: &str) -> Vec<String> {
@@ -183,9 +202,4 @@ fn forget(folder: &Utf8Path, package: &str) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
-}
-
-/// Lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

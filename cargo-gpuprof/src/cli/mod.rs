@@ -1,98 +1,18 @@
 //! The command line: clap structures only, one per subcommand.
 
 mod parse;
-
-use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand};
-use gpuprof_model::ExitCode;
+mod structure;
 
 pub use parse::{command, parse, with_subcommand_word};
-
-use crate::options::{
-    ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
-    CompletionsOptions, DoctorOptions, GuardOptions, ListOptions, ManOptions, MetricsOptions,
-    ReportOptions, RunOptions,
-};
-
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default().bold())
-    .placeholder(AnsiColor::Cyan.on_default());
-
-/// The word cargo passes before our own arguments.
-#[derive(Debug, Parser)]
-#[command(name = "cargo", bin_name = "cargo", styles = STYLES, max_term_width = 100)]
-pub enum Cargo {
-    /// Profile Rust CUDA kernels over launch-parameter series and gate on the result.
-    #[command(version, after_help = exit_codes(), display_name = "cargo-gpuprof")]
-    Gpuprof(Gpuprof),
-}
-
-/// `cargo gpuprof`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct Gpuprof {
-    /// What to do; without it, `run`.
-    #[command(subcommand)]
-    pub command: Option<Command>,
-    /// The options of `run`.
-    #[command(flatten)]
-    pub run: RunOptions,
-}
-
-/// The subcommands.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Build, profile and judge series (the default).
-    #[command(visible_alias = "r", after_help = exit_codes())]
-    Run(Box<RunOptions>),
-    /// List kernels, axes and configuration counts.
-    List(Box<ListOptions>),
-    /// List and search the metrics that thresholds and --metrics may name.
-    Metrics(MetricsOptions),
-    /// Judge a stored run against another.
-    #[command(after_help = exit_codes())]
-    Compare(Box<CompareOptions>),
-    /// Write a stored run in any format, without a GPU.
-    Report(Box<ReportOptions>),
-    /// List, show, move and replace baselines.
-    Baseline(Box<BaselineOptions>),
-    /// Measure the noise of this machine: one build against itself.
-    Calibrate(Box<CalibrateOptions>),
-    /// Show every setting and threshold with the layer it comes from.
-    ShowConfig(Box<RunOptions>),
-    /// Check this machine: driver, permission, CUPTI, toolchain, emulator.
-    Doctor(DoctorOptions),
-    /// Answer a question about a library, in a process of its own.
-    #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
-    Ask(AskOptions),
-    /// Guard locked clocks, in a process of its own.
-    #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
-    Guard(GuardOptions),
-    /// Pack harnesses, PTX and metadata for a machine without cargo and source.
-    Archive(Box<ArchiveOptions>),
-    /// Write a completion script for a shell to standard output.
-    Completions(CompletionsOptions),
-    /// Write the manual page to standard output, or all pages into a folder.
-    Man(ManOptions),
-}
-
-fn exit_codes() -> String {
-    let mut text = String::from("Exit codes:\n");
-    for (code, meaning) in ExitCode::TABLE {
-        text.push_str(&format!("  {:<4} {meaning}\n", code.code()));
-    }
-    text.push_str("  128+n  ended by signal n, with what was measured kept");
-    text
-}
+pub use structure::{Cargo, Command, Gpuprof};
 
 /// What a command line says, for tests.
 #[cfg(test)]
 pub(crate) fn parsed(line: &str) -> Gpuprof {
-    let Cargo::Gpuprof(parsed) =
-        Cargo::try_parse_from(with_subcommand_word(line.split(' ').map(Into::into)))
-            .unwrap_or_else(|e| panic!("{line}: {e}"));
+    let Cargo::Gpuprof(parsed) = <Cargo as clap::Parser>::try_parse_from(with_subcommand_word(
+        line.split(' ').map(Into::into),
+    ))
+    .unwrap_or_else(|e| panic!("{line}: {e}"));
     parsed
 }
 
@@ -101,6 +21,7 @@ mod tests {
     use super::command as command_line;
     use super::parsed as parse;
     use super::*;
+    use crate::options::BaselineOptions;
     use crate::options::SUBCOMMANDS;
     use clap::CommandFactory;
 

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
-use super::{Cargo, Gpuprof};
+use super::structure::{Cargo, Gpuprof};
 use crate::options::{CALIBRATE_REPEAT, Repeats, defaults};
 
 /// What `arguments` say; help, versions and errors end the process.

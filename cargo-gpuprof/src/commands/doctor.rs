@@ -5,11 +5,11 @@
 //! every device, and whether the main job runs here. Nothing is changed: clocks and permissions are
 //! read. Libraries of other makers (driver, NVML, CUPTI) are asked in child processes.
 
+mod check;
 mod devices;
 mod gpu;
 mod host;
 
-use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -19,49 +19,8 @@ use gpuprof_model::ExitCode;
 use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
 use crate::options::{Backend, DoctorOptions};
+use check::{Check, PARAMETERS, State};
 use devices::Examined;
-
-/// Where the driver says who may read counters.
-const PARAMETERS: &str = "/proc/driver/nvidia/params";
-
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ok,
-    Warn,
-    Fail,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ok => "ok  ",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        })
-    }
-}
-
-/// One line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Check {
-    state: State,
-    what: &'static str,
-    found: String,
-}
-
-impl Check {
-    fn new(state: State, what: &'static str, found: impl Into<String>) -> Self {
-        Self { state, what, found: found.into() }
-    }
-}
-
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = self.found.replace('\n', "\n                   ");
-        writeln!(f, "{}  {:11}  {found}", self.state, self.what)
-    }
-}
 
 /// Checks this machine.
 ///

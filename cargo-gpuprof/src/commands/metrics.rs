@@ -5,21 +5,21 @@
 //! says how to get CUPTI.
 
 mod describe;
+mod shown;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use camino::Utf8Path;
 use clap::ValueEnum;
-use gpuprof_model::metric::{
-    Catalogue, Class, Direction, Metric, Origin, attributes, launch_facts, legacy, legacy_refused,
-};
+use gpuprof_model::metric::{Catalogue, Metric, attributes, launch_facts, legacy, legacy_refused};
 
 use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
 use crate::options::{MetricsOptions, Set};
 use crate::sections::{self, SectionFile, Sections};
+use shown::{in_unit, show};
 
 /// Prints what was asked for.
 ///
@@ -142,38 +142,6 @@ fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Resul
     Ok(!found.is_empty() || !refused.is_empty())
 }
 
-fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> io::Result<()> {
-    let better = match metric.direction {
-        Direction::Lower => "lower",
-        Direction::Higher => "higher",
-    };
-    let class = match (known.class_on(metric, true), known.class_on(metric, false)) {
-        (Class::Exact, Class::Exact) => "exact",
-        (Class::Exact, Class::Noisy) => "exact on the emulator, noisy on a GPU",
-        (Class::Noisy, _) => "noisy",
-    };
-    let needs = match &metric.origin {
-        Origin::Time => "a GPU",
-        Origin::Launch | Origin::Device => "the driver",
-        Origin::Declared => "the annotation",
-        Origin::Emulator if metric.name.starts_with("ptx__") => "the emulator",
-        // Sums over memory instructions.
-        Origin::Emulator if metric.name.contains("_op_") => {
-            "the emulator (accesses as the PTX has them: ptxas may merge, unroll or drop some), or hardware counters"
-        }
-        Origin::Emulator => "the emulator, or hardware counters",
-        Origin::Hardware(name) => name,
-        Origin::Derived(formula) => formula.text(),
-        Origin::Recorded => "a stored run",
-    };
-    let unit = match metric.unit.symbol() {
-        "" => "a number",
-        symbol => symbol,
-    };
-    writeln!(out, "{}\n    {}", metric.name, metric.description)?;
-    writeln!(out, "    in {unit}; {better} is better; {class}; from: {needs}")
-}
-
 /// Lists those of a chip's counters; whether there are any.
 fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Result<bool> {
     let lower = search.to_lowercase();
@@ -186,10 +154,6 @@ fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Re
         any = true;
     }
     Ok(any)
-}
-
-fn in_unit(unit: &str) -> String {
-    if unit.is_empty() { String::new() } else { format!(" of {unit}") }
 }
 
 fn sets(sections: &Sections, out: &mut impl Write) -> io::Result<()> {

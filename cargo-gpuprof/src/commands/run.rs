@@ -13,6 +13,7 @@ mod devices;
 mod dry_run;
 mod engine;
 mod exports;
+mod inputs;
 mod loaded;
 mod measure;
 mod prepare;
@@ -34,11 +35,7 @@ use crate::options::RunOptions;
 use crate::report::Screen;
 use refusal::Blocked;
 
-pub(super) use prepare::planned_for;
-
-/// Why noise is not asked of the emulated driver.
-pub(super) const NO_NOISE: &str =
-    "the emulated driver has no noise: its counts are exact, and no tolerance is needed";
+pub(super) use prepare::{NO_NOISE, planned_for};
 
 /// Runs; the code says how it ended.
 ///

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use camino::Utf8Path;
 
+use gpuprof_model::measurement::DeviceRecord;
+
 use super::*;
 use crate::execute::{Interrupt, Pass};
 

@@ -206,26 +206,8 @@ impl HarnessProcess<'_> {
             )
         };
         let (line, stdin) = HarnessLine::new().map_err(started)?;
-        let mut command = Command::new(&harness.executable);
-        command
-            .arg("--bench")
-            .current_dir(&harness.folder)
-            .env(REQUEST_ENV, &request_path)
-            .env(RUNNER_ENV, std::process::id().to_string())
-            .env("GPUPROF", "1")
-            .env("CARGO_MANIFEST_DIR", &harness.folder)
-            .env("CARGO", build::cargo())
-            .env("LD_LIBRARY_PATH", self.library_path(harness))
-            .stdin(stdin)
-            .stdout(create(&file("stdout"))?)
-            .stderr(create(&stderr_path)?)
-            .process_group(0);
-        if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
-            command.env(CONNECTIONS_ENV, "1");
-        }
-        if let Some(uuid) = self.device {
-            command.env(VISIBLE_ENV, uuid);
-        }
+        let mut command = self.command(harness, &request_path, single_stream);
+        command.stdin(stdin).stdout(create(&file("stdout"))?).stderr(create(&stderr_path)?);
         let mut child = command.spawn().map_err(started)?;
         let group = Pid::from_child(&child);
         let status = Awaited::start(move || child.wait()).map_err(|e| {
@@ -234,6 +216,28 @@ impl HarnessProcess<'_> {
         })?;
         let replies = replies.into();
         Ok(Running { group, status, exited: None, line, replies, stderr_path })
+    }
+
+    /// The command that asks `harness` what is in `request_path`.
+    fn command(&self, harness: &Harness, request_path: &Utf8Path, single_stream: bool) -> Command {
+        let mut command = Command::new(&harness.executable);
+        command
+            .arg("--bench")
+            .current_dir(&harness.folder)
+            .env(REQUEST_ENV, request_path)
+            .env(RUNNER_ENV, std::process::id().to_string())
+            .env("GPUPROF", "1")
+            .env("CARGO_MANIFEST_DIR", &harness.folder)
+            .env("CARGO", build::cargo())
+            .env("LD_LIBRARY_PATH", self.library_path(harness))
+            .process_group(0);
+        if single_stream && env::var_os(CONNECTIONS_ENV).is_none() {
+            command.env(CONNECTIONS_ENV, "1");
+        }
+        if let Some(uuid) = self.device {
+            command.env(VISIBLE_ENV, uuid);
+        }
+        command
     }
 
     /// The lock of the device's quiet window; none where the device is emulated, each process

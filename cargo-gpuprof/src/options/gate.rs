@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, Subcommand};
 
 use super::settings::either;
-use super::{Color, Interleave, MessageFormat, RunOptions, ViewOptions};
+use super::{Color, Interleave, MessageFormat, ViewOptions};
 use crate::report::Format;
 
 /// What a run is compared with, and what that may decide.
@@ -194,18 +194,4 @@ pub enum BaselineAction {
         #[arg(long)]
         samples: bool,
     },
-}
-
-/// Processes that `calibrate` times a configuration in, where nothing says otherwise: ten a side.
-pub const CALIBRATE_REPEAT: u32 = 20;
-
-/// Options of `calibrate`.
-#[derive(Debug, Args)]
-pub struct CalibrateOptions {
-    /// Take this stored run instead of measuring: `latest`, an id or its beginning, or a file
-    #[arg(long, value_name = "RUN")]
-    pub from: Option<String>,
-    /// What to measure.
-    #[command(flatten)]
-    pub run: RunOptions,
 }

@@ -4,6 +4,7 @@
 //! Output: typed values. Of the tool this room looks at the list of report formats only; `cli`
 //! arranges its structures into subcommands.
 
+mod calibrate;
 mod cargo;
 mod commands;
 mod devices;
@@ -19,6 +20,7 @@ mod set;
 mod settings;
 mod view;
 
+pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
 pub use cargo::{CargoOptions, KernelOptions};
 pub use commands::{
     ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
@@ -26,8 +28,7 @@ pub use commands::{
 };
 pub use devices::{DeviceName, DeviceSelection};
 pub use gate::{
-    BaselineAction, BaselineOptions, CALIBRATE_REPEAT, CalibrateOptions, CompareOptions,
-    GateOptions, PlaceOptions, ReportOptions,
+    BaselineAction, BaselineOptions, CompareOptions, GateOptions, PlaceOptions, ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use keep_runs::KeepRuns;

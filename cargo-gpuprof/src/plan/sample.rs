@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use gpuprof_model::Configuration;
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::{MAX_VISITED, Selection, too_large, without_value};
+use super::selection::{MAX_VISITED, Selection, too_large, without_value};
 use crate::error::{Failure, Result};
 
 /// How many hypercubes are tried.

@@ -6,7 +6,8 @@
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Statistics, Status};
 
-use super::notes::{Note, key};
+use super::key;
+use super::note::Note;
 use gpuprof_analysis::gate::change::MINIMUM_PERCENT;
 use gpuprof_analysis::stats::median::median;
 use gpuprof_analysis::stats::sequence;

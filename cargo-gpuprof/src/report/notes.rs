@@ -6,7 +6,9 @@
 use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
+use super::key;
 use super::noise;
+use super::note::Note;
 use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
 
@@ -16,17 +18,6 @@ const NAMED: usize = 4;
 /// How many metrics a note names before it counts the rest: a section can hold twenty of one
 /// reason.
 const METRICS_NAMED: usize = 12;
-
-/// One note.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Note {
-    /// The word or sign it explains: `failed`, `-`, `declared`.
-    pub label: &'static str,
-    /// What it speaks of: configurations or metrics.
-    pub subject: String,
-    /// The reason; may have several lines.
-    pub text: String,
-}
 
 /// The notes of `series` where the metrics `columns` are shown.
 pub(super) fn of(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
@@ -54,14 +45,6 @@ fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
             "{count} samples were discarded and taken again: the GPU was slowed down meanwhile"
         ),
     })
-}
-
-/// What a configuration is called in a note.
-pub(super) fn key(result: &ConfigurationResult) -> String {
-    match result.configuration.0.as_slice() {
-        [] => "the only configuration".to_owned(),
-        _ => result.configuration.to_string(),
-    }
 }
 
 fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {

@@ -4,7 +4,6 @@
 
 use gpuprof_model::run::ConfigurationResult;
 
-use super::notes;
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::pareto;
@@ -47,13 +46,13 @@ fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<St
     if !asked && hidden.is_empty() {
         return None;
     }
-    let mut text = format!("best by {metric}: {}", notes::key(&rows[best]));
+    let mut text = format!("best by {metric}: {}", super::key(&rows[best]));
     if !equal.is_empty() {
         text.push_str(&format!(" and {} more with the same value", equal.len()));
     }
     if !hidden.is_empty() {
         let named: Vec<String> =
-            hidden.iter().take(NAMED).map(|&row| notes::key(&rows[row])).collect();
+            hidden.iter().take(NAMED).map(|&row| super::key(&rows[row])).collect();
         let more = match hidden.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),

@@ -14,7 +14,8 @@ use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::Judgement;
 
 use super::evidence::{evidence, others};
-use super::notes::{self, Note};
+use super::note::Note;
+use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::{Report, Summary, axes, changes, grid, place_of, remarks};

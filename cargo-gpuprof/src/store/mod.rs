@@ -21,8 +21,8 @@ use gpuprof_model::run::{Run, SCHEMA_VERSION, SeriesResult};
 use gpuprof_model::verdict::{SeriesJudgements, VerdictDocument};
 use sha2::{Digest, Sha256};
 
-use crate::build::kernels::hex;
 use crate::error::{Failure, Result};
+use crate::hex::hex;
 
 pub use run_folder::RunFolder;
 

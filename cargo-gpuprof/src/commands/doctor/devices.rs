@@ -8,7 +8,8 @@
 
 use gpuprof_model::measurement::DeviceRecord;
 
-use super::{Check, State, gpu};
+use super::check::{Check, State};
+use super::gpu;
 use crate::cupti::{self, Answer, Question};
 use crate::device::lock::{self, Owner, Try};
 use crate::device::profiler;

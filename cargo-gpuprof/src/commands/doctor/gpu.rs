@@ -1,7 +1,7 @@
 //! The checks of the driver and of a GPU's settings: permission, persistence, MIG, vGPU, clocks.
 //! Nothing is set.
 
-use super::{Check, PARAMETERS, State};
+use super::check::{Check, PARAMETERS, State};
 use crate::cupti::{Answer, Refusal};
 use crate::device::nvml::{Facts, MIG_PREFIX};
 

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Check, State};
+use super::check::{Check, State};
 use crate::build::toolchain::{self, Candidates};
 use crate::build::{self};
 use crate::cupti::Answer;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
-use super::{in_unit, show};
+use super::shown::{in_unit, show};
 use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;

@@ -14,8 +14,9 @@ use gpuprof_model::failure::Denial;
 use gpuprof_model::run::Run;
 
 use super::counters::CounterSetup;
+use super::inputs::Inputs;
 use super::measure::Measured;
-use super::prepared::{Inputs, Plan, Prepared};
+use super::prepared::{Plan, Prepared};
 use super::{against, refusal};
 use crate::config::DEFAULT_PATH;
 use crate::error::{Failure, Result};

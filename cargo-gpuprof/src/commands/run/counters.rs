@@ -14,9 +14,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::failure::Denial;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::protocol::{CounterPlanRequest, CounterProblem, Replay, WITHHELD};
+use gpuprof_model::protocol::{CounterPlan, CounterPlanRequest, CounterProblem, Replay, WITHHELD};
 
-use super::prepared::{Checked, Inputs};
+use super::inputs::{Checked, Inputs};
+use crate::build::host::Harness;
 use crate::commands::settings::Settings;
 use crate::cupti::{self, Answer, Cost, Question};
 use crate::device::profiler;
@@ -140,15 +141,12 @@ pub(super) fn plan(
     let written = written(checked, view, &known.device.name);
     let (asked, sections) = needed(known.catalogue, checked, &written);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
-    let replay = match settings.replay_mode.value {
-        _ if metrics.is_empty() => return Ok(CounterSetup::NotNeeded),
-        ReplayMode::Application => Replay::Application,
-        ReplayMode::Range => Replay::Range,
-        ReplayMode::Kernel => Replay::Kernel,
-        ReplayMode::None => {
-            let denial = Denial::other("--replay-mode none collects no counters");
-            return Ok(CounterSetup::Unavailable(metrics, denial));
-        }
+    if metrics.is_empty() {
+        return Ok(CounterSetup::NotNeeded);
+    }
+    let Some(replay) = replay(settings.replay_mode.value) else {
+        let denial = Denial::other("--replay-mode none collects no counters");
+        return Ok(CounterSetup::Unavailable(metrics, denial));
     };
     let cost = match dry_run || !sections.is_empty() {
         true => cost(cupti, chip, &metrics, dry_run)?,
@@ -169,17 +167,7 @@ pub(super) fn plan(
     };
     let device = (&*known.device.name, &*known.device.uuid, known.device.driver_version);
     let key = Depends { device, cupti, metrics: &metrics }.key();
-    // A dry run is asked what would happen: it tries.
-    let kept = if dry_run { None } else { known.plans.find(&key, process.folder) };
-    let answer = match kept {
-        Some(plan) => Ok(plan),
-        None => {
-            // It opens a session.
-            let _profiler = profiler::take(known.device, process.interrupt)?;
-            discover::plan_counters(process, harness, request)
-                .inspect(|plan| known.plans.keep(&key, plan))
-        }
-    };
+    let answer = asked_or_kept(&known, (&key, dry_run), process, harness, request);
     let plan = match answer {
         Ok(plan) => plan,
         Err(NoPlan::Harness(failure)) => return Err(failure),
@@ -210,6 +198,34 @@ pub(super) fn plan(
     let withheld = plan.withheld;
     left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
+}
+
+/// How the harness replays; none where no counters are collected.
+fn replay(mode: ReplayMode) -> Option<Replay> {
+    match mode {
+        ReplayMode::Application => Some(Replay::Application),
+        ReplayMode::Range => Some(Replay::Range),
+        ReplayMode::Kernel => Some(Replay::Kernel),
+        ReplayMode::None => None,
+    }
+}
+
+/// The plan that an earlier run kept under `key`, or what the harness answers to `request`.
+fn asked_or_kept(
+    known: &Known<'_>,
+    (key, dry_run): (&str, bool),
+    process: &HarnessProcess<'_>,
+    harness: &Harness,
+    request: CounterPlanRequest,
+) -> std::result::Result<CounterPlan, NoPlan> {
+    // A dry run is asked what would happen: it tries.
+    let kept = if dry_run { None } else { known.plans.find(key, process.folder) };
+    if let Some(plan) = kept {
+        return Ok(plan);
+    }
+    // It opens a session.
+    let _profiler = profiler::take(known.device, process.interrupt).map_err(NoPlan::Harness)?;
+    discover::plan_counters(process, harness, request).inspect(|plan| known.plans.keep(key, plan))
 }
 
 /// The metrics that columns, the view and the thresholds name: of these, those that speak of

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use super::counters::CounterSetup;
-use super::prepared::{Checked, Plan};
+use super::inputs::Checked;
+use super::prepared::Plan;
 use super::refusal::Blocked;
 use crate::device::profiler;
 use crate::error::{Failure, Result};

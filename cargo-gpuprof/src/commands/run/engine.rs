@@ -11,54 +11,17 @@ mod device_queue;
 mod event;
 mod outcomes;
 mod state;
+mod sweep;
 
-use std::collections::BTreeMap;
-
-use gpuprof_model::failure::Denial;
 use gpuprof_model::run::Status;
 
-use super::prepared::Checked;
-use crate::build::host::Harness;
 use crate::error::Result;
 use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass};
-use crate::options::{Interleave, Isolate};
-use crate::schedule::assignment::Assignment;
 use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
 pub(super) use event::{At, Event, Found, Observer};
-use state::State;
-
-/// Why a configuration was skipped, where nothing went wrong.
-const INTERRUPTED: &str = "the run was interrupted";
-
-/// What is to be done. Nothing of it changes while it is done.
-#[derive(Clone, Copy)]
-pub(super) struct Planned<'a> {
-    /// What is to be measured.
-    pub(super) checked: &'a [Checked],
-    /// Which device measures what.
-    pub(super) assignment: &'a Assignment,
-    /// How each device does.
-    pub(super) executions: &'a [Execution<'a>],
-    /// Who is asked.
-    pub(super) harnesses: &'a [Harness],
-    /// In which order passes run.
-    pub(super) order: Interleave,
-    /// What has processes of its own.
-    pub(super) isolate: Isolate,
-}
-
-impl<'a> Planned<'a> {
-    /// How many configurations each series has.
-    fn counts(&self) -> Vec<usize> {
-        self.checked.iter().map(|c| c.planned.configurations.len()).collect()
-    }
-
-    /// How the device of a configuration does.
-    fn execution(&self, at: At) -> &'a Execution<'a> {
-        &self.executions[self.assignment.device(at)]
-    }
-}
+pub(super) use sweep::Planned;
+use sweep::{INTERRUPTED, Sweep};
 
 /// Does what is `planned` beyond what was done before, and tells `observer`.
 ///
@@ -80,40 +43,7 @@ pub(super) fn run(
     outcome
 }
 
-/// How far the engine is.
-struct Sweep<'a, 'o> {
-    planned: Planned<'a>,
-    observer: &'o mut dyn Observer,
-    states: Vec<Vec<State>>,
-    /// Of each device: why its counters can no longer be had, where a pass found that out.
-    denied: Vec<Option<Denial>>,
-    /// How many configurations of a series have room in one process at once, where that turned out
-    /// to be few.
-    together: BTreeMap<usize, usize>,
-}
-
-impl<'a, 'o> Sweep<'a, 'o> {
-    fn new(planned: Planned<'a>, replayed: &Replayed, observer: &'o mut dyn Observer) -> Self {
-        let of_series = |(series, count): (usize, usize)| {
-            let state = |index| {
-                let at = (series, index);
-                State::replayed(replayed, planned.execution(at), at)
-            };
-            (0..count).map(state).collect()
-        };
-        Self {
-            planned,
-            observer,
-            states: planned.counts().into_iter().enumerate().map(of_series).collect(),
-            denied: vec![None; planned.executions.len()],
-            together: BTreeMap::new(),
-        }
-    }
-
-    fn state(&mut self, (series, index): At) -> &mut State {
-        &mut self.states[series][index]
-    }
-
+impl Sweep<'_, '_> {
     /// Every configuration, in order.
     fn all(&self) -> Vec<At> {
         let states = self.states.iter().enumerate();

@@ -8,6 +8,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult};
@@ -43,14 +44,7 @@ pub(super) fn run(
         manifest_path: options.cargo.manifest_path.clone(),
         target_dir: options.cargo.target_dir.clone(),
     });
-    // Definitions in the configuration file may use what our sections define.
-    let ours = Sections::built_in()?;
-    let (config, catalogue) = match options.no_config {
-        true => (Config::default(), ours.catalogue().clone()),
-        false => Config::load(&root, options.config_file.as_deref(), ours.catalogue())?,
-    };
-    // And its thresholds what the workspace's do.
-    let sections = ours.with(&SectionFile::all(&root)?, catalogue)?;
+    let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.gate.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let Some(baseline) = settings.baseline_of(&root) else {
@@ -96,6 +90,19 @@ pub(super) fn run(
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     written?;
     Ok((code, Some(run)))
+}
+
+/// The configuration file, and the sections with the metrics that it defines.
+fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections)> {
+    // Definitions in the configuration file may use what our sections define.
+    let ours = Sections::built_in()?;
+    let (config, catalogue) = match options.no_config {
+        true => (Config::default(), ours.catalogue().clone()),
+        false => Config::load(root, options.config_file.as_deref(), ours.catalogue())?,
+    };
+    // And its thresholds what the workspace's do.
+    let sections = ours.with(&SectionFile::all(root)?, catalogue)?;
+    Ok((config, sections))
 }
 
 fn written(

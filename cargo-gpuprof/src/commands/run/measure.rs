@@ -11,12 +11,12 @@ use std::path::Path;
 use gpuprof_model::failure::Denial;
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 
-use super::engine::{self, At, Event, Observer};
+use super::engine::{self, At, Event, Observer, Planned};
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
 use super::results::Results;
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::execute::{Execution, Interrupt};
 use crate::options::MessageFormat;
 use crate::report::json_lines;
 use crate::store::journal::{Journal, Replayed};
@@ -44,11 +44,23 @@ pub(super) fn measure(
     let executions = prepared.executions(interrupt);
     let mut listeners = Listeners::new(prepared, journal, out);
     let outcome = match listeners.lines.run_started(prepared) {
-        Ok(()) => engine::run(prepared.planned(&executions), &replayed, &mut listeners),
+        Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
         failed => failed,
     };
     let (run, denied) = listeners.end();
     Ok(Measured { run, denied, outcome })
+}
+
+/// What the engine is to do, as `executions` do it.
+fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> Planned<'a> {
+    Planned {
+        checked: &prepared.plan.checked,
+        assignment: &prepared.plan.assignment,
+        executions,
+        harnesses: &prepared.plan.inputs.source.harnesses,
+        order: prepared.plan.order,
+        isolate: prepared.plan.inputs.settings.isolate.value,
+    }
 }
 
 /// The journal, with what it holds of a run that is resumed.

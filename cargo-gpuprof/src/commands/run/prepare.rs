@@ -14,9 +14,10 @@ use gpuprof_model::run::{Run, SCHEMA_VERSION};
 use super::counters::{self, CounterSetup, Known};
 use super::devices::Devices;
 use super::exports::Exports;
-use super::prepared::{Checked, Inputs, Plan, Prepared};
+use super::inputs::{Checked, Inputs};
+use super::prepared::{Plan, Prepared};
 use super::refusal::Blocked;
-use super::{NO_NOISE, against, provenance, refusal, resume_key};
+use super::{against, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::{KernelTarget, Source};
@@ -32,6 +33,10 @@ use crate::sections::{Sections, chip_of};
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document, journal};
+
+/// Why noise is not asked of the emulated driver.
+pub(in crate::commands) const NO_NOISE: &str =
+    "the emulated driver has no noise: its counts are exact, and no tolerance is needed";
 
 /// What the run is made of, before anything is asked of a harness.
 ///

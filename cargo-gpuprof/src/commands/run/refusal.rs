@@ -20,7 +20,7 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
-use super::prepared::Checked;
+use super::inputs::Checked;
 use crate::commands::settings::Settings;
 use crate::error::{Failure, Result};
 use crate::options::ReplayMode;

@@ -12,7 +12,8 @@ use gpuprof_model::{Axis, Configuration, Space};
 
 use super::counters::{self, CounterSetup};
 use super::engine::{At, Found};
-use super::prepared::{Checked, Plan, Prepared};
+use super::inputs::Checked;
+use super::prepared::{Plan, Prepared};
 use crate::commands::thresholds::Placed;
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};

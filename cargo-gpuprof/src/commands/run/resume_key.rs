@@ -2,7 +2,8 @@
 
 use gpuprof_model::run::Run;
 
-use super::prepared::{Checked, Plan};
+use super::inputs::Checked;
+use super::prepared::Plan;
 use crate::build::host::Harness;
 use crate::plan::PlannedSeries;
 use crate::store::{self, journal::Made};

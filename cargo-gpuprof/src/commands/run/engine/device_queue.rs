@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::state::{self, State};
-use super::{Planned, Sweep};
+use super::sweep::{Planned, Sweep};
 use crate::execute::{Execution, Job, Pipeline};
 use crate::options::{Interleave, Isolate};
 use crate::schedule::batches;

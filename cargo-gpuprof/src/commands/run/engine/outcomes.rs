@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{PassOutcome, PassResult};
 use gpuprof_model::run::Status;
 
 use super::event::{At, Event};
-use super::{INTERRUPTED, Sweep};
+use super::sweep::{INTERRUPTED, Sweep};
 use crate::error::Result;
 use crate::execute::{Ended, Handover, Image, Job, Pass};
 use crate::schedule::Step;

@@ -1,0 +1,45 @@
+//! A line of the report: what was looked at, how it is, and what was found.
+
+use std::fmt;
+
+/// Where the driver says who may read counters.
+pub(super) const PARAMETERS: &str = "/proc/driver/nvidia/params";
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ok => "ok  ",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        })
+    }
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Check {
+    pub(super) state: State,
+    pub(super) what: &'static str,
+    pub(super) found: String,
+}
+
+impl Check {
+    pub(super) fn new(state: State, what: &'static str, found: impl Into<String>) -> Self {
+        Self { state, what, found: found.into() }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = self.found.replace('\n', "\n                   ");
+        writeln!(f, "{}  {:11}  {found}", self.state, self.what)
+    }
+}

@@ -1,0 +1,85 @@
+//! What the engine is to do, and how far it is.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::failure::Denial;
+
+use super::event::{At, Observer};
+use super::state::State;
+use crate::build::host::Harness;
+use crate::commands::run::inputs::Checked;
+use crate::execute::Execution;
+use crate::options::{Interleave, Isolate};
+use crate::schedule::assignment::Assignment;
+use crate::store::journal::Replayed;
+
+/// Why a configuration was skipped, where nothing went wrong.
+pub(super) const INTERRUPTED: &str = "the run was interrupted";
+
+/// What is to be done. Nothing of it changes while it is done.
+#[derive(Clone, Copy)]
+pub(in crate::commands::run) struct Planned<'a> {
+    /// What is to be measured.
+    pub(in crate::commands::run) checked: &'a [Checked],
+    /// Which device measures what.
+    pub(in crate::commands::run) assignment: &'a Assignment,
+    /// How each device does.
+    pub(in crate::commands::run) executions: &'a [Execution<'a>],
+    /// Who is asked.
+    pub(in crate::commands::run) harnesses: &'a [Harness],
+    /// In which order passes run.
+    pub(in crate::commands::run) order: Interleave,
+    /// What has processes of its own.
+    pub(in crate::commands::run) isolate: Isolate,
+}
+
+impl<'a> Planned<'a> {
+    /// How many configurations each series has.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        self.checked.iter().map(|c| c.planned.configurations.len()).collect()
+    }
+
+    /// How the device of a configuration does.
+    pub(super) fn execution(&self, at: At) -> &'a Execution<'a> {
+        &self.executions[self.assignment.device(at)]
+    }
+}
+
+/// How far the engine is.
+pub(super) struct Sweep<'a, 'o> {
+    pub(super) planned: Planned<'a>,
+    pub(super) observer: &'o mut dyn Observer,
+    pub(super) states: Vec<Vec<State>>,
+    /// Of each device: why its counters can no longer be had, where a pass found that out.
+    pub(super) denied: Vec<Option<Denial>>,
+    /// How many configurations of a series have room in one process at once, where that turned out
+    /// to be few.
+    pub(super) together: BTreeMap<usize, usize>,
+}
+
+impl<'a, 'o> Sweep<'a, 'o> {
+    pub(super) fn new(
+        planned: Planned<'a>,
+        replayed: &Replayed,
+        observer: &'o mut dyn Observer,
+    ) -> Self {
+        let of_series = |(series, count): (usize, usize)| {
+            let state = |index| {
+                let at = (series, index);
+                State::replayed(replayed, planned.execution(at), at)
+            };
+            (0..count).map(state).collect()
+        };
+        Self {
+            planned,
+            observer,
+            states: planned.counts().into_iter().enumerate().map(of_series).collect(),
+            denied: vec![None; planned.executions.len()],
+            together: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn state(&mut self, (series, index): At) -> &mut State {
+        &mut self.states[series][index]
+    }
+}

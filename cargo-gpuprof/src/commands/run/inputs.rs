@@ -1,0 +1,65 @@
+//! What a run is made of, before anything is asked of a harness, and its series once they are
+//! known.
+
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+use gpuprof_analysis::gate::baseline::Against;
+use gpuprof_analysis::view::View;
+use gpuprof_model::metric::{Catalogue, Metric};
+use gpuprof_model::run::SectionColumns;
+use tempfile::TempDir;
+
+use super::exports::Exports;
+use crate::commands::Source;
+use crate::commands::settings::{Layers, Settings};
+use crate::commands::thresholds::Placed;
+use crate::plan::PlannedSeries;
+use crate::store::RunFolder;
+
+/// What the command line, the configuration and the workspace or archive give.
+pub(super) struct Inputs {
+    /// How the run is shown.
+    pub(super) view: View,
+    /// Which files it is written to as well.
+    pub(super) exports: Exports,
+    /// Harnesses, and where kernels come from.
+    pub(super) source: Source,
+    /// Where an archive is unpacked, as long as it is needed.
+    pub(super) _unpacked: TempDir,
+    /// The run's own folder.
+    pub(super) folder: RunFolder,
+    /// The configuration file and the preset.
+    pub(super) layers: Layers,
+    /// The settings.
+    pub(super) settings: Settings,
+    /// The baseline to compare with.
+    pub(super) against: Option<Against>,
+    /// The baseline to keep the run as: its name and file.
+    pub(super) save_to: Option<(String, Utf8PathBuf)>,
+}
+
+/// A planned series with its thresholds and columns.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) planned: PlannedSeries,
+    pub(super) thresholds: Vec<Placed>,
+    pub(super) columns: Vec<String>,
+    pub(super) sections: Vec<SectionColumns>,
+    pub(super) viewed: Vec<String>,
+}
+
+impl Checked {
+    /// Every metric that is shown or judged.
+    pub(super) fn asked(&self, catalogue: &Catalogue) -> impl Iterator<Item = Arc<Metric>> {
+        let shown = self.columns.iter().chain(&self.viewed).chain(self.in_sections());
+        shown
+            .chain(self.thresholds.iter().map(|p| &p.threshold.metric))
+            .filter_map(|n| catalogue.find(n))
+    }
+
+    /// The metrics of its sections.
+    pub(super) fn in_sections(&self) -> impl Iterator<Item = &String> {
+        self.sections.iter().flat_map(SectionColumns::names)
+    }
+}

@@ -1,0 +1,34 @@
+//! What the passes of a run on one device have in common.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use camino::Utf8PathBuf;
+use gpuprof_model::protocol::Sampling;
+
+use crate::options::Repeats;
+
+use super::{Ahead, Counters, HarnessProcess};
+
+/// What the passes of a run on one device have in common.
+#[derive(Debug)]
+pub struct Execution<'a> {
+    /// How processes run.
+    pub process: HarnessProcess<'a>,
+    /// PTX by package.
+    pub modules: &'a BTreeMap<String, Utf8PathBuf>,
+    /// Whether the emulated driver must answer.
+    pub emulated: bool,
+    /// Processes that time each configuration.
+    pub repeat: Repeats,
+    /// Processes that prepare while another one measures.
+    pub ahead: Ahead,
+    /// Whether outputs are compared with the host's reference.
+    pub verify: bool,
+    /// How samples are taken.
+    pub sampling: Sampling,
+    /// The hardware counters to collect.
+    pub counters: Option<Counters>,
+    /// The lock of the profiler, where the device shares it with others (`device::profiler`).
+    pub profiler: Option<PathBuf>,
+}
