@@ -62,11 +62,7 @@ impl KernelBuild<'_> {
     /// A build that fails (exit code 101); rustc's errors, in the user's source, are already shown.
     pub fn build(&self, package: &str) -> Result<Utf8PathBuf> {
         let arguments = self.arguments(package);
-        let rustflags: Vec<String> = ALL_CRATES
-            .iter()
-            .map(|&flag| flag.to_owned())
-            .chain([format!("-Ctarget-cpu={}", self.arch)])
-            .collect();
+        let rustflags = self.rustflags();
         // The root, since two clones may share a target folder.
         let asked = format!(
             "{}\n{}\n{}\n{}",
@@ -154,6 +150,12 @@ impl KernelBuild<'_> {
             )));
         }
         Ok(())
+    }
+
+    /// The flags of every crate.
+    fn rustflags(&self) -> Vec<String> {
+        let of_all = ALL_CRATES.iter().map(|&flag| flag.to_owned());
+        of_all.chain([format!("-Ctarget-cpu={}", self.arch)]).collect()
     }
 
     /// The lock file and every manifest.

@@ -160,15 +160,11 @@ pub(super) fn plan(
         let denial = Denial::other("the chip has none of the sections' counters");
         return Ok(CounterSetup::Unavailable(sections.into_iter().collect(), denial));
     }
-    let request = CounterPlanRequest {
-        cupti: cupti.map(Into::into),
-        metrics: metrics.clone(),
-        config_folder: process.folder.into(),
-    };
+    let (config_folder, cupti_path) = (process.folder.into(), cupti.map(Into::into));
+    let request = CounterPlanRequest { cupti: cupti_path, metrics: metrics.clone(), config_folder };
     let device = (&*known.device.name, &*known.device.uuid, known.device.driver_version);
     let key = Depends { device, cupti, metrics: &metrics }.key();
-    let answer = asked_or_kept(&known, (&key, dry_run), process, harness, request);
-    let plan = match answer {
+    let plan = match asked_or_kept(&known, (&key, dry_run), process, harness, request) {
         Ok(plan) => plan,
         Err(NoPlan::Harness(failure)) => return Err(failure),
         Err(NoPlan::Counters(CounterProblem::Metrics { reason, refused })) => {
@@ -187,17 +183,22 @@ pub(super) fn plan(
         let each = self::cost(cupti, chip, &metrics, true)?;
         return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), &written));
     }
-    let counters = Counters {
+    let withheld = plan.withheld.clone();
+    let counters = collected_by(plan, replay, settings)?;
+    left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
+    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
+}
+
+/// How the counters of `plan` are collected.
+fn collected_by(plan: CounterPlan, replay: Replay, settings: &Settings) -> Result<Counters> {
+    Ok(Counters {
         cupti: Utf8PathBuf::from_path_buf(plan.cupti)
             .map_err(|path| Failure::usage(format!("{} is not UTF-8", path.display())))?,
         chip: plan.chip,
         groups: plan.groups,
         replay,
         discipline: discipline(settings),
-    };
-    let withheld = plan.withheld;
-    left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
-    Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
+    })
 }
 
 /// How the harness replays; none where no counters are collected.
