@@ -138,7 +138,7 @@ fn a_threshold_may_only_warn_and_speak_of_one_device() {
 }
 
 #[test]
-fn baseline_warn_and_device_errors_are_told_in_full() {
+fn baseline_errors_are_told_in_full() {
     for (text, expected) in [
         (
             "duration <= baseline + 5",
@@ -189,6 +189,14 @@ fn baseline_warn_and_device_errors_are_told_in_full() {
              | duration <= baseline and at least 5% of peak\n   \
              |                                   ^^^^^^^^^^\n   = help: a floor is a number with a unit, such as 1 us",
         ),
+    ] {
+        assert_eq!(error(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn warn_and_device_errors_are_told_in_full() {
+    for (text, expected) in [
         (
             "on H200 duration < 5 us",
             "expected a device in quotes after `on`\n  --> --threshold\n   |\n   | on H200 duration < 5 us\n   \
