@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -103,6 +103,20 @@ fn a_run_killed_again_and_again_comes_to_what_an_undisturbed_one_does() {
     }
 }
 
+/// A run that `signal` struck ended by it, or before it.
+fn ended_as_struck(signal: Signal, status: ExitStatus, run: &Path) {
+    match signal {
+        Signal::KILL => assert!(status.signal() == Some(9) || status.success(), "{status}"),
+        signal => {
+            let expected = 128 + signal.as_raw();
+            assert!(status.code() == Some(expected) || status.success(), "{status}");
+            let verdict = fs::read(run.join("verdict.json")).expect("it is kept");
+            let verdict: Value = serde_json::from_slice(&verdict).expect("it is JSON");
+            assert_eq!(verdict["exit_code"], status.code().expect("it ended by itself"));
+        }
+    }
+}
+
 /// Kills a run and resumes it again and again until it comes to its end; the document of the run.
 fn struck_until_it_ends(blows: &mut usize) -> Value {
     let packed = Packed::new();
@@ -131,16 +145,7 @@ fn struck_until_it_ends(blows: &mut usize) -> Value {
         let status = child.wait().expect("it can be waited for");
         *blows += 1;
         nothing_is_left(&packed);
-        match blow.1 {
-            Signal::KILL => assert!(status.signal() == Some(9) || status.success(), "{status}"),
-            signal => {
-                let expected = 128 + signal.as_raw();
-                assert!(status.code() == Some(expected) || status.success(), "{status}");
-                let verdict = fs::read(run.join("verdict.json")).expect("it is kept");
-                let verdict: Value = serde_json::from_slice(&verdict).expect("it is JSON");
-                assert_eq!(verdict["exit_code"], status.code().expect("it ended by itself"));
-            }
-        }
+        ended_as_struck(blow.1, status, &run);
         let now = journal(&run);
         assert!(now.starts_with(&known), "what was on disk is lost after {blow:?}");
         known = now;

@@ -123,6 +123,17 @@ fn range(
             format!("start at 1, or write 0..{last} step N"),
         );
     }
+    between((first, last), (step, factor), &span)
+}
+
+/// The values from `first` to `last`, by a step or else by a factor.
+fn between(
+    (first, last): (u64, u64),
+    (step, factor): (Option<u64>, u64),
+    span: &Range<usize>,
+) -> Result<Vec<Spanned>, ParseError> {
+    let fail =
+        |message: String, help: String| Err(ParseError::new(message, span.clone()).with_help(help));
     let mut out = Vec::new();
     let mut value = Some(first);
     while let Some(v) = value.filter(|&v| v <= last) {

@@ -89,35 +89,7 @@ fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance
     } else {
         0.0
     };
-    let mut percent = 0.0;
-    if sign != 0.0 {
-        let (number, span) =
-            cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+'));
-        if number.is_empty() {
-            let place = cursor.next_span();
-            return Err(ParseError::new("expected a percentage after `baseline`", place)
-                .with_help("write baseline + 5%"));
-        }
-        let value = parse_number(number, span.clone())?;
-        if !cursor.eat("%") {
-            return Err(ParseError::new("a tolerance is a percentage", span)
-                .with_help("write baseline + 5%, or baseline and at least 1 us"));
-        }
-        let place = start..cursor.position();
-        if value.is_sign_negative() {
-            return Err(ParseError::new("a tolerance has one sign", place)
-                .with_help("write baseline + 5% or baseline - 5%"));
-        }
-        if comparison == Comparison::Equal {
-            return Err(ParseError::new("`==` has no tolerance", place)
-                .with_help("write == baseline, or <= baseline + 5%"));
-        }
-        if sign < 0.0 && value >= 100.0 {
-            return Err(ParseError::new("a decrease by 100% or more always holds", place)
-                .with_help("write a percentage below 100"));
-        }
-        percent = sign * value;
-    }
+    let percent = if sign == 0.0 { 0.0 } else { percentage(cursor, sign, start, comparison)? };
     let floor_start = cursor.clone();
     if !cursor.eat_word("and") {
         return Ok(Tolerance { percent, floor: None });
@@ -152,6 +124,41 @@ fn baseline(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Tolerance
             ));
     }
     Ok(Tolerance { percent, floor: Some(floor) })
+}
+
+/// The percentage of a tolerance, whose `sign` stands at `start`.
+fn percentage(
+    cursor: &mut Cursor<'_>,
+    sign: f64,
+    start: usize,
+    comparison: Comparison,
+) -> Result<f64, ParseError> {
+    let (number, span) =
+        cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+'));
+    if number.is_empty() {
+        let place = cursor.next_span();
+        return Err(ParseError::new("expected a percentage after `baseline`", place)
+            .with_help("write baseline + 5%"));
+    }
+    let value = parse_number(number, span.clone())?;
+    if !cursor.eat("%") {
+        return Err(ParseError::new("a tolerance is a percentage", span)
+            .with_help("write baseline + 5%, or baseline and at least 1 us"));
+    }
+    let place = start..cursor.position();
+    if value.is_sign_negative() {
+        return Err(ParseError::new("a tolerance has one sign", place)
+            .with_help("write baseline + 5% or baseline - 5%"));
+    }
+    if comparison == Comparison::Equal {
+        return Err(ParseError::new("`==` has no tolerance", place)
+            .with_help("write == baseline, or <= baseline + 5%"));
+    }
+    if sign < 0.0 && value >= 100.0 {
+        return Err(ParseError::new("a decrease by 100% or more always holds", place)
+            .with_help("write a percentage below 100"));
+    }
+    Ok(sign * value)
 }
 
 fn quantity_or_peak(

@@ -136,8 +136,7 @@ pub(super) fn plan(
     let Inputs { view, settings, source, .. } = inputs;
     let (harness, max_passes) = (&source.harnesses[0], &settings.max_passes);
     let cupti = settings.cupti_path(&source.root());
-    let cupti = cupti.as_deref();
-    let chip = known.chip;
+    let (cupti, chip) = (cupti.as_deref(), known.chip);
     let written = written(checked, view, &known.device.name);
     let (asked, sections) = needed(known.catalogue, checked, &written);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
@@ -183,8 +182,7 @@ pub(super) fn plan(
         let each = self::cost(cupti, chip, &metrics, true)?;
         return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), &written));
     }
-    let withheld = plan.withheld.clone();
-    let counters = collected_by(plan, replay, settings)?;
+    let (withheld, counters) = (plan.withheld.clone(), collected_by(plan, replay, settings)?);
     left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
 }
