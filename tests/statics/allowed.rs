@@ -113,7 +113,7 @@ pub const ALLOWED: &[Allowed] = &[
         "CUPTI's C API hands out lists that live as long as the process",
     ),
     allowed("tests/fakes/cupti/src/session.rs", "SESSION", "CUPTI has one session a process"),
-    allowed("tests/fakes/cupti/src/target.rs", "INITIALIZED", "CUPTI counts it for the process"),
+    allowed("tests/fakes/cupti/src/ready.rs", "INITIALIZED", "CUPTI counts it for the process"),
     allowed("tests/fakes/driver/src/driver/event.rs", "EVENTS", "CUDA's C API passes no driver"),
     allowed("tests/fakes/driver/src/driver/ledger.rs", "LEDGER", "CUDA's C API passes no driver"),
     allowed(
