@@ -1,8 +1,8 @@
 //! `cargo gpuprof run`: builds, plans, executes, judges, reports, stores.
 //!
 //! Input: the command line. Output: one exit code, and the run. A run is prepared, measured and
-//! concluded: [`prepare`] makes values that nothing changes afterwards, the [`engine`] measures
-//! what they say and tells its listeners in [`measure`] what happens, and [`conclude`] judges,
+//! concluded: `prepare` makes values that nothing changes afterwards, the `engine` measures
+//! what they say and tells its listeners in `measure` what happens, and `conclude` judges,
 //! writes and shows what they collected.
 
 mod against;
