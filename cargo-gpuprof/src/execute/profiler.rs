@@ -96,7 +96,11 @@ mod tests {
         let (counts, times) = (job(Pass::Counters { step: 0 }), job(Pass::Timed { repeat: 0 }));
         assert!(one.take_for(&counts).unwrap());
         assert!(!other.take_for(&counts).unwrap());
+        until_it_queues(&folder);
         assert!(other.take_for(&times).unwrap());
+        // The claim that was given up stands in the queue until its turn, before this one.
+        one.give_back();
+        until_taken(&mut one, &counts);
         for _ in 0..20 {
             // It takes times meanwhile, and then waits for the profiler again.
             assert!(!other.take_for(&counts).unwrap());
