@@ -225,3 +225,25 @@ pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
         comparison: None,
     }
 }
+
+/// Why a time of [`held_and_slowed`] could not be told.
+pub const SLOWED: &str = "the GPU was slowed down by its temperature";
+
+/// A pass of `block` over `n`, whose time could not be told where it was `slowed`.
+pub fn pass_slowed(block: u64, n: u64, slowed: bool) -> PassResult {
+    let mut pass = gpu_pass(block, n, &[1000.0, 1010.0]);
+    if let Some(timing) = pass.timing.as_mut().filter(|_| slowed) {
+        timing.discarded = 64;
+        timing.unstable = Some(SLOWED.to_owned());
+    }
+    pass
+}
+
+/// `block=64` held still; one of the two processes of `block=128` did not.
+pub fn held_and_slowed(n: u64) -> Vec<ConfigurationResult> {
+    let of = |block, second| {
+        let passes = [pass_slowed(block, n, false), pass_slowed(block, n, second)];
+        finished(point(block, n), &passes)
+    };
+    vec![of(64, false), of(128, true)]
+}

@@ -1,32 +1,14 @@
 //! A time that could not be told: the state from the pass to the verdict.
 
-use gpuprof_model::measurement::PassResult;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, MetricResult};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::fixture::finished;
-use crate::fixture::{gpu_pass, h200, point};
+use crate::fixture::{SLOWED, finished, h200, held_and_slowed, pass_slowed, point};
 use crate::gate::judge::{Baseline, judge};
 
 const N: u64 = 1 << 20;
-const REASON: &str = "the GPU was slowed down by its temperature";
-
-fn pass(block: u64, unstable: bool) -> PassResult {
-    let mut pass = gpu_pass(block, N, &[1000.0, 1010.0]);
-    if let Some(timing) = pass.timing.as_mut().filter(|_| unstable) {
-        timing.discarded = 64;
-        timing.unstable = Some(REASON.to_owned());
-    }
-    pass
-}
-
-/// `block=64` held still; one of the two processes of `block=128` did not.
-fn rows() -> Vec<ConfigurationResult> {
-    let steady = finished(point(64, N), &[pass(64, false), pass(64, false)]);
-    vec![steady, finished(point(128, N), &[pass(128, false), pass(128, true)])]
-}
 
 fn judged(text: &str, rows: &[ConfigurationResult], baseline: &Baseline<'_>) -> Judgement {
     judge(
@@ -41,7 +23,7 @@ fn judged(text: &str, rows: &[ConfigurationResult], baseline: &Baseline<'_>) -> 
 
 #[test]
 fn times_and_all_that_is_made_of_them_are_no_numbers() {
-    let rows = rows();
+    let rows = held_and_slowed(N);
     let metric = |name: &str| -> &MetricResult { &rows[1].metrics[name] };
     for name in ["duration", "sm_clock", "sm_cycles", "throughput", "throughput_of_copy"] {
         let result = metric(name);
@@ -49,7 +31,7 @@ fn times_and_all_that_is_made_of_them_are_no_numbers() {
             result.unstable && result.processes.is_empty() && result.statistics.is_none(),
             "{name}"
         );
-        assert!(result.value.as_ref().unwrap_err().contains(REASON), "{name}: {:?}", result.value);
+        assert!(result.value.as_ref().unwrap_err().contains(SLOWED), "{name}: {:?}", result.value);
     }
     for name in ["registers", "copy_bandwidth", "bytes"] {
         assert!(metric(name).value.is_ok() && !metric(name).unstable, "{name}");
@@ -61,7 +43,7 @@ fn times_and_all_that_is_made_of_them_are_no_numbers() {
 
 #[test]
 fn a_threshold_on_them_is_in_doubt_unless_others_decide_it() {
-    let rows = rows();
+    let rows = held_and_slowed(N);
     let verdict = |text: &str| judged(text, &rows, &Baseline::none()).verdict;
     assert_eq!(verdict("every duration <= 1 s"), Verdict::Inconclusive);
     assert_eq!(verdict("every duration <= 1 ns"), Verdict::Fail);
@@ -69,16 +51,17 @@ fn a_threshold_on_them_is_in_doubt_unless_others_decide_it() {
     assert_eq!(verdict("every registers <= 16"), Verdict::Pass);
     let alone = judged("every duration <= 1 s", &rows[1..], &Baseline::none());
     assert_eq!(alone.verdict, Verdict::Inconclusive);
-    assert!(alone.reason.unwrap().ends_with(REASON));
+    assert!(alone.reason.unwrap().ends_with(SLOWED));
 }
 
 #[test]
 fn against_a_baseline_they_are_in_doubt_too() {
-    let before = vec![finished(point(128, N), &[pass(128, false), pass(128, false)])];
+    let before =
+        vec![finished(point(128, N), &[pass_slowed(128, N, false), pass_slowed(128, N, false)])];
     let baseline = Baseline::Held { configurations: &before, whole: true };
     for text in ["every duration <= baseline + 5%", "best duration <= baseline + 5%"] {
-        let judgement = judged(text, &rows()[1..], &baseline);
+        let judgement = judged(text, &held_and_slowed(N)[1..], &baseline);
         assert_eq!(judgement.verdict, Verdict::Inconclusive, "{text}");
-        assert!(judgement.reason.unwrap().contains(REASON), "{text}");
+        assert!(judgement.reason.unwrap().contains(SLOWED), "{text}");
     }
 }

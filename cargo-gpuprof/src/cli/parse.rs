@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use super::structure::{Cargo, Gpuprof};
-use crate::options::{CALIBRATE_REPEAT, Repeats, defaults};
+use crate::options::{CALIBRATE_REPEAT, defaults};
 
 /// What `arguments` say; help, versions and errors end the process.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
@@ -24,12 +24,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
 
 /// The command line, in which the help of an option that is a setting ends with its default.
 pub fn command() -> Command {
-    let defaults = defaults();
-    with_defaults(Cargo::command(), &defaults)
-        .mut_subcommand("gpuprof", |it| it.mut_subcommand("calibrate", calibrated))
+    with_defaults(Cargo::command(), &defaults())
 }
 
-fn with_defaults(command: Command, defaults: &[(&str, String)]) -> Command {
+fn with_defaults(command: Command, defaults: &[(&'static str, String)]) -> Command {
     let argument = |argument: Arg| {
         let option = argument.get_long().map(|long| format!("--{long}"));
         let default = defaults.iter().find(|(of, _)| option.as_deref() == Some(of));
@@ -41,16 +39,13 @@ fn with_defaults(command: Command, defaults: &[(&str, String)]) -> Command {
             _ => argument,
         }
     };
-    command.mut_args(argument).mut_subcommands(|below| with_defaults(below, defaults))
-}
-
-/// `calibrate` times more often than `run`.
-fn calibrated(command: Command) -> Command {
-    let (run, here) =
-        (format!("[default: {}]", Repeats::DEFAULT), format!("[default: {CALIBRATE_REPEAT}]"));
-    command.mut_arg("repeat", |argument| {
-        let help = argument.get_help().map(|help| help.to_string().replace(&run, &here));
-        argument.help(help.unwrap_or_default())
+    command.mut_args(argument).mut_subcommands(|below| match below.get_name() {
+        // It times more often than `run`.
+        "calibrate" => {
+            let own = [("--repeat", CALIBRATE_REPEAT.to_string())];
+            with_defaults(below, &[&own, defaults].concat())
+        }
+        _ => with_defaults(below, defaults),
     })
 }
 

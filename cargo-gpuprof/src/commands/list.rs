@@ -7,6 +7,7 @@ use gpuprof_model::protocol::SeriesDescription;
 
 use super::Source;
 use super::selection::selection;
+use super::settings::Layers;
 use crate::config::Config;
 use crate::discover;
 use crate::error::{Failure, Result};
@@ -27,7 +28,8 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
-    let selection = selection(&options.selection, &source.config, None);
+    let layers = Layers::new(&source.config, None)?;
+    let selection = selection(&options.selection, &layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
     let written = match options.message_format {

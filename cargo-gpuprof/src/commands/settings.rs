@@ -55,11 +55,6 @@ impl Layers {
         std::iter::once((&self.file, self.file())).chain(preset)
     }
 
-    /// The preset, where one was asked for.
-    pub fn preset(&self) -> Option<&Config> {
-        self.preset.as_ref().map(|(_, config)| config)
-    }
-
     /// What to tell of tables `[series."TEXT"]` whose text no series' key holds: their thresholds
     /// are judged nowhere.
     pub fn tables_of_no_series(&self, keys: &[String]) -> Vec<String> {

@@ -57,7 +57,7 @@ fn axes_of_the_preset_come_after_those_of_the_file() {
     let options = parsed("cargo-gpuprof --series block=256");
     let axes = |preset| -> Vec<String> {
         let layers = Layers::new(&config, preset).unwrap();
-        let selection = selection(&options.selection, &config, layers.preset());
+        let selection = selection(&options.selection, &layers);
         selection.overrides.into_iter().map(|axes| axes.text).collect()
     };
     assert_eq!(axes(None), ["block = 64", "block=256"]);

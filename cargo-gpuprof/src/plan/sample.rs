@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuprof_analysis::stats::random::{SplitMix, shuffle};
 use gpuprof_model::Configuration;
 use gpuprof_model::protocol::SeriesDescription;
 
@@ -92,9 +93,7 @@ fn hypercube(lengths: &[usize], count: usize, random: &mut SplitMix) -> Vec<u64>
     let mut indices = vec![0_u64; count];
     for &length in lengths {
         let mut parts: Vec<u64> = (0..count as u64).collect();
-        for last in (1..count).rev() {
-            parts.swap(last, random.below(last + 1));
-        }
+        shuffle(&mut parts, random);
         for (index, part) in indices.iter_mut().zip(parts) {
             // The part spans part/count to (part + 1)/count of the axis; 53 bits place the point in
             // it.
@@ -105,21 +104,4 @@ fn hypercube(lengths: &[usize], count: usize, random: &mut SplitMix) -> Vec<u64>
         }
     }
     indices
-}
-
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In 0..`limit`, which is not 0.
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
 }

@@ -270,7 +270,7 @@ fn select(
             eprintln!("gpuprof: {sentence}");
         }
     }
-    let selection = selection(&options.selection, &source.config, layers.preset());
+    let selection = selection(&options.selection, layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     plan::plan(flat, &selection)
 }

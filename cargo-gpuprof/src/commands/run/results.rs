@@ -24,6 +24,8 @@ pub(super) struct Results<'a> {
     plan: &'a Plan<'a>,
     run: Run,
     rows: Vec<Vec<Option<ConfigurationResult>>>,
+    /// Of each series: how many of its configurations have no result yet.
+    left: Vec<usize>,
     series: Vec<Option<SeriesResult>>,
     /// Of each device: why its counters can no longer be had, where a pass found that out.
     denied: Vec<Option<Denial>>,
@@ -38,6 +40,7 @@ impl<'a> Results<'a> {
             plan,
             run: prepared.document.clone(),
             rows: plan.checked.iter().map(none).collect(),
+            left: plan.checked.iter().map(|it| it.planned.configurations.len()).collect(),
             series: plan.checked.iter().map(|_| None).collect(),
             denied: vec![None; plan.setups.len()],
         }
@@ -64,14 +67,15 @@ impl<'a> Results<'a> {
             discipline: counters::discipline(&self.plan.inputs.settings),
         };
         let configuration = &series.planned.configurations[index];
-        let device = self.plan.devices.names().get(device).map(|name| name.uuid.clone());
+        let device = self.run.provenance.devices.get(device).map(|name| name.uuid.clone());
         let row = ConfigurationResult { device, ..result(found, configuration, &terms) };
+        self.left[at] -= 1;
         self.rows[at][index].insert(row)
     }
 
     /// The judged series at `at`, once each of its configurations has a result.
     pub(super) fn series(&mut self, at: usize) -> Option<&SeriesResult> {
-        if self.rows[at].iter().any(Option::is_none) {
+        if self.left[at] > 0 {
             return None;
         }
         let rows = std::mem::take(&mut self.rows[at]).into_iter().flatten().collect();
