@@ -38,6 +38,7 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
         unstable: false,
         unit: metric.unit,
         direction: metric.direction,
+        direction_set: metric.direction_set.is_some(),
         class: metric.class,
         source: Source::Measured,
         statistics: None,

@@ -23,7 +23,7 @@ use crate::options::{
 mod metrics;
 mod written;
 
-pub use metrics::{MetricDefinition, Metrics, define, on_itself};
+pub use metrics::{MetricDefinition, Metrics, define, direct, on_itself};
 pub use written::Written;
 
 /// Where the file is, below the workspace root.
@@ -97,14 +97,24 @@ impl Config {
         }
     }
 
-    /// `catalogue` and the metrics that the file defines.
+    /// `catalogue` and the metrics that the file defines, with the directions that it sets.
     ///
     /// # Errors
-    /// All definitions that are refused, each with its place (exit code 96).
+    /// All definitions and directions that are refused, each with its place (exit code 96).
     pub fn define(&self, catalogue: &Catalogue) -> Result<Catalogue> {
         let presets = self.preset.values().flat_map(|preset| preset.metrics.definitions());
         let definitions: Vec<_> = self.metrics.definitions().into_iter().chain(presets).collect();
-        define(catalogue, &definitions, self.path.as_str())
+        let path = self.path.as_str();
+        let mut catalogue = define(catalogue, &definitions, path)?;
+        let presets = self.preset.values().map(|preset| &preset.metrics);
+        for metrics in std::iter::once(&self.metrics).chain(presets) {
+            let directions = metrics.directions().map_err(|name| {
+                let message = "without a formula it can have a `direction` alone";
+                Failure::new(ExitCode::Configuration, format!("{path}: metric `{name}`: {message}"))
+            })?;
+            catalogue = direct(&catalogue, directions, path)?;
+        }
+        Ok(catalogue)
     }
 
     /// Parses the file's text; `path` names it in errors. The definitions of metrics are read here

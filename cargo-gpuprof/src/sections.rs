@@ -198,6 +198,7 @@ impl Sections {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuprof_model::metric::{Direction, Formula, direction_by_family};
 
     fn of(files: &[SectionFile]) -> Result<Sections> {
         let ours = Sections::built_in()?;
@@ -215,6 +216,25 @@ mod tests {
     }
 
     #[test]
+    fn a_section_may_set_the_direction_of_a_metric_that_is_known() {
+        let file = |text: &str| SectionFile { path: "own.toml".into(), text: text.to_owned() };
+        let text = "title = \"Own\"\n[[metrics]]\nlabel = \"grid\"\nname = \"launch__grid_size\"\n\
+                    direction = \"lower\"\n";
+        let sections = of(&[file(text)]).unwrap();
+        let metric = sections.catalogue().find("launch__grid_size").unwrap();
+        assert_eq!(metric.direction, Direction::Lower);
+        assert_eq!(metric.direction_set.as_deref(), Some("own.toml"));
+        let higher =
+            SectionFile { path: "other.toml".into(), text: text.replace("lower", "higher") };
+        let error = of(&[file(text), higher]).unwrap_err().message;
+        assert_eq!(
+            error,
+            "other.toml: metric `launch__grid_size`: higher is better here, and lower is better in own.toml; set its \
+             direction once"
+        );
+    }
+
+    #[test]
     fn sets_and_sections_are_joined_and_shown_in_one_order() {
         assert_eq!(
             ids(&chosen(&[Set::Basic], &["schedulerstats"], "GH100")),
@@ -222,6 +242,32 @@ mod tests {
         );
         assert_eq!(chosen(&[Set::Full], &[], "GH100").len(), BUILT_IN.len());
         assert!(chosen(&[], &[], "GH100").is_empty());
+    }
+
+    #[test]
+    fn every_metric_of_a_section_has_the_direction_of_its_counters_family() {
+        let sections = Sections::built_in().unwrap();
+        let catalogue = sections.catalogue();
+        let columns = sections.iter().flat_map(|section| &section.metrics);
+        let mut names: Vec<String> = columns
+            .flat_map(|metric| metric.chips.values().chain([&metric.name]))
+            .filter(|name| !name.is_empty())
+            .cloned()
+            .collect();
+        let operands = catalogue.defined().filter_map(|metric| metric.formula());
+        names.extend(operands.flat_map(|f| f.names()).map(str::to_owned));
+        assert!(names.len() > 150, "{}", names.len());
+        for name in names {
+            // Of an unknown family nothing would ever be starred.
+            let family = direction_by_family(&name).unwrap_or_default();
+            assert!(!family.contains("no row"), "{name}: {family}");
+        }
+        // What is defined as a multiple of a counter goes the counter's way.
+        for metric in catalogue.defined() {
+            let Some(name) = metric.formula().and_then(Formula::multiple_of) else { continue };
+            let counter = catalogue.find(name).unwrap();
+            assert_eq!(metric.direction, counter.direction, "{} is made of {name}", metric.name);
+        }
     }
 
     #[test]

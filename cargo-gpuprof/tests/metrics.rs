@@ -67,8 +67,33 @@ fn a_metric_is_described_with_what_it_costs() {
     let (_, out, _) = metrics(&["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]);
     assert!(out.contains("exact on the emulator, noisy on a GPU"), "{out}");
     assert!(out.contains("hardware unit: l1tex"), "{out}");
+    // A counter that is not one of ours says as much, and where it comes from.
+    let (_, out, _) =
+        metrics(&["--chip", "gh100", "smsp__issue_inst0.avg.pct_of_peak_sustained_active"]);
+    for part in [
+        "in %; lower is better; noisy; from: smsp__issue_inst0",
+        "unit by the counter's name; direction by the table of counter families (the share of the peak of waste: counters \
+         called `issue_inst0`); class by the counter's name\n",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
     let (_, out, _) = metrics(&["--describe", "launch__grid_size"]);
+    assert!(out.contains("neither direction is better; exact; from: the driver\n"), "{out}");
     assert!(out.ends_with("costs no counter pass\n"), "{out}");
+}
+
+#[test]
+fn a_direction_that_the_configuration_file_sets_is_told_with_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join(".config")).unwrap();
+    let text = "[metrics.ipc]\ndirection = \"none\"\n";
+    std::fs::write(folder.path().join(".config/gpuprof.toml"), text).unwrap();
+    for name in ["ipc", "retire_ipc", "sm__inst_executed.avg.per_cycle_active"] {
+        let (_, out, _) =
+            tool(&["metrics", "--chip", "gh100", name], folder.path(), cupti::pinned());
+        assert!(out.contains("neither direction is better"), "{name}: {out}");
+        assert!(out.contains("direction by .config/gpuprof.toml;"), "{name}: {out}");
+    }
 }
 
 #[test]

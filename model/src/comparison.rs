@@ -48,6 +48,8 @@ pub enum Outcome {
     Better,
     /// Worse, surely and by enough.
     Worse,
+    /// Surely different and by enough, of a metric of which neither direction is better.
+    Changed,
     /// The noise, or too few processes, hides which.
     Inconclusive,
     /// The baseline has it and the run has not.
@@ -64,6 +66,7 @@ impl fmt::Display for Outcome {
             Self::Same => "same",
             Self::Better => "better",
             Self::Worse => "worse",
+            Self::Changed => "changed",
             Self::Inconclusive => "inconclusive",
             Self::Missing => "missing",
             Self::New => "new",

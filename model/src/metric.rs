@@ -7,11 +7,13 @@
 mod catalogue;
 mod cycle;
 mod definition;
+mod direction;
 mod entry;
 mod formula;
 mod launch;
 mod legacy;
 mod perfworks;
+mod set_direction;
 mod table;
 
 pub use catalogue::{Catalogue, built_in, is_own};
@@ -21,3 +23,4 @@ pub use entry::{Class, Direction, Metric, Origin};
 pub use formula::{Formula, Undefined};
 pub use launch::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, attributes, launch_facts};
 pub use legacy::{legacy, legacy_refused};
+pub use perfworks::direction_by_family;

@@ -14,7 +14,7 @@ use crate::configuration::Configuration;
 use crate::measurement::{
     DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Source, Timing,
 };
-use crate::metric::{Class, Direction};
+use crate::metric::{Catalogue, Class, Direction, built_in};
 use crate::quantity::Unit;
 use crate::series::SeriesId;
 use crate::verdict::Judgement;
@@ -226,6 +226,29 @@ pub struct ConfigurationResult {
     pub verified: bool,
 }
 
+impl Run {
+    /// Gives every metric that is built in the direction that `catalogue` has it in: that of a
+    /// stored run is the one that was known when it was made. What a file set then stays, unless
+    /// another has set it since.
+    pub fn directed_by(&mut self, catalogue: &Catalogue) {
+        let mut known: BTreeMap<String, Option<(Direction, bool)>> = BTreeMap::new();
+        let direction = |name: &str| {
+            let metric = catalogue.find(name).filter(|_| built_in(name).is_some())?;
+            Some((metric.direction, metric.direction_set.is_some()))
+        };
+        let rows = self.series.iter_mut().flat_map(|series| &mut series.configurations);
+        for (name, result) in rows.flat_map(|row| &mut row.metrics) {
+            if !known.contains_key(name) {
+                known.insert(name.clone(), direction(name));
+            }
+            let Some(Some((direction, set))) = known.get(name) else { continue };
+            if *set || !result.direction_set {
+                (result.direction, result.direction_set) = (*direction, *set);
+            }
+        }
+    }
+}
+
 /// One metric of one configuration.
 ///
 /// Its serde form has one of `"value": NUMBER`, `"unavailable": REASON` and `"unstable": REASON`.
@@ -240,8 +263,11 @@ pub struct MetricResult {
     pub unstable: bool,
     /// The base unit of the value and of the statistics.
     pub unit: Unit,
-    /// Whether lower or higher is better.
+    /// Whether lower or higher is better, or neither.
     pub direction: Direction,
+    /// Whether a section or a configuration file set that direction, in place of the one that is
+    /// built in.
+    pub direction_set: bool,
     /// Whether it is a deterministic count.
     pub class: Class,
     /// Where it came from.
@@ -279,6 +305,8 @@ struct MetricDocument {
     unstable: Option<String>,
     unit: Unit,
     direction: Direction,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    direction_set: bool,
     class: Class,
     source: Source,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -289,14 +317,23 @@ struct MetricDocument {
 
 impl From<MetricResult> for MetricDocument {
     fn from(metric: MetricResult) -> Self {
-        let MetricResult { value, unstable, unit, direction, class, source, statistics, processes } =
-            metric;
-        let (value, unavailable, unstable) = match (value, unstable) {
+        let (value, unavailable, unstable) = match (metric.value, metric.unstable) {
             (Ok(value), _) => (Some(value), None, None),
             (Err(reason), false) => (None, Some(reason), None),
             (Err(reason), true) => (None, None, Some(reason)),
         };
-        Self { value, unavailable, unstable, unit, direction, class, source, statistics, processes }
+        Self {
+            value,
+            unavailable,
+            unstable,
+            unit: metric.unit,
+            direction: metric.direction,
+            direction_set: metric.direction_set,
+            class: metric.class,
+            source: metric.source,
+            statistics: metric.statistics,
+            processes: metric.processes,
+        }
     }
 }
 
@@ -304,17 +341,7 @@ impl TryFrom<MetricDocument> for MetricResult {
     type Error = &'static str;
 
     fn try_from(document: MetricDocument) -> Result<Self, Self::Error> {
-        let MetricDocument {
-            value,
-            unavailable,
-            unstable,
-            unit,
-            direction,
-            class,
-            source,
-            statistics,
-            processes,
-        } = document;
+        let MetricDocument { value, unavailable, unstable, .. } = document;
         let (value, unstable) = match (value, unavailable, unstable) {
             (Some(value), None, None) => (Ok(value), false),
             (None, Some(reason), None) => (Err(reason), false),
@@ -325,7 +352,17 @@ impl TryFrom<MetricDocument> for MetricResult {
                 );
             }
         };
-        Ok(Self { value, unstable, unit, direction, class, source, statistics, processes })
+        Ok(Self {
+            value,
+            unstable,
+            unit: document.unit,
+            direction: document.direction,
+            direction_set: document.direction_set,
+            class: document.class,
+            source: document.source,
+            statistics: document.statistics,
+            processes: document.processes,
+        })
     }
 }
 
@@ -388,6 +425,7 @@ mod tests {
             unstable: false,
             unit: Unit::Bytes,
             direction: Direction::Lower,
+            direction_set: false,
             class: Class::Exact,
             source: Source::Declared,
             statistics: None,

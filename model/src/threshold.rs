@@ -1,10 +1,10 @@
 //! Thresholds: conditions on a metric that a series must meet.
 //!
 //! Input: `[warn] [on "DEVICE"] [best|every|where AXIS==V [and AXIS==V]…]
-//! METRIC[.median|.p95|.min|.mean] (>=|<=|>|<|==) LIMIT`, where a limit is a number with a unit,
-//! `N% of peak`, or `baseline [+|- N%] [and at least VALUE]`. Output: a [`Threshold`] whose limit
-//! is finite and in a unit the metric has. A threshold without a selector holds for every
-//! configuration.
+//! METRIC[.median|.p95|.min|.mean] (>=|<=|>|<|==) LIMIT[, lower|higher is better]`, where a limit
+//! is a number with a unit, `N% of peak`, or `baseline [+|- N%] [and at least VALUE]`. Output: a
+//! [`Threshold`] whose limit is finite and in a unit the metric has. A threshold without a selector
+//! holds for every configuration.
 //!
 //! A limit relative to the baseline may have a tolerance in percent and a floor in the metric's
 //! unit. Both must be exceeded to fail: `duration <= baseline + 5% and at least 1 us` lets a kernel
@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Class, Metric, is_own};
+use crate::metric::{Class, Direction, Metric, is_own};
 use crate::quantity::Unit;
 use crate::text::{Cursor, ParseError, is_name_char};
 
@@ -72,6 +72,8 @@ pub struct Threshold {
     pub comparison: Comparison,
     /// What with.
     pub limit: Limit,
+    /// Which way is better, where the threshold says it.
+    pub better: Option<Direction>,
     limit_span: Range<usize>,
 }
 
@@ -100,7 +102,9 @@ impl Threshold {
         cursor.skip_space();
         let limit_start = cursor.position();
         let limit = limit::parse(&mut cursor, comparison)?;
-        let limit_span = limit_start..limit_start + text[limit_start..].trim_end().len();
+        let limit_length = text[limit_start..cursor.position()].trim_end().len();
+        let limit_span = limit_start..limit_start + limit_length;
+        let better = better(&mut cursor)?;
         if !cursor.at_end() {
             return Err(ParseError::new(
                 format!("unexpected `{}` after the limit", cursor.rest().trim_end()),
@@ -118,15 +122,31 @@ impl Threshold {
             statistic,
             comparison,
             limit,
+            better,
             limit_span,
         })
     }
 
-    /// Checks that the limit is in a unit the metric has, and that `==` is asked of exact metrics
-    /// only.
+    /// Which way is better for `metric`: as the threshold says, or else as the metric has it.
+    pub fn direction(&self, metric: &Metric) -> Direction {
+        self.better.unwrap_or(metric.direction)
+    }
+
+    /// As [`Self::direction`], and where neither is better, the one that the comparison asks for:
+    /// `<=` wants less. `==` asks for none.
+    pub fn wanted(&self, metric: &Metric) -> Direction {
+        match (self.direction(metric), self.comparison) {
+            (Direction::Neither, Comparison::AtMost | Comparison::Below) => Direction::Lower,
+            (Direction::Neither, Comparison::AtLeast | Comparison::Above) => Direction::Higher,
+            (direction, _) => direction,
+        }
+    }
+
+    /// Checks that the limit is in a unit the metric has, that `==` is asked of exact metrics only,
+    /// and that `best` can tell which is.
     ///
     /// # Errors
-    /// The limit's place with the units that fit.
+    /// The limit's place with the units that fit, or the metric's.
     pub fn check(&self, metric: &Metric) -> Result<(), ParseError> {
         if self.comparison == Comparison::Equal && metric.class == Class::Noisy {
             return Err(ParseError::new(
@@ -134,6 +154,13 @@ impl Threshold {
                 self.metric_span.clone(),
             )
             .with_help("use <= or >="));
+        }
+        if self.selector == Selector::Best && self.wanted(metric) == Direction::Neither {
+            return Err(ParseError::new(
+                format!("neither direction of `{}` is better, so none is best", metric.name),
+                self.metric_span.clone(),
+            )
+            .with_help("add `, lower is better` or `, higher is better`, or write `every`"));
         }
         let quantity = match self.limit {
             Limit::Absolute(quantity) => quantity,
@@ -235,6 +262,26 @@ fn split_statistic<'t>(
         return Ok((word, Statistic::Median));
     }
     Ok((head, statistic))
+}
+
+/// `, lower is better`, behind a limit.
+fn better(cursor: &mut Cursor<'_>) -> Result<Option<Direction>, ParseError> {
+    if !cursor.eat(",") {
+        return Ok(None);
+    }
+    let place = cursor.next_span();
+    let direction = if cursor.eat_word("lower") {
+        Some(Direction::Lower)
+    } else if cursor.eat_word("higher") {
+        Some(Direction::Higher)
+    } else {
+        None
+    };
+    match direction {
+        Some(_) if cursor.eat_word("is") && cursor.eat_word("better") => Ok(direction),
+        _ => Err(ParseError::new("expected `lower is better` or `higher is better`", place)
+            .with_help("write one condition per threshold")),
+    }
 }
 
 fn comparison(cursor: &mut Cursor<'_>) -> Result<Comparison, ParseError> {

@@ -230,7 +230,7 @@ pub fn default_thresholds(
             (Class::Noisy, _, "duration") => {
                 Some(format!("every duration <= baseline + {DEFAULT_PERCENT}%"))
             }
-            (Class::Noisy, ..) => None,
+            (Class::Noisy, ..) | (_, Direction::Neither, _) => None,
         }
     };
     let held = |name: &&String| theirs.is_none_or(|theirs| has(theirs, name));
@@ -257,6 +257,7 @@ pub fn count(changes: &[Change]) -> Vec<(Outcome, usize)> {
     let all = [
         Outcome::Worse,
         Outcome::Better,
+        Outcome::Changed,
         Outcome::Same,
         Outcome::Inconclusive,
         Outcome::Missing,

@@ -118,6 +118,8 @@ fn metric(catalogue: &Catalogue, run: &Run, name: &str) -> Option<Calibrated> {
     let proposed = match direction {
         Direction::Lower => format!("every {name} <= baseline + {tolerance}%"),
         Direction::Higher => format!("every {name} >= baseline - {tolerance}%"),
+        // What cannot get worse needs no gate.
+        Direction::Neither => return None,
     };
     let threshold = Threshold::parse(&proposed).ok()?;
     let (draws, draw) = (DRAWS, Draw::Random);

@@ -7,7 +7,7 @@
 
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
 use gpuprof_model::measurement::Source;
-use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::metric::{Class, Direction, built_in};
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::Statistic;
@@ -194,7 +194,8 @@ impl Evidence {
         let Some(confidence) = self.confidence else { return Ok(()) };
         let rises = (direction == Direction::Lower) == (wanted == Wanted::Worse);
         let middle = (confidence.percent.low + confidence.percent.high) / 2.0;
-        if !significant || (middle > 0.0) != rises {
+        let as_wanted = wanted == Wanted::Different || (middle > 0.0) == rises;
+        if !significant || !as_wanted {
             return Err(format!(
                 "the difference is within the noise ({})",
                 confidence_text(&confidence)
@@ -202,7 +203,9 @@ impl Evidence {
         }
         match self.cycles {
             Some((change, p))
-                if p / 2.0 > SIGNIFICANCE || (change > 0.0) != (wanted == Wanted::Worse) =>
+                if p / 2.0 > SIGNIFICANCE
+                    || wanted != Wanted::Different
+                        && (change > 0.0) != (wanted == Wanted::Worse) =>
             {
                 Err(format!(
                     "SM cycles do not confirm it: they changed by {change:+.2}% (p {p:.3})"
@@ -220,6 +223,8 @@ pub enum Wanted {
     Worse,
     /// The run is better.
     Better,
+    /// The run is different, and neither is better.
+    Different,
 }
 
 /// "95% interval -0.30% … +0.52%, p 0.412, 5 and 5 processes".
@@ -289,8 +294,8 @@ pub fn change(
     Some(change)
 }
 
-/// That `metric` was something else in the baseline, where its unit or its direction says so:
-/// numbers of the two compare to nothing.
+/// That `metric` was something else in the baseline, where its unit says so, or its direction if a
+/// file defines it: numbers of the two compare to nothing.
 pub fn defined_anew(
     metric: &str,
     baseline: &ConfigurationResult,
@@ -302,8 +307,11 @@ pub fn defined_anew(
             "" => "a plain number",
             symbol => symbol,
         };
-        let better = if result.direction == Direction::Lower { "lower" } else { "higher" };
-        format!("{unit} of which {better} is better")
+        // Which way a built-in metric is better is no part of what its number means.
+        match built_in(metric) {
+            Some(_) => unit.to_owned(),
+            None => format!("{unit} of which {}", result.direction.words()),
+        }
     };
     let (before, after) = (told(before), told(after));
     (before != after).then(|| {
@@ -318,13 +326,15 @@ fn outcome(
     after: &Side,
     evidence: &Evidence,
 ) -> (Outcome, Option<String>) {
-    let better = direction.better(after.value, before.value);
-    let (wanted, told) = match better {
-        true => (Wanted::Better, Outcome::Better),
-        false => (Wanted::Worse, Outcome::Worse),
+    let neither = (direction == Direction::Neither).then(|| direction.words().to_owned());
+    let (wanted, told) = match direction {
+        Direction::Neither => (Wanted::Different, Outcome::Changed),
+        _ if direction.better(after.value, before.value) => (Wanted::Better, Outcome::Better),
+        _ => (Wanted::Worse, Outcome::Worse),
     };
     if class == Class::Exact {
-        return (if after.value == before.value { Outcome::Same } else { told }, None);
+        let same = after.value == before.value;
+        return if same { (Outcome::Same, None) } else { (told, neither) };
     }
     if evidence.too_few.is_some() {
         return (Outcome::Inconclusive, evidence.too_few.clone());
@@ -332,7 +342,7 @@ fn outcome(
     let p = evidence.confidence.map_or(1.0, |confidence| confidence.p_value);
     let large = evidence.percent.is_none_or(|percent| percent.abs() >= MINIMUM_PERCENT);
     match evidence.sure(direction, wanted, p <= SIGNIFICANCE) {
-        Ok(()) if large => (told, None),
+        Ok(()) if large => (told, neither),
         Err(reason) if large && p <= SIGNIFICANCE => (Outcome::Inconclusive, Some(reason)),
         _ => (Outcome::Same, None),
     }

@@ -134,23 +134,57 @@ fn exact_metrics_compare_exactly() {
 }
 
 #[test]
-fn a_metric_with_another_unit_or_direction_is_another_metric() {
-    let before = finished(point(64, N), &[emulated_pass(64, N)]);
-    let of = |redefine: &dyn Fn(&mut MetricResult)| {
+fn a_metric_with_another_unit_or_definition_is_another_metric() {
+    let mut before = finished(point(64, N), &[emulated_pass(64, N)]);
+    let defined = before.metrics["load_sectors_per_request"].clone();
+    before.metrics.insert("own".into(), defined);
+    let of_metric = |name: &str, redefine: &dyn Fn(&mut MetricResult)| {
         let mut after = before.clone();
-        redefine(after.metrics.get_mut("load_sectors_per_request").unwrap());
-        outcome_of("load_sectors_per_request", &before, &after)
+        redefine(after.metrics.get_mut(name).unwrap());
+        outcome_of(name, &before, &after)
     };
+    let of = |redefine: &dyn Fn(&mut MetricResult)| of_metric("load_sectors_per_request", redefine);
     let unit = of(&|metric| metric.unit = gpuprof_model::quantity::Unit::Percent);
     assert_eq!(unit.outcome, Outcome::Incomparable);
     assert_eq!(
         unit.reason.unwrap(),
-        "`load_sectors_per_request` was defined anew: in the baseline it is a plain number of which lower is better, here \
-         % of which lower is better"
+        "`load_sectors_per_request` was defined anew: in the baseline it is a plain number, here %"
     );
-    let direction = of(&|metric| metric.direction = Direction::Higher);
+    // Of what a file defines, another direction says that it is something else.
+    let turned = |metric: &mut MetricResult| metric.direction = Direction::Higher;
+    let direction = of_metric("own", &turned);
     assert_eq!(direction.outcome, Outcome::Incomparable);
+    assert_eq!(
+        direction.reason.unwrap(),
+        "`own` was defined anew: in the baseline it is a plain number of which lower is better, here a plain number of \
+         which higher is better"
+    );
+    // Which way a built-in metric is better is for the run to say.
+    assert_eq!(of(&turned).outcome, Outcome::Same);
     assert_eq!(of(&|_| ()).outcome, Outcome::Same);
+}
+
+#[test]
+fn where_neither_direction_is_better_a_difference_is_a_change() {
+    let row = |blocks: u64| {
+        let mut pass = emulated_pass(64, N);
+        *pass.counters.get_mut("sm__ctas_launched.sum").unwrap() = blocks;
+        finished(point(64, N), &[pass])
+    };
+    let told = outcome_of("sm__ctas_launched.sum", &row(8), &row(16));
+    assert_eq!(told.outcome, Outcome::Changed);
+    assert_eq!(told.reason.as_deref(), Some("neither direction is better"));
+    assert_eq!(outcome_of("sm__ctas_launched.sum", &row(8), &row(8)).outcome, Outcome::Same);
+    // Of a noisy metric only a sure difference is.
+    let clocks = |medians: &[f64]| {
+        let mut row = timed(medians);
+        row.metrics.get_mut("duration").unwrap().direction = Direction::Neither;
+        row
+    };
+    let [quiet, other, near] =
+        [&[100.0, 101.0, 99.0], &[200.0, 201.0, 199.0], &[100.5, 101.0, 99.2]].map(|m| clocks(m));
+    assert_eq!(outcome_of("duration", &quiet, &near).outcome, Outcome::Same);
+    assert_eq!(outcome_of("duration", &other, &quiet).outcome, Outcome::Changed);
 }
 
 #[test]

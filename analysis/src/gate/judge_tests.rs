@@ -37,6 +37,30 @@ fn the_deciding_value_and_configuration_are_told() {
 }
 
 #[test]
+fn names_of_one_counter_are_judged_alike() {
+    for name in ["ipc", "sm__inst_executed.avg.per_cycle_active", "retire_ipc"] {
+        let all = rows(name, &[1.0, 2.0]);
+        assert_eq!(verdict(&format!("best {name} >= 1.5"), &all), Verdict::Pass, "{name}");
+        let turned = format!("best {name} >= 1.5, lower is better");
+        assert_eq!(verdict(&turned, &all), Verdict::Fail, "{name}");
+    }
+}
+
+#[test]
+fn without_a_direction_the_operator_says_which_is_best() {
+    let all = rows("launch__grid_size", &[4.0, 8.0]);
+    let at = |text: &str| {
+        let j = judged(text, &all);
+        (j.verdict, j.value.map(|value| value.value))
+    };
+    assert_eq!(at("best launch__grid_size <= 5"), (Verdict::Pass, Some(4.0)));
+    assert_eq!(at("best launch__grid_size >= 5"), (Verdict::Pass, Some(8.0)));
+    assert_eq!(at("every launch__grid_size <= 5"), (Verdict::Fail, Some(8.0)));
+    assert_eq!(at("best launch__grid_size == 4"), (Verdict::Incomparable, None));
+    assert_eq!(at("best launch__grid_size == 4, lower is better"), (Verdict::Pass, Some(4.0)));
+}
+
+#[test]
 fn percent_of_peak_is_a_share_of_the_devices_dram_bandwidth() {
     let all = [gpu(64, 1 << 20, &[10_000.0])];
     let pass = judged("best throughput >= 25% of peak", &all);

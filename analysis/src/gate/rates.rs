@@ -181,7 +181,10 @@ fn part(
 ) -> ConfigurationResult {
     let narrowed = |name: &str| -> Option<(String, MetricResult)> {
         let whole = row.metrics.get(name)?;
-        let scale = if whole.direction == Direction::Lower { factor } else { 1.0 / factor };
+        let scale = match whole.direction {
+            Direction::Lower | Direction::Neither => factor,
+            Direction::Higher => 1.0 / factor,
+        };
         let processes: Vec<ProcessValue> = chosen
             .iter()
             .filter_map(|&at| whole.processes.get(at))

@@ -119,6 +119,7 @@ pub fn rejudge_each(
     thresholds_of: impl Fn(&SeriesResult) -> Vec<Written>,
     against: &Against,
 ) -> Run {
+    run.directed_by(catalogue);
     for mut series in std::mem::take(&mut run.series) {
         let thresholds = thresholds_of(&series);
         series.judgements.clear();

@@ -144,6 +144,7 @@ impl Measured<'_> {
             value,
             unit: metric.unit,
             direction: metric.direction,
+            direction_set: metric.direction_set.is_some(),
             class: self.class,
             source: leaf::source(metric, self.emulated),
             statistics,

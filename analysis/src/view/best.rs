@@ -41,8 +41,10 @@ pub fn no_value_reason<'r>(
 }
 
 /// The index of the configuration with the best value of `metric`; the first of several equals.
+/// `None` where none has a value, or neither direction is better.
 pub fn best(configurations: &[ConfigurationResult], metric: &str) -> Option<usize> {
-    let direction = direction(configurations, metric)?;
+    let direction =
+        direction(configurations, metric).filter(|direction| *direction != Direction::Neither)?;
     let mut best: Option<(usize, f64)> = None;
     for (index, configuration) in configurations.iter().enumerate() {
         let Some(value) = value(configuration, metric) else { continue };
@@ -57,20 +59,13 @@ pub fn best(configurations: &[ConfigurationResult], metric: &str) -> Option<usiz
 /// takes 37 % longer. `None` without a value, and where the quotient does not exist.
 pub fn ratios(configurations: &[ConfigurationResult], metric: &str) -> Vec<Option<f64>> {
     let best = best(configurations, metric).and_then(|index| value(&configurations[index], metric));
-    let direction = direction(configurations, metric).unwrap_or(Direction::Lower);
-    let ratio = |configuration| {
-        let (value, best) = (value(configuration, metric)?, best?);
-        let ratio = match direction {
-            _ if value == best => 1.0,
-            Direction::Lower => value / best,
-            Direction::Higher => best / value,
-        };
-        ratio.is_finite().then_some(ratio)
-    };
+    let direction = direction(configurations, metric).unwrap_or(Direction::Neither);
+    let ratio = |configuration| direction.times_worse(value(configuration, metric)?, best?);
     configurations.iter().map(ratio).collect()
 }
 
-fn direction(configurations: &[ConfigurationResult], metric: &str) -> Option<Direction> {
+/// Which way `metric` is better, as the `configurations` hold it.
+pub fn direction(configurations: &[ConfigurationResult], metric: &str) -> Option<Direction> {
     configurations.iter().find_map(|c| result(c, metric)).map(|result| result.direction)
 }
 
@@ -87,6 +82,13 @@ mod tests {
         assert_eq!(best(&rows("duration", &[1.0, 1.0]), "duration"), Some(0));
         assert_eq!(best(&[], "duration"), None);
         assert_eq!(best(&rows("duration", &[1.0]), "throughput"), None);
+    }
+
+    #[test]
+    fn where_neither_direction_is_better_none_is_best() {
+        let grids = rows("launch__grid_size", &[4.0, 2.0]);
+        assert_eq!(best(&grids, "launch__grid_size"), None);
+        assert_eq!(ratios(&grids, "launch__grid_size"), [None, None]);
     }
 
     #[test]

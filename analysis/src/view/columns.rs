@@ -6,11 +6,11 @@
 //! Rows that declare different work (`bytes`, `flops`) cannot be compared by what grows with the
 //! work: the smallest problem would always be "best". There, rates and ratios are compared instead.
 
-use gpuprof_model::metric::{Class, DEVICE_ATTRIBUTE, Origin, built_in};
+use gpuprof_model::metric::{Class, Direction, Origin, built_in};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
-use crate::view::best::value;
+use crate::view::best::{self, value};
 
 /// What is shown, in this order, where it is to be had: on a GPU times and launch facts, on the
 /// emulator counters.
@@ -69,11 +69,12 @@ pub fn headline(series: &SeriesResult) -> Option<&str> {
         .find(time_or_varied)
 }
 
-/// Whether rows may be compared by `metric`: all declare the same work, or the metric does not grow
-/// with the work.
+/// Whether rows may be compared by `metric`: one of its directions is better, and all rows declare
+/// the same work, or the metric does not grow with the work.
 pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool {
     let same_work = !varied("bytes", configurations) && !varied("flops", configurations);
-    (same_work || !grows_with_work(metric, configurations)) && !describes_the_launch(metric)
+    let directed = direction(metric, configurations) != Direction::Neither;
+    directed && (same_work || !grows_with_work(metric, configurations))
 }
 
 /// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by
@@ -88,15 +89,17 @@ pub fn marks(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> 
 
 /// As [`marks`], of the metric that decides, whatever the rows' work: somebody has chosen it.
 pub fn marks_of_best(metric: &str, configurations: &[ConfigurationResult]) -> Vec<bool> {
-    let best = crate::view::best::best(configurations, metric)
+    let best = best::best(configurations, metric)
         .filter(|_| varied(metric, configurations))
         .and_then(|index| value(&configurations[index], metric));
     configurations.iter().map(|c| best.is_some() && value(c, metric) == best).collect()
 }
 
-/// What was chosen, not what came of it: no grid is better for being small.
-fn describes_the_launch(name: &str) -> bool {
-    name.starts_with("launch__") || name.starts_with(DEVICE_ATTRIBUTE)
+/// Which way the metric called `name` is better: as `configurations` hold it, or where none does,
+/// as it is built in.
+fn direction(name: &str, configurations: &[ConfigurationResult]) -> Direction {
+    let built_in = || built_in(name).map(|metric| metric.direction);
+    best::direction(configurations, name).or_else(built_in).unwrap_or(Direction::Neither)
 }
 
 fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! Input: configurations and metrics. Output: for each configuration whether no other is at
 //! least as good in every metric and better in one. Equal configurations are on the front together;
-//! one that did not finish, or has no value of one of the metrics, is not on it.
+//! one that did not finish, or has no value of one of the metrics, is not on it. A metric of which
+//! neither direction is better leaves the front empty.
 
 use std::cmp::Ordering;
 
@@ -39,7 +40,11 @@ fn costs(row: &ConfigurationResult, metrics: &[String]) -> Option<Vec<f64>> {
         .map(|metric| {
             let value = best::value(row, metric)?;
             let direction = best::result(row, metric)?.direction;
-            Some(if direction == Direction::Lower { value } else { -value })
+            match direction {
+                Direction::Lower => Some(value),
+                Direction::Higher => Some(-value),
+                Direction::Neither => None,
+            }
         })
         .collect()
 }

@@ -238,12 +238,7 @@ impl View {
         let ratio = |row: &ConfigurationResult| {
             let other = &rows[reference.of(row, series)?];
             let (value, base) = (best::value(row, metric)?, best::value(other, metric)?);
-            let ratio = match best::result(row, metric)?.direction {
-                _ if value == base => 1.0,
-                Direction::Lower => value / base,
-                Direction::Higher => base / value,
-            };
-            ratio.is_finite().then_some(ratio)
+            best::result(row, metric)?.direction.times_worse(value, base)
         };
         Some(rows.iter().map(ratio).collect())
     }
@@ -278,8 +273,15 @@ impl View {
             metric(option, name)
                 .map_err(|message| format!("{message}; the axes are {}", names.join(", ")))
         };
-        let best_by = self.best_by.iter().map(|name| metric("--best-by", name));
-        let pareto = self.pareto.iter().map(|name| metric("--pareto", name));
+        let directed = |option: &str, name: &str| match catalogue.find(name) {
+            Some(metric) if metric.direction == Direction::Neither => Err(format!(
+                "{option}: neither direction of `{name}` is better; `[metrics.\"{name}\"]` with \
+                 `direction = \"lower\"` or \"higher\" in the configuration file sets one"
+            )),
+            _ => metric(option, name),
+        };
+        let best_by = self.best_by.iter().map(|name| directed("--best-by", name));
+        let pareto = self.pareto.iter().map(|name| directed("--pareto", name));
         let columns = self.columns.iter().map(|name| either("--columns", name));
         let sort = self.sort.iter().map(|sort| either("--sort", &sort.key));
         let all = best_by.chain(pareto).chain(columns).chain(sort);

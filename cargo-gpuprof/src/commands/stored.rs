@@ -86,7 +86,11 @@ pub(super) fn check_view(view: &View, catalogue: &Catalogue, run: &Run) -> Resul
 pub(super) fn with_metrics_of(catalogue: Catalogue, run: &Run) -> Catalogue {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     rows.flat_map(|row| &row.metrics).fold(catalogue, |catalogue, (name, result)| {
-        catalogue.with_recorded(name, result.unit, result.direction, result.class)
+        let catalogue = catalogue.with_recorded(name, result.unit, result.direction, result.class);
+        match result.direction_set {
+            true => catalogue.with_recorded_direction(name, result.direction),
+            false => catalogue,
+        }
     })
 }
 

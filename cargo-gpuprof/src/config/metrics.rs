@@ -1,8 +1,9 @@
 //! The key `metrics`: names to show, or a table of metrics that the user defines.
 //!
 //! Input: `metrics = ["duration"]`, or `[metrics]` with `show = ["duration"]` and a table for
-//! each new metric: `[metrics.my_ratio]` with `formula`, `unit` and `direction`. Output: the
-//! names, and the definitions, which a catalogue is made of.
+//! each new metric: `[metrics.my_ratio]` with `formula`, `unit` and `direction`. Without a formula
+//! the table sets the direction of a metric that is known: `[metrics.registers]`. Output: the
+//! names, the definitions and the directions, which a catalogue is made of.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,45 +22,54 @@ use crate::error::{Failure, Result};
 pub struct Metrics {
     /// Metrics to show.
     pub show: Vec<String>,
-    /// Metrics by formulas.
+    /// Metrics by formulas, and directions of others.
     pub defined: BTreeMap<String, MetricDefinition>,
 }
 
-/// A metric by a formula.
+/// A metric by a formula, or without one the direction of a metric that is known.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricDefinition {
     /// The formula: `+ - * /`, parentheses, numbers and metrics.
-    pub formula: String,
-    /// The base unit of its values: count, ratio, %, ns, B, B/s, FLOP/s or Hz.
-    #[serde(default = "ratio")]
-    pub unit: Unit,
-    /// Which way is better.
-    #[serde(default = "higher")]
-    pub direction: Direction,
+    pub formula: Option<String>,
+    /// The base unit of its values: count, ratio, %, ns, B, B/s, FLOP/s or Hz. A ratio by default.
+    pub unit: Option<Unit>,
+    /// Which way is better: lower, higher or none. Of a new metric higher by default.
+    pub direction: Option<Direction>,
     /// What it is, in one line.
     pub description: Option<String>,
-}
-
-fn ratio() -> Unit {
-    Unit::Ratio
-}
-
-fn higher() -> Direction {
-    Direction::Higher
 }
 
 impl Metrics {
     /// The definitions.
     pub fn definitions(&self) -> Vec<Definition> {
-        let definition = |(name, metric): (&String, &MetricDefinition)| Definition {
-            name: name.clone(),
-            formula: metric.formula.clone(),
-            unit: metric.unit,
-            direction: metric.direction,
-            description: metric.description.clone(),
+        let definition = |(name, metric): (&String, &MetricDefinition)| {
+            Some(Definition {
+                name: name.clone(),
+                formula: metric.formula.clone()?,
+                unit: metric.unit.unwrap_or(Unit::Ratio),
+                direction: metric.direction.unwrap_or(Direction::Higher),
+                description: metric.description.clone(),
+            })
         };
-        self.defined.iter().map(definition).collect()
+        self.defined.iter().filter_map(definition).collect()
+    }
+
+    /// The directions that it sets for metrics that are known.
+    ///
+    /// # Errors
+    /// The name of a metric that has neither a formula nor a direction alone.
+    pub fn directions(&self) -> std::result::Result<Vec<(&str, Direction)>, &str> {
+        let mut all = Vec::new();
+        for (name, metric) in self.defined.iter().filter(|(_, metric)| metric.formula.is_none()) {
+            match metric {
+                MetricDefinition { unit: None, description: None, direction: Some(d), .. } => {
+                    all.push((name.as_str(), *d));
+                }
+                _ => return Err(name),
+            }
+        }
+        Ok(all)
     }
 }
 
@@ -137,6 +147,21 @@ pub fn define(catalogue: &Catalogue, definitions: &[Definition], path: &str) -> 
     })
 }
 
+/// `catalogue` with the `directions` that the file `path` sets for metrics that are known.
+///
+/// # Errors
+/// All that are refused (exit code 96).
+pub fn direct<'d>(
+    catalogue: &Catalogue,
+    directions: impl IntoIterator<Item = (&'d str, Direction)>,
+    path: &str,
+) -> Result<Catalogue> {
+    catalogue.with_directions(directions, path).map_err(|problems| {
+        let placed = problems.into_iter().map(|problem| format!("{path}: {problem}"));
+        Failure::new(ExitCode::Configuration, placed.collect::<Vec<_>>().join("\n"))
+    })
+}
+
 fn refusal(path: &str, name: &str, formula: &str, problem: DefinitionProblem) -> String {
     let message = match problem {
         DefinitionProblem::Formula(error) => {
@@ -186,6 +211,22 @@ mod tests {
     }
 
     #[test]
+    fn a_table_without_a_formula_sets_the_direction_of_a_metric_that_is_known() {
+        let text = "[metrics.registers]\ndirection = \"none\"\n\
+                    [metrics.\"sm__ctas_launched.sum\"]\ndirection = \"lower\"\n";
+        let (_, catalogue) = parse(text).unwrap();
+        for (name, expected) in [
+            ("registers", Direction::Neither),
+            ("launch__registers_per_thread", Direction::Neither),
+            ("sm__ctas_launched.sum", Direction::Lower),
+        ] {
+            let metric = catalogue.find(name).unwrap();
+            assert_eq!(metric.direction, expected, "{name}");
+            assert_eq!(metric.direction_set.as_deref(), Some("gpuprof.toml"), "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_definition_is_told_with_its_place() {
         let error = |text: &str| {
             let failure = parse(text).unwrap_err();
@@ -223,6 +264,21 @@ mod tests {
             "gpuprof.toml: metric `m_g`: it is defined already, with another formula, unit or direction; choose another \
              name\ngpuprof.toml: metric `m_g`: it is defined already, with another formula, unit or direction; choose \
              another name"
+        );
+        assert_eq!(
+            error("[metrics.m_h]\nunit = \"B\""),
+            "gpuprof.toml: metric `m_h`: without a formula it can have a `direction` alone"
+        );
+        assert_eq!(
+            error("[metrics.registrs]\ndirection = \"lower\""),
+            "gpuprof.toml: no metric is called `registrs`: did you mean `registers`?"
+        );
+        assert_eq!(
+            error(
+                "[metrics.waves]\ndirection = \"lower\"\n\
+                 [preset.ci.metrics.waves]\ndirection = \"higher\""
+            ),
+            "gpuprof.toml: metric `waves`: higher is better here, and lower is better in gpuprof.toml; set its direction once"
         );
         let text = error("[metrics.m_d]\nformule = \"1\"");
         assert!(text.contains("line 2") && text.contains("unknown field `formule`"), "{text}");

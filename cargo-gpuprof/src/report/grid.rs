@@ -169,6 +169,10 @@ impl<'s> Cells<'s> {
             return 0.0;
         }
         let place = (value - smallest) / (largest - smallest);
-        if self.direction == Direction::Lower { place } else { 1.0 - place }
+        match self.direction {
+            Direction::Lower => place,
+            Direction::Higher => 1.0 - place,
+            Direction::Neither => 0.0,
+        }
     }
 }

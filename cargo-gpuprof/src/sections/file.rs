@@ -11,7 +11,7 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{SectionColumn, SectionColumns};
 use serde::Deserialize;
 
-use crate::config::{define, on_itself};
+use crate::config::{define, direct, on_itself};
 use crate::error::{Failure, Result};
 use crate::options::Set;
 
@@ -76,7 +76,7 @@ pub struct SectionMetric {
     pub formula: Option<String>,
     /// And its unit.
     pub unit: Option<Unit>,
-    /// And which way is better.
+    /// And which way is better; alone, it sets the direction of a metric that is known.
     pub direction: Option<Direction>,
 }
 
@@ -124,6 +124,11 @@ impl Section {
     pub(super) fn define(&self, catalogue: &Catalogue, path: &str) -> Result<Catalogue> {
         let definitions = self.all_definitions(path)?;
         let catalogue = define(catalogue, &definitions, path)?;
+        let directed = self.metrics.iter().filter(|metric| metric.formula.is_none());
+        let directions = directed.flat_map(|metric| {
+            metric.direction.into_iter().flat_map(|d| metric.names().map(move |name| (name, d)))
+        });
+        let catalogue = direct(&catalogue, directions, path)?;
         self.check_chips(&catalogue, &definitions, path)?;
         let named = self.metrics.iter().flat_map(SectionMetric::names);
         match catalogue.all_unknown(named.chain(self.needs.as_deref())) {
@@ -149,10 +154,10 @@ impl Section {
                 (Some(formula), Some(unit), Some(direction)) => {
                     all.push(definition(&metric.name, formula, unit, direction));
                 }
-                (None, None, None) => {}
+                (None, None, _) => {}
                 _ => {
                     return Err(wrong(format!(
-                        "{path}: `{}` needs all of formula, unit and direction, or none",
+                        "{path}: `{}` needs all of formula, unit and direction, a direction, or none",
                         metric.name
                     )));
                 }

@@ -7,6 +7,7 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
 use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
@@ -50,6 +51,7 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
             wrong(format!("{path} is no run document: without its control characters, {e}"))
         })?;
     }
+    run.directed_by(&Catalogue::built_in());
     let mut ids = std::collections::BTreeSet::new();
     for series in &run.series {
         if !ids.insert(series.id.to_string()) {

@@ -19,11 +19,13 @@ use crate::suggest::did_you_mean;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue {
     /// Those of our table, in its order.
-    own: Arc<[Arc<Metric>]>,
+    pub(super) own: Arc<[Arc<Metric>]>,
     /// Those that sections and configuration files define, by name.
     pub(super) defined: BTreeMap<String, Arc<Metric>>,
     /// Those that a stored run holds and nothing else knows, by name.
     recorded: BTreeMap<String, Arc<Metric>>,
+    /// The directions that files set, and which file did, by what the metric counts.
+    pub(super) directions: BTreeMap<String, (Direction, String)>,
 }
 
 impl Catalogue {
@@ -34,6 +36,7 @@ impl Catalogue {
             own: table::metrics().map(Arc::new).collect(),
             defined: BTreeMap::new(),
             recorded: BTreeMap::new(),
+            directions: BTreeMap::new(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Catalogue {
                 name: name.to_owned().into(),
                 unit,
                 direction,
+                direction_set: None,
                 class,
                 origin: Origin::Recorded,
                 description: "a metric of a stored run".into(),
@@ -60,11 +64,52 @@ impl Catalogue {
         self
     }
 
+    /// This catalogue with the direction that a stored run holds of the metric `name`, where a file
+    /// set it when the run was made and none does now.
+    #[must_use]
+    pub fn with_recorded_direction(mut self, name: &str, direction: Direction) -> Self {
+        if let Some(metric) = self.find(name).filter(|metric| metric.direction_set.is_none()) {
+            let counted = self.counted(&metric);
+            self.directions.insert(counted, (direction, "a stored run".to_owned()));
+        }
+        self
+    }
+
     /// The metric called `name`.
     pub fn find(&self, name: &str) -> Option<Arc<Metric>> {
         let held = self.own.iter().find(|metric| metric.name == name);
         let held = held.or_else(|| self.defined.get(name)).or_else(|| self.recorded.get(name));
-        held.cloned().or_else(|| by_rule(name).map(Arc::new))
+        let found = held.cloned().or_else(|| by_rule(name).map(Arc::new))?;
+        Some(self.directed(found))
+    }
+
+    /// `metric` with the direction that a file has set for it or for another name of the same.
+    pub(super) fn directed(&self, mut metric: Arc<Metric>) -> Arc<Metric> {
+        if !self.directions.is_empty()
+            && let Some((direction, file)) = self.directions.get(&self.counted(&metric))
+        {
+            let metric = Arc::make_mut(&mut metric);
+            metric.direction = *direction;
+            metric.direction_set = Some(file.clone().into());
+        }
+        metric
+    }
+
+    /// What `metric` counts: the name of the counter or launch fact that it is a multiple of, or
+    /// its own. Names of the same have it in common.
+    pub(super) fn counted(&self, metric: &Metric) -> String {
+        let own = || launch::by_its_short_name(&metric.name).unwrap_or(&metric.name).to_owned();
+        match &metric.origin {
+            Origin::Hardware(name) => name.to_string(),
+            Origin::Derived(formula) => {
+                let operand = formula.multiple_of().and_then(|name| {
+                    let defined = self.defined.get(name).map(|metric| Metric::clone(metric));
+                    defined.or_else(|| built_in(name))
+                });
+                operand.map_or_else(own, |operand| self.counted(&operand))
+            }
+            _ => own(),
+        }
     }
 
     /// The metrics of our table, in its order.

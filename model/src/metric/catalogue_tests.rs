@@ -113,3 +113,50 @@ fn two_catalogues_give_one_name_two_meanings_at_once() {
     );
     assert!(Catalogue::built_in().find("t_work").is_none());
 }
+
+#[test]
+fn every_name_has_the_direction_of_the_counter_it_stands_for() {
+    let catalogue = Catalogue::built_in();
+    let all = catalogue.own().map(|metric| Metric::clone(metric)).chain(legacy());
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for metric in all.chain(crate::metric::launch_facts()) {
+        let counted = catalogue.counted(&metric);
+        let Some(counter) = by_rule(&counted) else { continue };
+        if metric.direction != counter.direction {
+            wrong.push(format!("{} stands for {counted}: {:?}", metric.name, counter.direction));
+        }
+        compared += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared > 150, "{compared}");
+}
+
+#[test]
+fn every_counter_behind_an_old_name_is_of_a_family_that_the_table_names() {
+    let formulas: Vec<_> = legacy().filter_map(|metric| metric.formula().cloned()).collect();
+    for name in formulas.iter().flat_map(Formula::names) {
+        let family = crate::metric::direction_by_family(name).unwrap_or_default();
+        assert!(!family.contains("no row"), "{name}: {family}");
+    }
+}
+
+#[test]
+fn a_sum_has_the_direction_of_what_it_adds_up() {
+    let catalogue = Catalogue::built_in();
+    let all = catalogue.own().map(|metric| Metric::clone(metric)).chain(legacy());
+    let mut wrong = Vec::new();
+    for metric in all {
+        let Some(formula) = metric.formula().filter(|f| !f.text().contains(['/', '-'])) else {
+            continue;
+        };
+        let operands = formula.names().into_iter().filter_map(|name| catalogue.find(name));
+        let directions: Vec<Direction> = operands.map(|operand| operand.direction).collect();
+        let same = directions.windows(2).all(|pair| pair[0] == pair[1]);
+        let expected = if same { directions[0] } else { Direction::Neither };
+        // A duration in cycles: neither side of the product is better for being large.
+        if metric.direction != expected && metric.name != "sm_cycles" {
+            wrong.push(format!("{} adds up {:?}", metric.name, formula.names()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -68,6 +68,7 @@ impl Catalogue {
                 name: name.clone().into(),
                 unit,
                 direction,
+                direction_set: None,
                 class: self.class_among(&name, &formulas),
                 origin: Origin::Derived(formula),
                 description: description.into(),

@@ -19,14 +19,39 @@ pub enum Direction {
     Lower,
     /// More is better.
     Higher,
+    /// Neither is better in itself: a fact, such as the size of a grid.
+    #[serde(rename = "none")]
+    Neither,
 }
 
 impl Direction {
-    /// Whether `a` is better than `b`.
+    /// Whether `a` is better than `b`; never where neither direction is better.
     pub fn better(self, a: f64, b: f64) -> bool {
         match self {
             Self::Lower => a < b,
             Self::Higher => a > b,
+            Self::Neither => false,
+        }
+    }
+
+    /// How many times worse `value` is than `base`; `None` where neither direction is better, and
+    /// where the quotient does not exist.
+    pub fn times_worse(self, value: f64, base: f64) -> Option<f64> {
+        let ratio = match self {
+            Self::Neither => return None,
+            _ if value == base => 1.0,
+            Self::Lower => value / base,
+            Self::Higher => base / value,
+        };
+        ratio.is_finite().then_some(ratio)
+    }
+
+    /// "lower is better".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Lower => "lower is better",
+            Self::Higher => "higher is better",
+            Self::Neither => "neither direction is better",
         }
     }
 }
@@ -73,6 +98,8 @@ pub struct Metric {
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,
+    /// The file that says so, where one set the direction of a metric that is known without it.
+    pub direction_set: Option<Cow<'static, str>>,
     /// How it repeats at best; `Catalogue::class_on` says how on which kind of device.
     pub class: Class,
     /// What it needs.
@@ -133,6 +160,7 @@ impl Row {
             name: self.name.into(),
             unit: self.unit,
             direction: self.direction,
+            direction_set: None,
             class: self.class,
             origin,
             description: self.description.into(),

@@ -59,6 +59,22 @@ impl Formula {
         &self.text
     }
 
+    /// The metric that the formula is a positive multiple of.
+    pub fn multiple_of(&self) -> Option<&str> {
+        fn scaled(node: &Node) -> Option<&str> {
+            let positive = |node: &Node| matches!(node, Node::Number(n) if *n > 0.0);
+            match node {
+                Node::Metric(name) => Some(name),
+                Node::Binary(Operator::Multiply, a, b) if positive(a) => scaled(b),
+                Node::Binary(Operator::Multiply | Operator::Divide, a, b) if positive(b) => {
+                    scaled(a)
+                }
+                _ => None,
+            }
+        }
+        scaled(&self.root)
+    }
+
     /// The metrics it is made of, in order of appearance.
     pub fn names(&self) -> Vec<&str> {
         let mut out = Vec::new();

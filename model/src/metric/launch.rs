@@ -3,7 +3,7 @@
 //! Input: `launch__…` or `device__attribute_…`. Output: a metric whose values are in
 //! [`crate::measurement::LaunchFacts`] and [`crate::measurement::DeviceRecord`].
 
-use crate::metric::entry::Direction::{self, Higher, Lower};
+use crate::metric::entry::Direction::{self, Higher, Lower, Neither};
 use crate::metric::entry::{Class, Metric, Needs, Origin, Row};
 use crate::quantity::Unit::{self, Bytes, Count, Percent, Ratio};
 
@@ -22,20 +22,20 @@ const fn fact(
 /// Facts about the launch by their names in Nsight Compute.
 const LAUNCH: &[Row] = &[
     fact("launch__registers_per_thread", Count, Lower, "registers a thread"),
-    fact("launch__block_size", Count, Higher, "threads a block"),
-    fact("launch__block_dim_x", Count, Higher, "threads a block in x"),
-    fact("launch__block_dim_y", Count, Higher, "threads a block in y"),
-    fact("launch__block_dim_z", Count, Higher, "threads a block in z"),
-    fact("launch__grid_size", Count, Lower, "blocks of the grid"),
-    fact("launch__grid_dim_x", Count, Lower, "blocks of the grid in x"),
-    fact("launch__grid_dim_y", Count, Lower, "blocks of the grid in y"),
-    fact("launch__grid_dim_z", Count, Lower, "blocks of the grid in z"),
-    fact("launch__thread_count", Count, Lower, "threads of the grid"),
-    fact("launch__sm_count", Count, Higher, "multiprocessors of the device"),
+    fact("launch__block_size", Count, Neither, "threads a block"),
+    fact("launch__block_dim_x", Count, Neither, "threads a block in x"),
+    fact("launch__block_dim_y", Count, Neither, "threads a block in y"),
+    fact("launch__block_dim_z", Count, Neither, "threads a block in z"),
+    fact("launch__grid_size", Count, Neither, "blocks of the grid"),
+    fact("launch__grid_dim_x", Count, Neither, "blocks of the grid in x"),
+    fact("launch__grid_dim_y", Count, Neither, "blocks of the grid in y"),
+    fact("launch__grid_dim_z", Count, Neither, "blocks of the grid in z"),
+    fact("launch__thread_count", Count, Neither, "threads of the grid"),
+    fact("launch__sm_count", Count, Neither, "multiprocessors of the device"),
     fact(
         "launch__waves_per_multiprocessor",
         Ratio,
-        Lower,
+        Neither,
         "blocks of the grid over blocks resident",
     ),
     fact("launch__shared_mem_per_block_static", Bytes, Lower, "static shared memory a block"),
@@ -43,7 +43,7 @@ const LAUNCH: &[Row] = &[
     fact(
         "launch__shared_mem_per_block_driver",
         Bytes,
-        Lower,
+        Neither,
         "shared memory that the driver keeps for itself, a block",
     ),
     fact("launch__shared_mem_per_block", Bytes, Lower, "shared memory a block, of all kinds"),
@@ -55,10 +55,10 @@ const LAUNCH: &[Row] = &[
         Higher,
         "blocks an SM holds by its shared memory",
     ),
-    fact("launch__cluster_dim_x", Count, Higher, "blocks a cluster in x"),
-    fact("launch__cluster_dim_y", Count, Higher, "blocks a cluster in y"),
-    fact("launch__cluster_dim_z", Count, Higher, "blocks a cluster in z"),
-    fact("launch__cluster_size", Count, Higher, "blocks a cluster"),
+    fact("launch__cluster_dim_x", Count, Neither, "blocks a cluster in x"),
+    fact("launch__cluster_dim_y", Count, Neither, "blocks a cluster in y"),
+    fact("launch__cluster_dim_z", Count, Neither, "blocks a cluster in z"),
+    fact("launch__cluster_size", Count, Neither, "blocks a cluster"),
     fact("launch__cluster_max_active", Count, Higher, "clusters that the device holds at once"),
     fact(
         "launch__occupancy_cluster_pct",
@@ -126,6 +126,20 @@ pub const KEPT_ATTRIBUTES: &[&str] = &[
     "kernel_exec_timeout",
 ];
 
+/// Our short names of facts about the launch, and Nsight Compute's of the same.
+const SHORT_NAMES: &[(&str, &str)] = &[
+    ("registers", "launch__registers_per_thread"),
+    ("static_shared", "launch__shared_mem_per_block_static"),
+    ("dynamic_shared", "launch__shared_mem_per_block_dynamic"),
+    ("waves", "launch__waves_per_multiprocessor"),
+    ("theoretical_occupancy", "sm__maximum_warps_per_active_cycle_pct"),
+];
+
+/// The fact that is `short` in our table.
+pub(super) fn by_its_short_name(short: &str) -> Option<&'static str> {
+    SHORT_NAMES.iter().find(|(name, _)| *name == short).map(|(_, fact)| *fact)
+}
+
 /// Every fact about the launch.
 pub fn launch_facts() -> impl Iterator<Item = Metric> {
     LAUNCH.iter().map(Row::metric)
@@ -140,7 +154,8 @@ fn attribute(name: &str) -> Metric {
     Metric {
         name: format!("{DEVICE_ATTRIBUTE}{name}").into(),
         unit: Count,
-        direction: Higher,
+        direction: Neither,
+        direction_set: None,
         class: Class::Exact,
         origin: Origin::Device,
         description: "attribute of the device; cuda.h describes it as CU_DEVICE_ATTRIBUTE_…".into(),

@@ -80,8 +80,11 @@ impl Row {
                     },
                     direction: match better {
                         "lower" => Direction::Lower,
-                        _ => Direction::Higher,
+                        "higher" => Direction::Higher,
+                        "none" => Direction::Neither,
+                        other => panic!("legacy.txt: {name}: no direction `{other}`"),
                     },
+                    direction_set: None,
                     class: class_of(&formula),
                     origin: Origin::Derived(formula),
                     description: description.into(),

@@ -1,11 +1,12 @@
 //! Hardware counters by their PerfWorks names, beyond those of the catalogue.
 //!
-//! Input: `unit__counter.rollup[.submetric]`. Output: a metric whose unit, direction and class
-//! are read off the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and
-//! "Metric Entities"). Whether a chip has the counter is for CUPTI to say, before anything runs.
+//! Input: `unit__counter.rollup[.submetric]`. Output: a metric whose unit and class are read off
+//! the name, as NVIDIA's naming rules have it (CUPTI guide, "Metrics Mapping" and "Metric
+//! Entities"), and whose direction is that of the counter's family ([`direction`]). Whether a chip
+//! has the counter is for CUPTI to say, before anything runs.
 
-use crate::metric::entry::{Class, Direction, Metric, Origin};
-use crate::metric::launch;
+use crate::metric::entry::{Class, Metric, Origin};
+use crate::metric::{direction, launch};
 use crate::quantity::Unit;
 
 /// The metric, if `name` is formed like a PerfWorks name.
@@ -21,11 +22,20 @@ pub(super) fn find(name: &str) -> Option<Metric> {
     Some(Metric {
         name: name.to_owned().into(),
         unit: unit(base, suffix),
-        direction: direction(base, suffix),
+        direction: direction::of(base, suffix).0,
+        direction_set: None,
         class: class(base, suffix),
         origin: Origin::Hardware(name.to_owned().into()),
         description: "hardware counter; Nsight Compute's documentation describes it".into(),
     })
+}
+
+/// What says which way is better of the hardware counter called `name`: the row of the table of
+/// counter families.
+pub fn direction_by_family(name: &str) -> Option<String> {
+    find(name)?;
+    let (base, suffix) = name.split_once('.')?;
+    Some(direction::of(base, suffix).1)
 }
 
 fn unit(base: &str, suffix: &str) -> Unit {
@@ -46,14 +56,6 @@ fn unit(base: &str, suffix: &str) -> Unit {
     } else {
         Unit::Count
     }
-}
-
-fn direction(base: &str, suffix: &str) -> Direction {
-    let rate =
-        base.contains("throughput") || base.contains("hit_rate") || base.contains("warps_active");
-    let used = suffix.contains("pct_of_peak") || suffix.contains("per_second");
-    let stall = base.contains("stalled") || base.contains("conflicts");
-    if (rate || used) && !stall { Direction::Higher } else { Direction::Lower }
 }
 
 /// What a deterministic program does is exact; cycles, hits, bytes of DRAM and rates are not.
@@ -92,6 +94,7 @@ pub(super) fn repeats_on_hardware(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric::entry::Direction;
 
     #[test]
     fn the_name_tells_unit_direction_and_class() {

@@ -4,7 +4,7 @@
 
 use crate::metric::entry::{
     Class::{self, Exact, Noisy},
-    Direction::{self, Higher, Lower},
+    Direction::{self, Higher, Lower, Neither},
     Metric,
     Needs::{self, Declared, Derived, Emulator, Hardware, Launch, Time},
     Row,
@@ -67,7 +67,7 @@ const ROWS: &[Row] = &[
     metric(
         "sm_clock",
         Hertz,
-        Higher,
+        Neither,
         Noisy,
         Time,
         "SM clock measured on the device around each sample",
@@ -75,7 +75,7 @@ const ROWS: &[Row] = &[
     metric(
         "copy_bandwidth",
         BytesPerSecond,
-        Higher,
+        Neither,
         Noisy,
         Time,
         "device-to-device copy in the same process, bytes read plus bytes written",
@@ -115,7 +115,7 @@ const ROWS: &[Row] = &[
     metric(
         "bytes",
         Bytes,
-        Lower,
+        Neither,
         Exact,
         Declared,
         "bytes the annotation says the kernel must move",
@@ -123,7 +123,7 @@ const ROWS: &[Row] = &[
     metric(
         "flops",
         Count,
-        Lower,
+        Neither,
         Exact,
         Declared,
         "floating-point operations the annotation declares",
@@ -143,7 +143,7 @@ const ROWS: &[Row] = &[
     metric(
         "waves",
         Ratio,
-        Lower,
+        Neither,
         Exact,
         Launch,
         "blocks of the grid over blocks resident on the device",
@@ -258,8 +258,8 @@ const ROWS: &[Row] = &[
          2 * ptx__thread_inst_executed_op_dfma_pred_on.sum",
         "64-bit floating-point operations, a fused multiply-add counting twice",
     ),
-    counter("smsp__warps_launched.sum", "warps launched"),
-    counter("sm__ctas_launched.sum", "blocks launched"),
+    metric("smsp__warps_launched.sum", Count, Neither, Exact, Emulator, "warps launched"),
+    metric("sm__ctas_launched.sum", Count, Neither, Exact, Emulator, "blocks launched"),
     counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "warp requests of global loads"),
     counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "warp requests of global stores"),
     counter(

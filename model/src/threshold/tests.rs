@@ -287,3 +287,25 @@ fn a_word_of_an_axis_may_stand_in_quotes() {
     let quoted = parse("where dtype==\"f16-acc\" and block == '64' duration <= 1 us");
     assert_eq!(plain.selector, quoted.selector);
 }
+
+#[test]
+fn a_threshold_may_say_which_way_is_better() {
+    let grid = crate::metric::built_in("launch__grid_size").unwrap();
+    let of = |text: &str| {
+        let threshold = parse(text);
+        (threshold.direction(&grid), threshold.wanted(&grid), threshold.check(&grid).is_ok())
+    };
+    use crate::metric::Direction::{Higher, Lower, Neither};
+    assert_eq!(of("every launch__grid_size <= 5"), (Neither, Lower, true));
+    assert_eq!(of("best launch__grid_size >= 5"), (Neither, Higher, true));
+    assert_eq!(of("best launch__grid_size == 5"), (Neither, Neither, false));
+    assert_eq!(of("best launch__grid_size == 5, lower is better"), (Lower, Lower, true));
+    assert_eq!(of("launch__grid_size <= baseline + 5%, higher is better"), (Higher, Higher, true));
+    let error = Threshold::parse("duration <= 5 us, less is better").unwrap_err();
+    assert_eq!(error.message, "expected `lower is better` or `higher is better`");
+    // The unit's place ends before the comma.
+    let text = "duration <= 5 B, lower is better";
+    let duration = crate::metric::built_in("duration").unwrap();
+    let error = parse(text).check(&duration).unwrap_err();
+    assert_eq!(&text[error.span.clone()], "5 B");
+}

@@ -106,7 +106,7 @@ fn decide<'r>(
         .map_err(|reason| undecided(Verdict::Unavailable, reason))?;
     let holds = |value: f64| threshold.comparison.holds(value, limit.value);
     let mut decision = match threshold.selector {
-        Selector::Best => best(threshold.comparison, metric.direction, &selection, holds),
+        Selector::Best => best(threshold.comparison, threshold.wanted(&metric), &selection, holds),
         Selector::Every | Selector::Where(_) => worst_offender(&selection, limit.value, holds),
     };
     decision.limit = Some(limit);

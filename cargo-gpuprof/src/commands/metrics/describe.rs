@@ -10,7 +10,7 @@ use std::path::Path;
 
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
-use super::shown::{in_unit, show};
+use super::shown::{in_unit, show, show_grounds};
 use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;
@@ -38,6 +38,7 @@ pub(super) fn one(
     let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name.clone()));
     let Some(own) = own else { return counter(&catalogue, name, &chip, options, out) };
     show(&catalogue, &own, out).map_err(output)?;
+    show_grounds(&catalogue, &own, out).map_err(output)?;
     let counters = catalogue.hardware_names(&own);
     let text = match counters.as_slice() {
         [] => "    costs no counter pass\n".to_owned(),
@@ -61,9 +62,15 @@ fn counter(
 ) -> Result<()> {
     match ask_about(name, chip, options)? {
         OnChip::Found(of_chip) => {
-            let text = format!("{name}\n{}", of_chip.text(chip, ""));
             let output = |e| Failure::output(Path::new("standard output"), &e);
-            out.write_all(text.as_bytes()).map_err(output)
+            match catalogue.find(name) {
+                Some(metric) => show(catalogue, &metric, out)
+                    .and_then(|()| show_grounds(catalogue, &metric, out)),
+                // A counter without a roll-up has no value, and so no direction.
+                None => writeln!(out, "{name}"),
+            }
+            .and_then(|()| out.write_all(of_chip.text(chip, "").as_bytes()))
+            .map_err(output)
         }
         OnChip::Refused(_) if catalogue.find(name).is_none() && !counters_name(name) => {
             Err(Failure::usage(catalogue.unknown(name)))

@@ -2,13 +2,9 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::metric::{Catalogue, Class, Direction, Metric, Origin};
+use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, direction_by_family, is_own};
 
 pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> io::Result<()> {
-    let better = match metric.direction {
-        Direction::Lower => "lower",
-        Direction::Higher => "higher",
-    };
     let class = match (known.class_on(metric, true), known.class_on(metric, false)) {
         (Class::Exact, Class::Exact) => "exact",
         (Class::Exact, Class::Noisy) => "exact on the emulator, noisy on a GPU",
@@ -33,7 +29,41 @@ pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> 
         symbol => symbol,
     };
     writeln!(out, "{}\n    {}", metric.name, metric.description)?;
-    writeln!(out, "    in {unit}; {better} is better; {class}; from: {needs}")
+    let better = metric.direction.words();
+    writeln!(out, "    in {unit}; {better}; {class}; from: {needs}")
+}
+
+/// Writes where unit, direction and class of `metric` come from.
+pub(super) fn show_grounds(
+    known: &Catalogue,
+    metric: &Metric,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let table = || "gpuprof's table".to_owned();
+    let [unit, direction, class] = match &metric.origin {
+        _ if is_own(&metric.name) => [table(), table(), table()],
+        Origin::Hardware(_) => {
+            let family = direction_by_family(&metric.name).unwrap_or_default();
+            let name = || "the counter's name".to_owned();
+            [name(), format!("the table of counter families ({family})"), name()]
+        }
+        Origin::Derived(_) if known.defined().any(|defined| defined.name == metric.name) => {
+            let definition = || "its definition".to_owned();
+            [definition(), definition(), "its operands".to_owned()]
+        }
+        Origin::Derived(_) => {
+            let old = || "gpuprof's table of old names".to_owned();
+            [old(), old(), "its operands".to_owned()]
+        }
+        Origin::Launch | Origin::Device => {
+            let facts = || "gpuprof's table of launch facts".to_owned();
+            [facts(), facts(), facts()]
+        }
+        Origin::Recorded => ["a stored run"; 3].map(str::to_owned),
+        Origin::Time | Origin::Declared | Origin::Emulator => [table(), table(), table()],
+    };
+    let direction = metric.direction_set.as_deref().map_or(direction, str::to_owned);
+    writeln!(out, "    unit by {unit}; direction by {direction}; class by {class}")
 }
 
 pub(super) fn in_unit(unit: &str) -> String {

@@ -105,7 +105,8 @@ pub(super) fn best<'r>(
         let sides = rows.iter().filter_map(|row| {
             Side::of(row, &threshold.metric, threshold.statistic).ok().map(|side| (row, side))
         });
-        sides.reduce(|a, b| if metric.direction.better(b.1.value, a.1.value) { b } else { a })
+        let direction = threshold.wanted(metric);
+        sides.reduce(|a, b| if direction.better(b.1.value, a.1.value) { b } else { a })
     };
     match (best(theirs), best(ours)) {
         (Some((_, before)), Some((row, after))) => Some((row, before, after)),

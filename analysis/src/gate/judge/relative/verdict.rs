@@ -114,8 +114,9 @@ pub(super) fn verdict(
     (significant, level): (bool, f64),
 ) -> (Verdict, Option<String>) {
     let holds = threshold.comparison.holds(held.after.value, held.limit);
+    let direction = threshold.direction(metric);
     let better_by_enough =
-        metric.direction.better(held.after.value, improvement(tolerance, metric, held));
+        direction.better(held.after.value, improvement(tolerance, direction, held));
     if class(metric, held.configuration) == Class::Exact {
         return match (holds, better_by_enough) {
             (false, _) => (Verdict::Fail, None),
@@ -130,11 +131,12 @@ pub(super) fn verdict(
         if held.demands_more() {
             return short_of_it(tolerance, held, &confidence, (significant, level));
         }
-        let wanted = match held.violated_upwards() == (metric.direction == Direction::Lower) {
-            true => Wanted::Worse,
-            false => Wanted::Better,
+        let wanted = match direction {
+            Direction::Neither => Wanted::Different,
+            _ if held.violated_upwards() == (direction == Direction::Lower) => Wanted::Worse,
+            _ => Wanted::Better,
         };
-        return match held.evidence.sure(metric.direction, wanted, significant) {
+        return match held.evidence.sure(direction, wanted, significant) {
             Ok(()) => (Verdict::Fail, None),
             Err(doubt) if significant => (Verdict::Inconclusive, Some(doubt)),
             Err(doubt) => {
@@ -143,8 +145,7 @@ pub(super) fn verdict(
             }
         };
     }
-    if better_by_enough && held.evidence.sure(metric.direction, Wanted::Better, significant).is_ok()
-    {
+    if better_by_enough && held.evidence.sure(direction, Wanted::Better, significant).is_ok() {
         return (Verdict::Improved, None);
     }
     if !threshold.comparison.holds(worst_value(threshold.comparison, held), held.limit) {
@@ -176,10 +177,12 @@ fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
 }
 
 /// The value beyond which the run is better than the baseline by more than the tolerance.
-fn improvement(tolerance: Tolerance, metric: &Metric, held: &Held<'_>) -> f64 {
+fn improvement(tolerance: Tolerance, direction: Direction, held: &Held<'_>) -> f64 {
     let mirrored = Tolerance { percent: -tolerance.percent.abs(), ..tolerance };
-    match metric.direction {
-        Direction::Lower => mirrored.limit(held.before.value, Comparison::AtLeast),
+    match direction {
+        Direction::Lower | Direction::Neither => {
+            mirrored.limit(held.before.value, Comparison::AtLeast)
+        }
         Direction::Higher => Tolerance { percent: tolerance.percent.abs(), ..tolerance }
             .limit(held.before.value, Comparison::AtMost),
     }
