@@ -21,6 +21,7 @@ mod kinds;
 mod listing;
 mod machine;
 mod main_job;
+mod names;
 mod no_counters;
 mod no_polling;
 mod own_metrics;

@@ -15,6 +15,7 @@ pub mod archive;
 mod awaited;
 mod broken_pipe;
 pub mod build;
+pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;

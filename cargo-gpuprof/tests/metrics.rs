@@ -108,9 +108,9 @@ fn what_is_not_there_is_told_with_the_nearest_or_the_reason() {
         (["--describe", "occupanci"], "did you mean `occupancy`"),
         (["--describe", "device__attribute_warp"], "did you mean `device__attribute_warp_size`"),
         (["--describe", "launch__grid_sizes"], "did you mean `launch__grid_size`"),
-        (["--chip", "zz"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
-        (["--chip=zz", "--list-sections"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
-        (["--chip=zz", "occupancy"], "this CUPTI knows no chip `ZZ`; it knows GV100"),
+        (["--chip", "zz"], "no chip is called `ZZ`; known are GV100"),
+        (["--chip=zz", "--list-sections"], "no chip is called `ZZ`; known are GV100"),
+        (["--chip=zz", "occupancy"], "no chip is called `ZZ`; known are GV100"),
     ] {
         let (code, out, err) = metrics(&arguments);
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
@@ -160,14 +160,92 @@ fn what_a_section_of_the_workspace_defines_is_described_by_the_chips_formula() {
     assert!(out.contains("from: 2 * dram__bytes.sum\n") && out.contains("on GH100:"), "{out}");
 }
 
-#[test]
-fn without_cupti_our_own_catalogue_is_listed_with_the_way_to_get_it() {
+/// Where no CUPTI is.
+fn metrics_without_cupti(arguments: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["metrics", "--chip", "gh100", "_ipc"];
-    let (code, out, err) = tool(&arguments, folder.path(), folder.path());
+    tool(&[&["metrics"], arguments].concat(), folder.path(), folder.path())
+}
+
+#[test]
+fn without_cupti_the_counters_of_a_chip_are_listed_with_the_way_to_get_descriptions() {
+    let (code, out, err) = metrics_without_cupti(&["--chip", "gh100"]);
     assert_eq!(code, 0, "{err}");
+    assert_eq!(out.lines().filter(|line| !line.starts_with(' ')).count(), 3389 + 205 + 56);
+    assert!(err.contains("descriptions and passes need CUPTI"), "{err}");
     assert!(err.contains("pip install nvidia-cuda-cupti"), "{err}");
-    assert!(out.starts_with("issued_ipc\n"), "{out}");
+    let (_, out, _) = metrics_without_cupti(&["--chip", "gh100", "lts__t_sector_op_read_hit"]);
+    assert_eq!(out, "lts__t_sector_op_read_hit_rate\n    ratio; hardware unit: lts\n");
+    let (_, out, err) = metrics_without_cupti(&["--list-chips"]);
+    assert!(out.lines().any(|chip| chip == "GH100"), "{out}{err}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
+    let (code, out, err) = metrics_without_cupti(&["--describe", "lts__t_sector_hit_rate"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (
+            0,
+            "lts__t_sector_hit_rate\n    ratio; hardware unit: lts\n    on GH100: CUPTI would tell its passes\n    \
+             submetrics: .max_rate .pct .ratio\n"
+        )
+    );
+    assert!(err.contains("pip install nvidia-cuda-cupti"), "{err}");
+    let (_, out, _) = metrics_without_cupti(&["occupancy", "--chip", "GA100"]);
+    let by = "by sm__warps_active.avg.pct_of_peak_sustained_active\n        counter of gpc_cyclewarp; hardware";
+    assert!(out.contains(by), "{out}");
+    let (_, out, _) = metrics_without_cupti(&["tensor_int_fu_utilization", "--chip", "GB100"]);
+    assert!(
+        out.contains("    not on GB100, or not known here: GB100 has no metric `sm__pipe_"),
+        "{out}"
+    );
+    let (_, out, _) = metrics_without_cupti(&["gld_efficiency"]);
+    assert!(out.contains("on GH100 by smsp__sass_data_bytes_mem_global_op_ld.sum, "), "{out}");
+    for (arguments, message) in [
+        (["--describe", "lts__t_sector_hit_rat"], "did you mean `lts__t_sector_hit_rate`"),
+        (
+            ["--describe", "lts__t_sector_hit_rate.sum"],
+            "has no submetric `.sum`; it has .max_rate .pct .ratio",
+        ),
+        (["--describe", "dram__thruput.avg"], "GH100 has no metric `dram__thruput`; did you mean"),
+        (["--chip", "zz"], "no chip is called `ZZ`; known are GV100"),
+    ] {
+        let (code, out, err) = metrics_without_cupti(&arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(message), "{err}");
+    }
+}
+
+/// What CUPTI says now is what the file says that ships: `cupti/examples/chips.rs` writes it.
+#[test]
+fn the_file_of_chips_says_what_cupti_says() {
+    let chips = cargo_gpuprof::chips::Chips::shipped();
+    for chip in ["GV100", "GH100", "AD102", "GB202"] {
+        let question = cargo_gpuprof::cupti::Question::Catalogue { chip: chip.to_owned() };
+        let answer = as_a_child(&question);
+        let cargo_gpuprof::cupti::Answer::Catalogue(mut asked) = answer else {
+            panic!("{chip}: {answer:?}");
+        };
+        asked.sort_by(|a, b| a.name.cmp(&b.name));
+        asked.iter_mut().for_each(|metric| metric.description.clear());
+        asked.dedup();
+        let known: Vec<_> = chips.metrics(chip).unwrap().map(|metric| metric.described()).collect();
+        let differs = known.iter().zip(&asked).find(|(known, asked)| known != asked);
+        assert_eq!((differs, known.len()), (None, asked.len()), "{chip}");
+    }
+}
+
+/// The answer of the hidden subcommand, as the tool itself asks.
+fn as_a_child(question: &cargo_gpuprof::cupti::Question) -> cargo_gpuprof::cupti::Answer {
+    let folder = tempfile::tempdir().unwrap();
+    let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
+    let body = serde_json::json!({ "cupti": cupti::pinned(), "question": question });
+    std::fs::write(&request, body.to_string()).unwrap();
+    let paths = [request.to_str().unwrap(), reply.to_str().unwrap()];
+    let (code, _, err) = tool(&[&["__ask"], &paths[..]].concat(), folder.path(), folder.path());
+    assert_eq!(code, 0, "{err}");
+    serde_json::from_slice(&std::fs::read(reply).unwrap()).unwrap()
 }
 
 #[test]

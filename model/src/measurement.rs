@@ -170,6 +170,9 @@ pub struct BlockLimits {
     pub registers: Option<u32>,
     /// By its shared memory.
     pub shared_memory: Option<u32>,
+    /// By its barriers, of which a block is taken to need one.
+    #[serde(default)]
+    pub barriers: Option<u32>,
     /// Shared memory a block that the driver keeps for itself, in bytes.
     pub reserved_shared_bytes: u32,
 }

@@ -126,10 +126,8 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
         ("registers" | "launch__registers_per_thread", true) => {
             "registers are assigned by ptxas, which the emulator does not run".to_owned()
         }
-        ("launch__occupancy_limit_registers" | "launch__occupancy_limit_shared_mem", false)
-            if facts.limits.is_some() =>
-        {
-            "a block needs none of it".to_owned()
+        (name, false) if name.starts_with("launch__occupancy_limit_") && facts.limits.is_some() => {
+            "a block needs none of it, or the device does not limit it".to_owned()
         }
         (name, _) if name.contains("cluster") => "the launch has no clusters".to_owned(),
         _ if pass.launches.len() != 1 && name.contains("_dim_") => {
@@ -148,6 +146,7 @@ fn by_limits(name: &str, facts: &LaunchFacts) -> Option<f64> {
         "launch__occupancy_limit_registers" => limits.registers,
         "launch__occupancy_limit_shared_mem" => limits.shared_memory,
         "launch__occupancy_limit_warps" => Some(limits.warps),
+        "launch__occupancy_limit_barriers" => limits.barriers,
         "launch__shared_mem_per_block_driver" => Some(limits.reserved_shared_bytes),
         "launch__shared_mem_per_block" => Some(
             limits.reserved_shared_bytes + facts.static_shared_bytes + facts.dynamic_shared_bytes,

@@ -1,8 +1,8 @@
 //! `cargo gpuprof metrics`: our catalogue, a chip's, sets and sections.
 //!
-//! Input: what to list. Output: text on standard output. A chip's counters come from CUPTI,
-//! which needs no GPU; where it is not to be had, our own catalogue is listed, and standard error
-//! says how to get CUPTI.
+//! Input: what to list. Output: text on standard output. A chip's counters come from CUPTI, which
+//! needs no GPU; where it is not to be had, they come without descriptions from what this version
+//! knows of the chip, and standard error says how to get CUPTI.
 
 mod describe;
 mod shown;
@@ -14,12 +14,13 @@ use camino::Utf8Path;
 use clap::ValueEnum;
 use gpuprof_model::metric::{Catalogue, Metric, attributes, launch_facts, legacy, legacy_refused};
 
+use crate::chips::Chips;
 use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
 use crate::options::{MetricsOptions, Set};
 use crate::sections::{self, SectionFile, Sections};
-use shown::{in_unit, show};
+use shown::{described, show};
 
 /// Prints what was asked for.
 ///
@@ -35,22 +36,19 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         sections = sections.with(&SectionFile::all(root)?, catalogue)?;
     }
     let known = sections.catalogue();
-    let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     if options.list_sets {
         return sets(&sections, out).map_err(output);
     }
+    let cupti = options.cupti_path.as_deref();
     if options.list_chips {
-        return match ask(Question::Chips)? {
-            Answer::Chips(chips) => writeln!(out, "{}", chips.join("\n")).map_err(output),
-            answer => Err(Failure::usage(answer.refusal().reason)),
-        };
+        return writeln!(out, "{}", cupti::chips(cupti)?.join("\n")).map_err(output);
     }
-    // Without CUPTI nobody knows the chips, and what needs CUPTI says so.
-    if let Some(chip) = &options.chip
-        && let Answer::Chips(chips) = ask(Question::Chips)?
-        && !chips.contains(&chip.to_uppercase())
-    {
-        return Err(Failure::usage(cupti::no_chip(chip, &chips)));
+    let chips = Chips::shipped();
+    if let Some(chip) = options.chip.as_deref().filter(|chip| !chips.knows(chip)) {
+        let known = cupti::chips(cupti)?;
+        if !known.contains(&chip.to_uppercase()) {
+            return Err(Failure::usage(cupti::no_chip(chip, &known)));
+        }
     }
     if options.list_sections {
         return list_sections(&sections, options.chip.as_deref(), out).map_err(output);
@@ -63,25 +61,30 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let search = options.search.as_deref().unwrap_or("");
     let found = match &options.chip {
         None => catalogue(known, search, out),
-        Some(chip) => match ask(Question::Catalogue { chip: chip.clone() })? {
-            Answer::Catalogue(metrics) => counters(&metrics, search, out),
-            // CUPTI is there, and cannot tell.
-            answer if matches!(ask(Question::Locate)?, Answer::Located(_)) => {
-                return Err(Failure::usage(answer.refusal().reason));
-            }
-            answer => {
-                eprintln!(
-                    "gpuprof: the counters of {chip} cannot be listed: {}\ngpuprof: our own catalogue follows",
-                    answer.refusal()
-                );
-                catalogue(known, search, out)
-            }
-        },
+        Some(chip) => counters(&of_chip(&chips, &chip.to_uppercase(), cupti)?, search, out),
     };
     if !found.map_err(output)? {
         eprintln!("gpuprof: {}", nothing(known, search, options.chip.as_deref()));
     }
     Ok(())
+}
+
+/// The metrics of a chip: as CUPTI describes them, or else as this version knows them.
+///
+/// # Errors
+/// A chip that only CUPTI knows, and it cannot tell.
+fn of_chip(chips: &Chips, chip: &str, cupti: Option<&Utf8Path>) -> Result<Vec<Described>> {
+    let answer = cupti::ask(cupti, Question::Catalogue { chip: chip.to_owned() })?;
+    let refusal = match answer {
+        Answer::Catalogue(metrics) => return Ok(metrics),
+        answer => answer.refusal(),
+    };
+    let Some(metrics) = chips.metrics(chip) else { return Err(Failure::usage(refusal.reason)) };
+    eprintln!(
+        "gpuprof: {chip} as CUPTI {} knows it; descriptions and passes need CUPTI: {refusal}",
+        chips.cupti()
+    );
+    Ok(metrics.map(|metric| metric.described()).collect())
 }
 
 /// That nothing is called or described so, and where else to look.
@@ -149,8 +152,8 @@ fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Re
         m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
     };
     let mut any = false;
-    for Described { name, kind, description, dim_unit, .. } in metrics.iter().filter(matches) {
-        writeln!(out, "{name}\n    {description}\n    {kind}{}", in_unit(dim_unit))?;
+    for metric in metrics.iter().filter(matches) {
+        writeln!(out, "{}\n{}", metric.name, described(metric, "    "))?;
         any = true;
     }
     Ok(any)

@@ -55,6 +55,12 @@ const LAUNCH: &[Row] = &[
         Higher,
         "blocks an SM holds by its shared memory",
     ),
+    fact(
+        "launch__occupancy_limit_barriers",
+        Count,
+        Higher,
+        "blocks an SM holds by its barriers, where a block uses one",
+    ),
     fact("launch__cluster_dim_x", Count, Neither, "blocks a cluster in x"),
     fact("launch__cluster_dim_y", Count, Neither, "blocks a cluster in y"),
     fact("launch__cluster_dim_z", Count, Neither, "blocks a cluster in z"),

@@ -17,6 +17,7 @@ mod listing;
 mod measure_lock;
 mod number;
 mod nvml;
+mod occupancy;
 mod outcome;
 mod parent_death;
 mod reference;

@@ -1,16 +1,19 @@
 //! One metric, described: what it is, what counts it, what it costs.
 //!
-//! Input: a name that a threshold could have, or a counter's with or without a roll-up. Goes
-//! out: our own entry with its formula and passes; for what is one counter of the chip, NVIDIA's
-//! words, its kind, hardware unit and submetrics.
+//! Input: a name that a threshold could have, or a counter's with or without a roll-up. Output: our
+//! own entry with its formula and passes; for what is one counter of the chip, its kind, hardware
+//! unit and submetrics. NVIDIA's words and the passes are CUPTI's to tell: where it does not answer,
+//! standard error says why.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
+use gpuprof_model::failure::MetricRefusal;
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
-use super::shown::{in_unit, show, show_grounds};
+use super::shown::{described, show, show_grounds};
+use crate::chips::Chips;
 use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;
@@ -88,47 +91,68 @@ fn counter(
     }
 }
 
-/// Whether `name` could be a counter's, which only CUPTI knows.
+/// Whether `name` could be a counter's, which only the chip's list knows.
 fn counters_name(name: &str) -> bool {
     name.contains("__") && !name.starts_with("launch__") && !name.starts_with(DEVICE_ATTRIBUTE)
 }
 
-/// What CUPTI answers about a counter.
+/// What is known of a counter on a chip.
 enum OnChip {
     /// The chip has it.
     Found(OfChip),
-    /// It says nothing of it.
+    /// It does not, or nobody knows.
     Refused(Refusal),
 }
 
-/// What CUPTI says about a counter.
+/// What is said about a counter that a chip has.
 struct OfChip {
     described: Described,
     submetrics: Vec<String>,
-    passes: Option<usize>,
+    /// The passes it takes alone, none where it cannot be collected; `None` where CUPTI does not
+    /// tell.
+    passes: Option<Option<usize>>,
 }
 
 impl OfChip {
     /// Its lines, indented by `more` than those of a metric.
     fn text(&self, chip: &str, more: &str) -> String {
-        let Described { kind, description, hw_unit, dim_unit, .. } = &self.described;
-        let cost = self.passes.map_or_else(|| "cannot be collected".to_owned(), passes);
-        format!(
-            "{more}    {description}\n{more}    {kind}{}; hardware unit: {hw_unit}\n{more}    on {chip}: {cost} \
-             alone\n{more}    submetrics: {}\n",
-            in_unit(dim_unit),
-            self.submetrics.join(" ")
-        )
+        let described = described(&self.described, &format!("{more}    "));
+        let cost = match self.passes {
+            Some(Some(count)) => format!("{} alone", passes(count)),
+            Some(None) => "cannot be collected alone".to_owned(),
+            None => "CUPTI would tell its passes".to_owned(),
+        };
+        let submetrics = self.submetrics.join(" ");
+        format!("{described}\n{more}    on {chip}: {cost}\n{more}    submetrics: {submetrics}\n")
     }
 }
 
+/// What CUPTI says about a counter, or else what this version knows.
 fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip> {
     let question = Question::Describe { chip: chip.to_owned(), name: name.to_owned() };
-    Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
+    let refusal = match cupti::ask(options.cupti_path.as_deref(), question)? {
         Answer::Described { metric: described, submetrics, passes } => {
-            OnChip::Found(OfChip { described, submetrics, passes })
+            return Ok(OnChip::Found(OfChip { described, submetrics, passes: Some(passes) }));
         }
-        answer => OnChip::Refused(answer.refusal()),
+        answer => answer.refusal(),
+    };
+    let chips = Chips::shipped();
+    if refusal.kind == RefusalKind::UnknownMetric || !chips.knows(chip) {
+        return Ok(OnChip::Refused(refusal));
+    }
+    Ok(match chips.find(name, Some(chip)) {
+        Ok(metric) => {
+            eprintln!("gpuprof: {refusal}");
+            let (described, submetrics) = (metric.described(), metric.submetrics().to_vec());
+            OnChip::Found(OfChip { described, submetrics, passes: None })
+        }
+        Err(problem) => {
+            let kind = match problem.refused().kind {
+                MetricRefusal::UnknownMetric => RefusalKind::UnknownMetric,
+                MetricRefusal::WrongRollup => RefusalKind::Other,
+            };
+            OnChip::Refused(Refusal { kind, reason: problem.to_string() })
+        }
     })
 }
 
@@ -136,7 +160,7 @@ fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip>
 fn cost(names: &[Cow<'_, str>], chip: &str, options: &MetricsOptions) -> Result<String> {
     let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
     let list = names.join(", ");
-    let question = Question::Cost { chip: chip.to_owned(), names, each: false };
+    let question = Question::Cost { chip: chip.to_owned(), names: names.clone(), each: false };
     Ok(match cupti::ask(options.cupti_path.as_deref(), question)? {
         Answer::Cost(cost) if cost.refused.is_empty() => {
             format!("    on {chip}: {} alone, by {list}\n", passes(cost.passes))
@@ -145,7 +169,15 @@ fn cost(names: &[Cow<'_, str>], chip: &str, options: &MetricsOptions) -> Result<
             let reasons: Vec<String> = cost.refused.into_iter().map(|(_, reason)| reason).collect();
             format!("    not on {chip}: {}\n", reasons.join("; "))
         }
-        answer => format!("    on a GPU by {list}\n    {}\n", answer.refusal()),
+        answer => {
+            let chips = Chips::shipped();
+            let problems = names.iter().filter_map(|name| chips.validate(name, Some(chip)).err());
+            let reasons: Vec<String> = problems.map(|problem| problem.to_string()).collect();
+            match reasons.as_slice() {
+                [] => format!("    on {chip} by {list}\n    {}\n", answer.refusal()),
+                reasons => format!("    not on {chip}: {}\n", reasons.join("; ")),
+            }
+        }
     })
 }
 

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, direction_by_family, is_own};
 
+use crate::cupti::Described;
+
 pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> io::Result<()> {
     let class = match (known.class_on(metric, true), known.class_on(metric, false)) {
         (Class::Exact, Class::Exact) => "exact",
@@ -66,6 +68,14 @@ pub(super) fn show_grounds(
     writeln!(out, "    unit by {unit}; direction by {direction}; class by {class}")
 }
 
-pub(super) fn in_unit(unit: &str) -> String {
-    if unit.is_empty() { String::new() } else { format!(" of {unit}") }
+/// What is said of a chip's metric below its name, without a line's end: NVIDIA's words, where CUPTI
+/// gave them, its kind, its unit and what counts it.
+pub(super) fn described(metric: &Described, indent: &str) -> String {
+    let Described { kind, description, hw_unit, dim_unit, .. } = metric;
+    let words = match &**description {
+        "" => String::new(),
+        words => format!("{indent}{words}\n"),
+    };
+    let unit = if dim_unit.is_empty() { String::new() } else { format!(" of {dim_unit}") };
+    format!("{words}{indent}{kind}{unit}; hardware unit: {hw_unit}")
 }

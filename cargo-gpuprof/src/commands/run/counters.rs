@@ -5,6 +5,7 @@
 //! carries. A name that was asked for and that no metric of the chip has is refused before anything
 //! runs; one that only a section holds is left out, and says why.
 
+mod by_record;
 mod refused;
 
 use std::borrow::Cow;
@@ -143,7 +144,12 @@ pub(super) fn plan(
     if metrics.is_empty() {
         return Ok(CounterSetup::NotNeeded);
     }
+    let checked_by_record = || match chip {
+        Some(chip) => by_record::check(known.catalogue, &written, Some(chip)),
+        None => Ok(()),
+    };
     let Some(replay) = replay(settings.replay_mode.value) else {
+        checked_by_record()?;
         let denial = Denial::other("--replay-mode none collects no counters");
         return Ok(CounterSetup::Unavailable(metrics, denial));
     };
@@ -171,6 +177,7 @@ pub(super) fn plan(
             return Err(Failure::usage(message));
         }
         Err(NoPlan::Counters(CounterProblem::Machine(denial))) => {
+            checked_by_record()?;
             // That of an earlier run, which a dry run does not go by: the next run is told before
             // it starts anything.
             known.plans.forget(&key);
@@ -185,6 +192,18 @@ pub(super) fn plan(
     let (withheld, counters) = (plan.withheld.clone(), collected_by(plan, replay, settings)?);
     left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));
     Ok(CounterSetup::Planned(Box::new(Planned { counters, left_out, withheld, cost, key })))
+}
+
+/// Refuses written metrics whose counters no chip has. The emulated driver counts for no particular
+/// GPU.
+///
+/// # Errors
+/// There are some (exit code 2).
+pub(super) fn check_names(checked: &[Checked], view: &View, catalogue: &Catalogue) -> Result<()> {
+    let columns = checked.iter().flat_map(|c| &c.columns).map(String::as_str);
+    let thresholds = checked.iter().flat_map(|c| &c.thresholds);
+    let judged = thresholds.map(|placed| placed.threshold.metric.as_str());
+    by_record::check(catalogue, &columns.chain(judged).chain(view.names()).collect(), None)
 }
 
 /// How the counters of `plan` are collected.

@@ -114,6 +114,9 @@ pub(super) fn plan<'o>(
         series.sections.clone_from(&chosen);
         series.viewed = view.names().map(str::to_owned).collect();
     }
+    if devices.emulated {
+        counters::check_names(&checked, view, &catalogue)?;
+    }
     let plans = Plans::new(&source.target_directory);
     let holds = hold(&devices, (&inputs, options), interrupt)?;
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;

@@ -8,14 +8,8 @@ use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 
 use crate::host::cluster;
 use crate::host::error::Result;
+use crate::host::occupancy::{Multiprocessor, Needs, WARP};
 use crate::host::session::Session;
-
-/// Threads of a warp on every device so far.
-const WARP: u64 = 32;
-
-/// Registers are given to a warp in units of this many (CUDA occupancy calculator, capability 7.0
-/// on).
-const REGISTER_UNIT: u64 = 256;
 
 /// The facts of one launch of `function`.
 ///
@@ -55,11 +49,22 @@ pub(crate) fn read(
         dynamic_shared_bytes as usize,
         None,
     )?;
-    let limits = Limits::read(session)?;
+    let limits = multiprocessor(session)?;
     let warps = u64::from(threads).div_ceil(WARP);
-    let shared = u64::from(static_shared_bytes) + u64::from(dynamic_shared_bytes);
     facts.blocks_per_sm = Some(blocks);
-    let fits = limits.fits(warps, u64::from(registers), shared);
+    let most_dynamic =
+        attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+    let carveout = function
+        .get_attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)?;
+    let fits = limits.limits(&Needs {
+        threads: threads.into(),
+        registers: registers.into(),
+        static_shared: static_shared_bytes.into(),
+        dynamic_shared: dynamic_shared_bytes.into(),
+        most_dynamic_shared: most_dynamic.into(),
+        carveout: u64::try_from(carveout).ok(),
+        barriers: 1,
+    });
     facts.limiter = Some(tightest(&fits));
     facts.limits = Some(fits);
     let sm_count = u64::from(session.device.sm_count);
@@ -92,44 +97,28 @@ fn resident(alone: u64, clusters: Option<(u32, [u32; 3])>) -> u64 {
     })
 }
 
-struct Limits {
-    threads: u64,
-    blocks: u64,
-    registers: u64,
-    shared: u64,
-    reserved_shared: u64,
-}
-
-impl Limits {
-    fn read(session: &Session) -> Result<Self, DriverError> {
-        Ok(Self {
-            threads: session
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
-            blocks: session
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
-            registers: session
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
-            shared: session
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
-            reserved_shared: session
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?,
-        })
-    }
-
-    /// How many blocks fit by each resource alone.
-    fn fits(&self, warps: u64, registers: u64, shared: u64) -> BlockLimits {
-        let narrow = |blocks: u64| u32::try_from(blocks).unwrap_or(u32::MAX);
-        let fits = |have: u64, need: u64| have.checked_div(need).map(narrow);
-        let per_warp = (registers * WARP).next_multiple_of(REGISTER_UNIT);
-        let shared_need = if shared == 0 { 0 } else { shared + self.reserved_shared };
-        BlockLimits {
-            warps: fits(self.threads / WARP, warps).unwrap_or(0),
-            blocks: narrow(self.blocks),
-            registers: fits(self.registers, per_warp * warps),
-            shared_memory: fits(self.shared, shared_need),
-            reserved_shared_bytes: narrow(self.reserved_shared),
-        }
-    }
+/// What a multiprocessor of the device has.
+fn multiprocessor(session: &Session) -> Result<Multiprocessor, DriverError> {
+    Ok(Multiprocessor {
+        capability: session.device.compute_capability,
+        threads_per_block: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        threads: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+        blocks: session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+        registers_per_block: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)?,
+        registers: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+        shared: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+        shared_per_block: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+        shared_per_block_optin: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        reserved_shared: session
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?,
+    })
 }
 
 /// The resource that fits the fewest blocks; the first of equals in the order warps, blocks,
@@ -151,14 +140,6 @@ fn tightest(fits: &BlockLimits) -> OccupancyLimiter {
 mod tests {
     use super::*;
 
-    const H200: Limits = Limits {
-        threads: 2048,
-        blocks: 32,
-        registers: 65536,
-        shared: 233_472,
-        reserved_shared: 1024,
-    };
-
     #[test]
     fn clusters_may_leave_multiprocessors_empty() {
         assert_eq!(resident(132 * 8, None), 1056);
@@ -168,9 +149,19 @@ mod tests {
 
     #[test]
     fn the_limiter_is_the_resource_that_runs_out_first() {
-        assert_eq!(tightest(&H200.fits(8, 16, 0)), OccupancyLimiter::Warps);
-        assert_eq!(tightest(&H200.fits(1, 16, 0)), OccupancyLimiter::Blocks);
-        assert_eq!(tightest(&H200.fits(8, 128, 0)), OccupancyLimiter::Registers);
-        assert_eq!(tightest(&H200.fits(8, 16, 48 << 10)), OccupancyLimiter::SharedMemory);
+        let limiter = |warps, blocks, registers, shared_memory| {
+            tightest(&BlockLimits {
+                warps,
+                blocks,
+                registers,
+                shared_memory,
+                barriers: None,
+                reserved_shared_bytes: 1024,
+            })
+        };
+        assert_eq!(limiter(8, 32, None, None), OccupancyLimiter::Warps);
+        assert_eq!(limiter(64, 32, Some(32), None), OccupancyLimiter::Blocks);
+        assert_eq!(limiter(8, 32, Some(2), Some(4)), OccupancyLimiter::Registers);
+        assert_eq!(limiter(8, 32, Some(16), Some(4)), OccupancyLimiter::SharedMemory);
     }
 }

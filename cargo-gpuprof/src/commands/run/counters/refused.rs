@@ -20,12 +20,23 @@ use crate::error::{Failure, Result};
 /// chip has, and with the metrics that were `written` where those have other names.
 pub(super) fn with_nearest(
     catalogue: &Catalogue,
-    (mut problem, refused): (String, &[RefusedMetric]),
+    (problem, refused): (String, &[RefusedMetric]),
     cupti: Option<&Utf8Path>,
     chip: Option<&str>,
     written: &BTreeSet<&str>,
 ) -> Result<String> {
     let Some(chip) = chip else { return Ok(problem) };
+    let near = |counter: &str| cupti::nearest(cupti, chip, counter);
+    needed_for(catalogue, (problem, refused), written, near)
+}
+
+/// The same, with `near` as the one who knows the nearest names.
+pub(super) fn needed_for(
+    catalogue: &Catalogue,
+    (mut problem, refused): (String, &[RefusedMetric]),
+    written: &BTreeSet<&str>,
+    near: impl Fn(&str) -> Result<Option<String>>,
+) -> Result<String> {
     let mut needed_for: BTreeMap<Cow<'_, str>, Vec<&str>> = BTreeMap::new();
     for name in written {
         for counter in catalogue.find(name).iter().flat_map(|m| catalogue.hardware_names(m)) {
@@ -36,7 +47,7 @@ pub(super) fn with_nearest(
         let base = counter.split('.').next().unwrap_or(&counter);
         let Some(found) = refused.iter().find(|metric| metric.base == base) else { continue };
         let near = match found.kind {
-            MetricRefusal::UnknownMetric => cupti::nearest(cupti, chip, &counter)?,
+            MetricRefusal::UnknownMetric => near(&counter)?,
             MetricRefusal::WrongRollup => None,
         };
         metrics.retain(|name| **name != *counter);

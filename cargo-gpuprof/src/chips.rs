@@ -1,0 +1,261 @@
+//! The counters of every chip, as CUPTI listed them when this version was made.
+//!
+//! Input: a chip's name and a metric's. Output: what kind of metric it is, which unit of the GPU
+//! counts it, in what, and what can follow its name; or why it is none, with the nearest names.
+//! Nothing needs to be installed for it. CUPTI, where it is, is asked for what is not in here: the
+//! descriptions, the passes, and chips and names that are newer than `data/chips.zst`.
+
+mod text;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gpuprof_model::failure::{MetricRefusal, RefusedMetric};
+use gpuprof_model::suggest::did_you_mean;
+
+use crate::cupti::Described;
+
+/// What `cupti/examples/chips.rs` recorded.
+const RECORDED: &[u8] = include_bytes!("../data/chips.zst");
+
+/// The chips and their metrics.
+#[derive(Debug, Clone)]
+pub struct Chips {
+    cupti: String,
+    names: Vec<String>,
+    submetrics: Vec<Vec<String>>,
+    natures: Vec<Nature>,
+    /// Metrics by name. One name may be of several natures, on different chips.
+    metrics: BTreeMap<String, Vec<usize>>,
+}
+
+/// What metrics have in common, and the chips on which they do.
+#[derive(Debug, Clone)]
+struct Nature {
+    kind: &'static str,
+    /// Which list of submetrics.
+    submetrics: usize,
+    /// The chips, by position.
+    on: Vec<usize>,
+    hw_unit: String,
+    dim_unit: String,
+}
+
+/// A metric of a chip.
+#[derive(Debug, Clone, Copy)]
+pub struct ChipMetric<'c> {
+    name: &'c str,
+    nature: &'c Nature,
+    submetrics: &'c [String],
+}
+
+impl ChipMetric<'_> {
+    /// It, without a description: that is NVIDIA's, and CUPTI has it.
+    pub fn described(&self) -> Described {
+        Described {
+            name: self.name.to_owned(),
+            kind: self.nature.kind.to_owned(),
+            description: String::new(),
+            hw_unit: self.nature.hw_unit.clone(),
+            dim_unit: self.nature.dim_unit.clone(),
+        }
+    }
+
+    /// What can follow its name, each with its dot.
+    pub fn submetrics(&self) -> &[String] {
+        self.submetrics
+    }
+}
+
+/// Why a name is no metric of a chip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoMetric {
+    /// The chip that has none of it; no chip at all has it where none is named.
+    chip: Option<String>,
+    /// The name without what follows it.
+    pub base: String,
+    /// What follows it, and what could; none where there is no such metric at all.
+    submetric: Option<(String, Vec<String>)>,
+}
+
+impl NoMetric {
+    /// The same, for those who look for its kind and not for its words.
+    pub fn refused(&self) -> RefusedMetric {
+        let kind = match self.submetric {
+            None => MetricRefusal::UnknownMetric,
+            Some(_) => MetricRefusal::WrongRollup,
+        };
+        RefusedMetric { base: self.base.clone(), kind }
+    }
+}
+
+impl fmt::Display for NoMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chip, base, submetric } = self;
+        match submetric {
+            None => match chip {
+                Some(chip) => write!(f, "{chip} has no metric `{base}`"),
+                None => write!(f, "no chip has a metric `{base}`"),
+            },
+            Some((has, could)) if has.is_empty() => {
+                write!(f, "`{base}` needs a roll-up; it has {}", could.join(" "))
+            }
+            Some((has, could)) => {
+                write!(f, "`{base}` has no submetric `{has}`; it has {}", could.join(" "))
+            }
+        }
+    }
+}
+
+impl Chips {
+    /// Those that this version was made with.
+    ///
+    /// # Panics
+    /// Never with the file that ships: a test reads all of it.
+    pub fn shipped() -> Self {
+        let text = zstd::decode_all(RECORDED).expect("data/chips.zst is whole");
+        let text = String::from_utf8(text).expect("data/chips.zst is text");
+        text::parse(&text).unwrap_or_else(|line| panic!("data/chips.zst: {line}"))
+    }
+
+    /// The version of the CUPTI that listed them.
+    pub fn cupti(&self) -> &str {
+        &self.cupti
+    }
+
+    /// The chips, the oldest first.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The metrics of `chip` by name; none where it is not among the chips.
+    pub fn metrics(&self, chip: &str) -> Option<impl Iterator<Item = ChipMetric<'_>>> {
+        let at = self.place(chip)?;
+        Some(self.metrics.keys().filter_map(move |name| self.on(name, Some(at))))
+    }
+
+    /// The metric that `name` is of, with or without a submetric. Without a `chip`, of any.
+    ///
+    /// # Errors
+    /// The chip has no such metric, or the metric no such submetric; a name without a submetric has
+    /// none to be wrong.
+    pub fn find<'c>(&'c self, name: &str, chip: Option<&str>) -> Result<ChipMetric<'c>, NoMetric> {
+        let at = chip.and_then(|chip| self.place(chip));
+        let chip = chip.map(str::to_uppercase);
+        // Names have dots themselves (`CTC.TriageCompute.ctc__rx_bytes`): the longest one wins.
+        let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+        let found = ends.filter_map(|end| Some((end, self.on(&name[..end], at)?))).last();
+        let Some((end, metric)) = found else {
+            let base = name.split('.').next().unwrap_or(name).to_owned();
+            return Err(NoMetric { chip, base, submetric: None });
+        };
+        let rest = &name[end..];
+        if rest.is_empty() || metric.submetrics.iter().any(|it| it == rest) {
+            return Ok(metric);
+        }
+        let submetric = Some((rest.to_owned(), metric.submetrics.to_vec()));
+        Err(NoMetric { chip, base: metric.name.to_owned(), submetric })
+    }
+
+    /// Whether `name` can be collected: a metric with a submetric that it has. Without a `chip`, on
+    /// any; on a chip that is newer than all this, nothing is refused.
+    ///
+    /// # Errors
+    /// As [`Chips::find`], and a metric without a submetric.
+    pub fn validate(&self, name: &str, chip: Option<&str>) -> Result<(), NoMetric> {
+        if chip.is_some_and(|chip| self.place(chip).is_none()) {
+            return Ok(());
+        }
+        let metric = self.find(name, chip)?;
+        if metric.name.len() < name.len() {
+            return Ok(());
+        }
+        let submetric = Some((String::new(), metric.submetrics.to_vec()));
+        Err(NoMetric { chip: None, base: name.to_owned(), submetric })
+    }
+
+    /// "did you mean …?" among the metrics of `chip`, or of all; none where nothing is near.
+    pub fn nearest(&self, name: &str, chip: Option<&str>) -> Option<String> {
+        let at = chip.and_then(|chip| self.place(chip));
+        let base = name.split('.').next().unwrap_or(name);
+        did_you_mean(
+            base,
+            self.metrics.keys().map(String::as_str).filter(|n| self.on(n, at).is_some()),
+        )
+    }
+
+    /// Whether `chip` is one of them.
+    pub fn knows(&self, chip: &str) -> bool {
+        self.place(chip).is_some()
+    }
+
+    fn place(&self, chip: &str) -> Option<usize> {
+        self.names.iter().position(|name| name.eq_ignore_ascii_case(chip))
+    }
+
+    /// The metric called `name` on a chip, or on any.
+    fn on(&self, name: &str, chip: Option<usize>) -> Option<ChipMetric<'_>> {
+        let (name, natures) = self.metrics.get_key_value(name)?;
+        let mut natures = natures.iter().map(|&at| &self.natures[at]);
+        let nature = natures.find(|nature| chip.is_none_or(|chip| nature.on.contains(&chip)))?;
+        Some(ChipMetric { name, nature, submetrics: &self.submetrics[nature.submetrics] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chip_has_its_metrics_and_none_of_another() {
+        let chips = Chips::shipped();
+        let count = |chip: &str| chips.metrics(chip).unwrap().count();
+        // As cupti/tests/catalogue.rs counts them.
+        for (chip, metrics) in [
+            ("GH100", 3389 + 205 + 56),
+            ("GA100", 2876 + 160 + 26),
+            ("AD102", 2799 + 175 + 27),
+            ("GB100", 3773 + 220 + 72),
+        ] {
+            assert_eq!(count(chip), metrics, "{chip}");
+        }
+        assert!(chips.names().iter().all(|chip| count(chip) > 1000), "{:?}", chips.names());
+        assert!(chips.metrics("GX999").is_none());
+        let fp16 = "sm__inst_executed_pipe_fma_type_fp16.sum";
+        assert!(chips.validate(fp16, Some("gh100")).is_ok());
+        assert!(chips.validate(fp16, Some("GA100")).is_err());
+        assert!(chips.validate(fp16, None).is_ok());
+    }
+
+    #[test]
+    fn a_metric_has_a_kind_units_and_submetrics() {
+        let chips = Chips::shipped();
+        let metric = chips.find("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", Some("GH100"));
+        let metric = metric.unwrap();
+        let Described { kind, hw_unit, dim_unit, .. } = metric.described();
+        assert_eq!((&*kind, &*hw_unit, &*dim_unit), ("counter", "l1tex", "l2_sector"));
+        assert_eq!(metric.submetrics().len(), 44);
+        let ratio = chips.find("lts__t_sector_hit_rate", Some("GH100")).unwrap();
+        assert_eq!(ratio.submetrics(), [".max_rate", ".pct", ".ratio"]);
+        assert!(chips.validate("CTC.TriageCompute.ctc__rx_bytes.sum", Some("GH100")).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_metric_says_why_and_what_is_near() {
+        let chips = Chips::shipped();
+        let said = |name: &str, chip| chips.validate(name, chip).unwrap_err().to_string();
+        let chip = Some("GH100");
+        assert_eq!(said("dram__thruput.avg", chip), "GH100 has no metric `dram__thruput`");
+        assert_eq!(said("dram__thruput.avg", None), "no chip has a metric `dram__thruput`");
+        assert_eq!(
+            chips.nearest("dram__thruput.avg", chip).unwrap(),
+            "did you mean `dram__throughput`?"
+        );
+        let has = "it has .max_rate .pct .ratio";
+        let rate = "lts__t_sector_hit_rate";
+        assert_eq!(said(rate, chip), format!("`{rate}` needs a roll-up; {has}"));
+        let wrong = format!("{rate}.sum");
+        assert_eq!(said(&wrong, None), format!("`{rate}` has no submetric `.sum`; {has}"));
+        assert!(chips.validate("new__counter.sum", Some("GX999")).is_ok());
+    }
+}

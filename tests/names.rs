@@ -1,0 +1,46 @@
+//! Names of counters on machines without CUPTI: what no chip has is refused before anything runs.
+
+use crate::support::{FakeGpu, Outcome, Workspace};
+
+/// The series `scale` with the options `more`, on the emulated driver, which needs no CUPTI.
+fn emulated(more: &[&str]) -> Outcome {
+    let run = ["run", "--package", "vector", "scale/block=64", "--quiet", "--dry-run"];
+    Workspace::fixture("workshop").gpuprof(&[&run[..], more].concat())
+}
+
+/// The same on a fake GPU, where no CUPTI is.
+fn without_cupti(more: &[&str]) -> Outcome {
+    let nothing = tempfile::tempdir().expect("there is a temporary folder");
+    let run = ["run", "--package", "vector", "scale/block=64", "--quiet", "--repeat", "1"];
+    let gpu = FakeGpu::new();
+    let tool = gpu.tool(&Workspace::fixture("workshop"), &[&run[..], more].concat());
+    tool.env("GPUPROF_CUPTI", nothing.path()).run()
+}
+
+#[test]
+fn a_counter_that_no_chip_has_is_refused_on_the_emulated_driver() {
+    let misspelt = emulated(&["--metrics", "dram__thruput.avg"]).exits_with(2);
+    assert_eq!(
+        misspelt.stderr,
+        "error: no chip has a metric `dram__thruput`\n\
+         `dram__thruput`: did you mean `dram__throughput`?\n"
+    );
+    let judged = ["--threshold", "every lts__t_sector_hit_rate.sum >= 1"];
+    let judged = emulated(&judged).exits_with(2).stderr;
+    assert!(judged.contains("no submetric `.sum`; it has .max_rate .pct .ratio"), "{judged}");
+    // Ampere has no such counter, Hopper has.
+    let some = "sm__inst_executed_pipe_fma_type_fp16.sum,dram__bytes.sum";
+    emulated(&["--metrics", some]).exits_with(0);
+}
+
+#[test]
+fn a_counter_that_the_chip_lacks_is_refused_where_no_cupti_is() {
+    let misspelt = without_cupti(&["--metrics", "dram__thruput.avg"]).exits_with(2);
+    let said = "error: GH100 has no metric `dram__thruput`\n\
+                `dram__thruput`: did you mean `dram__throughput`?\n";
+    assert_eq!(misspelt.stderr, said);
+    let known = without_cupti(&["--metrics", "dram__bytes.sum"]).exits_with(0);
+    assert!(known.stdout.contains("dram__bytes.sum"), "{}", known.stdout);
+    let none = ["--replay-mode", "none", "--metrics", "dram__thruput.avg"];
+    assert_eq!(without_cupti(&none).exits_with(2).stderr, said);
+}
