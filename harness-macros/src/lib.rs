@@ -1,4 +1,6 @@
-//! The attributes of `gpuprof`, which re-exports everything here.
+//! The attributes of `gpuprof`, which re-exports everything here. Each re-export says what its macro
+//! is for and shows an example, and rustdoc adds the details that are documented here: examples in
+//! this package would need a second build of `gpuprof`, for the host's procedural macros.
 //!
 //! Input: annotated functions. Output: the function on both sides, and an entry in the
 //! registry that the harness reads. Every attribute is read into a checked description first
@@ -26,34 +28,6 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{ItemFn, parse_macro_input};
 
-/// Makes an `unsafe fn` a CUDA kernel with a series of launch parameters.
-///
-/// ```
-/// use gpuprof::prelude::*;
-///
-/// /// y ← a·x + y
-/// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M, 16M]),
-///     grid = n.div_ceil(block),
-///     args(n, 2.0, random(n), random(n)),
-///     bytes = 12 * n,
-///     flops = 2 * n,
-///     metrics(throughput, load_sectors_per_request),
-///     threshold("every load_sectors_per_request <= 4"),
-///     verify = saxpy_on_host,
-/// )]
-/// pub unsafe fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32) {
-///     let i = thread::global_x();
-///     if i < n {
-///         unsafe { *y.add(i as usize) += a * *x.add(i as usize) };
-///     }
-/// }
-///
-/// fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
-///     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-/// }
-/// ```
-///
 /// The function becomes an entry point of the PTX that `cargo gpuprof` builds, and stays a function
 /// on the host so that the crate type-checks. Its parameters are whole numbers, floats, and
 /// `*const T` (device memory that it reads) or `*mut T` (device memory that it writes) of those.
@@ -115,42 +89,15 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     })
 }
 
-/// Registers a host function that launches kernels from anywhere, with a series of parameters.
-///
 /// The function is `fn(&mut Run<'_>) -> gpuprof::Result<()>`. In the attribute, every
 /// `NAME = VALUES` is an axis; `metrics(…)`, `threshold("…")`, `name = "…"` and `crate = PATH` are
 /// as in [`macro@kernel`].
-///
-/// ```
-/// use gpuprof::prelude::*;
-///
-/// /// A copy on the device: what any kernel's throughput can be held against.
-/// #[gpuprof::series(n = [1M, 16M], metrics(duration, throughput))]
-/// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
-///     let n = run.value::<usize>("n")?;
-///     let stream = run.stream();
-///     let from = stream.alloc_zeros::<u8>(n)?;
-///     let mut to = stream.alloc_zeros::<u8>(n)?;
-///     run.bytes(2 * n)?;
-///     run.measure(|_| stream.memcpy_dtod(&from, &mut to))
-/// }
-/// ```
 #[proc_macro_attribute]
 pub fn series(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| series::series(attribute.into(), item))
 }
 
-/// Keeps an item out of the kernel build: for functions and imports that need `std`.
-///
-/// ```
-/// /// A reference for `verify` that allocates, which no kernel can.
-/// #[gpuprof::host]
-/// fn sort_on_host(_n: u32, x: &mut [u32]) {
-///     let mut sorted = x.to_vec();
-///     sorted.sort_unstable();
-///     x.copy_from_slice(&sorted);
-/// }
-/// ```
+/// The item is given `#[cfg(not(target_arch = "nvptx64"))]`.
 #[doc(alias = "__host__")]
 #[proc_macro_attribute]
 pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -163,24 +110,9 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
     errors::beside(cfg, &syn::Error::new_spanned(attribute, "#[host] takes no arguments")).into()
 }
 
-/// Static shared memory: `shared!([T; N])` gives a handle on `N` elements that the block shares.
-///
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
 /// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants
 /// of the kernel it stands in, but not items of the function or other generic parameters.
-///
-/// ```
-/// use gpuprof::prelude::*;
-///
-/// /// Reverses the block's part of `x`, which is at most 256 elements.
-/// unsafe fn reverse_in_block(x: *mut f32) {
-///     let tile = shared!([f32; 256]);
-///     let i = thread::global_x() as usize;
-///     unsafe { tile.write(thread::x(), *x.add(i)) };
-///     block::sync();
-///     unsafe { *x.add(i) = tile.read(block::dim_x() - 1 - thread::x()) };
-/// }
-/// ```
 #[doc(alias = "__shared__")]
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {
@@ -188,30 +120,7 @@ pub fn shared(input: TokenStream) -> TokenStream {
     shared::fixed(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Dynamic shared memory: `dynamic_shared!(T)` gives a handle on all of it as elements of `T`.
-///
 /// Its size is the launch's `shared` bytes, and every handle starts at the same address.
-///
-/// ```
-/// use gpuprof::prelude::*;
-///
-/// /// Sums each block's part of `x`: one float of shared memory for each thread.
-/// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
-///     grid = n.div_ceil(block),
-///     shared = 4 * block,
-///     args(random(n), zeros(n.div_ceil(block))),
-/// )]
-/// pub unsafe fn sum(x: *const f32, sums: *mut f32) {
-///     let tile = dynamic_shared!(f32);
-///     unsafe { tile.write(thread::x(), *x.add(thread::global_x() as usize)) };
-///     block::sync();
-///     if thread::x() == 0 {
-///         let sum: f32 = (0..tile.len()).map(|i| unsafe { tile.read(i) }).sum();
-///         unsafe { *sums.add(block::x() as usize) = sum };
-///     }
-/// }
-/// ```
 #[doc(alias("__shared__", "dynamicSmemBytes"))]
 #[proc_macro]
 pub fn dynamic_shared(input: TokenStream) -> TokenStream {

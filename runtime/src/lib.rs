@@ -64,7 +64,107 @@ mod device;
 mod host;
 
 pub use device::*;
-pub use gpuprof_macros::{dynamic_shared, host, kernel, series, shared};
+
+/// Dynamic shared memory: `dynamic_shared!(T)` gives a handle on all of it as elements of `T`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Sums each block's part of `x`: one float of shared memory for each thread.
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M]),
+///     grid = n.div_ceil(block),
+///     shared = 4 * block,
+///     args(random(n), zeros(n.div_ceil(block))),
+/// )]
+/// pub unsafe fn sum(x: *const f32, sums: *mut f32) {
+///     let tile = dynamic_shared!(f32);
+///     unsafe { tile.write(thread::x(), *x.add(thread::global_x() as usize)) };
+///     block::sync();
+///     if thread::x() == 0 {
+///         let sum: f32 = (0..tile.len()).map(|i| unsafe { tile.read(i) }).sum();
+///         unsafe { *sums.add(block::x() as usize) = sum };
+///     }
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::dynamic_shared;
+/// Keeps an item out of the kernel build: for functions and imports that need `std`.
+///
+/// ```
+/// /// A reference for `verify` that allocates, which no kernel can.
+/// #[gpuprof::host]
+/// fn sort_on_host(_n: u32, x: &mut [u32]) {
+///     let mut sorted = x.to_vec();
+///     sorted.sort_unstable();
+///     x.copy_from_slice(&sorted);
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::host;
+/// Makes an `unsafe fn` a CUDA kernel with a series of launch parameters.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// y ← a·x + y
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M, 16M]),
+///     grid = n.div_ceil(block),
+///     args(n, 2.0, random(n), random(n)),
+///     bytes = 12 * n,
+///     flops = 2 * n,
+///     metrics(throughput, load_sectors_per_request),
+///     threshold("every load_sectors_per_request <= 4"),
+///     verify = saxpy_on_host,
+/// )]
+/// pub unsafe fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32) {
+///     let i = thread::global_x();
+///     if i < n {
+///         unsafe { *y.add(i as usize) += a * *x.add(i as usize) };
+///     }
+/// }
+///
+/// fn saxpy_on_host(_n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+///     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::kernel;
+/// Registers a host function that launches kernels from anywhere, with a series of parameters.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// A copy on the device: what any kernel's throughput can be held against.
+/// #[gpuprof::series(n = [1M, 16M], metrics(duration, throughput))]
+/// fn copy(run: &mut Run<'_>) -> gpuprof::Result<()> {
+///     let n = run.value::<usize>("n")?;
+///     let stream = run.stream();
+///     let from = stream.alloc_zeros::<u8>(n)?;
+///     let mut to = stream.alloc_zeros::<u8>(n)?;
+///     run.bytes(2 * n)?;
+///     run.measure(|_| stream.memcpy_dtod(&from, &mut to))
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::series;
+/// Static shared memory: `shared!([T; N])` gives a handle on `N` elements that the block shares.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Reverses the block's part of `x`, which is at most 256 elements.
+/// unsafe fn reverse_in_block(x: *mut f32) {
+///     let tile = shared!([f32; 256]);
+///     let i = thread::global_x() as usize;
+///     unsafe { tile.write(thread::x(), *x.add(i)) };
+///     block::sync();
+///     unsafe { *x.add(i) = tile.read(block::dim_x() - 1 - thread::x()) };
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::shared;
 
 /// The CUDA driver as [`Run`] hands it out: contexts, streams, buffers and launches.
 ///

@@ -13,12 +13,15 @@ use std::path::Path;
 
 use surface::Item;
 
-/// The public items of the crate, those of its macros included.
+/// The public items of the crate. Its macros are documented in two places, which rustdoc joins.
 fn items() -> Vec<Item> {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut items = surface::of_crate(&source::read(&runtime.join("src/lib.rs")));
     let macros = runtime.join("../harness-macros/src/lib.rs");
-    items.extend(surface::of_crate(&source::read(&macros)));
+    for original in surface::of_crate(&source::read(&macros)) {
+        let shown = items.iter_mut().find(|item| item.path == original.path);
+        shown.unwrap_or_else(|| panic!("`{}` is not re-exported", original.path)).join(original);
+    }
     items
 }
 

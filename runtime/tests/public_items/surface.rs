@@ -37,6 +37,14 @@ impl Item {
         self.path.rsplit("::").next().unwrap_or_default()
     }
 
+    /// Adds what `original`, of which this is a re-export, says of itself.
+    pub fn join(&mut self, original: Self) {
+        self.docs.push_str(&original.docs);
+        self.aliases.extend(original.aliases);
+        self.types.extend(original.types);
+        self.imports.extend(original.imports);
+    }
+
     /// Whether its documentation has an example that `cargo test` compiles.
     pub fn has_example(&self) -> bool {
         let mut fences = self.docs.lines().map(str::trim).filter(|line| line.starts_with("```"));
@@ -122,11 +130,7 @@ impl Walk<'_> {
             name => at.child(name),
         });
         let Some(from) = from else {
-            // The macros have documentation of their own.
-            if folders.first().is_none_or(|root| root != "gpuprof_macros") {
-                self.push(module, joined(path, last), attributes, TokenStream::new());
-            }
-            return;
+            return self.push(module, joined(path, last), attributes, TokenStream::new());
         };
         if last == "*" {
             return self.module(from, path);
