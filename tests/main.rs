@@ -6,6 +6,7 @@ mod axes;
 mod bad_input;
 mod broken_kernels;
 mod calibrate;
+mod compiled;
 mod described;
 mod device;
 mod devices;

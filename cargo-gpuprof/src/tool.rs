@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::broken_pipe::MayLeave;
+use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
     archive, baselines, calibrate, completions, doctor, list, man, metrics, run, show_config,
@@ -19,6 +20,9 @@ use gpuprof_model::ExitCode as Code;
 
 /// What the executable does.
 pub fn main() -> ExitCode {
+    if wrapper::is_wrapper() {
+        return wrapper::main();
+    }
     let parsed = cli::parse(std::env::args_os());
     // The guard listens to no signal: main's second one would end it with clocks locked.
     if let Some(Command::Guard(options)) = &parsed.command {

@@ -14,7 +14,7 @@ use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
-use super::cargo;
+use super::{cargo, shown};
 use crate::error::{Failure, Result};
 use crate::options::CargoOptions;
 
@@ -136,9 +136,7 @@ fn build_command(targets: &[(&Package, &str)], options: &CargoOptions) -> Comman
     if let Some(folder) = &options.target_dir {
         command.args(["--target-dir", folder.as_str()]);
     }
-    if options.quiet {
-        command.arg("--quiet");
-    }
+    command.args(options.verbosity());
     if let Some(jobs) = &options.jobs {
         command.args(["--jobs", jobs]);
     }
@@ -148,7 +146,9 @@ fn build_command(targets: &[(&Package, &str)], options: &CargoOptions) -> Comman
 /// Builds `targets` and keeps those that hold series.
 fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<Harness>> {
     let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
-    let mut child = build_command(targets, options)
+    let mut command = build_command(targets, options);
+    shown::command(&command, options.verbose);
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

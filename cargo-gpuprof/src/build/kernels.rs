@@ -2,14 +2,20 @@
 //!
 //! `cargo rustc` with `--emit=asm` makes rustc's own LLVM write complete PTX, so no LLVM tool and
 //! no CUDA toolkit is needed, and the linker is a no-op. `RUSTC_BOOTSTRAP` opens the unstable parts
-//! on a stable toolchain for this build only; crate attributes come from the command line, so the
-//! user's crate has none. `JumpThreading` is off because it duplicates barriers
-//! (rust-lang/rust#137086).
+//! on a stable toolchain for this build only; crate attributes come from the command line, so no
+//! kernel crate has any. What LLVM made is read before it is used: what it compiles to something
+//! else than what was written is an error with the source line.
 
+mod audit;
+mod flags;
+mod ir;
+pub mod wrapper;
+
+use std::env;
 use std::fs;
 use std::iter;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -18,27 +24,12 @@ use gpuprof_model::ExitCode;
 use sha2::{Digest, Sha256};
 
 use super::fresh::{Stamp, is_fresh};
+use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
+use super::{KERNEL_TARGET as TARGET, shown};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 use crate::options::CargoOptions;
-
-const TARGET: &str = "nvptx64-nvidia-cuda";
-
-/// Flags of every crate of a kernel build. Line directives name the user's source in faults.
-const ALL_CRATES: [&str; 2] =
-    ["-Zmir-enable-passes=-JumpThreading", "-Cdebuginfo=line-directives-only"];
-
-/// Flags of the kernel crate alone. Warnings were shown when the host built the same source.
-const KERNEL_CRATE: [&str; 7] = [
-    "-Ccodegen-units=1",
-    "-Clinker=true",
-    "-Zcrate-attr=no_std",
-    "-Zcrate-attr=feature(abi_ptx)",
-    "-Zcrate-attr=feature(stdarch_nvptx)",
-    "-Zcrate-attr=feature(asm_experimental_arch)",
-    "-Awarnings",
-];
 
 /// What a kernel build is asked for.
 #[derive(Debug)]
@@ -61,14 +52,15 @@ impl KernelBuild<'_> {
     /// # Errors
     /// A build that fails (exit code 101); rustc's errors, in the user's source, are already shown.
     pub fn build(&self, package: &str) -> Result<Utf8PathBuf> {
-        let arguments = self.arguments(package);
-        let rustflags = self.rustflags();
+        let flags = flags::of_every_crate(self.arch);
+        let arguments = flags::of_cargo(package, self.cargo);
         // The root, since two clones may share a target folder.
         let asked = format!(
-            "{}\n{}\n{}\n{}",
+            "{}\n{}\n{}\n{}\n{}",
             self.toolchain.version,
-            rustflags.join(" "),
+            flags.join(" "),
             arguments.join(" "),
+            wrapper::FEATURES.join(" "),
             self.metadata.workspace_root
         );
         let id = hex(&Sha256::digest(format!("{}{}", self.toolchain.version, self.arch)))[..12]
@@ -85,9 +77,6 @@ impl KernelBuild<'_> {
         if fresh() {
             return Ok(ptx);
         }
-        let write = |path: &Utf8Path, result: std::io::Result<()>| {
-            result.map_err(|e| Failure::output(path.as_std_path(), &e))
-        };
         write(&folder, fs::create_dir_all(&folder))?;
         // Two runs in one target folder build one after the other; the second finds the work done.
         let lock_path = folder.join("lock");
@@ -97,65 +86,21 @@ impl KernelBuild<'_> {
         if fresh() {
             return Ok(ptx);
         }
-        let made = folder.join(format!("{package}.unfinished"));
         // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is
         // replaced; and it takes the sources of another clone for the same where they are older
         // than its output.
-        if !made.exists() || !stamp.is_written() {
+        let cargo = CargoBuild { build: self, package, folder: &folder, arguments, flags };
+        if !(cargo.made().exists() && cargo.ir().exists() && stamp.is_written()) {
             forget(&folder, package);
         }
         let begun = SystemTime::now();
-        self.compile(package, &folder, &made, &rustflags)?;
-        let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
-        let text = fs::read(&made).map_err(|e| {
-            failed(format!("rustc wrote no PTX for package `{package}` ({made}: {e})"))
-        })?;
-        write(&ptx, crate::store::write_whole(&ptx, &text))?;
+        let text = cargo.run()?;
+        write(&ptx, crate::store::write_whole(&ptx, text.as_bytes()))?;
         // A source that was edited while rustc ran is newer than what it made of it.
         let dated = fs::File::options().write(true).open(&ptx).and_then(|f| f.set_modified(begun));
         write(&ptx, dated)?;
         write(&stamp_path, crate::store::write_whole(&stamp_path, asked.as_bytes()))?;
         Ok(ptx)
-    }
-
-    /// Has cargo write the PTX of `package` to `made`.
-    fn compile(
-        &self,
-        package: &str,
-        folder: &Utf8Path,
-        made: &Utf8Path,
-        rustflags: &[String],
-    ) -> Result<()> {
-        let mut command = self.toolchain.command(&self.toolchain.cargo);
-        command
-            .args(self.arguments(package))
-            .arg(format!("--emit=asm={made}"))
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env("CARGO_TARGET_DIR", folder)
-            .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\u{1f}"))
-            .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_BUILD_TARGET")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
-        let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
-        let status = command.status().map_err(|e| {
-            failed(format!("cannot start {}: {e}", self.toolchain.cargo.to_string_lossy()))
-        })?;
-        if !status.success() {
-            return Err(failed(format!(
-                "the kernels of package `{package}` did not build for {TARGET}; rustc's errors are above.\n\
-                 Kernels and the dependencies of their package are compiled without std: mark host-only items \
-                 with #[gpuprof::host], and keep host-only dependencies under\n\
-                 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
-            )));
-        }
-        Ok(())
-    }
-
-    /// The flags of every crate.
-    fn rustflags(&self) -> Vec<String> {
-        let of_all = ALL_CRATES.iter().map(|&flag| flag.to_owned());
-        of_all.chain([format!("-Ctarget-cpu={}", self.arch)]).collect()
     }
 
     /// The lock file and every manifest.
@@ -164,31 +109,116 @@ impl KernelBuild<'_> {
         let all = self.metadata.packages.iter().map(|package| package.manifest_path.clone());
         iter::once(lock).chain(all).map(Utf8PathBuf::into_std_path_buf).collect()
     }
+}
 
-    fn arguments(&self, package: &str) -> Vec<String> {
-        let mut arguments: Vec<String> =
-            ["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]
-                .into_iter()
-                .chain(["--release", "--target", TARGET, "-Zbuild-std=core", "--quiet"])
-                .chain([
-                    "--config",
-                    "profile.release.lto=\"fat\"",
-                    "--config",
-                    "profile.release.panic=\"abort\"",
-                    // Paths in the PTX begin at the workspace, the registry or Rust's library: two
-                    // clones make the same PTX, and nobody's home is in it. Diagnostics keep
-                    // theirs.
-                    "-Ztrim-paths",
-                    "--config",
-                    "profile.release.trim-paths=\"object\"",
-                ])
-                .map(str::to_owned)
-                .collect();
-        arguments.extend(self.cargo.manifest_args());
-        arguments.extend(self.cargo.feature_args());
-        arguments.push("--".to_owned());
-        arguments.extend(KERNEL_CRATE.map(str::to_owned));
-        arguments
+fn write(path: &Utf8Path, result: std::io::Result<()>) -> Result<()> {
+    result.map_err(|e| Failure::output(path.as_std_path(), &e))
+}
+
+fn failed(message: String) -> Failure {
+    Failure::new(ExitCode::BuildFailed, message)
+}
+
+/// One build by cargo.
+struct CargoBuild<'a> {
+    build: &'a KernelBuild<'a>,
+    package: &'a str,
+    folder: &'a Utf8Path,
+    arguments: Vec<String>,
+    flags: Vec<String>,
+}
+
+impl CargoBuild<'_> {
+    /// The PTX as rustc writes it.
+    fn made(&self) -> Utf8PathBuf {
+        self.folder.join(format!("{}.unfinished", self.package))
+    }
+
+    /// The module in LLVM's text form.
+    fn ir(&self) -> Utf8PathBuf {
+        self.folder.join(format!("{}.ll", self.package))
+    }
+
+    /// Has cargo make the PTX, and reads what LLVM made of the kernels.
+    fn run(&self) -> Result<String> {
+        let (package, made, ir) = (self.package, self.made(), self.ir());
+        let flags = flags::known(self.flags.clone(), self.build.toolchain);
+        if !self.build.cargo.silent() {
+            eprintln!("gpuprof: building the kernels of `{package}` for {}", self.build.arch);
+        }
+        let ended = messages::show(&mut self.command(Some(&made), &flags)?)?;
+        let read = |path: &Utf8Path| fs::read_to_string(path);
+        if ended != Ended::Well {
+            // Without an error of rustc's it was LLVM that ended it, which tells no source line.
+            if ended == Ended::WithoutErrors
+                && let Some(text) = self.emit_ir(&flags)
+            {
+                self.refuse(&text, None)?;
+            }
+            return Err(failed(format!(
+                "the kernels of package `{package}` did not build for {TARGET}; rustc's errors are above.\n\
+                 Kernels and the dependencies of their package are compiled without std: mark host-only items \
+                 with #[gpuprof::host], and keep host-only dependencies under\n\
+                 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
+            )));
+        }
+        let missing = |path: &Utf8Path, e| {
+            failed(format!("rustc wrote no PTX for package `{package}` ({path}: {e})"))
+        };
+        let text = read(&made).map_err(|e| missing(&made, e))?;
+        let module = read(&ir).map_err(|e| missing(&ir, e))?;
+        self.refuse(&module, Some(&text))?;
+        Ok(text)
+    }
+
+    /// The module in LLVM's text form alone, for which no instructions are chosen.
+    fn emit_ir(&self, flags: &[String]) -> Option<String> {
+        let mut command = self.command(None, flags).ok()?;
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.ok()?.success().then(|| fs::read_to_string(self.ir()).ok()).flatten()
+    }
+
+    /// Ends with what must not run, and warns of what may be wrong.
+    fn refuse(&self, ir: &str, ptx: Option<&str>) -> Result<()> {
+        let findings = audit::findings(ir, ptx);
+        let (errors, warnings): (Vec<_>, Vec<_>) = findings.iter().partition(|f| f.refuses());
+        warnings.iter().for_each(|finding| eprintln!("warning: {finding}"));
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = errors.iter().map(|finding| format!("\n  {finding}")).collect();
+        Err(failed(format!(
+            "the kernels of package `{}` would compile to something else than what is written:{}",
+            self.package,
+            lines.concat()
+        )))
+    }
+
+    fn command(&self, ptx: Option<&Utf8Path>, flags: &[String]) -> Result<Command> {
+        let toolchain = self.build.toolchain;
+        let wrapper = env::current_exe().map_err(|e| {
+            failed(format!("cannot tell which file this executable is, which wraps rustc: {e}"))
+        })?;
+        let users = env::var_os("RUSTC_WRAPPER").unwrap_or_default();
+        let mut arguments = self.arguments.clone();
+        let verbosity = self.build.cargo.verbosity();
+        arguments.splice(1..1, verbosity.into_iter().map(str::to_owned));
+        arguments.insert(1, format!("--message-format={}", messages::format()));
+        let mut command = toolchain.command(&toolchain.cargo);
+        command
+            .args(arguments)
+            .arg(flags::emit(ptx, &self.ir()))
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_TARGET_DIR", self.folder)
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+            .env("RUSTC_WRAPPER", wrapper)
+            .env(wrapper::MARK, "1")
+            .env(wrapper::USERS, users)
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_BUILD_TARGET")
+            .stdin(Stdio::null());
+        shown::command(&command, self.build.cargo.verbose);
+        Ok(command)
     }
 }
 

@@ -3,9 +3,14 @@
 mod fresh;
 pub mod host;
 pub mod kernels;
+mod messages;
+mod shown;
 pub mod toolchain;
 
 use std::ffi::OsString;
+
+/// What kernels are compiled for.
+const KERNEL_TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The cargo that started us, or the one on the path.
 pub fn cargo() -> OsString {

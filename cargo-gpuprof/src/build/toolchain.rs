@@ -147,6 +147,24 @@ impl Toolchain {
         command
     }
 
+    /// Whether its rustc takes `flags`, unstable ones included.
+    pub fn knows(&self, flags: &[&str]) -> bool {
+        self.command(&self.rustc)
+            .args(flags)
+            .arg("--print=sysroot")
+            .env("RUSTC_BOOTSTRAP", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    /// 95 where its rustc is 1.95.
+    pub fn minor(&self) -> Option<u32> {
+        self.version.split(' ').nth(1)?.split('.').nth(1)?.parse().ok()
+    }
+
     /// The toolchain with its version, if its sysroot holds the library source.
     fn with_library_source(mut self) -> Option<Self> {
         // Both at once: behind rustup each start costs tens of milliseconds.

@@ -46,6 +46,9 @@ pub struct CargoOptions {
     /// Print no cargo messages; set by the commands that have --quiet
     #[arg(skip)]
     pub quiet: bool,
+    /// Print the commands of cargo and rustc
+    #[arg(short, long, help_heading = "Compilation")]
+    pub verbose: bool,
     /// Run without accessing the network
     #[arg(long, help_heading = "Manifest")]
     pub offline: bool,
@@ -55,6 +58,21 @@ pub struct CargoOptions {
 }
 
 impl CargoOptions {
+    /// Whether cargo is to print nothing of its own accord: by our option, or by its setting.
+    pub fn silent(&self) -> bool {
+        let set = std::env::var_os("CARGO_TERM_QUIET").is_some_and(|value| value == "true");
+        self.quiet || (set && !self.verbose)
+    }
+
+    /// The option that says how much cargo prints.
+    pub fn verbosity(&self) -> Option<&'static str> {
+        match (self.quiet, self.verbose) {
+            (true, _) => Some("--quiet"),
+            (false, true) => Some("--verbose"),
+            (false, false) => None,
+        }
+    }
+
     /// The options of manifest and lock file, for every cargo command.
     pub fn manifest_args(&self) -> Vec<String> {
         let mut args = Vec::new();

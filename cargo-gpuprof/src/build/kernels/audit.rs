@@ -1,0 +1,189 @@
+//! What LLVM made, or could not make, of a package's kernels, and where it is not what was written.
+//!
+//! Input: the module in LLVM's text form, and the PTX where there is any. Output: findings with the
+//! source line, those that no PTX may be made of first. What is looked for was seen with rustc 1.95
+//! and 1.96 (LLVM 22); a toolchain whose PTX keeps what was asked for has no finding.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::ir::{Function, Ir, Place};
+
+/// Something that is compiled to something else than what was written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Finding {
+    /// What it is.
+    pub(super) kind: Kind,
+    place: Option<Place>,
+    /// The instruction, function or ordering in question.
+    what: String,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A barrier in inline assembly, in a function with branches.
+    BarrierInAssembly,
+    /// An atomic whose ordering is not in the PTX.
+    LostOrdering,
+    /// A fence between a thread and itself, over which LLVM aborts.
+    CompilerFence,
+    /// A function of LLVM's for which it has no PTX.
+    NoInstruction,
+    /// A warp-wide instruction in inline assembly, in a function with branches.
+    WarpWideInAssembly,
+}
+
+impl Finding {
+    /// Whether the kernels cannot be used as they are.
+    pub(super) fn refuses(&self) -> bool {
+        self.kind != Kind::WarpWideInAssembly
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: ")?,
+            None => f.write_str("(no source line): ")?,
+        }
+        let what = &self.what;
+        match self.kind {
+            Kind::BarrierInAssembly => write!(
+                f,
+                "`{what}` in inline assembly may be compiled into both arms of a branch, since rustc cannot tell \
+                 LLVM that all threads must meet at it: call gpuprof::block::sync() or \
+                 core::arch::nvptx::_syncthreads(), or put the assembly alone into an #[inline(never)] function"
+            ),
+            Kind::LostOrdering => write!(
+                f,
+                "rustc drops the ordering of this atomic operation ({what}) on GPUs, so that it would run relaxed: \
+                 ask for Ordering::Relaxed, with core::sync::atomic::fence(Ordering::Release) before it, \
+                 fence(Ordering::Acquire) after it, or both"
+            ),
+            Kind::CompilerFence => write!(
+                f,
+                "LLVM aborts over this compiler_fence on GPUs: to order what other threads see, call \
+                 core::sync::atomic::fence; to keep the compiler from moving accesses, use an empty \
+                 core::arch::asm!(\"\")"
+            ),
+            Kind::NoInstruction => write!(
+                f,
+                "LLVM has no PTX for `{what}` and aborts: use gpuprof::FastMath, or a function of the crate libm"
+            ),
+            Kind::WarpWideInAssembly => write!(
+                f,
+                "`{what}` in inline assembly may be compiled into both arms of a branch, each for a part of its \
+                 lanes: use gpuprof::warp where it has the function, or put the assembly alone into an \
+                 #[inline(never)] function"
+            ),
+        }
+    }
+}
+
+/// What starts the name of an instruction at which lanes of a warp meet.
+const WARP_WIDE: [&str; 11] = [
+    "shfl.",
+    "vote.",
+    "match.",
+    "redux.",
+    "elect.",
+    "activemask",
+    "mma.",
+    "wmma.",
+    "wgmma.",
+    "ldmatrix.",
+    "stmatrix.",
+];
+
+/// LLVM's functions that end in "Cannot select" for f32 and f64.
+const NO_INSTRUCTION: [&str; 17] = [
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp10",
+    "log", "log2", "log10", "pow", "powi",
+];
+
+/// What is wrong with a module, each place once.
+pub(super) fn findings(ir: &str, ptx: Option<&str>) -> BTreeSet<Finding> {
+    let ir = Ir::parse(ir);
+    let ordering_is_kept = ptx.is_some_and(|ptx| !drops_ordering(ptx));
+    let mut found = BTreeSet::new();
+    for function in &ir.functions {
+        for line in &function.lines {
+            let Some((kind, what)) = suspect(line, function) else { continue };
+            // LLVM wrote PTX: it did not abort.
+            let aborts = [Kind::CompilerFence, Kind::NoInstruction].contains(&kind);
+            if (aborts && ptx.is_some()) || (kind == Kind::LostOrdering && ordering_is_kept) {
+                continue;
+            }
+            found.insert(Finding { kind, place: ir.place(line), what: what.to_owned() });
+        }
+    }
+    found
+}
+
+/// What an instruction may be compiled to wrongly, with its name.
+fn suspect<'a>(line: &'a str, function: &Function<'_>) -> Option<(Kind, &'a str)> {
+    if line.trim_start().starts_with("fence syncscope(\"singlethread\")") {
+        return Some((Kind::CompilerFence, "compiler_fence"));
+    }
+    if let Some((_, rest)) = line.split_once("atomicrmw ") {
+        return lost_ordering(rest).map(|ordering| (Kind::LostOrdering, ordering));
+    }
+    if let Some((_, rest)) = line.split_once(" asm ") {
+        let text = rest.split('"').nth(1)?;
+        let (kind, name) = meeting(text)?;
+        return function.branches().then_some((kind, name));
+    }
+    let called = line.split_once("@llvm.")?.1.split('(').next()?;
+    let name = called.split('.').next()?;
+    let of_floats = called.contains(".f32") || called.contains(".f64");
+    (of_floats && NO_INSTRUCTION.contains(&name)).then_some((Kind::NoInstruction, called))
+}
+
+/// The ordering of an operation that becomes one `atom`, unless it is relaxed. Others become loops
+/// over a compare-and-swap, which has its ordering.
+fn lost_ordering(operation: &str) -> Option<&'static str> {
+    let mut words = operation.split([' ', ',']).filter(|word| !word.is_empty());
+    let name = words.find(|word| *word != "volatile")?;
+    let one_instruction = name != "nand"
+        && ["i32 ", "i64 ", "float ", "double "].iter().any(|ty| operation.contains(ty));
+    let orderings = [
+        ("acquire", "Acquire"),
+        ("release", "Release"),
+        ("acq_rel", "AcqRel"),
+        ("seq_cst", "SeqCst"),
+    ];
+    let asked = words
+        .find_map(|word| orderings.iter().find(|(llvm, _)| *llvm == word).map(|&(_, rust)| rust))?;
+    one_instruction.then_some(asked)
+}
+
+/// The first instruction of an assembly text at which threads meet.
+fn meeting(text: &str) -> Option<(Kind, &str)> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._%$".contains(c)));
+    words.into_iter().find_map(|word| {
+        let is = |prefix: &&str| word.starts_with(*prefix);
+        if ["bar.", "barrier."].iter().any(|prefix| is(&prefix)) {
+            Some((Kind::BarrierInAssembly, word))
+        } else {
+            WARP_WIDE.iter().any(|prefix| is(&prefix)).then_some((Kind::WarpWideInAssembly, word))
+        }
+    })
+}
+
+/// Whether the compiler itself wrote an `atom` that names no ordering.
+fn drops_ordering(ptx: &str) -> bool {
+    let mut assembly = false;
+    ptx.lines().any(|line| {
+        let line = line.trim_start();
+        assembly = line.starts_with("// begin inline asm")
+            || (assembly && !line.starts_with("// end inline asm"));
+        let ordered = [".relaxed", ".acquire", ".release", ".acq_rel"];
+        let plain = line.starts_with("atom.") || line.starts_with("red.");
+        !assembly && plain && !ordered.iter().any(|name| line.contains(name))
+    })
+}
+
+#[cfg(test)]
+#[path = "audit_tests.rs"]
+mod tests;
