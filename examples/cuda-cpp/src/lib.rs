@@ -1,9 +1,17 @@
-//! A CUDA C++ kernel, launched by a host function with a series.
+//! A CUDA C++ kernel, profiled through a host function: which shape should a stencil's block have?
 //!
-//! [`macro@gpuprof::series`] profiles kernels that come from anywhere: here from
-//! `kernels/jacobi.cu`, compiled to PTX beforehand and embedded, so that building needs neither a
-//! CUDA toolkit nor a GPU. The function reads its axes from [`Run`], sets up with `cudarc` as any
-//! program would, and hands the launch to [`Run::measure`].
+//! [`macro@gpuprof::series`] profiles kernels from any compiler. This one is `kernels/jacobi.cu`,
+//! compiled to PTX in advance and embedded, so you need neither a CUDA toolkit nor a GPU to build
+//! it. The function reads its axes from [`Run`], sets up with `cudarc` as any program would, and
+//! passes the launch to [`Run::measure`].
+//!
+//! ```text
+//! cargo gpuprof run --package cuda-cpp
+//! ```
+//!
+//! Look at `load_sectors_per_request`: it falls from 5.96 with blocks of 8x32 to 4.43 with 32x8. A
+//! warp of the narrow block spans four rows, each with two ends that lie in further sectors; a warp
+//! of a block that is 32 wide spans one row.
 
 use gpuprof::cudarc::driver::PushKernelArg;
 use gpuprof::cudarc::nvrtc::Ptx;
@@ -14,9 +22,7 @@ const PTX: &str = include_str!("../kernels/jacobi.ptx");
 
 /// One Jacobi step of the Laplace equation on an n by n grid
 ///
-/// A point's neighbours to the left and right lie mostly in sectors that the warp loads anyway, as
-/// far as the block is wide: a block 8 wide spreads a warp over four rows, and each has its two
-/// ends.
+/// Most left and right neighbours of a point lie in sectors that its warp loads anyway.
 #[gpuprof::series(
     block = [8x32, 16x16, 32x8, 64x4],
     n = [1K],
@@ -50,7 +56,7 @@ fn jacobi(run: &mut Run<'_>) -> Result<()> {
     run.verify(|| verify(n as usize, &before, &after))
 }
 
-/// Compares what the kernel left in `after` with the same step on the host.
+/// Compares `after` with the same step computed on the host.
 fn verify(n: usize, before: &[f32], after: &[f32]) -> Result<()> {
     for (i, &device) in after.iter().enumerate() {
         let (row, column) = (i / n, i % n);

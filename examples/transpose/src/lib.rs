@@ -1,22 +1,26 @@
-//! A matrix transpose three times: what memory access patterns cost, in exact counts.
+//! A matrix transpose in three versions: what access patterns cost, in exact counts.
 //!
 //! - [`transpose_naive`] reads rows and writes columns, so a warp's store touches 32 sectors where
 //!   4 would do.
-//! - [`transpose_shared`] turns a tile in shared memory, and both global accesses are rows; but
-//!   reading a column of the tile hits one bank 32 times.
-//! - [`transpose_padded`] gives every row of the tile one more element: the column now lies in 32
+//! - [`transpose_shared`] transposes a tile in shared memory, so both global accesses are rows; but
+//!   the 32 lanes that read a column of the tile all hit the same bank.
+//! - [`transpose_padded`] adds one element to each row of the tile. A column now lies in 32
 //!   different banks, and the conflicts are gone.
 //!
-//! Compare `store_sectors_per_request` and `bank_conflicts` of the three. A block is 32 threads
-//! wide and as high as the series says; its threads cover a tile of 32 by 32 in steps of the
-//! block's height.
+//! ```text
+//! cargo gpuprof run --package transpose
+//! ```
+//!
+//! Compare the three tables: `store_sectors_per_request` is 32, 4 and 4, and `bank_conflicts` is 0,
+//! 1,015,808 and 0. A block is 32 threads wide and as high as the series says; it covers a tile of
+//! 32 by 32 in steps of its height.
 
 use gpuprof::prelude::*;
 
 /// Rows and columns of a tile.
 const TILE: u32 = 32;
 
-/// A row of the tile without and with padding.
+/// Elements from one row of the tile to the next, without and with padding.
 const ROW: u32 = TILE;
 const PADDED_ROW: u32 = TILE + 1;
 
@@ -61,7 +65,7 @@ pub unsafe fn transpose_shared(n: u32, x: *const f32, y: *mut f32) {
     unsafe { transpose_through(tile, ROW, n, x, y) };
 }
 
-/// y ← xᵀ through a tile whose rows are one element longer than they need be
+/// y ← xᵀ through a tile whose rows are padded by one element
 #[gpuprof::kernel(
     series(block = 32x4, 32x8, 32x16, 32x32, n = [1K]),
     grid = (n.div_ceil(u64::from(TILE)), n.div_ceil(u64::from(TILE))),
