@@ -3,7 +3,7 @@
 
 Needs a driver and a GPU, no toolkit:
 
-    tests/masks.py libcuda.so.1 > tests/fixtures/masks.gh100.txt
+    tests/masks.py libcuda.so.1 > tests/fixtures/masks.h200.txt
 
 Output: a line for every kernel and slot that was written: `kernel slot first-last=mask …`, the mask
 that each of these threads read, or what it computed. `tests/masks.rs` runs the same launches on the

@@ -5,7 +5,7 @@ mod common;
 use common::Bench;
 
 const KERNELS: &str = include_str!("fixtures/masks.ptx");
-const RECORDED: &str = include_str!("fixtures/masks.gh100.txt");
+const RECORDED: &str = include_str!("fixtures/masks.h200.txt");
 const THREADS: usize = 64;
 const SLOTS: usize = 8;
 const UNWRITTEN: u32 = 0xdead_beef;

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::settings::{Layers, resolve};
+use super::settings::Layers;
 use super::{KernelTarget, Source};
 use crate::archive::{Contents, pack};
 use crate::config::{Config, DEFAULT_PATH};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::{ArchiveOptions, Defaults, KernelOptions};
+use crate::options::{ArchiveOptions, KernelOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store::check_writable;
 
@@ -44,12 +44,9 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
         .map(|series| series.source_package.clone())
         .collect();
     let layers = Layers::new(&source.config, None)?;
-    let KernelOptions { kernel_arch: arch, kernel_toolchain: toolchain } = options.kernels.clone();
-    let of_arch = |c: &Config| c.kernel_arch.clone();
-    let arch = resolve(&layers, arch, "--kernel-arch", of_arch, Defaults::kernel_arch()).value;
-    let of_toolchain = |c: &Config| c.kernel_toolchain.clone();
-    let default = Defaults::kernel_toolchain();
-    let toolchain = resolve(&layers, toolchain, "--kernel-toolchain", of_toolchain, default).value;
+    let KernelOptions { kernel_arch, kernel_toolchain } = options.kernels.clone();
+    let arch = layers.kernel_arch(kernel_arch).value;
+    let toolchain = layers.kernel_toolchain(kernel_toolchain).value;
     let target = KernelTarget { arch: &arch, toolchain: toolchain.as_deref() };
     let kernels = source.kernels(&packages, target)?;
     let series: usize = described.values().map(Vec::len).sum();

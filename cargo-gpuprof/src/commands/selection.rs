@@ -2,8 +2,8 @@
 
 use gpuprof_model::ExitCode;
 
-use super::settings::{Layers, resolve};
-use crate::options::{Defaults, SelectionOptions};
+use super::settings::Layers;
+use crate::options::SelectionOptions;
 use crate::plan::{Override, Selection};
 
 /// What to take, with the settings of the configuration file below those of its preset, and both
@@ -19,21 +19,12 @@ pub fn selection(options: &SelectionOptions, layers: &Layers) -> Selection {
         })
     });
     let given = options.series.iter().map(|text| Override::command_line(text));
-    let (sample, seed) = (options.sample.map(Into::into), options.sample_seed);
-    let (default, most) = (Defaults::sample_seed(), Defaults::max_configs());
     Selection {
         overrides: configured.chain(given).collect(),
         filters: options.filters.clone(),
         exact: options.exact,
-        sample: resolve(layers, sample, "--sample", |c| c.sample, Defaults::sample()).value,
-        seed: resolve(layers, seed, "--sample-seed", |c| c.sample_seed, default).value,
-        max_configurations: resolve(
-            layers,
-            options.max_configs,
-            "--max-configs",
-            |c| c.max_configs,
-            most,
-        )
-        .value,
+        sample: layers.sample(options.sample.map(Into::into)).value,
+        seed: layers.sample_seed(options.sample_seed).value,
+        max_configurations: layers.max_configs(options.max_configs).value,
     }
 }

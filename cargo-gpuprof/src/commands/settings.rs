@@ -67,7 +67,7 @@ impl Layers {
             .filter(|(text, _)| keys.iter().all(|key| !key.contains(text.as_str())))
             .map(|(text, origin)| {
                 let near = near(text).unwrap_or_else(|| "`cargo gpuprof list` names them".into());
-                format!("{origin}: no series is meant by [series.\"{text}\"]: {near}")
+                format!("{origin}: no series matches [series.\"{text}\"]: {near}")
             })
             .collect()
     }
@@ -128,7 +128,7 @@ macro_rules! of_a_run {
                 Self {
                     $($name: {
                         let given: fn(&RunOptions) -> Option<$type> = |$o| $given;
-                        resolve(layers, given(options), $option, |c| c.$name.clone(), Defaults::$name())
+                        layers.$name(given(options))
                     },)*
                 }
             }
@@ -137,6 +137,13 @@ macro_rules! of_a_run {
             pub fn all(&self) -> Vec<(String, &dyn ShownSetting)> {
                 vec![$((stringify!($name).replace('_', "-"), &self.$name)),*]
             }
+        }
+
+        /// Each setting, where the command line says `given`.
+        impl Layers {
+            $($(#[$doc])* pub fn $name(&self, given: Option<$type>) -> Setting<$value> {
+                resolve(self, given, $option, |c| c.$name.clone(), Defaults::$name())
+            })*
         }
     };
 }
@@ -203,8 +210,8 @@ impl<T> Setting<T> {
     }
 }
 
-/// What `option` says, if it is `given`, else the last of the layers that says anything.
-pub fn resolve<T: Shown, V: From<T>>(
+/// What `option` says if it is `given`, else what the last layer says that has a value.
+fn resolve<T: Shown, V: From<T>>(
     layers: &Layers,
     given: Option<T>,
     option: &str,

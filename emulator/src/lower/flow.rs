@@ -3,10 +3,10 @@
 //! Input: a function's instructions and branch targets. Output: every branch that lanes may
 //! disagree on, with the program counter at which they meet, or [`NOWHERE`].
 //!
-//! The rule is what an H200 was seen to do (`tests/masks.rs`): lanes meet at the first block that
-//! all their ways have in common, and a way that leaves the function before it does not count. So a
+//! The rule is the one an H200 was seen to follow (`tests/masks.rs`): lanes meet at the first block
+//! that all their paths have in common, ignoring paths that leave the function before it. So a
 //! bounds check that may trap, or a `return` that some lanes take, does not delay the others. Where
-//! the ways have nothing but the end in common, lanes wait at a bare `ret`, if they all come to it.
+//! the paths have only the end in common, lanes wait at a bare `ret` if all of them reach it.
 
 use super::inst::{ControlOp, Guard, Inst, NOWHERE, Op};
 use super::post_dominators::{Graph, reachable};
