@@ -130,7 +130,7 @@ fn a_file_that_is_no_archive() {
     ----- stdout -----
 
     ----- stderr -----
-    error: notes.tar.zst: is torn or no archive: Unknown frame descriptor
+    error: notes.tar.zst: is truncated or not an archive: Unknown frame descriptor
     ");
 }
 
@@ -157,7 +157,7 @@ fn an_archive_that_was_cut_off() {
     ----- stdout -----
 
     ----- stderr -----
-    error: vector.tar.zst: is torn or no archive: incomplete frame
+    error: vector.tar.zst: is truncated or not an archive: incomplete frame
     ");
 }
 
@@ -202,7 +202,7 @@ fn a_path_that_leaves_its_folder() {
     ----- stdout -----
 
     ----- stderr -----
-    error: vector.tar.zst: holds `../escaped`, a path that leaves its folder
+    error: vector.tar.zst: holds `../escaped`, a path outside the archive
     ");
 }
 
@@ -234,7 +234,7 @@ fn a_file_with_another_content() {
     ----- stdout -----
 
     ----- stderr -----
-    error: vector.tar.zst: `kernels/vector.ptx` is not the file that its manifest lists (SHA-256 differs)
+    error: vector.tar.zst: `kernels/vector.ptx` does not match its SHA-256 in the manifest
     ");
 }
 
@@ -249,7 +249,7 @@ fn executables_for_another_architecture() {
     ----- stdout -----
 
     ----- stderr -----
-    error: vector.tar.zst: holds executables for riscv64-linux, and this machine is [HERE]: make the archive on a machine of this kind
+    error: vector.tar.zst: holds executables for riscv64-linux, but this machine is [HERE]; make the archive on a machine of this kind
     ");
 }
 
@@ -261,7 +261,7 @@ fn an_archive_of_another_format() {
     ----- stdout -----
 
     ----- stderr -----
-    error: vector.tar.zst: has archive format 7, and this cargo-gpuprof reads format 1
+    error: vector.tar.zst: has archive format 7, but this cargo-gpuprof reads format 1; make the archive again with this version
     ");
 }
 

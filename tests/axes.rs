@@ -59,7 +59,9 @@ fn the_command_line_chooses_among_compiled_values_and_adds_conditions() {
     let chosen = ["reverse", "--series", "TILE=64", "--series", "where DOUBLE == true"];
     assert_snapshot!(rows(&chosen), @"TILE=64,DOUBLE=true,n=2048,label=large,block=32 finished verified 256.0");
     let outcome = gpuprof(&["reverse", "--series", "TILE=128"]).exits_with(2);
-    assert_snapshot!(outcome.stderr, @"error: axis `TILE` of tiles::kernels::reverse is compiled for 32, 64, and not for 128: choose among them, or add it to const TILE at tiles/src/lib.rs:22");
+    assert_snapshot!(outcome.stderr, @"error: axis `TILE` of tiles::kernels::reverse is compiled \
+                                       for 32, 64, not for 128; choose one of these, or add it to \
+                                       const TILE at tiles/src/lib.rs:22");
 }
 
 #[test]

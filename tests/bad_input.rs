@@ -132,7 +132,7 @@ fn words_for_an_axis_of_numbers() {
     ----- stdout -----
 
     ----- stderr -----
-    error: axis `n` of vector::kernels::gather holds whole numbers, and --series gives words
+    error: axis `n` of vector::kernels::gather takes whole numbers, but --series gives words
     ");
 }
 
@@ -177,7 +177,7 @@ fn an_unknown_metric_on_the_command_line() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no metric is called `througput`: did you mean `throughput`?
+    error: no metric is named `througput`: did you mean `throughput`?
       --> --metrics
     ");
 }
@@ -189,7 +189,7 @@ fn an_unknown_metric_that_is_near_to_none() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no metric is called `zzz`: see `cargo gpuprof metrics` for the names
+    error: no metric is named `zzz`: see `cargo gpuprof metrics` for the names
       --> --metrics
     ");
 }
@@ -201,7 +201,7 @@ fn an_unknown_metric_in_a_threshold() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no metric is called `troughput`: did you mean `throughput`?
+    error: no metric is named `troughput`: did you mean `throughput`?
       --> --threshold
        |
        | best troughput >= 1 TB/s
@@ -290,7 +290,7 @@ fn a_package_that_is_not_there() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no package of the workspace is called `vectors`: did you mean `vector`?
+    error: no package of the workspace is named `vectors`: did you mean `vector`?
     ");
 }
 
@@ -301,7 +301,7 @@ fn a_bench_target_that_is_not_there() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no bench target is called `kernel`: did you mean `kernels`?
+    error: no bench target is named `kernel`: did you mean `kernels`?
     ");
 }
 
@@ -408,7 +408,7 @@ fn an_unknown_metric_in_a_threshold_of_the_configuration_file() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no metric is called `duratoin`: did you mean `duration`?
+    error: no metric is named `duratoin`: did you mean `duration`?
       --> [FOLDER]/gpuprof.toml:1
        |
        | duratoin <= 5 us
@@ -438,7 +438,7 @@ fn a_harness_without_series() {
     ----- stdout -----
 
     ----- stderr -----
-    error: the harnesses hold no series. The linker leaves out crates that no code names: list every crate with kernels in gpuprof::main!(…), and annotate functions with #[gpuprof::kernel] or #[gpuprof::series]
+    error: the harnesses hold no series. Annotate functions with #[gpuprof::kernel] or #[gpuprof::series], and list every crate with kernels in gpuprof::main!(…): the linker leaves out crates that no code names
     ");
 }
 
@@ -449,7 +449,7 @@ fn a_package_without_a_harness() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no harness found in plain: a harness is a bench target (harness = false) of a package that depends on gpuprof, and holds gpuprof::main!(…)
+    error: no harness found in plain; add a bench target with `harness = false` that calls gpuprof::main!(…) to a package that depends on gpuprof
     ");
 }
 
@@ -460,7 +460,7 @@ fn a_bench_target_that_is_no_harness_is_not_started() {
     ----- stdout -----
 
     ----- stderr -----
-    error: none of the bench targets (timings) holds gpuprof::main!(…)
+    error: none of the bench targets (timings) calls gpuprof::main!(…)
     ");
 }
 

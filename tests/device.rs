@@ -62,7 +62,7 @@ fn without_permission_to_lock_nothing_is_started() {
     let more = ["--clock-control", "boost", "--nvml-path", "/nonexistent/nvml.so"];
     let stderr = timed(&FakeGpu::new(), &more).exits_with(107).stderr;
     assert!(stderr.contains("NVML (/nonexistent/nvml.so) does not work: "), "{stderr}");
-    assert!(stderr.contains(". Go on with --clock-control none: "), "{stderr}");
+    assert!(stderr.contains(". Use --clock-control none, "), "{stderr}");
     assert!(!stderr.contains("administrator"), "{stderr}");
 }
 
@@ -92,7 +92,7 @@ fn a_second_run_waits_and_says_for_whom() {
     let (gpu, workspace) = (FakeGpu::new(), workshop());
     let mut first = hanging(&gpu, &workspace, &[]);
     let busy = timed(&gpu, &["--no-wait"]).exits_with(107);
-    let named = format!("another gpuprof measures on {UUID} (process {} of ", first.id());
+    let named = format!("another gpuprof is measuring on {UUID} (process {} of ", first.id());
     assert!(busy.stderr.contains(&named), "{}", busy.stderr);
     let second = arguments(&["vector", "scale"], &["--replay-mode", "none"]);
     let mut second = gpu.tool(&workspace, &second).into_command().spawn().unwrap();
@@ -100,7 +100,7 @@ fn a_second_run_waits_and_says_for_whom() {
     let mut stderr = BufReader::new(second.stderr.take().unwrap());
     stderr.read_line(&mut line).unwrap();
     let waiting = format!(
-        "gpuprof: waiting for {UUID}: another gpuprof measures on it (process {} of ",
+        "gpuprof: waiting for {UUID}: another gpuprof is measuring on it (process {} of ",
         first.id()
     );
     assert!(line.starts_with(&waiting), "{line}");
@@ -136,7 +136,7 @@ fn a_time_of_a_gpu_that_stays_slow_is_unstable_and_its_counters_are_kept() {
     let reason =
         row["metrics"]["duration"]["unstable"].as_str().unwrap_or_else(|| panic!("{row:#}"));
     assert!(
-        reason.starts_with("the GPU was slowed down by its temperature (hardware slowdown)"),
+        reason.starts_with("the GPU was throttled by its temperature (hardware slowdown)"),
         "{reason}"
     );
     assert!(row["metrics"]["duration"]["value"].is_null(), "{row:#}");
@@ -155,11 +155,7 @@ fn samples_of_a_slow_moment_are_taken_again() {
     let run =
         ["run", "--package", "vector", "scale/block=64", "--repeat", "1", "--replay-mode", "none"];
     let outcome = gpu.tool(&workshop(), &run).run().exits_with(0);
-    assert!(
-        outcome.stdout.contains("8 samples were discarded and taken again"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("8 samples were discarded and retaken"), "{}", outcome.stdout);
     assert!(!outcome.stdout.contains("unstable"), "{}", outcome.stdout);
 }
 

@@ -293,18 +293,19 @@ fn what_cannot_be_meant_is_refused_before_anything_runs() {
     let shown = format!("the driver shows\n  0  {FIRST}  Fake H200\n  1  {SECOND}  Fake H200");
     let twice = format!("{SECOND} is named twice (1,{SECOND}); name every device once");
     let models = format!(
-        "the devices of a run must be of one model, and these are not: Fake H200 (sm_90, 132 SMs, {FIRST}) and Fake \
-         A100 (sm_80, 132 SMs, {SECOND}). Results of two models cannot be compared: start one run for each model"
+        "the devices of a run must be of one model, but these differ: Fake H200 (sm_90, 132 SMs, \
+         {FIRST}) and Fake A100 (sm_80, 132 SMs, {SECOND}). Results of two models cannot be \
+         compared: start one run per model"
     );
     let again = format!("1,{SECOND}");
     for (names, asked, said) in [
         (mixed, "all", models.as_str()),
-        (TWINS, "2", &format!("--devices: there is no device 2; {shown}")),
-        (TWINS, "GPU-6770", &format!("GPU-6770 is the beginning of 2 UUIDs; {shown}")),
-        (TWINS, "GPU-11", "there is no device GPU-11;"),
+        (TWINS, "2", &format!("--devices: no device matches 2; {shown}")),
+        (TWINS, "GPU-6770", &format!("GPU-6770 matches 2 UUIDs; {shown}")),
+        (TWINS, "GPU-11", "no device matches GPU-11;"),
         (TWINS, &again, &twice),
-        (TWINS, "", "`` is no device: give ordinals, UUIDs (GPU-… or MIG-…) or their beginnings"),
-        (TWINS, "first", "`first` is no device: "),
+        (TWINS, "", "`` is not a device; expected ordinals, UUIDs (GPU-… or MIG-…)"),
+        (TWINS, "first", "`first` is not a device; "),
     ] {
         let gpu = FakeGpu::new();
         let arguments = ["scale", "--devices", asked];
@@ -321,7 +322,8 @@ fn what_cannot_be_meant_is_refused_before_anything_runs() {
 fn the_emulated_driver_has_no_devices_to_name() {
     let run = ["run", "--package", "vector", "scale", "--devices", "0"];
     let refused = workshop().gpuprof(&run).exits_with(2);
-    let said = "--devices 0 names GPUs, and the emulated driver answers here, which has one device of its own: leave";
+    let said = "--devices 0 names GPUs, but this run uses the emulated driver, which has a single \
+                device; leave";
     assert!(refused.stderr.contains(said), "{}", refused.stderr);
     // A configuration file is that of machines with GPUs as well.
     let folder = tempfile::tempdir().unwrap();
@@ -355,7 +357,7 @@ fn a_configuration_file_chooses_and_what_the_environment_hides_is_not_there() {
     assert_eq!(uuid(hidden(&["--no-config", "--devices", "0"])), SECOND);
     let refused = hidden(&config).env("FAKE_GPUS", TWINS).run().exits_with(96);
     let said = format!(
-        "{}: there is no device 1; the driver shows\n  0  {SECOND}  Fake H200\n",
+        "{}: no device matches 1; the driver reports\n  0  {SECOND}  Fake H200\n",
         file.display()
     );
     assert!(refused.stderr.contains(&said), "{}", refused.stderr);
@@ -419,7 +421,7 @@ fn both_devices_are_locked_with_their_clocks_and_both_given_back() {
     assert_eq!(gpu.nvml_log(), locked);
     for (devices, uuid) in [("0", FIRST), ("1", SECOND), ("1,0", SECOND)] {
         let busy = timed(devices, &["--no-wait"]).run().exits_with(107);
-        let said = format!("another gpuprof measures on {uuid} (process {} of ", child.id());
+        let said = format!("another gpuprof is measuring on {uuid} (process {} of ", child.id());
         assert!(busy.stderr.contains(&said), "{devices}: {}", busy.stderr);
     }
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
@@ -470,8 +472,7 @@ fn mig_instances_are_devices_that_say_what_they_are() {
     assert!(reason.contains("a unit that this device shares"), "{metric}");
     let whole = run_on(&gpu, &twins, &["scale", "--devices", "GPU-6770"]);
     let refused = whole.run().exits_with(2);
-    let said =
-        "A GPU in MIG mode is measured on by its instances: `nvidia-smi -L` lists their UUIDs";
+    let said = "A GPU in MIG mode is named by its instances: `nvidia-smi -L` lists their UUIDs";
     assert!(refused.stderr.contains(said), "{}", refused.stderr);
 }
 
@@ -495,6 +496,6 @@ fn a_dry_run_tells_who_does_what_and_that_it_takes_half_the_time() {
     // More devices than configurations: some are let be.
     let many = ["scale", "--devices", "all", "--replay-mode", "none", "--repeat", "1"];
     let outcome = run_on(&FakeGpu::new(), &[TWINS; 2].join(","), &many).run().exits_with(0);
-    let said = "gpuprof: 2 of 4 devices are used: there are no more configurations";
+    let said = "gpuprof: 2 of 4 devices are used: there are too few configurations for the others";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }

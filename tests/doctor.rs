@@ -26,7 +26,8 @@ fn headings() -> [String; 2] {
     ]
 }
 
-const CLOCKS: &str = "ok    clocks       SM at 345 MHz, at most 1980 MHz; recorded, and changed by --clock-control only";
+const CLOCKS: &str = "ok    clocks       SM at 345 MHz, at most 1980 MHz; only --clock-control \
+                      changes it";
 const COUNTERS: &str = "ok    counters     a session was opened on GH100";
 
 #[test]
@@ -38,7 +39,11 @@ fn a_machine_that_counts_is_told_from_one_that_does_not() {
     assert!(fine.stdout.contains("ok    driver       CUDA 13.0, 1 device\n"), "{}", fine.stdout);
     let expected = ["ok    persistence  on", "ok    MIG          off", CLOCKS, COUNTERS];
     assert_eq!(about(&fine, &headings()[0]), expected);
-    assert!(fine.stdout.ends_with("\n\ntimes and counters can be taken here\n"), "{}", fine.stdout);
+    assert!(
+        fine.stdout.ends_with("\n\ntimes and counters can be measured here\n"),
+        "{}",
+        fine.stdout
+    );
     let locked = doctor("fail cuptiRangeProfilerEnable 35").exits_with(107).stdout;
     assert!(locked.contains("fail  counters     cuptiRangeProfilerEnable failed"), "{locked}");
     assert!(locked.contains("--cap-add=SYS_ADMIN"), "{locked}");
@@ -77,20 +82,23 @@ fn every_device_is_named_and_answers_for_itself() {
     ];
     assert_eq!(found, expected, "{}", both.stdout);
     assert!(both.stdout.contains("dcgmi profile --pause"), "{}", both.stdout);
-    let said =
-        "\n\ntimes can be taken here, and counters cannot on device 1; --devices 0 goes without\n";
+    let said = "\n\ntimes can be measured here, but counters cannot on device 1; use --devices 0\n";
     assert!(both.stdout.ends_with(said), "{}", both.stdout);
 
     // One that is asked for has to work, and others are left alone.
     let one = run(&["--devices", "0"]).exits_with(0);
-    assert!(one.stdout.ends_with("\n\ntimes and counters can be taken here\n"), "{}", one.stdout);
+    assert!(
+        one.stdout.ends_with("\n\ntimes and counters can be measured here\n"),
+        "{}",
+        one.stdout
+    );
     assert!(!one.stdout.contains(SECOND), "{}", one.stdout);
     for arguments in [&["--devices", "all"], &["--devices", &SECOND[..39]]] {
         assert_eq!(about(&run(arguments).exits_with(107), &second).len(), 5);
     }
     let refused = run(&["--devices", "2"]).exits_with(2);
     assert!(
-        refused.stderr.contains("there is no device 2; the driver shows"),
+        refused.stderr.contains("no device matches 2; the driver reports"),
         "{}",
         refused.stderr
     );
@@ -98,8 +106,9 @@ fn every_device_is_named_and_answers_for_itself() {
         doctor(&gpu, &["--devices", "0"]).env("FAKE_GPUS", "").env("CUDA_VISIBLE_DEVICES", "");
     let none = none.run().exits_with(107);
     assert!(
-        none.stdout
-            .ends_with("a GPU was expected, and none answers; --backend emulator goes without\n")
+        none.stdout.ends_with(
+            "a GPU was requested, but none answers; --backend emulator runs without one\n"
+        )
     );
 }
 
@@ -114,7 +123,7 @@ fn a_driver_without_a_device_is_no_machine_for_the_emulator() {
     hidden(&["run", "--package", "vector", "--no-config", "scale"]).exits_with(107);
     let told = hidden(&["doctor"]).exits_with(107).stdout;
     assert!(told.contains("fail  driver       cuInit failed with 100: no CUDA device"), "{told}");
-    assert!(told.ends_with("and none answers; --backend emulator goes without\n"), "{told}");
+    assert!(told.ends_with("but none answers; --backend emulator runs without one\n"), "{told}");
     hidden(&["doctor", "--backend", "emulator"]).exits_with(0);
 }
 
@@ -156,11 +165,11 @@ fn a_device_on_which_another_gpuprof_measures_gets_no_trial() {
     let [first, second] = headings();
     assert_eq!(about(&outcome, &first).last(), Some(&COUNTERS));
     let said = format!(
-        "warn  counters     not tried: another gpuprof measures on this device (process {} of ",
+        "warn  counters     not tested: another gpuprof is measuring on this device (process {} of ",
         child.id()
     );
     assert!(about(&outcome, &second)[3].starts_with(&said), "{}", outcome.stdout);
-    let end = "\n\ntimes and counters can be taken here; device 1 was not tried\n";
+    let end = "\n\ntimes and counters can be measured here; device 1 was not tested\n";
     assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
     // One of the plan, one of the pass that hangs, and the trial on the other device.
     assert_eq!(enabled, 3);

@@ -76,7 +76,7 @@ fn assert_told(output: &Output, reason: &str) {
     let stderr = text(&output.stderr);
     let last = stderr.trim_end().lines().last().unwrap_or_default();
     assert!(last.starts_with("error: cannot write ") && last.contains(reason), "{stderr}");
-    assert!(stderr.contains("to go on where it stopped, add --resume "), "{stderr}");
+    assert!(stderr.contains("to continue where it stopped, add --resume "), "{stderr}");
 }
 
 #[test]

@@ -172,11 +172,11 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
     removing.run(&["--baseline", "main", "--strict", "copy"]).exits_with(0);
 
     let renamed = removing.run(&["--baseline", "mian", "--strict"]).exits_with(106);
-    assert!(renamed.stdout.contains("no baseline is called `mian`: did you mean `main`?"));
+    assert!(renamed.stdout.contains("no baseline is named `mian`: did you mean `main`?"));
 
     fs::write(repository.baseline(), "{\"schema_version\": 1, \"id\"").expect("it can be written");
     let torn = removing.run(&["--baseline", "main"]).exits_with(96);
-    assert!(torn.stderr.contains("main.json is no run document: byte 26"), "{}", torn.stderr);
+    assert!(torn.stderr.contains("main.json is not a run document: byte 26"), "{}", torn.stderr);
 }
 
 fn stored_runs_are_compared_and_reported_without_running_anything(repository: &Repository) {
@@ -211,7 +211,7 @@ fn stored_runs_are_looked_at_as_runs_are(tool: &dyn Fn(&[&str]) -> Outcome) {
     for (options, told) in [
         (&["--filter", "blok == 32"][..], "blok"),
         (&["--best-by", "duraton"], "did you mean `duration`?"),
-        (&["--format", "junit", "--top", "1"], "--format junit shows all of a run: view options"),
+        (&["--format", "junit", "--top", "1"], "--format junit writes the whole run; view options"),
     ] {
         let refused = tool(&[&["report", "latest"], options].concat()).exits_with(2);
         assert!(refused.stderr.contains(told), "{}", refused.stderr);
@@ -237,7 +237,7 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
         ),
         (
             &["--load-baseline", "aftr", "--baseline", "before"],
-            "--load-baseline: no baseline is called `aftr`: did you mean `after`?",
+            "--load-baseline: no baseline is named `aftr`: did you mean `after`?",
         ),
         (&["--load-baseline", "after", "--resume"], "cannot be used with"),
         (&["copy", "--load-baseline", "after", "--baseline", "before"], "cannot be used with"),

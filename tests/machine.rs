@@ -40,7 +40,7 @@ fn a_driver_that_is_there_and_broken_is_an_error_and_no_silent_fallback() {
     ----- stdout -----
 
     ----- stderr -----
-    error: the NVIDIA driver is installed and does not work: cuInit returned CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803). The library and the kernel module are of different versions: reboot after a driver update. Or go on without a GPU: --backend emulator
+    error: the NVIDIA driver is installed but does not work: cuInit returned CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803). The library and the kernel module are of different versions: reboot after a driver update. Or run without a GPU: --backend emulator
     ");
 }
 
@@ -51,7 +51,7 @@ fn a_driver_without_a_device_is_an_error_and_no_silent_fallback() {
     ----- stdout -----
 
     ----- stderr -----
-    error: the NVIDIA driver is installed and reports no device (CUDA_ERROR_NO_DEVICE, 100). Check `nvidia-smi` and CUDA_VISIBLE_DEVICES; a GPU in MIG mode is none until it has an instance (`nvidia-smi mig -lgi`). Or go on without a GPU: --backend emulator
+    error: the NVIDIA driver is installed but reports no device (CUDA_ERROR_NO_DEVICE, 100). Check `nvidia-smi` and CUDA_VISIBLE_DEVICES; a GPU in MIG mode needs an instance before it counts as one (`nvidia-smi mig -lgi`). Or run without a GPU: --backend emulator
     ");
 }
 
@@ -65,7 +65,7 @@ fn the_emulated_driver_is_the_way_on_beside_a_broken_one() {
 fn the_emulated_driver_has_no_clocks_to_lock_and_that_is_said() {
     let run = ["run", "--package", "vector", "scale", "--clock-control", "base"];
     let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
-    let sentence = "gpuprof: --clock-control does nothing here: the emulated driver has no clocks";
+    let sentence = "gpuprof: --clock-control has no effect: the emulated driver has no clocks";
     assert!(outcome.stderr.contains(sentence), "{outcome:#?}");
 }
 
@@ -154,6 +154,6 @@ fn a_kernel_toolchain_that_is_not_there() {
     ----- stdout -----
 
     ----- stderr -----
-    error: the kernel toolchain `/nonexistent/rustc` is not there or lacks the source of Rust's core library; name a rustc whose sysroot holds lib/rustlib/src/rust/library
+    error: the kernel toolchain `/nonexistent/rustc` is not installed or lacks the source of Rust's core library; name a rustc whose sysroot holds lib/rustlib/src/rust/library
     ");
 }

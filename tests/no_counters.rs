@@ -42,7 +42,7 @@ fn every_obstacle_is_told_with_its_remedy() {
         (
             "abort at=cuptiRangeProfilerEnable",
             "set up CUPTI",
-            "remedy: try another version, named by --cupti-path",
+            "remedy: try a version that matches the driver's",
         ),
     ];
     for (trouble, said, remedy) in obstacles {
@@ -115,7 +115,8 @@ fn thresholds_that_a_baseline_brings_need_counters_too() {
         let arguments = ["--baseline", baseline, "--save-baseline", "without-counters"];
         let outcome = run(&denied, &arguments).exits_with(107);
         assert!(outcome.stderr.contains("not kept as baseline"), "{}", outcome.stderr);
-        let said = "thresholds need hardware counters, which could not be had.\n  vector::kernels::scale: `every ";
+        let said = "thresholds need hardware counters, which could not be collected.\n  vector::kernels::scale: \
+                    `every ";
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("<= baseline` (default) needs "), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("--cap-add=SYS_ADMIN"), "{}", outcome.stderr);
@@ -133,7 +134,7 @@ fn more_passes_than_allowed_are_refused_before_anything_starts() {
     assert!(
         outcome
             .stderr
-            .contains("the counters need 4 passes a configuration, and --max-passes allows 3"),
+            .contains("the counters need 4 passes per configuration, but --max-passes allows 3"),
         "{}",
         outcome.stderr
     );
@@ -221,7 +222,7 @@ fn what_a_slice_of_a_gpu_withholds_is_unavailable_and_the_rest_is_counted() {
             assert_eq!(found["value"].is_null(), withheld, "{metric}: {found}");
             let reason = found["unavailable"].as_str().unwrap_or_default();
             assert_eq!(
-                reason.contains("a MIG instance has none of the units"),
+                reason.contains("a MIG instance has no counters for units"),
                 withheld,
                 "{metric}: {found}"
             );

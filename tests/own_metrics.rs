@@ -66,7 +66,7 @@ fn stored_runs_are_compared_and_shown_by_metrics_of_a_configuration_file_that_is
     let anew = workshop.gpuprof(&[&anew[..], &["--threshold", "loads <= baseline"]].concat());
     let anew = anew.exits_with(106);
     assert!(anew.stdout.contains("INCOMPARABLE  loads <= baseline"), "{}", anew.stdout);
-    assert!(anew.stdout.contains("`loads` was defined anew"), "{}", anew.stdout);
+    assert!(anew.stdout.contains("`loads` has a new definition"), "{}", anew.stdout);
     let options = ["--columns", "block,loads", "--sort", "loads", "--best-by", "loads"];
     let shown = workshop.gpuprof(&[&["report", &few][..], &options].concat()).exits_with(0);
     assert!(shown.stdout.contains("loads [KiB]"), "{}", shown.stdout);
@@ -136,7 +136,7 @@ fn sections_of_the_workspace_are_known_wherever_its_settings_are_read() {
     assert!(shown.stdout.contains("every half_grid <= 32"), "{}", shown.stdout);
     let wrong = ["show-config", "--section", "Halfs"];
     let wrong = workspace.gpuprof(&[&wrong[..], &scale].concat()).exits_with(2);
-    assert!(wrong.stderr.contains("no section is called `Halfs`: did you mean `Halves`?"));
+    assert!(wrong.stderr.contains("no section is named `Halfs`: did you mean `Halves`?"));
     // Also where the run is an older one, which does not hold them.
     let old = folder.path().join("old.json").display().to_string();
     let run = ["run", "--quiet", "--backend", "emulator", "--no-config", "--export-json", &old];

@@ -85,7 +85,8 @@ fn runs_on_two_devices_wait_for_each_others_counters_and_say_so() {
     let doctor = gpu.tool(&workshop(), &["doctor", "--devices", "0"]).env("FAKE_GPUS", TWINS);
     let doctor = doctor.run().exits_with(0).stdout;
     let said = format!(
-        "warn  counters     not tried: another gpuprof has the profiler, which GPUs before Hopper share (process {} of ",
+        "warn  counters     not tested: another gpuprof is using the profiler, which GPUs before \
+         Hopper share (process {} of ",
         hanging.id()
     );
     assert!(doctor.contains(&said), "{doctor}");

@@ -149,9 +149,9 @@ fn a_series_function_that_does_something_else_in_a_later_call_is_told() {
         assert_eq!(event["status"], "failed", "{mode}");
         assert_eq!(
             event["status_reason"],
-            "`wavers` launched grid 2x1x1 block 64x1x1 shared 0 in one call and launched grid 3x1x1 block 64x1x1 \
-             shared 0 in a later one: a series function is called again for every counter pass, and must do the same \
-             every time",
+            "`wavers` launched grid 2x1x1 block 64x1x1 shared 0 in one call and launched grid \
+             3x1x1 block 64x1x1 shared 0 in a later one; a series function is called again for \
+             every counter pass and must do the same every time",
             "{mode}"
         );
     }
@@ -256,7 +256,7 @@ fn passes_that_never_end_and_counters_that_are_lost_make_no_values() {
     let outcome = troubled(&gpu, "continue block=64", &[]).exits_with(105);
     let [(status, reason), other] = of_both(&outcome);
     assert_eq!(status, "failed");
-    assert_eq!(reason, "4 passes were planned, and CUPTI wants more");
+    assert_eq!(reason, "4 passes were planned, but CUPTI needs more");
     assert_eq!(other, finished());
 
     let outcome = troubled(&FakeGpu::new(), "lose pass=1 block=64", &[]).exits_with(0);
@@ -285,9 +285,9 @@ fn a_launch_that_differs_between_passes_is_named_with_both_sides() {
         assert_eq!(status, "failed");
         assert_eq!(
             reason,
-            "counter pass 2: replay diverged: launch 1 is `drifts` grid 2x1x1 block 64x1x1 shared 0 context 4096 in pass 0 and \
-             `drifts` grid 4x1x1 block 64x1x1 shared 0 context 4096 there; a kernel that is profiled must do the same in \
-             every process"
+            "counter pass 2: replay diverged: launch 1 is `drifts` grid 2x1x1 block 64x1x1 shared \
+             0 context 4096 in pass 0 and `drifts` grid 4x1x1 block 64x1x1 shared 0 context 4096 \
+             there; a profiled kernel must do the same in every process"
         );
         assert_eq!(other, finished());
 
@@ -318,9 +318,10 @@ fn a_launch_that_differs_is_left_out_where_that_was_asked_for() {
         let reason = left_out["unavailable"].as_str().unwrap_or_default();
         assert_eq!(
             reason,
-            "the launches of counter pass 2 do not match (launch 1, in any place, is `drifts` grid 2x1x1 block 64x1x1 \
-             shared 0 context 4096 in pass 0 and absent (but `drifts` grid 4x1x1 block 64x1x1 shared 0 context 4096 is) \
-             there), and --app-replay-mode relaxed leaves such a range out"
+            "the launches of counter pass 2 do not match (launch 1, in any place, is `drifts` grid \
+             2x1x1 block 64x1x1 shared 0 context 4096 in pass 0 and absent (but `drifts` grid \
+             4x1x1 block 64x1x1 shared 0 context 4096 is) there); --app-replay-mode relaxed \
+             discards such a range"
         );
         assert_eq!(kept["value"], 2.0);
 

@@ -191,7 +191,7 @@ fn nothing_is_made_on_the_device_while_a_pass_is_collected() {
 fn a_session_that_wants_more_passes_is_held_against_the_one_that_caused_it() {
     let gpu = FakeGpu::new();
     let outcome = run(&gpu, &[], ("FAKE_CUPTI_TROUBLE", "continue grid=32")).exits_with(105);
-    let wants_more = "4 passes were planned, and CUPTI wants more";
+    let wants_more = "4 passes were planned, but CUPTI needs more";
     assert_eq!(status(&outcome, 2048), ("failed".to_owned(), wants_more.to_owned()));
     counted(&outcome, [1024, 3072, 4096], wants_more);
     assert_eq!(left(&outcome), NONE);

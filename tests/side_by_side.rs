@@ -114,7 +114,9 @@ fn the_oldest_runs_are_removed_and_that_is_told_once() {
     assert_eq!(said(run(&["--save-baseline", "kept"])).matches("gpuprof: ").count(), 1);
     assert_eq!(said(run(&[])), "");
     let before = packed.runs();
-    assert_snapshot!(said(run(&[])), @"gpuprof: removed 1 run older than the last 2 (keep-runs in .config/gpuprof.toml says how many stay; baselines always do)");
+    assert_snapshot!(said(run(&[])), @"gpuprof: removed 1 run older than the last 2 (set keep-runs \
+                                       in .config/gpuprof.toml to keep more; baselines are never \
+                                       removed)");
     assert_eq!(packed.runs()[0], before[1], "the first is gone");
     assert_eq!(packed.runs().len(), 2);
     assert_eq!(run(&["--quiet"]), "");

@@ -228,7 +228,7 @@ pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
 }
 
 /// Why a time of [`held_and_slowed`] could not be told.
-pub const SLOWED: &str = "the GPU was slowed down by its temperature";
+pub const SLOWED: &str = "the GPU was throttled by its temperature";
 
 /// A pass of `block` over `n`, whose time could not be told where it was `slowed`.
 pub fn pass_slowed(block: u64, n: u64, slowed: bool) -> PassResult {

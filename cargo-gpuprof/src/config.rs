@@ -141,7 +141,7 @@ impl Config {
         for (name, preset) in &config.preset {
             preset.check(&format!("preset.{name}."), path)?;
             if !preset.preset.is_empty() {
-                return Err(wrong(format!("{path}: `preset.{name}` holds presets of its own")));
+                return Err(wrong(format!("{path}: `preset.{name}` must not contain presets")));
             }
         }
         path.clone_into(&mut config.path);
@@ -268,11 +268,9 @@ mod tests {
         );
         assert_eq!(
             error("[preset.ci.preset.x]"),
-            ".config/gpuprof.toml: `preset.ci` holds presets of its own"
+            ".config/gpuprof.toml: `preset.ci` must not contain presets"
         );
-        assert!(
-            error("[preset.ci]\nthresholds = [\"duration < 5 uss\"]").contains("no unit is called")
-        );
+        assert!(error("[preset.ci]\nthresholds = [\"duration < 5 uss\"]").contains("unknown unit"));
     }
 
     #[test]
@@ -288,9 +286,6 @@ mod tests {
         assert_eq!(of("repeat = 5"), Some(Repeats::exactly(5)));
         assert_eq!(of("repeat = \"5..8\""), Some(Repeats { least: 5, most: 8 }));
         let text = error("repeat = [5]");
-        assert!(
-            text.contains("expected a number of processes, or a text such as \"7..10\""),
-            "{text}"
-        );
+        assert!(text.contains("expected a process count, or a range such as \"7..10\""), "{text}");
     }
 }

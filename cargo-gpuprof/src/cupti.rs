@@ -244,7 +244,10 @@ pub fn ask_on(
     let bytes = serde_json::to_vec(&body).expect("requests are plain data");
     fs::write(&request, bytes).map_err(|e| Failure::output(&request, &e))?;
     let start = |e: std::io::Error| {
-        Failure::new(ExitCode::NotPossible, format!("cannot start a process of gpuprof's own: {e}"))
+        Failure::new(
+            ExitCode::NotPossible,
+            format!("cannot start gpuprof's own helper process: {e}"),
+        )
     };
     let executable = env::current_exe().map_err(start)?;
     let mut child = Command::new(executable)
@@ -263,7 +266,8 @@ pub fn ask_on(
         None => {
             let _ = kill_process(id, Signal::KILL);
             let seconds = TIMEOUT.as_secs();
-            let reason = format!("there was no answer in {seconds} s, and the process was ended");
+            let reason =
+                format!("there was no answer within {seconds} s, and the process was killed");
             return Ok(Answer::Refused(reason.into()));
         }
     };
@@ -315,8 +319,8 @@ fn crashed(status: ExitStatus) -> String {
         None => format!("ended with {status} and without an answer"),
     };
     format!(
-        "the process that asked the library {how}; another version may not: name one with --cupti-path \
-         (13.0.85 of the PyPI package nvidia-cuda-cupti also works without a GPU)"
+        "the process that asked the library {how}; try another version with --cupti-path (13.0.85 \
+         of the PyPI package nvidia-cuda-cupti also works without a GPU)"
     )
 }
 

@@ -148,9 +148,10 @@ pub fn plan_counters(
 /// CUPTI ended the process that asked it; `tail` is the end of what that one said.
 fn crashed(how: &str, tail: &str) -> String {
     format!(
-        "the process that tried to set up CUPTI {how}{tail}\n  cause: a library that does not fit the driver, or another \
-         tool in the process\n  check: cargo gpuprof doctor; env | grep -E 'LD_PRELOAD|CUDA_INJECTION'\n  remedy: try \
-         another version, named by --cupti-path or GPUPROF_CUPTI: that of the driver's CUDA major version"
+        "the process that tried to set up CUPTI {how}{tail}\n  cause: a library that does not fit \
+         the driver, or another tool in the process\n  check: cargo gpuprof doctor; env | grep -E \
+         'LD_PRELOAD|CUDA_INJECTION'\n  remedy: try a version that matches the driver's CUDA major \
+         version, with --cupti-path or GPUPROF_CUPTI"
     )
 }
 
@@ -158,8 +159,8 @@ fn crashed(how: &str, tail: &str) -> String {
 fn silent(seconds: u64) -> String {
     let Advice { check, remedy, .. } = Code::HardwareBusy.advice();
     format!(
-        "CUPTI did not answer within {seconds} s\n  cause: probably another tool that holds the GPU's performance \
-         counters: asking for them beside one was seen to hang\n  check: {check}\n  remedy: {remedy}"
+        "CUPTI did not answer within {seconds} s\n  cause: probably another tool holds the GPU's \
+         performance counters, which can make CUPTI hang\n  check: {check}\n  remedy: {remedy}"
     )
 }
 

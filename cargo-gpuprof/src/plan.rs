@@ -46,9 +46,9 @@ pub fn plan(
     if all.is_empty() {
         return Err(Failure::new(
             ExitCode::NoSeries,
-            "the harnesses hold no series. The linker leaves out crates that no code names: list every crate \
-             with kernels in gpuprof::main!(…), and annotate functions with #[gpuprof::kernel] or \
-             #[gpuprof::series]",
+            "the harnesses hold no series. Annotate functions with #[gpuprof::kernel] or \
+             #[gpuprof::series], and list every crate with kernels in gpuprof::main!(…): the \
+             linker leaves out crates that no code names",
         ));
     }
     overrides::apply(&mut all, &selection.overrides)?;
@@ -79,7 +79,7 @@ pub fn plan(
     }
     let message = if planned.is_empty() && selection.exact {
         let (filters, known) = (selection.filters.join("`, `"), known.join(", "));
-        format!("no key is exactly `{filters}` (--exact takes whole keys); there are: {known}")
+        format!("no key equals `{filters}` (--exact compares whole keys); there are: {known}")
     } else if planned.is_empty() {
         no_match(&selection.filters, &known)
     } else {

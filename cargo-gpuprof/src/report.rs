@@ -108,7 +108,7 @@ fn on_device(row: &ConfigurationResult) -> String {
 
 /// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only".
 fn device_phrase(device: Option<&DeviceRecord>) -> String {
-    let Some(device) = device else { return "on no device: no pass ran to its end".to_owned() };
+    let Some(device) = device else { return "on no device: no pass finished".to_owned() };
     if !device.emulated {
         let instance = if device.uuid.starts_with(MIG_PREFIX) { ", a MIG instance" } else { "" };
         return format!("on {}{instance}{}", device.name, virtual_phrase(device));

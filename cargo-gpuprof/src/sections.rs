@@ -181,7 +181,7 @@ impl Sections {
         let message = |name: &String| {
             let near = did_you_mean(name, self.all.iter().map(|s| s.id.as_str()))
                 .unwrap_or_else(|| "`cargo gpuprof metrics --list-sections` lists them".into());
-            format!("no section is called `{name}`: {near}")
+            format!("no section is named `{name}`: {near}")
         };
         let wrong: Vec<String> = names.iter().filter(unknown).map(message).collect();
         if !wrong.is_empty() {
@@ -302,8 +302,8 @@ mod tests {
         let failure = Sections::built_in().unwrap().choose(&[], &asked, None);
         assert_eq!(
             failure.unwrap_err().message,
-            "no section is called `Ocupancy`: did you mean `Occupancy`?\n\
-             no section is called `zzz`: `cargo gpuprof metrics --list-sections` lists them"
+            "no section is named `Ocupancy`: did you mean `Occupancy`?\n\
+             no section is named `zzz`: `cargo gpuprof metrics --list-sections` lists them"
         );
     }
 
@@ -328,7 +328,7 @@ mod tests {
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
         let failure = of(&SectionFile::all(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
-        assert!(failure.message.contains("Mine.toml: no metric is called `icp`"), "{failure}");
+        assert!(failure.message.contains("Mine.toml: no metric is named `icp`"), "{failure}");
         write(
             "Mine.toml",
             "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"s_a\" }]\n\

@@ -211,7 +211,11 @@ fn a_killed_guard_is_noticed_and_another_puts_the_clocks_back() {
     runner.says("restored");
     let output = runner.child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(told, "gpuprof: the guard of the clocks of GPU-1 was killed; they were put back\n");
+    assert_eq!(
+        told,
+        "gpuprof: the clock guard of GPU-1 was killed; a second one reset the \
+                      clocks\n"
+    );
     assert_eq!(scene.done(), BASE);
     assert_eq!(scene.lock_file(), "");
 }
@@ -230,9 +234,9 @@ fn what_a_killed_runner_and_a_killed_guard_left_is_told_to_the_next() {
     let mut next = as_process("settled");
     next.env(FOLDER_ENV, scene.folder.path());
     let warning = Talking::start(next).says("warns");
-    let start = "the clocks of GPU-1 are still locked: the gpuprof that locked them was killed, and its guard \
-                 with it. Put them back with `nvidia-smi -i GPU-1 --reset-gpu-clocks` as an administrator \
-                 (process ";
+    let start = "the clocks of GPU-1 are still locked: the gpuprof that locked them and its clock \
+                 guard were killed. Reset them with `nvidia-smi -i GPU-1 --reset-gpu-clocks` as an \
+                 administrator (process ";
     assert!(warning.starts_with(&format!("{start}{pid} of ")), "{warning}");
 }
 
@@ -249,10 +253,11 @@ fn without_permission_nothing_is_run_and_the_remedy_is_told() {
     let mut runner = scene.start("base", "input");
     assert_eq!(
         runner.says("fails"),
-        "107 --clock-control base cannot lock the clocks of GPU-1: the current user does not have permission to \
-         perform this operation. Only an administrator may: run as root, or let one lock them with \
-         `nvidia-smi -i GPU-1 --lock-gpu-clocks=tdp,tdp` (afterwards `--reset-gpu-clocks`); or go on with \
-         --clock-control none: the clock of every sample is recorded. Nothing was run"
+        "107 --clock-control base cannot lock the clocks of GPU-1: the current user does not have \
+         permission to perform this operation. Only an administrator can lock them: run as root, \
+         or ask one to run `nvidia-smi -i GPU-1 --lock-gpu-clocks=tdp,tdp` (afterwards \
+         `--reset-gpu-clocks`); otherwise, use --clock-control none, which records the clock of \
+         every sample. Nothing was run"
     );
     runner.child.wait().unwrap();
     assert_eq!(scene.done(), [""; 0]);
@@ -285,8 +290,8 @@ fn a_slice_and_a_missing_library_are_refused_with_what_to_do() {
     let mut slice = Talking::start(command);
     assert_eq!(
         slice.says("fails"),
-        "107 --clock-control boost is not possible on MIG-1: it is a MIG slice, and clocks are those of the whole \
-         GPU. Go on with --clock-control none: the clock of every sample is recorded"
+        "107 --clock-control boost is not possible on MIG-1: it is a MIG slice, and the whole GPU \
+         shares its clocks. Use --clock-control none, which records the clock of every sample"
     );
     slice.child.wait().unwrap();
     let mut command = scene.command("base", "input");
@@ -294,7 +299,7 @@ fn a_slice_and_a_missing_library_are_refused_with_what_to_do() {
     let mut missing = Talking::start(command);
     let told = missing.says("fails");
     assert!(told.contains("NVML (/nonexistent/libnvidia-ml.so.1) does not work: "), "{told}");
-    assert!(told.contains("--nvml-path or GPUPROF_NVML names another"), "{told}");
+    assert!(told.contains("to use another one, set --nvml-path or GPUPROF_NVML"), "{told}");
     missing.child.wait().unwrap();
 }
 

@@ -83,7 +83,8 @@ fn one_measures_while_the_other_waits_and_says_for_whom() {
     second.child.wait().unwrap();
     let pid = first.child.id();
     let start = format!(
-        "gpuprof: waiting for {UUID}: another gpuprof measures on it (process {pid} of alice on "
+        "gpuprof: waiting for {UUID}: another gpuprof is measuring on it (process {pid} of alice \
+         on "
     );
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.starts_with(&start), "{text}");
@@ -115,12 +116,12 @@ fn without_waiting_the_owner_is_the_reason() {
     let mut other = Talking::start(command);
     let failure = other.says("fails");
     let start = format!(
-        "{} another gpuprof measures on {UUID} (process {} of alice on ",
+        "{} another gpuprof is measuring on {UUID} (process {} of alice on ",
         ExitCode::NotPossible.code(),
         owner.child.id()
     );
     assert!(failure.starts_with(&start), "{failure}");
-    assert!(failure.ends_with("), and --no-wait says not to wait for it"), "{failure}");
+    assert!(failure.ends_with("); leave out --no-wait to wait for it"), "{failure}");
     drop(owner.child.stdin.take());
     owner.child.wait().unwrap();
     other.child.wait().unwrap();

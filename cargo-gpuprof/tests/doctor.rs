@@ -24,9 +24,10 @@ fn a_machine_for_archives_needs_no_toolchain() {
     assert_eq!(code, Some(0), "{out}");
     let line = out.lines().find(|line| line.contains("toolchain  ")).unwrap();
     assert!(line.starts_with(
-        "warn  toolchain    neither cargo nor a kernel toolchain is here: not needed for archives"
+        "warn  toolchain    neither cargo nor a kernel toolchain is installed. Archives need \
+         neither"
     ));
-    assert!(out.contains("ok    ptxas        not here, and not needed"), "{out}");
+    assert!(out.contains("ok    ptxas        not installed, and not needed"), "{out}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_file_cut_off_anywhere_is_refused_where_it_ends() {
     let near = |at: &usize| at.is_multiple_of(61) || *at < 80 || end - at < 40;
     for at in (0..end).filter(near) {
         let told = refusal(&whole[..at]);
-        let byte = told.strip_prefix("b.json is no run document: byte ").expect("it has a byte");
+        let byte = told.strip_prefix("b.json is not a run document: byte ").expect("it has a byte");
         let byte = byte.split(':').next().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
         assert!(byte <= at && at - byte < 24, "cut at {at}: {told}");
     }
@@ -95,8 +95,8 @@ fn a_file_cut_off_anywhere_is_refused_where_it_ends() {
     assert_eq!(
         refusal(&whole[..inside]),
         format!(
-            "b.json is no run document: byte {inside}: EOF while parsing a string at line 3 column 4; the file \
-             ends there"
+            "b.json is not a run document: byte {inside}: EOF while parsing a string at line 3 \
+             column 4; the file ends there"
         )
     );
 }
@@ -115,7 +115,7 @@ fn values_that_no_run_has_are_refused_at_their_byte() {
         ("\u{feff}{}", "byte 0: expected value"),
     ] {
         let message = refusal(text.as_bytes());
-        let start = format!("b.json is no run document: {told}");
+        let start = format!("b.json is not a run document: {told}");
         assert!(message.starts_with(&start), "{text}: {message}");
     }
     assert!(refusal(b"{\"schema_version\": 1, \"id\": \"\xff\"}").contains("invalid unicode"));
@@ -196,8 +196,8 @@ fn a_journal_of_another_version_is_told_by_its_version_whatever_it_holds() {
     assert_eq!(
         failure.message,
         format!(
-            "{folder} cannot be resumed: the version of cargo-gpuprof changed since; start a new run without \
-             --resume"
+            "{folder} cannot be resumed: the version of cargo-gpuprof changed since; to start \
+             over, leave out --resume"
         )
     );
 }

@@ -124,8 +124,8 @@ fn a_search_that_finds_nothing_says_where_else_to_look() {
     assert_eq!((code, out.as_str()), (0, ""));
     assert_eq!(
         err,
-        "gpuprof: no metric is called `ocupancy`: did you mean `occupancy`?\n\
-         gpuprof: --chip gh100 looks among the counters of a chip\n"
+        "gpuprof: no metric is named `ocupancy`: did you mean `occupancy`?\n\
+         gpuprof: --chip gh100 searches the counters of a chip\n"
     );
     let (_, out, err) = metrics(&["--chip", "gh100", "gld"]);
     assert_eq!(out, "");
@@ -197,7 +197,7 @@ fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
     assert!(out.contains(by), "{out}");
     let (_, out, _) = metrics_without_cupti(&["tensor_int_fu_utilization", "--chip", "GB100"]);
     assert!(
-        out.contains("    not on GB100, or not known here: GB100 has no metric `sm__pipe_"),
+        out.contains("    not available on GB100, or unknown here: GB100 has no metric `sm__pipe_"),
         "{out}"
     );
     let (_, out, _) = metrics_without_cupti(&["gld_efficiency"]);
@@ -282,7 +282,7 @@ fn the_doctor_says_what_works() {
     if gpuprof_cupti::driver::probe_nvidia().is_err() && !Path::new("/proc/driver/nvidia").exists()
     {
         assert_eq!(code, 0, "{out}");
-        assert!(out.ends_with("the emulator is what works, with exact counters and no times\n"));
+        assert!(out.ends_with("the emulator works and gives exact counters, but no times\n"));
         let (code, out, _) = tool(&["doctor", "--backend", "cuda"], folder.path(), cupti::pinned());
         assert_eq!(code, 107, "{out}");
         assert!(out.starts_with("fail  driver"), "{out}");

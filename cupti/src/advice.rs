@@ -161,7 +161,8 @@ const ADVICE: &[(&[Code], Advice)] = &[
     (
         &[Code::Unknown],
         advice(
-            "CUPTI failed inside, as it does without a CUDA driver or with one of another major version",
+            "CUPTI failed internally, as it does without a CUDA driver or with one of another \
+             major version",
             "nvidia-smi (driver and CUDA version); cuptiGetVersion",
             "install the CUPTI of the driver's CUDA major version; 13.2 and newer do nothing without a driver",
         ),
@@ -185,7 +186,7 @@ const ADVICE: &[(&[Code], Advice)] = &[
     (
         &[Code::OutOfMemory],
         advice(
-            "there was no memory for the counter buffers",
+            "there was not enough memory for the counter buffers",
             "nvidia-smi (free memory); free -m",
             "collect fewer ranges or metrics at once, or free device memory",
         ),
@@ -218,7 +219,7 @@ const ADVICE: &[(&[Code], Advice)] = &[
 
 /// The advice for every other code.
 const GENERAL: Advice = advice(
-    "CUPTI answered with a code that profiling ranges does not normally meet",
+    "CUPTI returned a code that range profiling does not normally return",
     "nvidia-smi; cuptiGetVersion",
     "report it with the output of `cargo gpuprof doctor`",
 );

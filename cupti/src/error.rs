@@ -34,8 +34,8 @@ pub enum LoadError {
     },
     /// The host API does its work in `libnvperf_host.so`, which has to lie beside CUPTI.
     #[error(
-        "{} has no libnvperf_host.so beside it: {reason}; reinstall CUPTI whole \
-         (`pip install nvidia-cuda-cupti`)", path.display()
+        "{} has no libnvperf_host.so next to it: {reason}; reinstall CUPTI whole (`pip install \
+         nvidia-cuda-cupti`)", path.display()
     )]
     NvperfMissing {
         /// The CUPTI library.

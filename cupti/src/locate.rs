@@ -188,7 +188,7 @@ pub struct NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no CUPTI that can be used was found; looked at:")?;
+        f.write_str("no usable CUPTI was found; searched:")?;
         for Searched { place, reason } in &self.searched {
             match reason {
                 Some(reason) => write!(f, "\n  {place}: {reason}")?,
@@ -197,8 +197,9 @@ impl fmt::Display for NotFound {
         }
         if self.searched.iter().any(|searched| searched.place.is_named()) {
             return f.write_str(
-                "\n  nothing else was tried: correct --cupti-path or GPUPROF_CUPTI, or leave both out to have it looked \
-                 for; `pip install nvidia-cuda-cupti` installs one (13.0.85 also works without a GPU)",
+                "\n  nowhere else was searched: correct --cupti-path or GPUPROF_CUPTI, or leave \
+                 both out to search the usual places; `pip install nvidia-cuda-cupti` installs one \
+                 (13.0.85 also works without a GPU)",
             );
         }
         f.write_str(

@@ -34,7 +34,8 @@ pub enum TargetError {
     Driver(#[from] DriverProblem),
     /// The context is not one of that driver's devices: an emulated driver made it.
     #[error(
-        "device {ordinal} of this process is not one of the CUDA driver's that CUPTI uses; an emulated driver is loaded"
+        "device {ordinal} of this process does not belong to the CUDA driver that CUPTI uses; an \
+         emulated driver is loaded"
     )]
     ForeignContext {
         /// cudarc's device ordinal.

@@ -213,7 +213,7 @@ fn what_is_named_and_no_library_is_told_as_what_it_is() {
         ] {
             let error = locate(Some(&path)).unwrap_err().to_string();
             assert!(error.contains(&format!("cannot be loaded: {reason}\n")), "{error}");
-            assert!(error.contains("nothing else was tried: correct --cupti-path"), "{error}");
+            assert!(error.contains("nowhere else was searched: correct --cupti-path"), "{error}");
         }
     });
 }

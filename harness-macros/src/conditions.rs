@@ -127,7 +127,7 @@ mod tests {
         metrics(&group("(ocupancy, 5)"), &mut errors);
         let text = messages(errors);
         assert!(
-            text.starts_with("no metric is called `ocupancy`: did you mean `occupancy`?"),
+            text.starts_with("no metric is named `ocupancy`: did you mean `occupancy`?"),
             "{text}"
         );
         assert!(text.contains("| expected the name of a metric"), "{text}");
@@ -139,7 +139,7 @@ mod tests {
             ("(\"every duration\")", "expected a comparison"),
             (
                 "(\"every duraton <= 5 us\")",
-                "no metric is called `duraton`: did you mean `duration`?",
+                "no metric is named `duraton`: did you mean `duration`?",
             ),
             ("(\"registers <= 5 us\")", "`registers` needs a plain number"),
             ("(\"where blok==64 duration <= 5 us\")", "the series has no axis `blok`"),

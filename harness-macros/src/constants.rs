@@ -57,8 +57,8 @@ pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
     {
         errors.push(syn::Error::new(
             place,
-            "`super` is another module here, since a kernel with constants is compiled once for each \
-             value in a module of its own: write the path from `crate`",
+            "`super` names another module here, because a kernel with constants is compiled once \
+             per value, each in its own module: write the path from `crate`",
         ));
     }
 }

@@ -134,7 +134,7 @@ impl TryFrom<u8> for ExitCode {
             .map(|&(code, _)| code)
             .chain(signal)
             .find(|code| code.code() == number)
-            .ok_or_else(|| format!("{number} is no exit code of gpuprof"))
+            .ok_or_else(|| format!("{number} is not an exit code of gpuprof"))
     }
 }
 

@@ -126,9 +126,10 @@ pub struct CounterPlan {
 }
 
 /// Why counters of the chip may not be had on a device that gives others.
-pub const WITHHELD: &str = "the chip has this counter, and this device does not give it: a MIG instance has none of the units that \
-                            it shares with other instances. Check: nvidia-smi -L; remedy: leave it out, or measure on the whole \
-                            GPU or on an instance with units of its own";
+pub const WITHHELD: &str = "the chip has this counter, but a MIG instance has no counters for \
+                            units that it shares with other instances. Check: nvidia-smi -L; \
+                            remedy: leave the counter out, or measure on the whole GPU or on an \
+                            instance that shares no units";
 
 /// Why counters cannot be collected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,7 +151,7 @@ pub enum CounterProblem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replay {
-    /// Every pass is a process of its own.
+    /// Every pass runs in its own process.
     Application,
     /// The passes are looped in one process; the inputs are put back, or set up again, before each
     /// of them.

@@ -147,8 +147,9 @@ impl Quantity {
                     "units are ns us ms s, B KiB MiB GiB, GB/s TB/s, GFLOP/s TFLOP/s, MHz GHz, %"
                         .into()
                 });
-            return Err(ParseError::new(format!("no unit is called `{}`", symbol.0), symbol.1)
-                .with_help(help));
+            return Err(
+                ParseError::new(format!("unknown unit `{}`", symbol.0), symbol.1).with_help(help)
+            );
         };
         Ok(Self::new(value * size, unit))
     }

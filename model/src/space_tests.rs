@@ -105,14 +105,15 @@ fn all_wrong_clauses_are_told_at_once() {
     );
     assert_eq!(
         errors(&["block=64", "where blok > 1", "t = block + dtype", "dtype=f32"]),
-        "no axis is called `blok`\n  --> series\n   |\n   | where blok > 1\n   |       ^^^^\n   = help: did you mean `block`?\n\
+        "no axis is named `blok`\n  --> series\n   |\n   | where blok > 1\n   |       ^^^^\n   = \
+         help: did you mean `block`?\n\
          expected a whole number, and this is a word\n  --> series\n   |\n   | t = block + dtype\n   |             ^^^^^\n"
     );
 }
 
 #[test]
 fn a_derived_axis_needs_what_is_there_before_it() {
-    assert!(errors(&["n=1", "a = n + b", "b = n + 1"]).starts_with("no axis is called `b`"));
+    assert!(errors(&["n=1", "a = n + b", "b = n + 1"]).starts_with("no axis is named `b`"));
     assert!(errors(&["n=1", "a = n > 1"]).starts_with("axis `a` cannot be a condition"));
     assert_eq!(keys(&["n=1", "b = n + 1", "a = n + b"]), ["n=1,b=2,a=3"]);
 }

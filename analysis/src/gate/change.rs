@@ -76,7 +76,7 @@ impl Side {
         if row.status != Status::Finished {
             return Err(row.status.word());
         }
-        let result = row.metrics.get(metric).ok_or("the run does not hold it")?;
+        let result = row.metrics.get(metric).ok_or("the run does not contain it")?;
         let of_process = |p: &ProcessValue| match statistic {
             Statistic::Median => p.median,
             Statistic::P95 => p.p95,
@@ -168,10 +168,10 @@ impl Evidence {
         let needed = self.difference.and_then(|d| d.processes_needed(distance, probability));
         match needed {
             Some(processes) => {
-                format!("--repeat {processes} for the run and its baseline would tell")
+                format!("--repeat {processes} for both the run and its baseline would decide")
             }
             None => {
-                "no --repeat up to 50 would tell: the limit is too narrow for this noise".into()
+                "no --repeat up to 50 would decide: the limit is too tight for this noise".into()
             }
         }
     }
@@ -315,7 +315,7 @@ pub fn defined_anew(
     };
     let (before, after) = (told(before), told(after));
     (before != after).then(|| {
-        format!("`{metric}` was defined anew: in the baseline it is {before}, here {after}")
+        format!("`{metric}` has a new definition: in the baseline it is {before}, here {after}")
     })
 }
 

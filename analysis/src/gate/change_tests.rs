@@ -148,7 +148,8 @@ fn a_metric_with_another_unit_or_definition_is_another_metric() {
     assert_eq!(unit.outcome, Outcome::Incomparable);
     assert_eq!(
         unit.reason.unwrap(),
-        "`load_sectors_per_request` was defined anew: in the baseline it is a plain number, here %"
+        "`load_sectors_per_request` has a new definition: in the baseline it is a plain number, \
+         here %"
     );
     // Of what a file defines, another direction says that it is something else.
     let turned = |metric: &mut MetricResult| metric.direction = Direction::Higher;
@@ -156,8 +157,8 @@ fn a_metric_with_another_unit_or_definition_is_another_metric() {
     assert_eq!(direction.outcome, Outcome::Incomparable);
     assert_eq!(
         direction.reason.unwrap(),
-        "`own` was defined anew: in the baseline it is a plain number of which lower is better, here a plain number of \
-         which higher is better"
+        "`own` has a new definition: in the baseline it is a plain number of which lower is \
+         better, here a plain number of which higher is better"
     );
     // Which way a built-in metric is better is for the run to say.
     assert_eq!(of(&turned).outcome, Outcome::Same);

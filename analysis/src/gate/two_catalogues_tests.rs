@@ -61,8 +61,8 @@ fn a_name_is_unknown_to_the_catalogue_that_does_not_define_it() {
     let plain = Catalogue::built_in();
     let judgement = judged(&plain, "every work <= 6 MiB", &measured(&defined));
     assert_eq!(judgement.verdict, Verdict::Missing);
-    assert!(judgement.reason.unwrap().starts_with("no metric is called `work`"));
+    assert!(judgement.reason.unwrap().starts_with("no metric is named `work`"));
     let view = View { best_by: Some("work".into()), ..View::default() };
     assert_eq!(view.check(&defined, &[]), Ok(()));
-    assert!(view.check(&plain, &[]).unwrap_err().starts_with("--best-by: no metric is called"));
+    assert!(view.check(&plain, &[]).unwrap_err().starts_with("--best-by: no metric is named"));
 }

@@ -48,7 +48,7 @@ pub fn finished(
 ) -> ConfigurationResult {
     let failed = |reason| unfinished(configuration.clone(), Status::Failed { reason });
     let Some(first) = passes.first() else {
-        return failed("no pass ran to its end".to_owned());
+        return failed("no pass finished".to_owned());
     };
     let timings: Vec<Timing> = passes.iter().filter_map(|pass| pass.timing.clone()).collect();
     match metrics(passes, terms) {

@@ -168,7 +168,7 @@ fn the_clock_is_the_median_of_the_samples_that_have_one() {
     pass.timing.as_mut().unwrap().sm_clock_hz = vec![None; 4];
     assert_eq!(
         reason(&[pass], "sm_clock"),
-        "no sample began and ended on the same SM, so no clock could be told"
+        "no sample began and ended on the same SM, so the clock is unknown"
     );
 }
 
@@ -183,7 +183,7 @@ fn a_diverged_configuration_has_failed_and_keeps_its_samples() {
         "{reason}"
     );
     assert_eq!((result.metrics.len(), result.timings.len()), (0, 2));
-    assert_eq!(finished(point(64, N), &[]).status.reason(), Some("no pass ran to its end"));
+    assert_eq!(finished(point(64, N), &[]).status.reason(), Some("no pass finished"));
 }
 
 #[test]

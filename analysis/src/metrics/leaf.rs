@@ -14,7 +14,7 @@ use crate::stats::descriptive;
 /// # Errors
 /// Why there is none, as a reader of the report sees it.
 pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, String> {
-    let Some(pass) = passes.first() else { return Err("no pass ran to its end".to_owned()) };
+    let Some(pass) = passes.first() else { return Err("no pass finished".to_owned()) };
     match &metric.origin {
         Origin::Time => timed(&metric.name, passes),
         Origin::Launch => match &pass.facts {
@@ -25,7 +25,7 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
         Origin::Device => {
             let name = metric.name.trim_start_matches(DEVICE_ATTRIBUTE);
             let told = pass.device.attributes.get(name).map(|&value| signed(value));
-            told.ok_or_else(|| "the driver tells no attribute of this name".to_owned())
+            told.ok_or_else(|| "the driver has no attribute of this name".to_owned())
         }
         Origin::Declared => {
             let declared =
@@ -95,7 +95,7 @@ fn timed(name: &str, passes: &[PassResult]) -> Result<f64, String> {
     }
     descriptive::median_of_medians(&samples).ok_or_else(|| {
         match name {
-            "sm_clock" => "no sample began and ended on the same SM, so no clock could be told",
+            "sm_clock" => "no sample began and ended on the same SM, so the clock is unknown",
             "copy_bandwidth" => "no process measured it",
             _ => "no process took samples",
         }
@@ -127,14 +127,14 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
             "registers are assigned by ptxas, which the emulator does not run".to_owned()
         }
         (name, false) if name.starts_with("launch__occupancy_limit_") && facts.limits.is_some() => {
-            "a block needs none of it, or the device does not limit it".to_owned()
+            "the block uses none of it, or the device does not limit it".to_owned()
         }
         (name, _) if name.contains("cluster") => "the launch has no clusters".to_owned(),
         _ if pass.launches.len() != 1 && name.contains("_dim_") => {
             format!("the range holds {} launches", pass.launches.len())
         }
         (_, true) => "it depends on registers, which the emulator does not assign".to_owned(),
-        (_, false) => "the driver does not tell it".to_owned(),
+        (_, false) => "the driver does not report it".to_owned(),
     })
 }
 

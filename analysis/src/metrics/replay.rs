@@ -11,14 +11,14 @@ use std::fmt::{self, Display};
 use gpuprof_model::measurement::{LaunchFacts, LaunchRecord, PassResult};
 use gpuprof_model::quantity::format_number;
 
-/// Which launches of two passes are the same one.
+/// How launches of two passes are matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Matching {
     /// Those of the same kernel.
     Name,
     /// Those of the same kernel, grid and block.
     Grid,
-    /// Those that agree in everything that is recorded.
+    /// Those that agree in all recorded facts.
     #[default]
     All,
 }
@@ -31,7 +31,7 @@ pub enum Strictness {
     Strict,
     /// Every launch must match, in any order.
     Balanced,
-    /// Launches that match none are let be.
+    /// Launches without a match are ignored.
     Relaxed,
 }
 
@@ -62,8 +62,8 @@ impl fmt::Display for Divergence {
         let Self { what, first, other, process } = self;
         write!(
             f,
-            "replay diverged: {what} is {first} in process 1 and {other} in process {process}; \
-             a kernel that is profiled must do the same in every process"
+            "replay diverged: {what} is {first} in process 1 and {other} in process {process}; a \
+             profiled kernel must do the same in every process"
         )
     }
 }
@@ -374,8 +374,8 @@ mod tests {
         let error = agree(&[pass(1024), pass(1024), pass(1025)], STRICT).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "replay diverged: `ptx__inst_executed.sum` is 1,024 in process 1 and 1,025 in process 3; \
-             a kernel that is profiled must do the same in every process"
+            "replay diverged: `ptx__inst_executed.sum` is 1,024 in process 1 and 1,025 in process \
+             3; a profiled kernel must do the same in every process"
         );
         let mut without = pass(7);
         without.counters.clear();

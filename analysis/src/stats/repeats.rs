@@ -67,7 +67,10 @@ impl FromStr for Repeats {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| {
             text.trim().parse::<u32>().map_err(|_| {
-                format!("`{text}` is no number of processes: write `7`, or `7..10` for more where they differ")
+                format!(
+                    "`{text}` is not a process count; expected `7`, or `7..10` to add processes \
+                     where the first ones differ"
+                )
             })
         };
         let (least, most) = match text.split_once("..") {
@@ -84,7 +87,7 @@ impl FromStr for Repeats {
 
 /// As `gpuprof.toml` may have it.
 #[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected a number of processes, or a text such as \"7..10\"")]
+#[serde(untagged, expecting = "expected a process count, or a range such as \"7..10\"")]
 enum Written {
     Number(u32),
     Text(String),
@@ -137,9 +140,9 @@ mod tests {
         assert_eq!(error("0"), "it must be at least 1");
         assert_eq!(error("9..7"), "7 is fewer than 9");
         assert!(
-            error("many").starts_with("`many` is no number of processes: write `7`, or `7..10`")
+            error("many").starts_with("`many` is not a process count; expected `7`, or `7..10`")
         );
-        assert!(error("7..").starts_with("`` is no number"));
-        assert!(error("-1").starts_with("`-1` is no number"));
+        assert!(error("7..").starts_with("`` is not a process count"));
+        assert!(error("-1").starts_with("`-1` is not a process count"));
     }
 }

@@ -36,7 +36,7 @@ pub fn no_value_reason<'r>(
         Some(Ok(value)) if value.is_finite() => None,
         Some(Ok(_)) => Some("the value is not a finite number"),
         Some(Err(reason)) => Some(reason),
-        None => Some("the run does not hold it"),
+        None => Some("the run does not contain it"),
     }
 }
 

@@ -59,7 +59,7 @@ pub fn effects(series: &SeriesResult, metric: &str) -> Result<Vec<Effect>, Strin
     if values.is_empty() || combinations != Some(points.len()) || points.len() != values.len() {
         let of = combinations.map_or_else(|| "more than can be counted".into(), |n| n.to_string());
         return Err(format!(
-            "it needs {metric} at every combination of {}, and has {} of {of}",
+            "it needs {metric} for every combination of {}, but has {} of {of}",
             axes.join(", "),
             points.len()
         ));
@@ -136,7 +136,7 @@ mod tests {
         let rows = vec![at(64, 1, 30.0), at(64, 2, 30.0), at(128, 1, 10.0), failed(128)];
         assert_eq!(
             effects(&series(rows), "duration").unwrap_err(),
-            "it needs duration at every combination of block, n, and has 3 of 4"
+            "it needs duration for every combination of block, n, but has 3 of 4"
         );
     }
 

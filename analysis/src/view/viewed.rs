@@ -66,8 +66,7 @@ impl Reference {
             })?;
             let name = name.trim();
             if name.is_empty() || pairs.iter().any(|(other, _)| other == name) {
-                let message =
-                    if name.is_empty() { "expected an axis" } else { "the axis is there twice" };
+                let message = if name.is_empty() { "expected an axis" } else { "duplicate axis" };
                 return Err(ParseError::new(message, place).with_help(help));
             }
             let shift = place.end - value.len();

@@ -55,7 +55,7 @@ fn a_filter_over_an_axis_that_the_series_has_not_hides_nothing() {
     let series = saxpy();
     let viewed = filter("tile == 8").of(&series);
     assert_eq!(viewed.shown.len(), 7);
-    assert_eq!(viewed.remarks, ["--filter does not apply: no axis is called `tile`"]);
+    assert_eq!(viewed.remarks, ["--filter does not apply: no axis is named `tile`"]);
     let viewed = filter("block / (n - 1) > 1").of(&series);
     assert_eq!(viewed.shown.len(), 7);
     assert_eq!(viewed.remarks[0], "--filter: division by zero at block=64,n=1");
@@ -128,10 +128,10 @@ fn names_that_nothing_has_are_refused_with_the_nearest() {
     let best_by = |name: &str| View { best_by: Some(name.into()), ..View::default() };
     assert_eq!(
         check(best_by("duratoin")),
-        "--best-by: no metric is called `duratoin`: did you mean `duration`?"
+        "--best-by: no metric is named `duratoin`: did you mean `duration`?"
     );
     let columns = View { columns: vec!["block".into(), "blok".into()], ..View::default() };
-    assert!(check(columns).starts_with("--columns: no metric is called `blok`"));
+    assert!(check(columns).starts_with("--columns: no metric is named `blok`"));
     let reference =
         View { reference: Some(Reference::parse("blok=1").unwrap()), ..View::default() };
     assert_eq!(

@@ -45,9 +45,9 @@ impl Unpacked {
 pub fn unpack(path: &Utf8Path, folder: &Utf8Path) -> Result<Unpacked> {
     let bad = |message: String| Failure::new(ExitCode::Archive, format!("{path}: {message}"));
     let file = File::open(path).map_err(|e| bad(format!("cannot be opened: {e}")))?;
-    let decoder = zstd::Decoder::new(file).map_err(|e| bad(format!("is no zstd file: {e}")))?;
+    let decoder = zstd::Decoder::new(file).map_err(|e| bad(format!("is not a zstd file: {e}")))?;
     let mut archive = tar::Archive::new(decoder);
-    let broken = |e: io::Error| bad(format!("is torn or no archive: {e}"));
+    let broken = |e: io::Error| bad(format!("is truncated or not an archive: {e}"));
     let mut entries = archive.entries().map_err(broken)?;
     let first = entries.next().ok_or_else(|| bad("is empty".into()))?.map_err(broken)?;
     let manifest = read_manifest(first, &bad)?;
@@ -61,9 +61,7 @@ pub fn unpack(path: &Utf8Path, folder: &Utf8Path) -> Result<Unpacked> {
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).map_err(broken)?;
         if hex(&Sha256::digest(&bytes)) != *expected {
-            return Err(bad(format!(
-                "`{name}` is not the file that its manifest lists (SHA-256 differs)"
-            )));
+            return Err(bad(format!("`{name}` does not match its SHA-256 in the manifest")));
         }
         let executable = manifest.harnesses.iter().any(|h| h.file == name);
         let target = folder.join(&name);
@@ -94,20 +92,22 @@ fn read_manifest<R: Read>(
     }
     let mut text = String::new();
     first.read_to_string(&mut text).map_err(|e| bad(format!("{MANIFEST} cannot be read: {e}")))?;
-    let wrong = |e: serde_json::Error| bad(format!("{MANIFEST} is not understood: {e}"));
+    let wrong = |e: serde_json::Error| bad(format!("{MANIFEST} is invalid: {e}"));
     let value: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     if format != Some(u64::from(FORMAT)) {
         let found = format.map_or("none".to_owned(), |f| f.to_string());
         return Err(bad(format!(
-            "has archive format {found}, and this cargo-gpuprof reads format {FORMAT}"
+            "has archive format {found}, but this cargo-gpuprof reads format {FORMAT}; make the \
+             archive again with this version"
         )));
     }
     let manifest: Manifest = serde_json::from_value(value).map_err(wrong)?;
     let here = platform();
     if manifest.platform != here {
         return Err(bad(format!(
-            "holds executables for {}, and this machine is {here}: make the archive on a machine of this kind",
+            "holds executables for {}, but this machine is {here}; make the archive on a machine \
+             of this kind",
             manifest.platform
         )));
     }
@@ -119,10 +119,10 @@ fn entry_name<R: Read>(entry: &tar::Entry<'_, R>) -> Result<String, String> {
     let raw = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
     let path = std::path::Path::new(&raw);
     if !path.components().all(|part| matches!(part, Component::Normal(_))) || raw.is_empty() {
-        return Err(format!("holds `{raw}`, a path that leaves its folder"));
+        return Err(format!("holds `{raw}`, a path outside the archive"));
     }
     if !entry.header().entry_type().is_file() {
-        return Err(format!("holds `{raw}`, which is no plain file"));
+        return Err(format!("holds `{raw}`, which is not a regular file"));
     }
     Ok(raw)
 }

@@ -77,8 +77,8 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
         return Err(Failure::new(
             ExitCode::NoSeries,
             format!(
-                "no harness found in {}: a harness is a bench target (harness = false) of a package that \
-                 depends on gpuprof, and holds gpuprof::main!(…)",
+                "no harness found in {}; add a bench target with `harness = false` that calls \
+                 gpuprof::main!(…) to a package that depends on gpuprof",
                 looked.join(", ")
             ),
         ));
@@ -88,7 +88,7 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
 
 fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {
     let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-    Failure::usage(format!("no {what} is called `{name}`{near}"))
+    Failure::usage(format!("no {what} is named `{name}`{near}"))
 }
 
 fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'m Package>> {
@@ -195,7 +195,7 @@ fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<H
         let names: Vec<&str> = names.into_iter().collect();
         return Err(Failure::new(
             ExitCode::NoSeries,
-            format!("none of the bench targets ({}) holds gpuprof::main!(…)", names.join(", ")),
+            format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
         ));
     }
     Ok(harnesses)

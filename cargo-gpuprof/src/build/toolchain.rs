@@ -118,7 +118,10 @@ fn explicit(name: &str, candidates: &Candidates) -> Result<Toolchain> {
         };
         Failure::new(
             ExitCode::BuildFailed,
-            format!("the kernel toolchain `{name}` is not there or lacks the source of Rust's core library; {add}"),
+            format!(
+                "the kernel toolchain `{name}` is not installed or lacks the source of Rust's core \
+                 library; {add}"
+            ),
         )
     })
 }
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!(failure.code, ExitCode::BuildFailed);
         assert_eq!(failure.message, missing());
         let failure = find(Some("/nonexistent/rustc"), &nowhere).unwrap_err();
-        assert!(failure.message.contains("`/nonexistent/rustc` is not there"), "{failure}");
+        assert!(failure.message.contains("`/nonexistent/rustc` is not installed"), "{failure}");
         let failure = find(Some("+no-such-toolchain"), &nowhere).unwrap_err();
         assert!(failure.message.contains("component add rust-src --toolchain no-such-toolchain"));
     }

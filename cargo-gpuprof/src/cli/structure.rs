@@ -60,10 +60,10 @@ pub enum Command {
     ShowConfig(Box<RunOptions>),
     /// Check this machine: driver, permission, CUPTI, toolchain, emulator.
     Doctor(DoctorOptions),
-    /// Answer a question about a library, in a process of its own.
+    /// Answer a question about a library, in a separate process.
     #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
     Ask(AskOptions),
-    /// Guard locked clocks, in a process of its own.
+    /// Guard locked clocks, in a separate process.
     #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
     Guard(GuardOptions),
     /// Pack harnesses, PTX and metadata for a machine without cargo and source.

@@ -83,35 +83,37 @@ fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCo
         return match expected {
             true => (
                 ExitCode::NotPossible,
-                "a GPU was expected, and none answers; --backend emulator goes without".to_owned(),
+                "a GPU was requested, but none answers; --backend emulator runs without one"
+                    .to_owned(),
             ),
             false => (
                 ExitCode::Success,
-                "no GPU here: the emulator is what works, with exact counters and no times"
-                    .to_owned(),
+                "no GPU here; the emulator works and gives exact counters, but no times".to_owned(),
             ),
         };
     }
     let rest = match untried.as_slice() {
         [] => String::new(),
-        [_] => format!("; {} was not tried", listed(&untried)),
-        _ => format!("; {} were not tried", listed(&untried)),
+        [_] => format!("; {} was not tested", listed(&untried)),
+        _ => format!("; {} were not tested", listed(&untried)),
     };
     let sentence = match (working.as_slice(), failing.as_slice()) {
-        ([], []) => "times can be taken here; counters were not tried".to_owned(),
-        (_, []) => format!("times and counters can be taken here{rest}"),
+        ([], []) => "times can be measured here; counters were not tested".to_owned(),
+        (_, []) => format!("times and counters can be measured here{rest}"),
         ([], _) if untried.is_empty() => {
-            "times can be taken here, and counters cannot; --replay-mode none or --backend emulator goes without"
+            "times can be measured here, but counters cannot; use --replay-mode none, or count \
+             with --backend emulator"
                 .to_owned()
         }
         ([], failing) => {
-            format!("times can be taken here, and counters cannot on {}{rest}", listed(failing))
+            format!("times can be measured here, but counters cannot on {}{rest}", listed(failing))
         }
         (working, failing) => {
             let working: Vec<String> = working.iter().map(ToString::to_string).collect();
             let (failing, working) = (listed(failing), working.join(","));
             format!(
-                "times can be taken here, and counters cannot on {failing}; --devices {working} goes without{rest}"
+                "times can be measured here, but counters cannot on {failing}; use --devices \
+                 {working}{rest}"
             )
         }
     };
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(concluded(&[]).0, ExitCode::NotPossible);
         let (code, sentence) = conclusion(&[], false, &[]);
         assert_eq!(code, ExitCode::Success);
-        assert!(sentence.contains("the emulator is what works"));
+        assert!(sentence.contains("the emulator works"));
         let broken = [Check::new(State::Fail, host::TOOLCHAIN, "")];
         assert_eq!(conclusion(&broken, false, &[]).0, ExitCode::BuildFailed);
     }
@@ -167,18 +169,20 @@ mod tests {
             assert_eq!(concluded(states), (code, sentence.to_owned()), "{states:?}");
         };
         let (fine, not) = (ExitCode::Success, ExitCode::NotPossible);
-        said(&[Ok, Ok], fine, "times and counters can be taken here");
-        let third =
-            "times can be taken here, and counters cannot on device 2; --devices 0,1 goes without";
+        said(&[Ok, Ok], fine, "times and counters can be measured here");
+        let third = "times can be measured here, but counters cannot on device 2; use --devices \
+                     0,1";
         said(&[Ok, Ok, Fail], fine, third);
-        let first = "times can be taken here, and counters cannot on devices 0, 1 and 2; --devices 3 goes without";
+        let first = "times can be measured here, but counters cannot on devices 0, 1 and 2; use \
+                     --devices 3";
         said(&[Fail, Fail, Fail, Ok], not, first);
-        let all = "times can be taken here, and counters cannot; --replay-mode none or --backend emulator goes without";
+        let all = "times can be measured here, but counters cannot; use --replay-mode none, or \
+                   count with --backend emulator";
         said(&[Fail, Fail], not, all);
-        said(&[Ok, Warn], fine, "times and counters can be taken here; device 1 was not tried");
-        said(&[Warn, Warn], fine, "times can be taken here; counters were not tried");
+        said(&[Ok, Warn], fine, "times and counters can be measured here; device 1 was not tested");
+        said(&[Warn, Warn], fine, "times can be measured here; counters were not tested");
         let both =
-            "times can be taken here, and counters cannot on device 0; device 1 was not tried";
+            "times can be measured here, but counters cannot on device 0; device 1 was not tested";
         said(&[Fail, Warn], not, both);
     }
 }

@@ -92,13 +92,13 @@ fn nothing(known: &Catalogue, search: &str, chip: Option<&str>) -> String {
     match chip {
         None => {
             format!(
-                "{}\ngpuprof: --chip gh100 looks among the counters of a chip",
+                "{}\ngpuprof: --chip gh100 searches the counters of a chip",
                 known.unknown(search)
             )
         }
         Some(chip) => format!(
-            "no counter of {} holds `{search}` in its name or description; without --chip our own metrics and the names \
-             of older profilers are looked through",
+            "no counter of {} holds `{search}` in its name or description; leave out --chip to \
+             search gpuprof's own metrics and the names of older profilers",
             chip.to_uppercase()
         ),
     }
@@ -129,8 +129,8 @@ fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Resul
         let (translated, refused) = (legacy().count(), legacy_refused().count());
         writeln!(
             out,
-            "\n{} names of older profilers ({refused} are refused with the reason) and {} attributes of the device are \
-             understood as well; `cargo gpuprof metrics TEXT` searches them too",
+            "\n{} names from older profilers ({refused} of them without an equivalent) and {} \
+             device attributes work as well; `cargo gpuprof metrics TEXT` searches them too",
             translated + refused,
             attributes().count()
         )?;

@@ -34,10 +34,9 @@ fn a_table_of_no_series_is_told_with_its_layer() {
     let keys = ["examples::kernels::saxpy".to_owned()];
     let told = |preset| Layers::new(&config, preset).unwrap().tables_of_no_series(&keys);
     let misspelt =
-        ".config/gpuprof.toml: no series is meant by [series.\"sxapy\"]: did you mean `saxpy`?";
+        ".config/gpuprof.toml: no series matches [series.\"sxapy\"]: did you mean `saxpy`?";
     assert_eq!(told(None), [misspelt]);
-    let other =
-        "preset ci: no series is meant by [series.\"other\"]: `cargo gpuprof list` names them";
+    let other = "preset ci: no series matches [series.\"other\"]: `cargo gpuprof list` names them";
     assert_eq!(told(Some("ci")), [misspelt, other]);
 }
 
@@ -72,9 +71,9 @@ fn sets_sections_and_passes_have_layers_as_well() {
     assert_eq!(all.sets.origin, Origin::CommandLine("--set".into()));
     assert_eq!(all.sections.origin, Origin::Configuration("preset ci".into()));
     assert_eq!(all.max_passes.to_string(), "9  [.config/gpuprof.toml]");
-    let blamed = all.sections.blamed(Failure::usage("no section is called `x`"));
+    let blamed = all.sections.blamed(Failure::usage("no section is named `x`"));
     assert_eq!(blamed.code, ExitCode::Configuration);
-    assert_eq!(blamed.message, "preset ci: no section is called `x`");
+    assert_eq!(blamed.message, "preset ci: no section is named `x`");
     assert_eq!(all.sets.blamed(Failure::usage("no")).code, ExitCode::Usage);
 }
 

@@ -65,7 +65,8 @@ fn view(options: &ViewOptions, format: Format, catalogue: &Catalogue, run: &Run)
     if view != View::default() && !viewed {
         let format = format.to_possible_value().map(|value| value.get_name().to_owned());
         return Err(Failure::usage(format!(
-            "--format {} shows all of a run: view options such as --filter go with table, markdown, csv and json-lines",
+            "--format {} writes the whole run; view options such as --filter work with table, \
+             markdown, csv and json-lines",
             format.unwrap_or_default()
         )));
     }
@@ -126,7 +127,7 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         Some(kept) => document::read(&kept.path),
         None => document::find(&target, text).map_err(|failure| match baselines.near(text) {
             Some(near) if failure.code == ExitCode::Usage => {
-                Failure::usage(format!("no baseline, file or run is called `{text}`: {near}"))
+                Failure::usage(format!("no baseline, file or run is named `{text}`: {near}"))
             }
             _ => failure,
         }),

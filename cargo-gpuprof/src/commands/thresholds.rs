@@ -153,7 +153,8 @@ fn check(
                     ParseError::new(format!("{} has no axis `{axis}`", series.key), place);
                 error.help = did_you_mean(axis, series.axes.iter().copied()).or_else(|| {
                     Some(format!(
-                        "its axes are {}; [series.\"KEY\"] in {DEFAULT_PATH} speaks of some series only",
+                        "its axes are {}; [series.\"KEY\"] in {DEFAULT_PATH} applies to chosen \
+                         series only",
                         series.axes.join(", ")
                     ))
                 });

@@ -65,8 +65,9 @@ fn an_axis_that_the_series_does_not_have_is_marked_where_it_stands() {
     let failure = layered(&[], "", &["where here==1 duration <= 5 us"]).unwrap_err();
     assert_eq!(
         failure.message,
-        "saxpy::kernels::saxpy has no axis `here`\n  --> --threshold\n   |\n   | where here==1 duration <= 5 us\n   \
-         |       ^^^^\n   = help: its axes are block, h; [series.\"KEY\"] in .config/gpuprof.toml speaks of some series only"
+        "saxpy::kernels::saxpy has no axis `here`\n  --> --threshold\n   |\n   | where here==1 \
+         duration <= 5 us\n   |       ^^^^\n   = help: its axes are block, h; [series.\"KEY\"] in \
+         .config/gpuprof.toml applies to chosen series only"
     );
 }
 

@@ -170,9 +170,9 @@ fn refusal(path: &str, name: &str, formula: &str, problem: DefinitionProblem) ->
         DefinitionProblem::Name => {
             "a metric's name has letters, digits and single underscores".to_owned()
         }
-        DefinitionProblem::Taken => "there is a metric of this name already".to_owned(),
+        DefinitionProblem::Taken => "a metric of this name already exists".to_owned(),
         DefinitionProblem::Differs => {
-            "it is defined already, with another formula, unit or direction; choose another name"
+            "it is already defined with another formula, unit or direction; choose another name"
                 .to_owned()
         }
         DefinitionProblem::Operand(message) => message,
@@ -235,7 +235,7 @@ mod tests {
         };
         assert_eq!(
             error("[metrics.m_x]\nformula = \"duraton / 2\""),
-            "gpuprof.toml: metric `m_x`: no metric is called `duraton`: did you mean `duration`?"
+            "gpuprof.toml: metric `m_x`: no metric is named `duraton`: did you mean `duration`?"
         );
         assert_eq!(
             error("[metrics.m_a]\nformula = \"m_b\"\n[metrics.m_b]\nformula = \"2 * m_a\""),
@@ -250,10 +250,10 @@ mod tests {
                 "[metrics.m_e]\nformula = \"duraton / byts\"\n[metrics.m_f]\nformula = \"m_e + flosp\"\n\
                  [metrics.duration]\nformula = \"1\""
             ),
-            "gpuprof.toml: metric `duration`: there is a metric of this name already\n\
-             gpuprof.toml: metric `m_e`: no metric is called `duraton`: did you mean `duration`?\n\
-             gpuprof.toml: metric `m_e`: no metric is called `byts`: did you mean `bytes`?\n\
-             gpuprof.toml: metric `m_f`: no metric is called `flosp`: did you mean `flops`?"
+            "gpuprof.toml: metric `duration`: a metric of this name already exists\n\
+             gpuprof.toml: metric `m_e`: no metric is named `duraton`: did you mean `duration`?\n\
+             gpuprof.toml: metric `m_e`: no metric is named `byts`: did you mean `bytes`?\n\
+             gpuprof.toml: metric `m_f`: no metric is named `flosp`: did you mean `flops`?"
         );
         // A preset would be heard by nobody: what a metric is does not depend on who asks.
         assert_eq!(
@@ -261,9 +261,9 @@ mod tests {
                 "[metrics.m_g]\nformula = \"1\"\n[preset.ci.metrics.m_g]\nformula = \"2\"\n\
                  [preset.night.metrics.m_g]\nformula = \"1\"\nunit = \"B\""
             ),
-            "gpuprof.toml: metric `m_g`: it is defined already, with another formula, unit or direction; choose another \
-             name\ngpuprof.toml: metric `m_g`: it is defined already, with another formula, unit or direction; choose \
-             another name"
+            "gpuprof.toml: metric `m_g`: it is already defined with another formula, unit or \
+             direction; choose another name\ngpuprof.toml: metric `m_g`: it is already defined \
+             with another formula, unit or direction; choose another name"
         );
         assert_eq!(
             error("[metrics.m_h]\nunit = \"B\""),
@@ -271,7 +271,7 @@ mod tests {
         );
         assert_eq!(
             error("[metrics.registrs]\ndirection = \"lower\""),
-            "gpuprof.toml: no metric is called `registrs`: did you mean `registers`?"
+            "gpuprof.toml: no metric is named `registrs`: did you mean `registers`?"
         );
         assert_eq!(
             error(

@@ -83,17 +83,18 @@ impl DeviceName {
             return Ok(at);
         }
         let problem = match found.len() {
-            0 => format!("there is no device {self}"),
-            several => format!("{self} is the beginning of {several} UUIDs"),
+            0 => format!("no device matches {self}"),
+            several => format!("{self} matches {several} UUIDs"),
         };
         let sliced = shown.iter().any(|device| device.uuid.starts_with(MIG_PREFIX));
         let help = match self {
             Self::Uuid(start) if sliced && !start.starts_with(MIG_PREFIX) => {
-                "\nA GPU in MIG mode is measured on by its instances: `nvidia-smi -L` lists their UUIDs (MIG-…)"
+                "\nA GPU in MIG mode is named by its instances: `nvidia-smi -L` lists their UUIDs \
+                 (MIG-…)"
             }
             _ => "",
         };
-        Err(Failure::usage(format!("{problem}; the driver shows{}{help}", listed(shown))))
+        Err(Failure::usage(format!("{problem}; the driver reports{}{help}", listed(shown))))
     }
 }
 
@@ -120,8 +121,8 @@ fn one_model(chosen: &[&DeviceRecord]) -> Result<()> {
         format!("{} (sm_{major}{minor}, {} SMs, {})", device.name, device.sm_count, device.uuid)
     };
     Err(Failure::usage(format!(
-        "the devices of a run must be of one model, and these are not: {} and {}. Results of two models cannot be \
-         compared: start one run for each model, with --devices naming its devices",
+        "the devices of a run must be of one model, but these differ: {} and {}. Results of two \
+         models cannot be compared: start one run per model and name its devices with --devices",
         told(first),
         told(other)
     )))

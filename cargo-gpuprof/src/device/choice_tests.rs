@@ -28,11 +28,11 @@ fn what_cannot_be_meant_is_refused_with_what_is_there() {
     assert_eq!(failure.code, ExitCode::Usage);
     assert_eq!(
         failure.message,
-        "there is no device 7; the driver shows\n  0  GPU-22-c  NVIDIA H200\n  1  GPU-11-a  NVIDIA H200\n  \
-         2  GPU-12-b  NVIDIA H200"
+        "no device matches 7; the driver reports\n  0  GPU-22-c  NVIDIA H200\n  1  GPU-11-a  NVIDIA \
+         H200\n  2  GPU-12-b  NVIDIA H200"
     );
     let failure = chosen("GPU-1").unwrap_err();
-    assert!(failure.message.starts_with("GPU-1 is the beginning of 2 UUIDs;"), "{failure}");
+    assert!(failure.message.starts_with("GPU-1 matches 2 UUIDs;"), "{failure}");
     assert_eq!(
         chosen("1,GPU-11-a").unwrap_err().message,
         "GPU-11-a is named twice (1,GPU-11-a); name every device once"
@@ -40,7 +40,7 @@ fn what_cannot_be_meant_is_refused_with_what_is_there() {
     for text in ["", "0,", "one", "-1"] {
         let word = text.trim_start_matches("0,");
         let error = text.parse::<DeviceSelection>().unwrap_err();
-        assert!(error.starts_with(&format!("`{word}` is no device: ")), "{error}");
+        assert!(error.starts_with(&format!("`{word}` is not a device; ")), "{error}");
     }
 }
 
@@ -51,9 +51,9 @@ fn different_models_are_refused_by_name() {
     let failure = DeviceSelection::All.choose(&mixed).unwrap_err();
     assert_eq!(
         failure.message,
-        "the devices of a run must be of one model, and these are not: NVIDIA H200 (sm_90, 132 SMs, GPU-22-c) and \
-         NVIDIA A100 (sm_90, 132 SMs, GPU-11-a). Results of two models cannot be compared: start one run for each \
-         model, with --devices naming its devices"
+        "the devices of a run must be of one model, but these differ: NVIDIA H200 (sm_90, 132 SMs, \
+         GPU-22-c) and NVIDIA A100 (sm_90, 132 SMs, GPU-11-a). Results of two models cannot be \
+         compared: start one run per model and name its devices with --devices"
     );
     assert!("0,2".parse::<DeviceSelection>().unwrap().choose(&mixed).is_ok());
 }
@@ -86,6 +86,6 @@ fn the_configuration_file_may_write_text_or_lists() {
     assert_eq!(read("devices = \"all\"").unwrap(), "all");
     assert_eq!(read("devices = [0, \"GPU-1\"]").unwrap(), "0,GPU-1");
     assert_eq!(read("devices = 1").unwrap(), "1");
-    assert!(read("devices = []").unwrap_err().to_string().contains("is no device"));
+    assert!(read("devices = []").unwrap_err().to_string().contains("is not a device"));
     assert!(read("devices = true").is_err());
 }

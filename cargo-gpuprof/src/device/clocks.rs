@@ -51,8 +51,9 @@ pub fn lock(
     let option = control.text();
     if uuid.starts_with(MIG_PREFIX) {
         let message = format!(
-            "--clock-control {option} is not possible on {uuid}: it is a MIG slice, and clocks are those of the \
-             whole GPU. Go on with --clock-control none: the clock of every sample is recorded"
+            "--clock-control {option} is not possible on {uuid}: it is a MIG slice, and the whole \
+             GPU shares its clocks. Use --clock-control none, which records the clock of every \
+             sample"
         );
         return Err(Failure::new(ExitCode::NotPossible, message));
     }
@@ -74,15 +75,16 @@ pub fn lock(
             let _ = guard.wait();
             let limit = if option == "base" { "tdp,tdp" } else { "MHZ,MHZ" };
             let remedy = format!(
-                "Only an administrator may: run as root, or let one lock them with `nvidia-smi -i {uuid} \
-                 --lock-gpu-clocks={limit}` (afterwards `--reset-gpu-clocks`); or "
+                "Only an administrator can lock them: run as root, or ask one to run `nvidia-smi \
+                 -i {uuid} --lock-gpu-clocks={limit}` (afterwards `--reset-gpu-clocks`); \
+                 otherwise, "
             );
             Err(refused(uuid, &option, &reason, &remedy))
         }
         Some(Said::Restored) | None => {
             drop(guard.stdin.take());
             let how = guard.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
-            let reason = format!("the process that was to lock them ended: {how}");
+            let reason = format!("the process that should lock them ended: {how}");
             Err(refused(uuid, &option, &reason, ""))
         }
     }
@@ -101,8 +103,7 @@ fn start(
         command.args(["--nvml-path", path.as_str()]);
     }
     let mut guard = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| {
-        let message =
-            format!("the guard of the clocks, {}, cannot be started: {e}", program.display());
+        let message = format!("cannot start the clock guard {}: {e}", program.display());
         Failure::new(ExitCode::NotPossible, message)
     })?;
     let out = guard.stdout.take().expect("standard output is piped");
@@ -121,7 +122,7 @@ fn start(
             // The guard finds its pipe ended, and puts back what it may have locked.
             return Err(Failure::new(
                 ExitCode::Signal(signal),
-                "interrupted while clocks were locked",
+                "interrupted while clocks were being locked",
             ));
         }
         interrupt.wait(&[said.as_fd()], None).map_err(unheard)?;
@@ -129,16 +130,16 @@ fn start(
 }
 
 fn unheard(error: io::Error) -> Failure {
-    let message = format!("the guard of the clocks cannot be waited for: {error}");
+    let message = format!("cannot wait for the clock guard: {error}");
     Failure::new(ExitCode::NotPossible, message)
 }
 
 /// `remedy` is a sentence up to its "or"; empty where nobody can do anything but go without.
 fn refused(uuid: &str, option: &str, reason: &str, remedy: &str) -> Failure {
-    let on = if remedy.is_empty() { "Go on" } else { "go on" };
+    let on = if remedy.is_empty() { "Use" } else { "use" };
     let message = format!(
-        "--clock-control {option} cannot lock the clocks of {uuid}: {reason}. {remedy}{on} with --clock-control none: \
-         the clock of every sample is recorded. Nothing was run"
+        "--clock-control {option} cannot lock the clocks of {uuid}: {reason}. {remedy}{on} \
+         --clock-control none, which records the clock of every sample. Nothing was run"
     );
     Failure::new(ExitCode::NotPossible, message)
 }
@@ -164,11 +165,11 @@ impl LockedClocks {
         let how = match ended.map(|ended| ended.within(PATIENCE)) {
             Ok(Some(Ok(status))) if status.success() => return Ok(()),
             Ok(Some(Ok(status))) if status.code().is_none() => return self.instead(),
-            Ok(Some(Ok(status))) => format!("their guard ended with {status}"),
+            Ok(Some(Ok(status))) => format!("the clock guard ended with {status}"),
             Ok(Some(Err(error))) | Err(error) => {
-                format!("their guard cannot be waited for: {error}")
+                format!("waiting for the clock guard failed: {error}")
             }
-            Ok(None) => "their guard does not answer".to_owned(),
+            Ok(None) => "the clock guard does not answer".to_owned(),
         };
         Err(guard::left_locked(&self.uuid, &how))
     }
@@ -182,7 +183,7 @@ impl LockedClocks {
         match said {
             Some(Said::Restored) => {
                 eprintln!(
-                    "gpuprof: the guard of the clocks of {} was killed; they were put back",
+                    "gpuprof: the clock guard of {} was killed; a second one reset the clocks",
                     self.uuid
                 );
                 Ok(())
@@ -190,7 +191,7 @@ impl LockedClocks {
             Some(Said::Refused(reason) | Said::Denied(reason)) => {
                 Err(guard::left_locked(&self.uuid, &reason))
             }
-            _ => Err(guard::left_locked(&self.uuid, "their guard was killed")),
+            _ => Err(guard::left_locked(&self.uuid, "the clock guard was killed")),
         }
     }
 }
@@ -220,7 +221,7 @@ pub fn settled(uuid: &str, interrupt: &Interrupt) -> Result<Option<String>> {
             Left::Behind(owner) => {
                 let failure = guard::left_locked(
                     uuid,
-                    "the gpuprof that locked them was killed, and its guard with it",
+                    "the gpuprof that locked them and its clock guard were killed",
                 );
                 return Ok(Some(format!("{failure} ({owner})")));
             }
@@ -228,7 +229,7 @@ pub fn settled(uuid: &str, interrupt: &Interrupt) -> Result<Option<String>> {
         if let Some(signal) = interrupt.signal() {
             return Err(Failure::new(
                 ExitCode::Signal(signal),
-                "interrupted while clocks were put back",
+                "interrupted while clocks were being reset",
             ));
         }
     }

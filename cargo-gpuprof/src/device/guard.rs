@@ -124,7 +124,7 @@ fn work(options: &GuardOptions, held: Lock, said: &dyn Fn(&Said)) -> Result<(), 
 /// What to say where clocks stay locked.
 pub(super) fn left_locked(uuid: &str, reason: &str) -> Failure {
     let message = format!(
-        "the clocks of {uuid} are still locked: {reason}. Put them back with `nvidia-smi -i {uuid} \
+        "the clocks of {uuid} are still locked: {reason}. Reset them with `nvidia-smi -i {uuid} \
          --reset-gpu-clocks` as an administrator"
     );
     Failure::new(ExitCode::NotPossible, message)

@@ -345,9 +345,9 @@ pub fn wait(
 /// That `path` cannot be used as a lock, and what to do (exit code 107).
 pub fn unusable(path: &Path, error: &io::Error) -> Failure {
     let message = format!(
-        "the lock of the device, {}, cannot be used: {error}. It keeps two runs from measuring on one device \
-         at once. Remove the file if it is not of gpuprof's making, or name a folder that all users of the \
-         machine can write: {FOLDER_ENV}=/some/folder",
+        "the lock of the device, {}, cannot be used: {error}. It keeps two runs from measuring on \
+         one device at once. Remove the file if gpuprof did not create it, or choose a folder that \
+         all users of the machine can write to: {FOLDER_ENV}=/some/folder",
         path.display()
     );
     Failure::new(ExitCode::NotPossible, message)

@@ -52,7 +52,7 @@ impl Hold {
     /// The device or its clocks cannot be had (exit code 107); an interrupt.
     pub fn take(uuid: &str, terms: &Terms<'_>, interrupt: &Interrupt) -> Result<Self> {
         let path = lock::path(&lock::folder(), uuid);
-        let mut waiting = Waiting::new(uuid, "measures on it");
+        let mut waiting = Waiting::new(uuid, "is measuring on it");
         let lock = lock::wait(&path, &Owner::this_process(), interrupt, |owner| {
             if terms.wait {
                 waiting.tell(owner)
@@ -71,7 +71,7 @@ impl Hold {
                 let program = env::current_exe().map_err(|e| {
                     Failure::new(
                         ExitCode::NotPossible,
-                        format!("the guard of the clocks cannot be found: {e}"),
+                        format!("cannot find the executable of the clock guard: {e}"),
                     )
                 })?;
                 Some(clocks::lock(&program, uuid, control, terms.nvml, interrupt)?)
@@ -83,14 +83,14 @@ impl Hold {
 
 fn busy(uuid: &str, owner: Option<&Owner>) -> Failure {
     let message = format!(
-        "another gpuprof measures on {uuid} ({}), and --no-wait says not to wait for it",
+        "another gpuprof is measuring on {uuid} ({}); leave out --no-wait to wait for it",
         named(owner)
     );
     Failure::new(ExitCode::NotPossible, message)
 }
 
 fn named(owner: Option<&Owner>) -> String {
-    owner.map_or_else(|| "it does not say who it is".to_owned(), ToString::to_string)
+    owner.map_or_else(|| "its owner is unknown".to_owned(), ToString::to_string)
 }
 
 /// One line on standard error: kept up to date on a terminal, written once for each owner

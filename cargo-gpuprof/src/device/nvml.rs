@@ -59,8 +59,8 @@ impl Library {
         let path = path.map_or_else(|| PathBuf::from("libnvidia-ml.so.1"), Path::to_owned);
         Nvml::builder().lib_path(path.as_os_str()).init().map(Self).map_err(|error| {
             format!(
-                "NVML ({}) does not work: {}; it comes with the driver, in a container with the driver \
-                 capability `utility`; --nvml-path or GPUPROF_NVML names another",
+                "NVML ({}) does not work: {}; it comes with the driver (in a container, with the \
+                 driver capability `utility`); to use another one, set --nvml-path or GPUPROF_NVML",
                 path.display(),
                 words(&error)
             )

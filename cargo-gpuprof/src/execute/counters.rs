@@ -117,23 +117,23 @@ impl Counters {
             Some(Ok(dropped)) => dropped,
             Some(Err(Divergence { what, first, other, .. })) => {
                 return Err(format!(
-                    "counter pass {}: replay diverged: {what} is {first} in pass 0 and {other} there; a kernel that is \
-                     profiled must do the same in every process",
+                    "counter pass {}: replay diverged: {what} is {first} in pass 0 and {other} \
+                     there; a profiled kernel must do the same in every process",
                     step + 1
                 ));
             }
         };
         if let Some(Divergence { what, first, other, .. }) = dropped {
             to.left_out = Some(format!(
-                "the launches of counter pass {} do not match ({what} is {first} in pass 0 and {other} there), \
-                 and --app-replay-mode relaxed leaves such a range out",
+                "the launches of counter pass {} do not match ({what} is {first} in pass 0 and \
+                 {other} there); --app-replay-mode relaxed discards such a range",
                 step + 1
             ));
         }
         let complete = found.counter_pass.as_ref().is_some_and(|pass| pass.complete);
         let last_of_group = self.step(step + 1).is_none_or(|(_, pass)| pass == 0);
         if last_of_group && !complete {
-            return Err(format!("{} passes were planned, and CUPTI wants more", self.passes()));
+            return Err(format!("{} passes were planned, but CUPTI needs more", self.passes()));
         }
         to.hardware.extend(found.hardware);
         to.steps = step + 1;
@@ -212,7 +212,7 @@ mod tests {
     fn a_group_that_is_not_complete_after_its_passes_is_an_error() {
         let counters = counters(Replay::Application);
         let error = counters.add(1, None, found(false, &[], 4), None, &mut Collected::default());
-        assert_eq!(error.unwrap_err(), "3 passes were planned, and CUPTI wants more");
+        assert_eq!(error.unwrap_err(), "3 passes were planned, but CUPTI needs more");
     }
 
     #[test]

@@ -109,10 +109,7 @@ pub fn wait(pipelines: &mut [&mut Pipeline<'_>]) -> Result<(usize, Event)> {
         }
         let waited = first.process.interrupt.wait(&ready, until);
         waited.map_err(|e| {
-            Failure::new(
-                ExitCode::NotPossible,
-                format!("harness processes cannot be waited for: {e}"),
-            )
+            Failure::new(ExitCode::NotPossible, format!("cannot wait for harness processes: {e}"))
         })?;
     }
 }
@@ -304,7 +301,8 @@ impl<'a> Pipeline<'a> {
                 // again for, alone.
                 take_down([&mut started.running]);
                 Some(format!(
-                    "the process replied and did not end within {} s (--timeout raises the limit){}",
+                    "the process replied but did not exit within {} s (--timeout raises the \
+                     limit){}",
                     limit.as_secs(),
                     started.running.stderr().tail()
                 ))

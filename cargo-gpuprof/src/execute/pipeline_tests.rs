@@ -65,7 +65,7 @@ fn a_process_that_hangs_after_its_reply_is_gone_when_that_is_told() {
     assert!(matches!(event, Event::Replied { goes_on: false, .. }), "{event:?}");
     let (_, event) = wait(&mut [&mut pipeline]).unwrap();
     let Event::Left { trouble: Some(trouble), .. } = event else { panic!("{event:?}") };
-    assert!(trouble.starts_with("the process replied and did not end within 2 s"), "{trouble}");
+    assert!(trouble.starts_with("the process replied but did not exit within 2 s"), "{trouble}");
     let id = fs::read_to_string(folder.join("id")).unwrap();
     assert!(!PathBuf::from(format!("/proc/{}", id.trim())).exists());
 }

@@ -371,10 +371,9 @@ fn ended_how(status: ExitStatus) -> String {
         (Some(0), _) => "exited without a reply".to_owned(),
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(signal)) => {
-            let name =
-                signal_hook::low_level::signal_name(signal).unwrap_or("a signal without a name");
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or("an unnamed signal");
             format!("was killed by {name} (signal {signal})")
         }
-        (None, None) => "ended in a way the system does not tell".to_owned(),
+        (None, None) => "ended with an unknown status".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ pub const CALIBRATE_REPEAT: u32 = 20;
 /// Options of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateOptions {
-    /// Take this stored run instead of measuring: `latest`, an id or its beginning, or a file
+    /// Take this stored run instead of measuring: `latest`, an id or a prefix of it, or a file
     #[arg(long, value_name = "RUN")]
     pub from: Option<String>,
     /// What to measure.

@@ -28,11 +28,11 @@ pub struct ListOptions {
 /// Options of `metrics`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MetricsOptions {
-    /// Show only metrics whose name or description holds this text; describe the one whose whole
-    /// name it is
+    /// Show only metrics whose name or description contains this text; describe the metric if it is
+    /// a full name
     #[arg(value_name = "TEXT")]
     pub search: Option<String>,
-    /// List the counters of a chip, such as gh100, which needs CUPTI and no GPU
+    /// List the counters of a chip, such as gh100; needs CUPTI, but no GPU
     #[arg(long, value_name = "CHIP", env = "GPUPROF_CHIP")]
     pub chip: Option<String>,
     /// Describe one metric: unit, hardware unit, kind, submetrics, passes
@@ -47,7 +47,7 @@ pub struct MetricsOptions {
     /// List the sections and their metrics
     #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
     pub list_sections: bool,
-    /// CUPTI's library or its folder, instead of looking for it
+    /// CUPTI's library or its folder, instead of searching the usual places
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
     pub cupti_path: Option<Utf8PathBuf>,
 }
@@ -55,17 +55,16 @@ pub struct MetricsOptions {
 /// Options of `doctor`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DoctorOptions {
-    /// Which driver is expected to run kernels
+    /// Which driver should run kernels
     #[arg(long, value_enum, default_value_t, value_name = "BACKEND", env = "GPUPROF_BACKEND")]
     pub backend: Backend,
-    /// GPUs that have to work, as `run` names them [default: the first, and the others are looked
-    /// at]
+    /// GPUs that have to work, named as for `run` [default: the first; the others are only checked]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES")]
     pub devices: Option<DeviceSelection>,
-    /// CUPTI's library or its folder, instead of looking for it
+    /// CUPTI's library or its folder, instead of searching the usual places
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
     pub cupti_path: Option<Utf8PathBuf>,
-    /// NVML's library instead of libnvidia-ml.so.1
+    /// NVML's library, instead of libnvidia-ml.so.1
     #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library)]
     pub nvml_path: Option<Utf8PathBuf>,
     /// Toolchain for the kernels
@@ -122,7 +121,7 @@ pub struct GuardOptions {
     /// What to lock; with none, locked clocks are only put back
     #[arg(long, value_enum)]
     pub clocks: ClockControl,
-    /// NVML's library instead of libnvidia-ml.so.1
+    /// NVML's library, instead of libnvidia-ml.so.1
     #[arg(long)]
     pub nvml_path: Option<std::path::PathBuf>,
 }

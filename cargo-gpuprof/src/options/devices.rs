@@ -57,8 +57,8 @@ impl FromStr for DeviceSelection {
         }
         let wrong = |word: &str| {
             format!(
-                "`{word}` is no device: give ordinals, UUIDs (GPU-… or MIG-…) or their beginnings, \
-                 separated by commas, or `all`"
+                "`{word}` is not a device; expected ordinals, UUIDs (GPU-… or MIG-…) or UUID \
+                 prefixes, separated by commas, or `all`"
             )
         };
         let name = |word: &str| match word.trim() {

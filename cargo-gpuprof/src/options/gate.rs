@@ -23,28 +23,28 @@ pub struct GateOptions {
         help_heading = "Gate"
     )]
     pub load_baseline: Option<String>,
-    /// Keep this run as a baseline, unless it fails
+    /// Keep this run as a baseline unless it fails
     #[arg(long, value_name = "NAME", help_heading = "Gate")]
     pub save_baseline: Option<String>,
-    /// Compare with a baseline of another device as well
+    /// Allow a baseline of another device
     #[arg(long, overrides_with = "no_across_devices", help_heading = "Gate")]
     pub across_devices: bool,
     /// Do not compare with a baseline of another device (the default)
     #[arg(long, overrides_with = "across_devices", help_heading = "Gate")]
     pub no_across_devices: bool,
-    /// Judge and report, and let no threshold decide the exit code
+    /// Judge and report, but exit with 0 when a threshold fails
     #[arg(long, overrides_with = "gate", help_heading = "Gate")]
     pub no_gate: bool,
     /// Let thresholds decide the exit code (the default)
     #[arg(long, overrides_with = "no_gate", help_heading = "Gate")]
     pub gate: bool,
-    /// Settings of the table [preset.NAME] of the configuration file
+    /// Use the settings of [preset.NAME] in the configuration file
     #[arg(short = 'P', long, value_name = "NAME", env = "GPUPROF_PRESET", help_heading = "Gate")]
     pub preset: Option<String>,
     /// Order of the passes on a GPU
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
     pub interleave: Option<Interleave>,
-    /// Go on with an interrupted run: its id, the beginning of one, or the last
+    /// Resume an interrupted run: its id, a prefix of it, or by default the last
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
     pub resume: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct PlaceOptions {
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportOptions {
-    /// The run: `latest`, an id or its beginning, or a file
+    /// The run: `latest`, an id or a prefix of it, or a file
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     /// How to write it
@@ -87,7 +87,7 @@ pub struct ReportOptions {
     /// When to colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Color,
-    /// How it is looked at.
+    /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
     /// Where runs are.
@@ -104,10 +104,11 @@ pub struct CompareOptions {
     /// The run to judge
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
-    /// Condition instead of the default ones, such as 'every duration <= baseline + 5%'
+    /// Condition to judge by, instead of the default ones, such as 'every duration <= baseline +
+    /// 5%'
     #[arg(long, value_name = "CONDITION")]
     pub threshold: Vec<String>,
-    /// Compare runs of different devices as well
+    /// Allow runs of different devices
     #[arg(long)]
     pub across_devices: bool,
     /// Exit with 106 when something cannot be judged
@@ -122,7 +123,7 @@ pub struct CompareOptions {
     /// When to colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Color,
-    /// How it is looked at.
+    /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
     /// Where runs are.
@@ -150,17 +151,17 @@ pub enum BaselineAction {
         #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
         message_format: MessageFormat,
     },
-    /// Show one as a report.
+    /// Show a baseline as a report.
     Show {
         /// Its name
         name: String,
     },
-    /// Remove one.
+    /// Remove a baseline.
     Rm {
         /// Its name
         name: String,
     },
-    /// Write one to a file.
+    /// Write a baseline to a file.
     Export {
         /// Its name
         name: String,
@@ -180,11 +181,11 @@ pub enum BaselineAction {
         #[arg(long)]
         checked_in: bool,
     },
-    /// Make a stored run the baseline, in place of the one of that name.
+    /// Make a stored run the baseline, replacing the one of that name.
     Accept {
         /// What it is called
         name: String,
-        /// The run: `latest`, an id or its beginning, or a file
+        /// The run: `latest`, an id or a prefix of it, or a file
         #[arg(long, value_name = "RUN", default_value = "latest")]
         run: String,
         /// Put it in .config/gpuprof/baselines, for git

@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 const DEFAULT: NonZeroU32 = NonZeroU32::new(50).expect("50 is not 0");
 
 /// What the setting may be.
-const EXPECTED: &str = "a number of runs from 1 on, or \"all\"";
+const EXPECTED: &str = "a number of runs, at least 1, or \"all\"";
 
 /// How many runs are kept: `keep-runs` of the configuration file, a number or `"all"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,13 +11,14 @@ use camino::Utf8PathBuf;
 /// It names nothing.
 pub fn library(text: &str) -> Result<Utf8PathBuf, String> {
     if text.is_empty() {
-        return Err("it names no library; leave it out to have it looked for".to_owned());
+        return Err("the path is empty; leave it out to search the usual places".to_owned());
     }
     let named = Utf8PathBuf::from(text);
     if !text.contains('/') && !named.exists() {
         return Ok(named);
     }
-    let found = path::absolute(&named).map_err(|e| format!("no path from the root: {e}"))?;
+    let found =
+        path::absolute(&named).map_err(|e| format!("cannot make it an absolute path: {e}"))?;
     Utf8PathBuf::from_path_buf(found).map_err(|path| format!("{} is not UTF-8", path.display()))
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// A GPU where a driver and a device answer, the emulated driver where none is installed.
+    /// A GPU if a driver is installed, else the emulated driver.
     #[default]
     Auto,
     /// A GPU.

@@ -6,10 +6,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interleave {
-    /// In rounds: every configuration once in random order, then all once more, so that drift of
-    /// the machine does not pick the winner.
+    /// In rounds: every configuration once in random order, then all again, so that machine drift
+    /// does not pick the winner.
     #[default]
     Rounds,
-    /// One configuration after the other.
+    /// All passes of one configuration, then the next.
     None,
 }

@@ -8,14 +8,14 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayMode {
-    /// Every pass is a process of its own.
+    /// Every pass runs in its own process.
     #[default]
     Application,
-    /// The passes are looped in one process, each on the inputs as they were at first.
+    /// All passes run in one process, each on the original inputs.
     Range,
     /// CUPTI replays each launch.
     Kernel,
-    /// None are: time only.
+    /// No counters, only times.
     None,
 }
 
@@ -25,7 +25,7 @@ pub enum ReplayMode {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Isolate {
-    /// Every configuration has processes of its own.
+    /// Every configuration has its own processes.
     #[default]
     Configuration,
     /// All configurations of a kernel run in each of its processes; one that fails is run again
@@ -33,7 +33,7 @@ pub enum Isolate {
     Kernel,
 }
 
-/// Which launches of two passes are the same one.
+/// How launches of two passes are matched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppReplayMatch {
@@ -41,7 +41,7 @@ pub enum AppReplayMatch {
     Name,
     /// Those of the same kernel, grid and block.
     Grid,
-    /// Those that agree in everything that is recorded.
+    /// Those that agree in all recorded facts.
     #[default]
     All,
 }
@@ -55,7 +55,7 @@ pub enum AppReplayMode {
     Strict,
     /// Every launch must match, in any order.
     Balanced,
-    /// Launches that match none are let be.
+    /// Launches without a match are ignored.
     Relaxed,
 }
 

@@ -35,14 +35,14 @@ pub const MOST_AHEAD: u8 = 4;
 /// Which series to take.
 #[derive(Debug, Clone, Args)]
 pub struct SelectionOptions {
-    /// Take series and configurations whose key holds this text
+    /// Take series and configurations whose key contains this text
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
-    /// Take only keys that equal a filter
+    /// Match filters against whole keys
     #[arg(long, requires = "filters", help_heading = "Series")]
     pub exact: bool,
-    /// Values of an axis instead of the annotated ones, such as block=64..1024, or a condition
-    /// more, such as 'where block * n <= 1G'
+    /// Values that replace those of an annotated axis, such as block=64..1024, or one more
+    /// condition, such as 'where block * n <= 1G'
     #[arg(long, value_name = "AXIS=VALUES", help_heading = "Series")]
     pub series: Vec<String>,
     /// Take N configurations of each series, spread over all its axes
@@ -51,7 +51,7 @@ pub struct SelectionOptions {
     /// Seed of --sample
     #[arg(long, value_name = "SEED", help_heading = "Series")]
     pub sample_seed: Option<u64>,
-    /// The most configurations that a run may have
+    /// Maximum number of configurations in a run
     #[arg(long, value_name = "N", help_heading = "Series")]
     pub max_configs: Option<usize>,
 }
@@ -74,16 +74,16 @@ pub struct RunOptions {
     /// Which driver runs the kernels
     #[arg(long, value_enum, value_name = "BACKEND", env = "GPUPROF_BACKEND", help_heading = "Run")]
     pub backend: Option<Backend>,
-    /// GPUs to spread the configurations over: ordinals, UUIDs or their beginnings, separated by
+    /// GPUs to spread the configurations over: ordinals, UUIDs or UUID prefixes, separated by
     /// commas, or `all`; a configuration stays on one of them [default: the first]
     #[arg(long, value_name = "DEVICES", env = "GPUPROF_DEVICES", help_heading = "Run")]
     pub devices: Option<DeviceSelection>,
-    /// Processes that time each configuration on a GPU; 7..10 are 7, and 10 where they differ by
+    /// Processes that time each configuration on a GPU; 7..10 takes 7, or 10 where those differ by
     /// more than 1%
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
-    /// Seconds a process may take before it is killed, not counting those in which it waits for
-    /// others of the run
+    /// Seconds before a process is killed, not counting the time it waits for other processes of
+    /// the run
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
     pub timeout: Option<NonZeroU32>,
     /// What happens to the L2 cache before each sample
@@ -92,13 +92,13 @@ pub struct RunOptions {
     /// Clocks of the GPU while it is measured; base and boost need an administrator
     #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
     pub clock_control: Option<ClockControl>,
-    /// NVML's library instead of libnvidia-ml.so.1
+    /// NVML's library, instead of libnvidia-ml.so.1
     #[arg(long, value_name = "PATH", env = "GPUPROF_NVML", value_parser = library, help_heading = "Run")]
     pub nvml_path: Option<Utf8PathBuf>,
-    /// Do not wait for a GPU on which another gpuprof measures: exit with 107
+    /// Exit with 107 instead of waiting while another gpuprof measures on the GPU
     #[arg(long, overrides_with = "wait", help_heading = "Run")]
     pub no_wait: bool,
-    /// Wait for a GPU on which another gpuprof measures (the default)
+    /// Wait while another gpuprof measures on the GPU (the default)
     #[arg(long, overrides_with = "no_wait", help_heading = "Run")]
     pub wait: bool,
     /// How the hardware counters of a GPU are collected
@@ -108,11 +108,11 @@ pub struct RunOptions {
     #[arg(long, value_enum, value_name = "UNIT", help_heading = "Run")]
     pub isolate: Option<Isolate>,
     /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
-    /// both collect counters, 0 where either takes times]. They stop for what is measured, but what
-    /// they hold of the device's memory stays
+    /// both collect counters, 0 where either takes times]. They pause during measurements, but keep
+    /// the device memory they hold
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(MOST_AHEAD)), help_heading = "Run")]
     pub ahead: Option<u8>,
-    /// CUPTI's library or its folder, instead of looking for it
+    /// CUPTI's library or its folder, instead of searching the usual places
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library, help_heading = "Run")]
     pub cupti_path: Option<Utf8PathBuf>,
     /// Do not compare outputs with the host reference
@@ -130,16 +130,16 @@ pub struct RunOptions {
     /// Sections to show, by name; several separated by commas
     #[arg(long, value_name = "SECTION", value_delimiter = ',', help_heading = "Run")]
     pub section: Vec<String>,
-    /// Refuse to start where a configuration would need more counter passes
+    /// Refuse to start if a configuration needs more counter passes than this
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_PASSES", help_heading = "Run")]
     pub max_passes: Option<NonZeroU32>,
-    /// Which launches of two passes are the same one
+    /// How launches of two passes are matched
     #[arg(long, value_enum, value_name = "MATCH", help_heading = "Run")]
     pub app_replay_match: Option<AppReplayMatch>,
     /// How far the launches of two passes may differ
     #[arg(long, value_enum, value_name = "MODE", help_heading = "Run")]
     pub app_replay_mode: Option<AppReplayMode>,
-    /// Print configurations and passes, and start nothing
+    /// Print configurations and passes, but start nothing
     #[arg(long, help_heading = "Run")]
     pub dry_run: bool,
     /// Condition that every selected series must meet, such as 'best throughput >= 1 TB/s'
@@ -166,7 +166,7 @@ pub struct RunOptions {
     /// Read no configuration file
     #[arg(long, conflicts_with = "config_file", help_heading = "Configuration")]
     pub no_config: bool,
-    /// How results are looked at.
+    /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
     /// What is printed and written.

@@ -70,7 +70,7 @@ macro_rules! settings {
             /// The most counter passes that a configuration may need.
             max_passes "--max-passes": u32 => Option<u32> = None,
                 |o| o.max_passes.map(Into::into);
-            /// Which launches of two passes are the same one.
+            /// How launches of two passes are matched.
             app_replay_match "--app-replay-match":
                 AppReplayMatch => AppReplayMatch = AppReplayMatch::default(),
                 |o| o.app_replay_match;
@@ -84,7 +84,7 @@ macro_rules! settings {
             /// The seed of a sample.
             sample_seed "--sample-seed": u64 => u64 = 0,
                 |o| o.selection.sample_seed;
-            /// The most configurations that a run may have.
+            /// Maximum number of configurations in a run.
             max_configs "--max-configs": usize => usize = 100_000,
                 |o| o.selection.max_configs;
             /// The GPU architecture that kernels are compiled for.

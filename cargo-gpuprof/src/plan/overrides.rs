@@ -142,7 +142,7 @@ fn replace(series: &mut SeriesDescription, change: &Override, axis: &Axis) -> Re
     let values = as_kind(axis, kind).ok_or_else(|| {
         let (place, given) = (&change.place, axis.kind());
         change.refused(format!(
-            "axis `{}` of {} holds {kind}, and {place} gives {given}",
+            "axis `{}` of {} takes {kind}, but {place} gives {given}",
             axis.name, series.id
         ))
     })?;
@@ -150,8 +150,8 @@ fn replace(series: &mut SeriesDescription, change: &Override, axis: &Axis) -> Re
         && let Some(value) = values.iter().find(|value| !compiled.contains(value))
     {
         return Err(change.refused(format!(
-            "axis `{name}` of {id} is compiled for {compiled}, and not for {value}: choose among them, or add it to \
-             const {name} at {file}:{line}",
+            "axis `{name}` of {id} is compiled for {compiled}, not for {value}; choose one of \
+             these, or add it to const {name} at {file}:{line}",
             name = axis.name,
             id = series.id,
             compiled = texts(compiled),
@@ -178,8 +178,8 @@ fn zip(series: &mut SeriesDescription, change: &Override, axes: &[Axis]) -> Resu
             (zip.iter().find(|n| named(n)), zip.iter().find(|n| !named(n)))
         {
             return Err(change.refused(format!(
-                "axis `{inside}` of {} is zipped with `{outside}` as well: give all of them values, \
-                 zip({} = …)",
+                "axis `{inside}` of {} is also zipped with `{outside}`; give values for all of \
+                 them: zip({} = …)",
                 series.id,
                 zip.join(" = …, ")
             )));
@@ -223,7 +223,8 @@ fn check(series: &SeriesDescription) -> Result<()> {
         let Some(first) = axes.next() else { continue };
         if let Some(other) = axes.find(|axis| axis.values.len() != first.values.len()) {
             return Err(Failure::usage(format!(
-                "`{}` and `{}` of {} are zipped, and have {} and {} values: give both, --series 'zip({} = …, {} = …)'",
+                "`{}` and `{}` of {} are zipped, but have {} and {} values; give both: --series \
+                 'zip({} = …, {} = …)'",
                 first.name,
                 other.name,
                 series.id,

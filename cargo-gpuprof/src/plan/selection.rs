@@ -53,8 +53,8 @@ impl Selection {
 /// That the search for configurations of `series` was given up.
 pub(super) fn too_large(series: &SeriesDescription) -> Failure {
     Failure::usage(format!(
-        "{} has {} combinations, and after {MAX_VISITED} of them the search for those that its conditions keep \
-         was given up; give fewer values with --series",
+        "{} has {} combinations; the search for those that meet its conditions stopped after \
+         {MAX_VISITED}. Give fewer values with --series",
         series.id,
         series.space.points().combinations()
     ))

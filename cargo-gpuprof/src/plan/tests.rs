@@ -51,7 +51,7 @@ fn an_override_of_another_kind_is_refused() {
         plan([described("a", &["block=64"])], &select(&["block=16x16"], &[])).unwrap_err();
     assert_eq!(
         failure.message,
-        "axis `block` of p::t::a holds whole numbers, and --series gives extents such as 16x16"
+        "axis `block` of p::t::a takes whole numbers, but --series gives extents such as 16x16"
     );
     let planned = plan([described("a", &["block=16x16"])], &select(&["block=256"], &[])).unwrap();
     assert_eq!(planned[0].configurations[0].to_string(), "block=256x1");
@@ -75,7 +75,7 @@ fn filters_take_series_or_single_configurations() {
     let exact = Selection { exact: true, ..select(&[], &["a"]) };
     assert_eq!(
         plan(all(), &exact).unwrap_err().message,
-        "no key is exactly `a` (--exact takes whole keys); there are: p::t::a, p::t::b"
+        "no key equals `a` (--exact compares whole keys); there are: p::t::a, p::t::b"
     );
     let refused = |filter: &str| {
         plan([described("transpose", &["block=64"])], &select(&[], &[filter])).unwrap_err().message
@@ -127,7 +127,8 @@ fn a_condition_of_the_command_line_adds_to_the_annotated_ones() {
     let failure = plan([described("a", &axes)], &select(&["where blok > 1"], &[])).unwrap_err();
     assert_eq!(
         failure.message,
-        "no axis is called `blok`\n  --> --series\n   |\n   | where blok > 1\n   |       ^^^^\n   = help: did you mean `block`?"
+        "no axis is named `blok`\n  --> --series\n   |\n   | where blok > 1\n   |       ^^^^\n   = \
+         help: did you mean `block`?"
     );
     let nothing = plan([described("a", &axes)], &select(&["where block > 9999"], &[])).unwrap_err();
     assert_eq!(nothing.code, ExitCode::NoSeries);
@@ -151,8 +152,8 @@ fn a_constant_may_only_be_chosen_among_its_compiled_values() {
     assert_eq!(planned(&axes, &select(&["const TILE=16,8"], &[])), ["TILE=16,n=1", "TILE=8,n=1"]);
     assert_eq!(
         refused(&axes, &["TILE=16,64"]),
-        "axis `TILE` of p::t::a is compiled for 8, 16, 32, and not for 64: choose among them, or add it to \
-         const TILE at src/lib.rs:1"
+        "axis `TILE` of p::t::a is compiled for 8, 16, 32, not for 64; choose one of these, or add \
+         it to const TILE at src/lib.rs:1"
     );
     assert!(
         refused(&axes, &["TILE = n * 8"]).contains("is compiled in and cannot follow from `n * 8`")
@@ -166,7 +167,8 @@ fn zipped_axes_are_overridden_together() {
     assert_eq!(planned(&axes, &select(&["zip(a=1,2,3, b=4,5,6)"], &[])).len(), 3);
     assert_eq!(
         refused(&axes, &["a=1,2,3"]),
-        "`a` and `b` of p::t::a are zipped, and have 3 and 2 values: give both, --series 'zip(a = …, b = …)'"
+        "`a` and `b` of p::t::a are zipped, but have 3 and 2 values; give both: --series 'zip(a = \
+         …, b = …)'"
     );
     assert_eq!(
         planned(&["a=1,2", "b=3,4"], &select(&["zip(a=1,2, b=3,4)"], &[])),
@@ -174,7 +176,7 @@ fn zipped_axes_are_overridden_together() {
     );
     assert!(
         refused(&["zip(a=1,2, b=3,4)", "c=1"], &["zip(a=1,2, c=3,4)"])
-            .contains("is zipped with `b` as well")
+            .contains("is also zipped with `b`")
     );
 }
 
@@ -185,7 +187,7 @@ fn formulas_can_be_overridden_by_formulas_and_by_values() {
     assert_eq!(planned(&axes, &select(&["t = 7"], &[])), ["n=1,t=7", "n=2,t=7"]);
     assert!(refused(&axes, &["t = n > 3"]).starts_with("axis `t` cannot be a condition"));
     assert!(
-        refused(&axes, &["n = t * 2"]).starts_with("no axis is called `n`")
+        refused(&axes, &["n = t * 2"]).starts_with("no axis is named `n`")
             || refused(&axes, &["n = t * 2"]).contains("`t`")
     );
     assert_eq!(

@@ -43,7 +43,10 @@ pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
     }));
     notes.extend(told("lag 1", &|_, s| {
         let lag = s.autocorrelation.filter(|lag| *lag >= AUTOCORRELATION)?;
-        Some(format!("neighbouring samples correlate by {lag:.2}: they say less than their number"))
+        Some(format!(
+            "neighbouring samples are correlated ({lag:.2}): they carry less information than \
+             their number suggests"
+        ))
     }));
     notes.extend(told("outliers", &|row, s| outliers(row, s)));
     notes
@@ -81,8 +84,8 @@ fn trend(rows: &[(&ConfigurationResult, Statistics)]) -> Option<Note> {
         n => format!("{n} configurations"),
     };
     let text = format!(
-        "{:+.1}% from the first process to the last of {over} ({p}): the machine drifted, and a baseline \
-         of another time differs by as much",
+        "{:+.1}% from the first process to the last of {over} ({p}): the machine drifted, and a \
+         baseline from another time can differ by as much",
         found.percent
     );
     Some(Note { label: "trend", subject: "duration".into(), text })
@@ -143,7 +146,8 @@ mod tests {
             texts(&[rising]),
             [
                 "drift block=64,n=1048576: +3.8% from the first half of a process to the second",
-                "lag 1 block=64,n=1048576: neighbouring samples correlate by 0.93: they say less than their number",
+                "lag 1 block=64,n=1048576: neighbouring samples are correlated (0.93): they carry \
+                 less information than their number suggests",
             ]
         );
     }
@@ -158,8 +162,8 @@ mod tests {
         };
         assert_eq!(
             told(100.0)[1],
-            "trend duration: +4.9% from the first process to the last of one configuration (p 0.003): the \
-             machine drifted, and a baseline of another time differs by as much"
+            "trend duration: +4.9% from the first process to the last of one configuration (p \
+             0.003): the machine drifted, and a baseline from another time can differ by as much"
         );
         assert_eq!(told(0.0).iter().filter(|note| note.starts_with("trend")).count(), 0);
         assert_eq!(told(4.0).iter().filter(|note| note.starts_with("trend")).count(), 0);

@@ -41,9 +41,7 @@ fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
     (count > 0).then(|| Note {
         label: "slowed",
         subject: keys(&again),
-        text: format!(
-            "{count} samples were discarded and taken again: the GPU was slowed down meanwhile"
-        ),
+        text: format!("{count} samples were discarded and retaken because the GPU was throttled"),
     })
 }
 
@@ -130,7 +128,7 @@ fn hidden(series: &SeriesResult) -> Option<Note> {
     (!ids.is_empty()).then(|| Note {
         label: NO_VALUE,
         subject: ids.join(", "),
-        text: format!("not shown: {} nowhere above zero", needs.join(", ")),
+        text: format!("not shown: {} is zero everywhere", needs.join(", ")),
     })
 }
 

@@ -19,7 +19,7 @@ pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
     let rows = &viewed.series.configurations;
     match (&view.best_by, view.headline(&viewed.series)) {
         (Some(metric), None) => {
-            remarks.push(format!("no row has a value of {metric}, so none is best by it"));
+            remarks.push(format!("no row has a value of {metric}, so no row is best"));
         }
         (asked, Some(metric)) => remarks.extend(best_by(rows, metric, asked.is_some())),
         (None, None) => {}
@@ -60,7 +60,8 @@ fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<St
         text.push_str(&format!("; the noise cannot tell it from {}{more} (~)", named.join(", ")));
     } else if ranking.unknown {
         text.push_str(&format!(
-            "; which others are as good takes {MIN_PROCESSES} processes a configuration to tell (--repeat)"
+            "; finding the others that are as good takes {MIN_PROCESSES} processes per \
+             configuration (--repeat)"
         ));
     }
     Some(text)

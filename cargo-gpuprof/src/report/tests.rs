@@ -365,7 +365,7 @@ fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
         // Whoever asked for it is told.
         let text = text.replace('\\', "");
         assert!(
-            text.contains("static_shared: not shown: static_shared nowhere above zero"),
+            text.contains("static_shared: not shown: static_shared is zero everywhere"),
             "{text}"
         );
     }

@@ -32,7 +32,7 @@ fn samples_that_were_taken_again_are_told() {
     slowed.timing.as_mut().unwrap().discarded = 16;
     let text = table(vec![finished(point(64, N), &[slowed, pass_slowed(64, N, false)])]);
     let note = text.lines().find(|line| line.trim_start().starts_with("slowed ")).unwrap();
-    assert!(note.contains("16 samples were discarded and taken again"), "{text}");
+    assert!(note.contains("16 samples were discarded and retaken"), "{text}");
     assert!(!table(held_and_slowed(N)).contains("slowed  "), "the unstable one says so itself");
 }
 

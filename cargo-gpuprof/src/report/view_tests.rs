@@ -109,9 +109,8 @@ fn an_incomplete_product_says_why_it_has_no_effects() {
     product.configurations[4] = ConfigurationResult { configuration: gone, ..failed(0) };
     assert_eq!(
         axes::lines(&product, "duration"),
-        [
-            "no effects of the axes on duration: it needs duration at every combination of TILE, block, and has 8 of 9"
-        ]
+        ["no effects of the axes on duration: it needs duration for every combination of TILE, \
+          block, but has 8 of 9"]
     );
     let grid = grid::lines(&product, "duration", None, Paint(false)).join("\n");
     assert!(grid.lines().any(|line| line.starts_with("16") && line.contains("  -  ")), "{grid}");
@@ -162,7 +161,7 @@ fn an_axis_of_another_series_is_no_column() {
 fn a_metric_that_no_row_has_is_best_of_nothing() {
     let view = View { best_by: Some("waves".into()), ..View::default() };
     let text = written(&product(&["f32"]), &view, PLAIN);
-    assert!(text.contains("no row has a value of waves, so none is best by it"), "{text}");
+    assert!(text.contains("no row has a value of waves, so no row is best"), "{text}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl Baselines {
             Ok(()) => format!("make one with --save-baseline {name}"),
             Err(_) => "`cargo gpuprof baseline accept NAME` makes one of the last run".to_owned(),
         });
-        format!("no baseline is called `{name}`: {near}")
+        format!("no baseline is named `{name}`: {near}")
     }
 
     /// Where a baseline of this name is to be written: where it is, or in the folder asked for.
@@ -138,8 +138,8 @@ impl Baselines {
     pub fn place_of_run(&self, name: &str) -> Result<Utf8PathBuf> {
         if self.find(name).is_some_and(|kept| kept.checked_in) {
             return Err(Failure::usage(format!(
-                "the baseline `{name}` lives in {} and a run does not replace it; after a run, \
-                 `cargo gpuprof baseline accept {name}` does",
+                "the baseline `{name}` is in {}, where a run does not replace it; after the run, \
+                 use `cargo gpuprof baseline accept {name}`",
                 self.checked_in
             )));
         }
@@ -182,7 +182,7 @@ pub fn lost(path: &Utf8Path, run: &Run) -> Option<String> {
     let mut lost = before.difference(&after).chain(&columns);
     let (first, more) = (lost.next()?, lost.count());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    Some(format!("it no longer holds {first}{more}, which the one before did"))
+    Some(format!("it no longer contains {first}{more}, which the previous one did"))
 }
 
 /// The columns of `baseline` that a series of `run` has no value of any more, by series.
@@ -223,13 +223,13 @@ const MAX_NAME: usize = 100;
 fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let why = if name.is_empty() || name.starts_with(['.', '-', '_']) || !name.chars().all(plain) {
-        "letters, digits, `-`, `_` and `.` do, and the first is a letter or digit".to_owned()
+        "use letters, digits, `-`, `_` and `.`, starting with a letter or digit".to_owned()
     } else if name.ends_with(".json") {
-        "with this ending it would be taken for a file".to_owned()
+        "this ending makes it a file".to_owned()
     } else if name == "latest" {
-        "that is what the last run is called".to_owned()
+        "`latest` always means the last run".to_owned()
     } else if name.len() > MAX_NAME {
-        format!("it has {} characters, and {MAX_NAME} is the most", name.len())
+        format!("it has {} characters; the limit is {MAX_NAME}", name.len())
     } else {
         return Ok(());
     };

@@ -28,7 +28,7 @@ fn the_one_in_git_wins_and_a_run_does_not_replace_it() {
     let refused = all.place_of_run("main").unwrap_err();
     assert_eq!(refused.code, ExitCode::Usage);
     assert!(
-        refused.message.ends_with("`cargo gpuprof baseline accept main` does"),
+        refused.message.ends_with("use `cargo gpuprof baseline accept main`"),
         "{}",
         refused.message
     );
@@ -41,15 +41,16 @@ fn a_baseline_that_is_not_there_is_told_and_no_error() {
     write(&all.place("main", false).unwrap(), &run("x")).unwrap();
     assert_eq!(
         found(&all, "mian").unwrap_err(),
-        "no baseline is called `mian`: did you mean `main`?"
+        "no baseline is named `mian`: did you mean `main`?"
     );
     assert_eq!(
         found(&all, "zzzzzz").unwrap_err(),
-        "no baseline is called `zzzzzz`: make one with --save-baseline zzzzzz"
+        "no baseline is named `zzzzzz`: make one with --save-baseline zzzzzz"
     );
     assert_eq!(
         found(&all, "latest").unwrap_err(),
-        "no baseline is called `latest`: `cargo gpuprof baseline accept NAME` makes one of the last run"
+        "no baseline is named `latest`: `cargo gpuprof baseline accept NAME` makes one of the last \
+         run"
     );
     assert_eq!(found(&all, "./no.json").unwrap_err(), "there is no baseline file ./no.json");
 }
@@ -63,7 +64,7 @@ fn a_torn_baseline_is_an_error() {
     let failure = all.read("main").unwrap_err();
     assert_eq!(failure.code, ExitCode::Configuration);
     assert!(
-        failure.message.contains("main.json is no run document: byte 30"),
+        failure.message.contains("main.json is not a run document: byte 30"),
         "{}",
         failure.message
     );
@@ -82,7 +83,8 @@ fn a_run_of_a_part_that_replaces_the_whole_is_told() {
     write(&path, &of(&[64, 128, 256])).unwrap();
     assert_eq!(
         lost(&path, &of(&[64])).unwrap(),
-        "it no longer holds saxpy::kernels::saxpy/block=128,n=1024 and 1 more, which the one before did"
+        "it no longer contains saxpy::kernels::saxpy/block=128,n=1024 and 1 more, which the \
+         previous one did"
     );
     assert_eq!(lost(&path, &of(&[64, 128, 256, 512])), None);
 }
@@ -103,7 +105,7 @@ fn a_column_that_the_new_one_has_no_value_of_is_told() {
     assert_eq!(lost(&path, &of(&counted)), None);
     assert_eq!(
         lost(&path, &of(&denied)).unwrap(),
-        "it no longer holds global_sectors of saxpy::kernels::saxpy, which the one before did"
+        "it no longer contains global_sectors of saxpy::kernels::saxpy, which the previous one did"
     );
 }
 
@@ -116,12 +118,9 @@ fn names_stay_inside_the_folder() {
     let why = |name: &str| all.place(name, false).unwrap_err().message;
     assert_eq!(
         why("latest"),
-        "`latest` cannot name a baseline: that is what the last run is called"
+        "`latest` cannot name a baseline: `latest` always means the last run"
     );
-    assert_eq!(
-        why("main.json"),
-        "`main.json` cannot name a baseline: with this ending it would be taken for a file"
-    );
-    assert!(why(&"x".repeat(101)).ends_with(": it has 101 characters, and 100 is the most"));
+    assert_eq!(why("main.json"), "`main.json` cannot name a baseline: this ending makes it a file");
+    assert!(why(&"x".repeat(101)).ends_with(": it has 101 characters; the limit is 100"));
     assert!(all.place("v1.2-rc_3", false).is_ok());
 }

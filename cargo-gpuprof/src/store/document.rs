@@ -35,12 +35,13 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         schema_version: u32,
     }
     let at = |error: serde_json::Error| {
-        wrong(format!("{path} is no run document: {}", place(bytes, 0, &error)))
+        wrong(format!("{path} is not a run document: {}", place(bytes, 0, &error)))
     };
     let Versioned { schema_version } = serde_json::from_slice(bytes).map_err(at)?;
     if schema_version > SCHEMA_VERSION {
         return Err(wrong(format!(
-            "{path} has schema {schema_version}, and this cargo-gpuprof reads up to {SCHEMA_VERSION}; a newer one reads it"
+            "{path} has schema {schema_version}, but this cargo-gpuprof only reads up to \
+             {SCHEMA_VERSION}; use a newer one"
         )));
     }
     let mut run: Run = serde_json::from_slice(bytes).map_err(at)?;
@@ -48,7 +49,7 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         let mut value: Value = serde_json::from_slice(bytes).map_err(at)?;
         neutralise(&mut value);
         run = serde_json::from_value(value).map_err(|e| {
-            wrong(format!("{path} is no run document: without its control characters, {e}"))
+            wrong(format!("{path} is not a run document: without its control characters, {e}"))
         })?;
     }
     run.directed_by(&Catalogue::built_in());
@@ -130,7 +131,7 @@ pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf
             several if several.len() > 1 => {
                 let all: Vec<&str> = several.iter().map(|id| id.as_str()).collect();
                 return Err(Failure::usage(format!(
-                    "`{text}` is the beginning of several runs: {}",
+                    "`{text}` matches several runs: {}",
                     all.join(", ")
                 )));
             }
@@ -144,7 +145,7 @@ pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf
             Some(last) => format!("the last one is {last}"),
             None => format!("there are none below {runs}"),
         });
-        Failure::usage(format!("no file and no run is called `{text}`: {near}"))
+        Failure::usage(format!("no file or run is named `{text}`: {near}"))
     })
 }
 
@@ -186,13 +187,10 @@ mod tests {
         assert_eq!(several.code, ExitCode::Usage);
         assert_eq!(
             several.message,
-            "`20251121` is the beginning of several runs: 20251121T01-1, 20251121T02-7"
+            "`20251121` matches several runs: 20251121T01-1, 20251121T02-7"
         );
         let none = find(&target, "zzz").unwrap_err();
-        assert_eq!(
-            none.message,
-            "no file and no run is called `zzz`: the last one is 20251122T01-1"
-        );
+        assert_eq!(none.message, "no file or run is named `zzz`: the last one is 20251122T01-1");
     }
 
     #[test]
@@ -203,7 +201,7 @@ mod tests {
             let failure = parse(&bytes[..end], path).unwrap_err();
             assert_eq!(failure.code, ExitCode::Configuration);
             assert!(
-                failure.message.starts_with("b.json is no run document: byte "),
+                failure.message.starts_with("b.json is not a run document: byte "),
                 "{}",
                 failure.message
             );
@@ -253,7 +251,7 @@ mod tests {
         let newer = parse(br#"{"schema_version":99,"what":"ever"}"#, path).unwrap_err();
         assert_eq!(
             newer.message,
-            "b.json has schema 99, and this cargo-gpuprof reads up to 1; a newer one reads it"
+            "b.json has schema 99, but this cargo-gpuprof only reads up to 1; use a newer one"
         );
     }
 

@@ -32,12 +32,12 @@ const TOOL_VERSION: &str = "the version of cargo-gpuprof";
 const COUNTERS: &str = "the counters";
 
 /// Why a run that began without counters, which can be had now, is not resumed with them.
-const WITHOUT: &str = "it began without hardware counters (denied, or not asked for), and now they are collected. \
-                       --replay-mode none goes on without them; for them";
+const WITHOUT: &str = "it began without hardware counters (denied, or not requested), but now they \
+                       are collected; to continue without them, add --replay-mode none";
 
 /// Why a run with counters is not resumed where none are collected.
-const NO_LONGER: &str = "it began with hardware counters, and now none are collected: `cargo gpuprof doctor` says \
-                         whether they can be had. To go on as it began, have them back; to go on without";
+const NO_LONGER: &str = "it began with hardware counters, but now none are collected; to continue, \
+                         make them available again (`cargo gpuprof doctor` checks them)";
 
 /// What a run is made of: a resumed run must be made of the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -201,7 +201,7 @@ impl Journal {
         let bytes = read_open(&mut file, &path)?;
         let refused = |why: String| {
             Failure::usage(format!(
-                "{folder} cannot be resumed: {why}; start a new run without --resume"
+                "{folder} cannot be resumed: {why}; to start over, leave out --resume"
             ))
         };
         let changed = |what: &str| refused(format!("{what} changed since"));
@@ -291,7 +291,7 @@ fn lock(file: &File, path: &Utf8Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Failure::usage(format!(
-            "{path} is locked: its run is still going on in another process"
+            "{path} is locked: another process is still working on this run"
         ))),
         Err(TryLockError::Error(e)) => Err(Failure::output(path.as_std_path(), &e)),
     }
@@ -315,7 +315,7 @@ fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, usize)> {
     for line in bytes.split_inclusive(|&b| b == b'\n') {
         let Some(text) = line.strip_suffix(b"\n") else { break };
         let parsed: Line = serde_json::from_slice(text)
-            .map_err(|e| wrong(format!("{path} is no journal: {}", place(text, at, &e))))?;
+            .map_err(|e| wrong(format!("{path} is not a journal: {}", place(text, at, &e))))?;
         match (parsed, made.is_some()) {
             (Line::Made(first), false) => made = Some(*first),
             (Line::Pass { series, configuration, repeat, result }, true) => {
@@ -332,7 +332,8 @@ fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, usize)> {
             }
             _ => {
                 return Err(wrong(format!(
-                    "{path} is no journal: byte {at}: its first line, and no other, says what the run is made of"
+                    "{path} is not a journal: byte {at}: only the first line may, and must, \
+                     describe the run"
                 )));
             }
         }
@@ -341,7 +342,8 @@ fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, usize)> {
     match made {
         Some(made) => Ok((made, replayed, at)),
         None => Err(wrong(format!(
-            "{path} is no journal: byte 0: not one line is whole; the run has not begun, start a new one"
+            "{path} is not a journal: byte 0: it has no complete line, so the run had not begun; \
+             start a new one"
         ))),
     }
 }

@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(read("k = \"all\"").unwrap()["k"], KeepRuns::All);
         for bad in ["k = 0", "k = -1", "k = \"none\"", "k = 1.5", "k = 5000000000"] {
             let error = read(bad).unwrap_err().to_string();
-            assert!(error.contains("expected a number of runs from 1 on, or \"all\""), "{error}");
+            assert!(error.contains("expected a number of runs, at least 1, or \"all\""), "{error}");
         }
         assert_eq!(("7".parse(), "all".parse()), (Ok(newest(7)), Ok(KeepRuns::All)));
         assert!("0".parse::<KeepRuns>().is_err() && "every".parse::<KeepRuns>().is_err());

@@ -78,7 +78,7 @@ impl RunFolder {
                 let locked = Awaited::start(move || lock.lock().map(|()| lock)).map_err(failed)?;
                 let locked = locked.within(LINGERING).ok_or_else(|| {
                     Failure::usage(format!(
-                        "{path} is locked: its run is still going on in another process"
+                        "{path} is locked: another process is still working on this run"
                     ))
                 });
                 locked?.map_err(failed)?
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(refused.code, ExitCode::Usage);
         assert_eq!(
             refused.message,
-            format!("{path} is locked: its run is still going on in another process")
+            format!("{path} is locked: another process is still working on this run")
         );
         // As a process that is being started does.
         let shared = folder.lock.try_clone().unwrap();

@@ -228,7 +228,7 @@ mod tests {
             text.contains("(as named)") && text.contains("cannot be loaded: file too short"),
             "{text}"
         );
-        assert!(text.contains("or leave both out to have it looked for"), "{text}");
+        assert!(text.contains("or leave both out to search the usual places"), "{text}");
     }
 
     #[test]
@@ -241,14 +241,12 @@ mod tests {
         let text = search.run().unwrap_err().to_string();
         assert_eq!(
             text,
-            "no CUPTI that can be used was found; looked at:\n  /nowhere/extras/CUPTI/lib64: no libcupti.so there\n  \
-             /nowhere/targets/x86_64-linux/lib: no libcupti.so there\n  \
-             /nowhere/targets/sbsa-linux/lib: no libcupti.so there\n  \
-             /nowhere/targets/aarch64-linux/lib: no libcupti.so there\n  \
-             /nowhere/lib64: no libcupti.so there\n  \
-             /neither (LD_LIBRARY_PATH): no libcupti.so there\n  \
-             install it with `pip install nvidia-cuda-cupti` (13.0.85 also works without a GPU), or name it with \
-             GPUPROF_CUPTI"
+            "no usable CUPTI was found; searched:\n  /nowhere/extras/CUPTI/lib64: no libcupti.so \
+             there\n  /nowhere/targets/x86_64-linux/lib: no libcupti.so there\n  /nowhere/targets/sbsa-linux/lib: \
+             no libcupti.so there\n  /nowhere/targets/aarch64-linux/lib: no libcupti.so there\n  /nowhere/lib64: \
+             no libcupti.so there\n  /neither (LD_LIBRARY_PATH): no libcupti.so there\n  install \
+             it with `pip install nvidia-cuda-cupti` (13.0.85 also works without a GPU), or name \
+             it with GPUPROF_CUPTI"
         );
     }
 }

@@ -80,7 +80,7 @@ fn expect(node: &Node, wanted: Type, axes: &[(&str, Type)]) -> Result<Type, Pars
 }
 
 fn unknown(name: &str, span: &Range<usize>, axes: &[(&str, Type)]) -> ParseError {
-    let error = ParseError::new(format!("no axis is called `{name}`"), span.clone());
+    let error = ParseError::new(format!("no axis is named `{name}`"), span.clone());
     let names = || axes.iter().map(|(name, _)| *name);
     match did_you_mean(name, names()) {
         Some(near) => error.with_help(near),

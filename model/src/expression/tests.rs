@@ -71,7 +71,7 @@ fn mistakes_have_their_place() {
     };
     assert_eq!(
         error("blok >= 256"),
-        "no axis is called `blok` @ blok >= 256 @ ^^^^ ? did you mean `block`?"
+        "no axis is named `blok` @ blok >= 256 @ ^^^^ ? did you mean `block`?"
     );
     assert_eq!(
         error("block = 256"),
@@ -95,7 +95,8 @@ fn mistakes_have_their_place() {
     );
     assert_eq!(
         error("block == blocksize"),
-        "no axis is called `blocksize` @ block == blocksize @          ^^^^^^^^^ ? the axes are block, n, dtype, tile, zero"
+        "no axis is named `blocksize` @ block == blocksize @          ^^^^^^^^^ ? the axes are \
+         block, n, dtype, tile, zero"
     );
     assert!(error("block >=").starts_with("expected a number or an axis"));
     assert!(error("(block > 1").starts_with("expected `)`"));

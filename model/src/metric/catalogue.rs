@@ -172,7 +172,7 @@ impl Catalogue {
         let names = held.map(|metric| &*metric.name).chain(facts.iter().map(|m| &*m.name));
         let near = did_you_mean(name, names)
             .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());
-        format!("no metric is called `{name}`: {near}")
+        format!("no metric is named `{name}`: {near}")
     }
 
     /// The messages for all of `names` that no metric has, one a line; none where every one is

@@ -60,7 +60,7 @@ fn an_unknown_name_gets_its_nearest() {
     let catalogue = Catalogue::built_in();
     assert_eq!(
         catalogue.unknown("througput"),
-        "no metric is called `througput`: did you mean `throughput`?"
+        "no metric is named `througput`: did you mean `throughput`?"
     );
     assert_eq!(
         catalogue.unknown("lts__t_sector_hit_rate"),
@@ -70,8 +70,8 @@ fn an_unknown_name_gets_its_nearest() {
     assert_eq!(catalogue.all_unknown(["duration", "waves"]), None);
     assert_eq!(
         catalogue.all_unknown(["througput", "waves", "ocupancy", "througput"]).unwrap(),
-        "no metric is called `througput`: did you mean `throughput`?\n\
-         no metric is called `ocupancy`: did you mean `occupancy`?"
+        "no metric is named `througput`: did you mean `throughput`?\n\
+         no metric is named `ocupancy`: did you mean `occupancy`?"
     );
 }
 

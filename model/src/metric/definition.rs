@@ -164,14 +164,14 @@ impl Catalogue {
         Formula::parse(formula).map_err(DefinitionProblem::Formula)
     }
 
-    /// That no metric is called `operand`, and neither is one of those that are being defined,
+    /// That no metric is named `operand`, and neither is one of those that are being defined,
     /// `names`.
     fn unknown_operand(&self, operand: &str, names: &[&str]) -> Option<String> {
         if names.contains(&operand) || self.find(operand).is_some() {
             return None;
         }
         Some(match did_you_mean(operand, names.iter().copied()) {
-            Some(near) => format!("no metric is called `{operand}`: {near}"),
+            Some(near) => format!("no metric is named `{operand}`: {near}"),
             None => self.unknown(operand),
         })
     }
@@ -244,13 +244,13 @@ mod tests {
         assert_eq!(
             problem(&[definition("e_c", "duraton / 2")]),
             DefinitionProblem::Operand(
-                "no metric is called `duraton`: did you mean `duration`?".into()
+                "no metric is named `duraton`: did you mean `duration`?".into()
             )
         );
         assert_eq!(
             problem(&[definition("e_ratio", "1"), definition("e_d", "e_ratoi")]),
             DefinitionProblem::Operand(
-                "no metric is called `e_ratoi`: did you mean `e_ratio`?".into()
+                "no metric is named `e_ratoi`: did you mean `e_ratio`?".into()
             )
         );
         assert_eq!(problem(&[definition("duration", "1")]), DefinitionProblem::Taken);

@@ -201,7 +201,7 @@ mod tests {
         ] {
             assert!(catalogue.find(name).is_none(), "{name}");
             let message = catalogue.unknown(name);
-            let expected = format!("no metric is called `{name}`: did you mean `{near}`");
+            let expected = format!("no metric is named `{name}`: did you mean `{near}`");
             assert!(message.starts_with(&expected), "{message}");
         }
         assert!(catalogue.find("device__attribute_").is_none());

@@ -95,7 +95,7 @@ mod tests {
             [
                 "metric `sm__inst_executed.avg.per_cycle_active`: higher is better here, and lower is better in a.toml; \
                  set its direction once",
-                "no metric is called `ipx`: did you mean `ipc`?"
+                "no metric is named `ipx`: did you mean `ipc`?"
             ]
         );
     }

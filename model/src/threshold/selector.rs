@@ -57,9 +57,7 @@ pub(super) fn device(cursor: &mut Cursor<'_>) -> Result<Option<String>, ParseErr
     let rest = &cursor.rest()[1..];
     let Some(length) = rest.find(quote) else {
         let end = start + 1 + rest.len();
-        return Err(
-            ParseError::new("the device's closing quote is not there", start..end).with_help(help)
-        );
+        return Err(ParseError::new("the device has no closing quote", start..end).with_help(help));
     };
     let name = rest[..length].trim();
     if name.is_empty() {
@@ -132,7 +130,7 @@ fn value<'t>(cursor: &mut Cursor<'t>) -> Result<(&'t str, Range<usize>), ParseEr
     let rest = &cursor.rest()[1..];
     let Some(length) = rest.find(quote) else {
         let end = start + rest.len();
-        return Err(ParseError::new("the value's closing quote is not there", start - 1..end));
+        return Err(ParseError::new("the value has no closing quote", start - 1..end));
     };
     cursor.advance(length + 2);
     Ok((&rest[..length], start..start + length))

@@ -65,7 +65,7 @@ fn the_caret_stands_under_the_mistake() {
         ("duration < fast", "`fast` is not a number"),
         ("duration < nan us", "`nan` is not a finite number"),
         ("duration < inf", "`inf` is not a finite number"),
-        ("duration < 5 uss", "no unit is called `uss`"),
+        ("duration < 5 uss", "unknown unit `uss`"),
         ("duration <", "expected a limit"),
         ("throughput >= 60% of roof", "expected `peak` after `of`"),
         ("where >= 5", "expected an axis name"),
@@ -204,9 +204,9 @@ fn warn_and_device_errors_are_told_in_full() {
         ),
         (
             "on \"H200 duration < 5 us",
-            "the device's closing quote is not there\n  --> --threshold\n   |\n   | on \"H200 duration < 5 us\n   \
-             |    ^^^^^^^^^^^^^^^^^^^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the text is a part of the \
-             device's name",
+            "the device has no closing quote\n  --> --threshold\n   |\n   | on \"H200 duration < 5 \
+             us\n   |    ^^^^^^^^^^^^^^^^^^^^^\n   = help: write on \"H200\" METRIC <= LIMIT; the \
+             text is a part of the device's name",
         ),
         (
             "on \" \" duration < 5 us",
@@ -262,7 +262,7 @@ fn what_could_never_fail_or_is_said_twice_is_refused() {
         ),
         ("throughput >= -60% of peak", "a share of the peak is not negative", ""),
         ("throughput >= 60 of peak", "a share of the peak is a percentage", "write 60% of peak"),
-        ("where dtype==\"f32 duration <= 1 us", "the value's closing quote is not there", ""),
+        ("where dtype==\"f32 duration <= 1 us", "the value has no closing quote", ""),
     ] {
         let told = error(text);
         assert!(told.starts_with(message) && told.ends_with(help), "{told}");

@@ -278,7 +278,9 @@ impl<'r> KernelRun<'r> {
     fn launcher(&self) -> Result<Launcher> {
         let config = self.run.launch_config()?;
         let Some((grid, block, shared)) = config.parts() else {
-            return Err(Error::failed("the annotation gives no block and grid"));
+            return Err(Error::failed(
+                "the annotation gives no block and grid; add `block = …` and `grid = …`",
+            ));
         };
         let cluster = config.cluster().map(<[u32; 3]>::from);
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));

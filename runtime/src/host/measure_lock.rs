@@ -177,8 +177,8 @@ impl Files {
         // Lets stages through where the thread has passed; it has not seen that it was given up.
         let _ = turnstile.unlock();
         Err(Error::no_exclusive_access(format!(
-            "no exclusive access to the device within {} s: another process of this run hangs while \
-             it prepares or ends",
+            "no exclusive access to the device within {} s: another process of this run hangs \
+             while preparing or exiting",
             patience.as_secs_f64()
         )))
     }
@@ -207,7 +207,7 @@ fn open(path: &Path) -> io::Result<File> {
     // Over NFS a shared lock takes a file that may be read, and an exclusive one a file that may be
     // written.
     OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).map_err(|e| {
-        io::Error::new(e.kind(), format!("the lock of the quiet window, {}: {e}", path.display()))
+        io::Error::new(e.kind(), format!("the measurement lock {}: {e}", path.display()))
     })
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn describe(
     for (position, entry) in entries.iter().enumerate() {
         if let Some(other) = entries[..position].iter().find(|e| e.kernel == entry.kernel) {
             return Err(format!(
-                "two series are called `{}`: {}:{} and {}:{}; rename one, or give it a name of its own \
+                "two series are named `{}`: {}:{} and {}:{}; rename one, or give it another name \
                  with name = \"…\"",
                 entry.kernel, other.file, other.line, entry.file, entry.line
             ));

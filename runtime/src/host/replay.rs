@@ -56,8 +56,8 @@ pub(crate) fn count<'a>(
 
 fn differs(kernel: &str, first: &str, later: &str) -> Error {
     Error::failed(format!(
-        "`{kernel}` {first} in one call and {later} in a later one: a series function is called again for every \
-         counter pass, and must do the same every time"
+        "`{kernel}` {first} in one call and {later} in a later one; a series function is called \
+         again for every counter pass and must do the same every time"
     ))
 }
 

@@ -125,7 +125,7 @@ fn select<'r>(threshold: &Threshold, configurations: &'r [ConfigurationResult]) 
                 Err(reason) => selection.unavailable.push((configuration, reason)),
             },
             (Status::Finished, None) => {
-                selection.unavailable.push((configuration, "the run does not hold it"));
+                selection.unavailable.push((configuration, "the run does not contain it"));
             }
             _ => selection.unfinished.push(configuration),
         }

@@ -94,7 +94,11 @@ fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
     assert!(beyond.reason.unwrap().starts_with("the difference is within the noise (95% interval"));
     let same = judged("duration <= baseline + 2%", &before, &before);
     assert_eq!(same.verdict, Verdict::Inconclusive);
-    assert!(same.reason.unwrap().starts_with("the noise reaches beyond the limit (95% interval"));
+    assert!(
+        same.reason
+            .unwrap()
+            .starts_with("the noise interval reaches beyond the limit (95% interval")
+    );
     assert_eq!(verdict("duration <= baseline + 50%", &before, &before), Verdict::Pass);
     let few = judged("duration <= baseline + 2%", &[timed(64, &noisy[..2])], &before);
     assert_eq!(few.verdict, Verdict::Inconclusive);
@@ -109,16 +113,16 @@ fn doubt_names_the_repeat_that_would_end_it() {
     let before = [timed(64, &spread)];
     let text = "duration <= baseline + 2%";
     for (factor, beginning) in [
-        (1.0, "the noise reaches beyond the limit (95% interval"),
+        (1.0, "the noise interval reaches beyond the limit (95% interval"),
         (1.03, "the difference is within the noise (95% interval"),
     ] {
         let reason = judged(text, &before, &[timed(64, &spread.map(|t| t * factor))]).reason;
         let reason = reason.unwrap();
-        let end = "; --repeat 5 for the run and its baseline would tell";
+        let end = "; --repeat 5 for both the run and its baseline would decide";
         assert!(reason.starts_with(beginning) && reason.ends_with(end), "{reason}");
     }
     let narrow = judged("duration <= baseline + 0.1%", &before, &before).reason.unwrap();
-    let end = "; no --repeat up to 50 would tell: the limit is too narrow for this noise";
+    let end = "; no --repeat up to 50 would decide: the limit is too tight for this noise";
     assert!(narrow.ends_with(end), "{narrow}");
     let one = [timed(64, &spread[..1])];
     assert_eq!(
@@ -154,8 +158,8 @@ fn an_improvement_that_is_demanded_and_does_not_come_fails() {
     assert_eq!(verdict(rate, &before, &at(100_000.0)), Verdict::Fail);
     assert_eq!(verdict(rate, &before, &at(94_000.0)), Verdict::Improved);
     let doubt = judged(text, &before, &at(95_050.0)).reason.unwrap();
-    assert!(doubt.starts_with("the noise reaches to the limit (95% interval -5"), "{doubt}");
-    assert!(doubt.ends_with(" for the run and its baseline would tell"), "{doubt}");
+    assert!(doubt.starts_with("the noise interval reaches the limit (95% interval -5"), "{doubt}");
+    assert!(doubt.ends_with(" for both the run and its baseline would decide"), "{doubt}");
     assert_eq!(
         verdict(
             "global_sectors <= baseline - 5%",

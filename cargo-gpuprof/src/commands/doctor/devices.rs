@@ -79,7 +79,9 @@ pub(super) fn examined(
         let mut checks = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
         checks.push(match has_cupti {
             true => held(&device, || ask(Question::Trial).map(tried))?,
-            false => Check::new(State::Fail, COUNTERS, "not tried: CUPTI does not work, see above"),
+            false => {
+                Check::new(State::Fail, COUNTERS, "not tested: CUPTI does not work (see above)")
+            }
         });
         Ok(Examined { at, device, used: options.devices.is_some() || at == 0, checks })
     };
@@ -90,8 +92,8 @@ pub(super) fn examined(
 fn held(device: &DeviceRecord, trial: impl FnOnce() -> Result<Check>) -> Result<Check> {
     let own = lock::path(&lock::folder(), &device.uuid);
     let locks = [
-        (Some(own), "measures on this device"),
-        (profiler::shared(device), "has the profiler, which GPUs before Hopper share"),
+        (Some(own), "is measuring on this device"),
+        (profiler::shared(device), "is using the profiler, which GPUs before Hopper share"),
     ];
     let mut held = Vec::new();
     for (path, does) in locks {
@@ -101,7 +103,8 @@ fn held(device: &DeviceRecord, trial: impl FnOnce() -> Result<Check>) -> Result<
             Ok(Try::Busy(owner)) => {
                 let owner = owner.map_or_else(String::new, |owner| format!(" ({owner})"));
                 let found = format!(
-                    "not tried: another gpuprof {does}{owner}; ask again when it has ended"
+                    "not tested: another gpuprof {does}{owner}; run doctor again when it has \
+                     finished"
                 );
                 return Ok(Check::new(State::Warn, COUNTERS, found));
             }

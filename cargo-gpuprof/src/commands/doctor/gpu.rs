@@ -29,14 +29,14 @@ pub(super) fn permission(parameters: Option<&str>) -> Check {
         return Check::new(
             State::Warn,
             what,
-            format!("{PARAMETERS} cannot be read; the trial tells"),
+            format!("{PARAMETERS} cannot be read; see the trial under `counters`"),
         );
     };
     let value = parameters.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:"));
     match value.map(str::trim) {
-        Some("0") => Check::new(State::Ok, what, "everybody may read counters"),
+        Some("0") => Check::new(State::Ok, what, "all users may read counters"),
         Some(_) if rustix::process::geteuid().is_root() => {
-            Check::new(State::Ok, what, "only administrators may read counters, and this is one")
+            Check::new(State::Ok, what, "only administrators may read counters, and you are one")
         }
         Some(_) => {
             let advice = gpuprof_cupti::Code::InsufficientPrivileges.advice();
@@ -44,7 +44,11 @@ pub(super) fn permission(parameters: Option<&str>) -> Check {
                 format!("{}; check: {}; remedy: {}", advice.cause, advice.check, advice.remedy);
             Check::new(State::Warn, what, found)
         }
-        None => Check::new(State::Warn, what, "the driver does not say who may; the trial tells"),
+        None => Check::new(
+            State::Warn,
+            what,
+            "the driver does not say who may read counters; see the trial under `counters`",
+        ),
     }
 }
 
@@ -54,21 +58,21 @@ pub(super) fn settings(answer: Answer, uuid: &str) -> Vec<Check> {
         Answer::Nvml(facts) => of_facts(&facts, uuid),
         answer => {
             let reason = answer.refusal();
-            let found = format!("persistence, MIG and clocks are not known: {reason}");
+            let found = format!("persistence mode, MIG and clocks are unknown: {reason}");
             vec![Check::new(State::Warn, "settings", found)]
         }
     }
 }
 
 fn of_facts(facts: &Facts, uuid: &str) -> Vec<Check> {
-    let unknown = |what| Check::new(State::Warn, what, "the driver does not tell");
+    let unknown = |what| Check::new(State::Warn, what, "the driver does not report it");
     let persistence = match facts.persistence {
         Some(true) => Check::new(State::Ok, "persistence", "on"),
         Some(false) => Check::new(
             State::Warn,
             "persistence",
-            "off: every process starts the driver anew, which takes seconds; remedy: `nvidia-smi -pm 1` by an \
-             administrator, or nvidia-persistenced",
+            "off: every process loads the driver again, which takes seconds; remedy: run \
+             `nvidia-smi -pm 1` as an administrator, or start nvidia-persistenced",
         ),
         None => unknown("persistence"),
     };
@@ -77,15 +81,17 @@ fn of_facts(facts: &Facts, uuid: &str) -> Vec<Check> {
             State::Warn,
             "MIG",
             format!(
-                "{uuid} is a slice: units that it shares with others have no counters, and its clocks are those of \
-                 the whole GPU and cannot be locked; remedy: a compute instance that owns its GPU instance, or \
-                 `nvidia-smi -mig 0` by an administrator"
+                "{uuid} is a MIG slice: units that it shares with other slices have no counters, \
+                 and its clocks cannot be locked, since the whole GPU shares them; remedy: use a \
+                 compute instance that owns its GPU instance, or run `nvidia-smi -mig 0` as an \
+                 administrator"
             ),
         ),
         Some(true) => Check::new(
             State::Warn,
             "MIG",
-            "on, and no slice is visible; remedy: make one with `nvidia-smi mig -cgi … -C`, or `nvidia-smi -mig 0`",
+            "on, but no slice is visible; remedy: create one with `nvidia-smi mig -cgi … -C`, or \
+             turn MIG off with `nvidia-smi -mig 0`",
         ),
         // What has no MIG says that it is not supported.
         Some(false) | None => Check::new(State::Ok, "MIG", "off"),
@@ -94,21 +100,23 @@ fn of_facts(facts: &Facts, uuid: &str) -> Vec<Check> {
     if facts.vgpu == Some(true) {
         let advice = gpuprof_cupti::Code::VirtualizedDeviceInsufficientPrivileges.advice();
         let found = format!(
-            "this is a virtual GPU: times hold what its neighbours do, clocks cannot be locked, and counters need \
-             the host's leave; check: {}; remedy: {}",
+            "this is a virtual GPU: times include interference from other VMs, clocks cannot be \
+             locked, and the host must allow counters; check: {}; remedy: {}",
             advice.check, advice.remedy
         );
         checks.push(Check::new(State::Warn, "vGPU", found));
     }
     checks.push(match (facts.sm_mhz, facts.max_sm_mhz) {
         (Some(now), Some(most)) if facts.slowed.is_empty() => {
-            let found = format!("SM at {now} MHz, at most {most} MHz; recorded, and changed by --clock-control only");
+            let found =
+                format!("SM at {now} MHz, at most {most} MHz; only --clock-control changes it");
             Check::new(State::Ok, "clocks", found)
         }
         (Some(now), _) if !facts.slowed.is_empty() => {
             let found = format!(
-                "SM at {now} MHz, slowed by: {}; check: nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER; remedy: let \
-                 the GPU cool down, or end what else runs on it",
+                "SM at {now} MHz, slowed by: {}; check: nvidia-smi -q -d \
+                 PERFORMANCE,TEMPERATURE,POWER; remedy: let the GPU cool down, or stop the other \
+                 processes on it",
                 facts.slowed.join(", ")
             );
             Check::new(State::Warn, "clocks", found)
@@ -183,7 +191,7 @@ mod tests {
             settings(Answer::Refused("NVML does not work: gone".to_owned().into()), "GPU-1");
         assert_eq!(
             checks[0].found,
-            "persistence, MIG and clocks are not known: NVML does not work: gone"
+            "persistence mode, MIG and clocks are unknown: NVML does not work: gone"
         );
         assert_eq!(told(&Facts::default(), "GPU-1")[0], (State::Warn, "persistence"));
     }

@@ -41,8 +41,9 @@ fn without(builds: bool, reason: &str) -> Check {
     Check::new(
         State::Warn,
         TOOLCHAIN,
-        "neither cargo nor a kernel toolchain is here: not needed for archives (`cargo gpuprof archive` elsewhere, \
-         then `run --archive-file` here); to build here, install Rust (https://rustup.rs) and its component rust-src",
+        "neither cargo nor a kernel toolchain is installed. Archives need neither (`cargo gpuprof \
+         archive` elsewhere, then `run --archive-file` here); to build here, install Rust \
+         (https://rustup.rs) and its component rust-src",
     )
 }
 
@@ -63,7 +64,9 @@ pub(super) fn assembler() -> Check {
             let line = text.lines().find(|line| line.contains("release")).unwrap_or("there");
             Check::new(State::Ok, "ptxas", line.trim())
         }
-        _ => Check::new(State::Ok, "ptxas", "not here, and not needed: the driver has its own"),
+        _ => {
+            Check::new(State::Ok, "ptxas", "not installed, and not needed: the driver has its own")
+        }
     }
 }
 
@@ -80,6 +83,6 @@ mod tests {
         );
         let archives = without(false, "…");
         assert_eq!(archives.state, State::Warn);
-        assert!(archives.found.contains("not needed for archives"), "{archives:?}");
+        assert!(archives.found.contains("Archives need neither"), "{archives:?}");
     }
 }

@@ -48,7 +48,9 @@ pub(super) fn one(
         [counter] => match ask_about(counter, &chip, options)? {
             OnChip::Found(of_chip) if *counter == own.name => of_chip.text(&chip, ""),
             OnChip::Found(of_chip) => format!("    by {counter}\n{}", of_chip.text(&chip, "    ")),
-            OnChip::Refused(reason) => format!("    not on {chip}, or not known here: {reason}\n"),
+            OnChip::Refused(reason) => {
+                format!("    not available on {chip}, or unknown here: {reason}\n")
+            }
         },
         several => cost(several, &chip, options)?,
     };

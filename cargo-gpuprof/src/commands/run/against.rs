@@ -47,12 +47,13 @@ pub(super) fn save(
     let obstacle = if !rows.all(|row| kept(&row.status)) {
         "not every configuration finished"
     } else if code == ExitCode::ThresholdFailed {
-        "a threshold failed; `cargo gpuprof baseline accept` keeps it all the same"
+        "a threshold failed; `cargo gpuprof baseline accept` keeps it anyway"
     } else if ended == ExitCode::NotPossible {
-        "thresholds need hardware counters, which could not be had; `cargo gpuprof baseline accept` keeps it all the same"
+        "thresholds need hardware counters, which could not be collected; `cargo gpuprof baseline \
+         accept` keeps it anyway"
     } else if is_unstable(run) {
-        "a time is unstable, since the GPU was slowed down, and would be held against nothing; run again, or \
-         `cargo gpuprof baseline accept` keeps it all the same"
+        "a time is unstable because the GPU was throttled, so no later run could be compared with \
+         it; run again, or `cargo gpuprof baseline accept` keeps it anyway"
     } else {
         let lost = baseline::lost(path, run);
         baseline::write(path, run)?;

@@ -22,19 +22,20 @@ pub(super) fn is_emulated(
         (DriverProbe::Devices(_), _) => Ok(false),
         (DriverProbe::Absent, Backend::Auto) => Ok(true),
         (DriverProbe::Absent, _) => Err(not_possible(
-            "no NVIDIA driver is installed here (libcuda.so cannot be loaded). Install one, or go on \
+            "no NVIDIA driver is installed here (libcuda.so cannot be loaded). Install one, or run \
              without a GPU: --backend emulator"
                 .to_owned(),
         )),
         (DriverProbe::NoDevice, _) => Err(not_possible(
-            "the NVIDIA driver is installed and reports no device (CUDA_ERROR_NO_DEVICE, 100). Check \
-             `nvidia-smi` and CUDA_VISIBLE_DEVICES; a GPU in MIG mode is none until it has an instance \
-             (`nvidia-smi mig -lgi`). Or go on without a GPU: --backend emulator"
+            "the NVIDIA driver is installed but reports no device (CUDA_ERROR_NO_DEVICE, 100). \
+             Check `nvidia-smi` and CUDA_VISIBLE_DEVICES; a GPU in MIG mode needs an instance \
+             before it counts as one (`nvidia-smi mig -lgi`). Or run without a GPU: --backend \
+             emulator"
                 .to_owned(),
         )),
         (DriverProbe::Broken { call, code, name }, _) => Err(not_possible(format!(
-            "the NVIDIA driver is installed and does not work: {call} returned {name} ({code}). {} Or go on \
-             without a GPU: --backend emulator",
+            "the NVIDIA driver is installed but does not work: {call} returned {name} ({code}). {} \
+             Or run without a GPU: --backend emulator",
             remedy(code)
         ))),
     }
@@ -86,9 +87,10 @@ mod tests {
         assert_eq!(failure.code, ExitCode::NotPossible);
         assert_eq!(
             failure.message,
-            "the NVIDIA driver is installed and does not work: cuInit returned \
-             CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803). The library and the kernel module are of different \
-             versions: reboot after a driver update. Or go on without a GPU: --backend emulator"
+            "the NVIDIA driver is installed but does not work: cuInit returned \
+             CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803). The library and the kernel module are of \
+             different versions: reboot after a driver update. Or run without a GPU: --backend \
+             emulator"
         );
     }
 }

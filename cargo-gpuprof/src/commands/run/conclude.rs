@@ -132,7 +132,9 @@ impl Ending<'_> {
             .map_err(|e| Failure::output(Path::new("standard output"), &e));
         if cut_short && !self.quiet {
             let id = &folder.id;
-            eprintln!("gpuprof: to go on where it stopped, add --resume {id} to the same command");
+            eprintln!(
+                "gpuprof: to continue where it stopped, add --resume {id} to the same command"
+            );
         }
         outcome.and(shown)?;
         Ok(code)
@@ -145,8 +147,8 @@ fn prune(target_directory: &Utf8Path, keep: KeepRuns, quiet: bool) {
     if !removed.is_empty() && !quiet {
         let runs = if removed.len() == 1 { "run" } else { "runs" };
         eprintln!(
-            "gpuprof: removed {} {runs} older than the last {keep} (keep-runs in {DEFAULT_PATH} \
-             says how many stay; baselines always do)",
+            "gpuprof: removed {} {runs} older than the last {keep} (set keep-runs in \
+             {DEFAULT_PATH} to keep more; baselines are never removed)",
             removed.len()
         );
     }

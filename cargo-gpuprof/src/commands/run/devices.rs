@@ -95,7 +95,8 @@ impl Devices {
         if busy < all {
             if !quiet {
                 eprintln!(
-                    "gpuprof: {busy} of {all} devices are used: there are no more configurations"
+                    "gpuprof: {busy} of {all} devices are used: there are too few configurations \
+                     for the others"
                 );
             }
             self.records.truncate(busy);
@@ -161,14 +162,16 @@ fn without_gpus(
         return Err(Failure::new(
             ExitCode::Usage,
             format!(
-                "--devices {asked} names GPUs, and the emulated driver answers here, which has one device of its own: \
-                 leave --devices (GPUPROF_DEVICES) out, or ask for a GPU with --backend cuda"
+                "--devices {asked} names GPUs, but this run uses the emulated driver, which has a \
+                 single device; leave out --devices (GPUPROF_DEVICES), or require a GPU with \
+                 --backend cuda"
             ),
         ));
     }
     if !quiet {
         eprintln!(
-            "gpuprof: devices = {asked} [{}] does nothing here: the emulated driver has one device of its own",
+            "gpuprof: devices = {asked} [{}] has no effect: the emulated driver has a single \
+             device",
             wanted.origin
         );
     }

@@ -106,7 +106,7 @@ fn processes(plan: &Plan<'_>, steps: usize) -> String {
     }
     if repeat.least < repeat.most {
         text.push_str(&format!(
-            "a configuration is timed {} times, and {} times where those differ by more than \
+            "each configuration is timed {} times, or {} times if those differ by more than \
              {NOISE_PERCENT}% (standard deviation)\n",
             repeat.least, repeat.most
         ));
@@ -141,7 +141,8 @@ fn who(plan: &Plan<'_>) -> String {
     for series in assignment.parted() {
         let id = &checked[series].planned.series.id;
         text.push_str(&format!(
-            "{id} is measured on several GPUs: its configurations are compared on each of them only\n"
+            "{id} is measured on several GPUs: its configurations are compared only with those on \
+             the same GPU\n"
         ));
     }
     text
@@ -218,7 +219,7 @@ fn estimate(devices: &[Work], Passes { repeat, steps, both }: Passes, in_turn: b
     } else {
         format!("{} min", (seconds / 60.0).ceil())
     };
-    format!("about {time}: an estimate, by what small kernels take on an H200")
+    format!("about {time}, estimated from small kernels on an H200")
 }
 
 #[cfg(test)]
@@ -231,16 +232,16 @@ mod tests {
         let passes = |repeat, both| Passes { repeat, steps: 9, both };
         assert_eq!(
             estimate(&[work(5, 5)], passes(3, 1), false),
-            "about 20 s: an estimate, by what small kernels take on an H200"
+            "about 20 s, estimated from small kernels on an H200"
         );
         let takes = |devices: &[Work], passes, in_turn, said: &str| {
             let text = estimate(devices, passes, in_turn);
             assert!(text.starts_with(said), "{text}");
         };
-        takes(&[work(100, 100)], passes(3, 1), false, "about 7 min: ");
-        takes(&[work(1, 5)], passes(1, 1), false, "about 5 s: ");
+        takes(&[work(100, 100)], passes(3, 1), false, "about 7 min, ");
+        takes(&[work(1, 5)], passes(1, 1), false, "about 5 s, ");
         // Two devices with half of it each, and the same where one counts at a time.
-        takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min: ");
-        takes(&[work(50, 50), work(49, 49)], passes(3, 0), true, "about 7 min: ");
+        takes(&[work(50, 50), work(49, 49)], passes(3, 0), false, "about 4 min, ");
+        takes(&[work(50, 50), work(49, 49)], passes(3, 0), true, "about 7 min, ");
     }
 }

@@ -147,7 +147,7 @@ fn hold(
     let Inputs { settings, source, .. } = inputs;
     let asked = settings.clock_control.value;
     if devices.emulated && asked != ClockControl::None && !options.output.quiet {
-        eprintln!("gpuprof: --clock-control does nothing here: the emulated driver has no clocks");
+        eprintln!("gpuprof: --clock-control has no effect: the emulated driver has no clocks");
     }
     let nvml = settings.nvml_path(&source.root());
     let terms = Terms {

@@ -43,10 +43,12 @@ impl Blocked {
     pub(super) fn into_failure(self) -> Failure {
         let Self { thresholds, reason } = self;
         let message = format!(
-            "thresholds need hardware counters, and this machine does not give them; nothing was run.\n  {thresholds}\n\
-         {reason}\nWithout counters: --no-gate takes times and launch facts and judges nothing; --replay-mode none \
-         judges what it can and leaves these thresholds `unavailable`; --backend emulator counts exactly. \
-         `cargo gpuprof doctor` checks the machine"
+            "thresholds need hardware counters, but this machine does not provide them; nothing \
+             was run.\n  {thresholds}\n\
+             {reason}\nTo run without counters: --no-gate measures times and launch facts and \
+             judges nothing; --replay-mode none judges what it can and leaves these thresholds \
+             `unavailable`; --backend emulator counts exactly. `cargo gpuprof doctor` checks the \
+             machine"
         );
         Failure::new(Self::CODE, message)
     }
@@ -130,7 +132,9 @@ pub(super) fn found_out(
     let blocked = blocked(catalogue, undecided, counters, None);
     (!blocked.is_empty()).then(|| {
         let list = listed(blocked);
-        format!("thresholds need hardware counters, which could not be had.\n  {list}\n{reason}")
+        format!(
+            "thresholds need hardware counters, which could not be collected.\n  {list}\n{reason}"
+        )
     })
 }
 
@@ -205,13 +209,14 @@ mod tests {
         assert_eq!(failure.code, ExitCode::NotPossible);
         assert_eq!(
             failure.message,
-            "thresholds need hardware counters, and this machine does not give them; nothing was run.\n  \
-             saxpy::kernels::saxpy: `best dram_throughput >= 60%` (attribute) needs \
+            "thresholds need hardware counters, but this machine does not provide them; nothing \
+             was run.\n  saxpy::kernels::saxpy: `best dram_throughput >= 60%` (attribute) needs \
              gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed\n\
              cuptiRangeProfilerEnable failed: …\n\
-             Without counters: --no-gate takes times and launch facts and judges nothing; --replay-mode none judges \
-             what it can and leaves these thresholds `unavailable`; --backend emulator counts exactly. \
-             `cargo gpuprof doctor` checks the machine"
+             To run without counters: --no-gate measures times and launch facts and judges \
+             nothing; --replay-mode none judges what it can and leaves these thresholds \
+             `unavailable`; --backend emulator counts exactly. `cargo gpuprof doctor` checks the \
+             machine"
         );
     }
 

@@ -138,7 +138,8 @@ fn result(found: Found, configuration: &Configuration, terms: &Terms<'_>) -> Con
             if so_far.status != Status::Finished {
                 return so_far;
             }
-            let reason = format!("{reason}; what {} of its processes found is kept", passes.len());
+            let reason =
+                format!("{reason}; the results of {} of its processes are kept", passes.len());
             ConfigurationResult { status: Status::Skipped { reason }, ..so_far }
         }
         Some(status) => collect::unfinished(configuration.clone(), status),

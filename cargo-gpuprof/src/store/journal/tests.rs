@@ -126,7 +126,7 @@ fn a_run_made_of_something_else_is_not_resumed() {
         assert_eq!(
             failure.message,
             format!(
-                "{path} cannot be resumed: {what} changed since; start a new run without --resume"
+                "{path} cannot be resumed: {what} changed since; to start over, leave out --resume"
             )
         );
     }
@@ -139,17 +139,17 @@ fn counters_that_come_or_go_are_told_with_the_way_on() {
         let (_keep, path) = folder();
         drop(Journal::begin(&path, before).unwrap());
         let message = Journal::resume(&path, now).unwrap_err().message;
-        assert!(message.ends_with("; start a new run without --resume"), "{message}");
+        assert!(message.ends_with("; to start over, leave out --resume"), "{message}");
         message
     };
     let came = resumed(&made(), &counting());
     assert!(
-        came.contains("it began without hardware counters (denied, or not asked for)"),
+        came.contains("it began without hardware counters (denied, or not requested)"),
         "{came}"
     );
-    assert!(came.contains("--replay-mode none goes on without them"), "{came}");
+    assert!(came.contains("to continue without them, add --replay-mode none"), "{came}");
     let gone = resumed(&counting(), &made());
-    assert!(gone.contains("it began with hardware counters, and now none are collected"), "{gone}");
+    assert!(gone.contains("it began with hardware counters, but now none are collected"), "{gone}");
     let others = resumed(&counting(), &Made { counters: vec!["b.sum".into()], ..made() });
     assert!(others.contains(": the counters changed since"), "{others}");
 }
@@ -159,7 +159,7 @@ fn two_runs_never_write_one_journal() {
     let (_keep, path) = folder();
     let first = Journal::begin(&path, &made()).unwrap();
     let second = Journal::resume(&path, &made()).unwrap_err();
-    assert!(second.message.ends_with("is locked: its run is still going on in another process"));
+    assert!(second.message.ends_with("is locked: another process is still working on this run"));
     drop(first);
     assert!(Journal::resume(&path, &made()).is_ok());
     assert_eq!(Journal::begin(&path, &made()).unwrap_err().code, ExitCode::OutputFailed);
@@ -172,10 +172,10 @@ fn a_hostile_journal_is_refused_with_its_path_and_byte() {
     broken[ends[1] + 5] = b'\0';
     let failure = parse(&broken, Utf8Path::new("run/journal.jsonl")).unwrap_err();
     assert_eq!(failure.code, ExitCode::Configuration);
-    let start = format!("run/journal.jsonl is no journal: byte {}:", ends[1] + 5);
+    let start = format!("run/journal.jsonl is not a journal: byte {}:", ends[1] + 5);
     assert!(failure.message.starts_with(&start), "{}", failure.message);
     let headless = parse(&bytes[ends[0]..], Utf8Path::new("j")).unwrap_err();
-    assert!(headless.message.starts_with("j is no journal: byte 0: its first line"));
+    assert!(headless.message.starts_with("j is not a journal: byte 0: only the first line"));
 }
 
 proptest! {

@@ -106,8 +106,8 @@ pub(crate) fn sample(
 
 fn unstable(discarded: u32, reason: &str) -> String {
     format!(
-        "the GPU was slowed down by {reason} while it was measured; {discarded} samples were discarded and taken \
-         again, and it did not recover. Check `nvidia-smi -q -d PERFORMANCE,TEMPERATURE`"
+        "the GPU was throttled by {reason} during the measurement and did not recover; {discarded} \
+         samples were discarded and retaken. Check `nvidia-smi -q -d PERFORMANCE,TEMPERATURE`"
     )
 }
 
@@ -196,8 +196,9 @@ mod tests {
         assert_eq!(pauses.last(), Some(&LONGEST_PAUSE));
         assert_eq!(
             timing.unstable.unwrap(),
-            "the GPU was slowed down by its temperature while it was measured; 64 samples were discarded and taken \
-             again, and it did not recover. Check `nvidia-smi -q -d PERFORMANCE,TEMPERATURE`"
+            "the GPU was throttled by its temperature during the measurement and did not recover; \
+             64 samples were discarded and retaken. Check `nvidia-smi -q -d \
+             PERFORMANCE,TEMPERATURE`"
         );
     }
 

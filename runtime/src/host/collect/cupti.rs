@@ -80,7 +80,7 @@ impl Layout {
         let first = (slot * self.per_slot() + u32::from(self.flushed)) as usize;
         match self.launches {
             None if found == self.room() => Err(Error::failed(format!(
-                "the measured range holds more than {MAX_LAUNCHES} launches, the most that are counted"
+                "the measured range holds more than {MAX_LAUNCHES} launches, the limit for counters"
             ))),
             None if found <= first => {
                 Err(Error::failed("CUPTI saw no kernel launch in the measured range"))
@@ -296,7 +296,8 @@ fn over_launches(name: &str, values: impl Iterator<Item = f64>) -> HardwareValue
     match values.as_slice() {
         [value] if value.is_finite() => HardwareValue::Value(*value),
         [value] => HardwareValue::Unavailable(format!(
-            "CUPTI returned {value}: a quotient of nothing, or a unit that this device shares"
+            "CUPTI returned {value}: a division by zero, or a unit that this device shares with \
+             others"
         )),
         several if name.ends_with(".sum") && several.iter().all(|v| v.is_finite()) => {
             HardwareValue::Value(several.iter().sum())

@@ -91,7 +91,7 @@ fn short_of_it(
     if !significant {
         let advice = held.evidence.advice(-held.inside(), 1.0 - level);
         let text = confidence_text(confidence);
-        let doubt = format!("the noise reaches to the limit ({text}); {advice}");
+        let doubt = format!("the noise interval reaches the limit ({text}); {advice}");
         return (Verdict::Inconclusive, Some(doubt));
     }
     match held.evidence.cycles {
@@ -153,7 +153,7 @@ pub(super) fn verdict(
         let text = confidence_text(&confidence);
         return (
             Verdict::Inconclusive,
-            Some(format!("the noise reaches beyond the limit ({text}); {advice}")),
+            Some(format!("the noise interval reaches beyond the limit ({text}); {advice}")),
         );
     }
     (Verdict::Pass, None)

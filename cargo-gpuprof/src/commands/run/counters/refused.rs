@@ -77,7 +77,7 @@ pub(super) fn too_many(
         false => format!("max-passes allows {limit} [{}]", most.origin),
     };
     let mut message = format!(
-        "the counters need {passes} {} a configuration, and {allows}; nothing was started.",
+        "the counters need {passes} {} per configuration, but {allows}; nothing was started.",
         if passes == 1 { "pass" } else { "passes" }
     );
     let dearest = cost.map(Cost::dearest).unwrap_or_default();
@@ -130,9 +130,9 @@ mod tests {
         let written = BTreeSet::new();
         assert_eq!(
             too_many(&Catalogue::built_in(), 9, &given, Some(&cost), &written).message,
-            "the counters need 9 passes a configuration, and --max-passes allows 5; nothing was started.\n  \
-             without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes (as in \
-             `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
+            "the counters need 9 passes per configuration, but --max-passes allows 5; nothing was \
+             started.\n  without gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed: 4 passes \
+             (as in `dram_throughput`)\nAsk for fewer metrics, or raise the limit"
         );
         let definition = Definition {
             name: "c_half".into(),
@@ -143,7 +143,7 @@ mod tests {
         };
         let catalogue = Catalogue::built_in().with_definitions(&[definition]).unwrap();
         let of_file = too_many(&catalogue, 9, &of_preset, Some(&cost), &BTreeSet::from(["c_half"]));
-        for part in ["and max-passes allows 5 [preset ci]; nothing", "4 passes (as in `c_half`)"] {
+        for part in ["but max-passes allows 5 [preset ci]; nothing", "4 passes (as in `c_half`)"] {
             assert!(of_file.message.contains(part), "{of_file}");
         }
     }
