@@ -44,3 +44,27 @@ fn a_counter_that_the_chip_lacks_is_refused_where_no_cupti_is() {
     let none = ["--replay-mode", "none", "--metrics", "dram__thruput.avg"];
     assert_eq!(without_cupti(&none).exits_with(2).stderr, said);
 }
+
+#[test]
+fn other_profilers_names_attributes_and_groups_have_values() {
+    let names = "device__attribute_registers_per_block,device__attribute_max_gpu_frequency_khz,\
+                 launch__blocks_size,group:memory__shared_table,gld_request,instructions";
+    let run = ["run", "--package", "vector", "scale/block=64", "--quiet", "--message-format=json"];
+    let run = [&run[..], &["--metrics", names]].concat();
+    let outcome = Workspace::fixture("workshop").gpuprof(&run).exits_with(0);
+    let rows = outcome.events_of("configuration-finished");
+    let values = &rows[0]["metrics"];
+    let value = |name: &str| values[name]["value"].as_f64();
+    assert_eq!(value("device__attribute_registers_per_block"), Some(65536.0), "{values:#}");
+    assert_eq!(value("device__attribute_max_gpu_frequency_khz"), Some(1_980_000.0));
+    assert_eq!(value("launch__blocks_size"), Some(64.0));
+    assert!(value("gld_request").is_some_and(|requests| requests > 0.0), "{values:#}");
+    assert_eq!(value("bank_conflicts"), Some(0.0));
+    let reason = values["instructions"]["unavailable"].as_str().unwrap_or_default();
+    assert!(reason.contains("needs a GPU"), "{values:#}");
+    let judged = emulated(&["--threshold", "every group:memory__dram_table <= 1"]).exits_with(2);
+    assert!(!judged.stderr.is_empty());
+    let refused = emulated(&["--metrics", "nvlink__dev0Id,launch__uses_cdp"]).exits_with(2).stderr;
+    assert!(refused.contains("`nvlink__dev0Id`, a metric of other profilers, has no"), "{refused}");
+    assert!(refused.contains("does not tell whether a function launches others"), "{refused}");
+}

@@ -127,6 +127,8 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
             limits: None,
             cluster: None,
             max_active_clusters: None,
+            max_cluster_size: None,
+            cluster_scheduling_policy: None,
             cluster_occupancy: None,
         }),
         declared_bytes: Some(12 * n),

@@ -204,6 +204,8 @@ impl Chips {
 
 #[cfg(test)]
 mod tests {
+    use gpuprof_model::metric::{Catalogue, groups, legacy};
+
     use super::*;
 
     #[test]
@@ -257,5 +259,66 @@ mod tests {
         let wrong = format!("{rate}.sum");
         assert_eq!(said(&wrong, None), format!("`{rate}` has no submetric `.sum`; {has}"));
         assert!(chips.validate("new__counter.sum", Some("GX999")).is_ok());
+    }
+
+    /// What whole families of chips have no counter for, by how the counters' names begin.
+    fn lacks(chip: &str, counter: &str) -> bool {
+        let begins = |all: &[&str]| all.iter().any(|begins| counter.starts_with(begins));
+        let of = |chips: &[&str]| chips.iter().any(|begins| chip.starts_with(begins));
+        match () {
+            () if of(&["TU11", "GA10B", "AD", "GB10B", "GB20"])
+                && begins(&["nvlrx_", "nvltx_"]) =>
+            {
+                true
+            }
+            // Without memory of their own.
+            () if of(&["GA10B", "GB10B", "GB20B"]) => {
+                begins(&["dram_", "gpu__dram", "pcie__"]) || imc(chip, counter)
+            }
+            () if of(&["GB"]) => {
+                begins(&["lts__t_sectors_aperture_sysmem_op"]) || imc(chip, counter)
+            }
+            () if of(&["GV"]) => begins(&["sm__pipe_tensor_op_imma"]),
+            () => false,
+        }
+    }
+
+    fn imc(chip: &str, counter: &str) -> bool {
+        chip.starts_with("GB") && counter.starts_with("smsp__warp_issue_stalled_imc_miss")
+    }
+
+    #[test]
+    fn what_other_profilers_names_stand_for_is_counted_on_every_chip_but_for_what_families_lack() {
+        let chips = Chips::shipped();
+        let mut compared = 0;
+        for chip in chips.names() {
+            let catalogue = Catalogue::built_in().on_chip(chip);
+            let metrics = legacy().filter_map(|metric| catalogue.find(&metric.name));
+            for metric in metrics {
+                for counter in catalogue.hardware_names(&metric) {
+                    compared += 1;
+                    if let Err(problem) = chips.validate(&counter, Some(chip)) {
+                        assert!(lacks(chip, &counter), "{}: {problem}", metric.name);
+                    }
+                }
+            }
+        }
+        assert!(compared > 29 * 300, "{compared}");
+    }
+
+    #[test]
+    fn the_metrics_of_a_group_are_counted_from_ampere_on() {
+        let chips = Chips::shipped();
+        for chip in ["GA100", "GA102", "AD102", "GH100", "GB202"] {
+            let catalogue = Catalogue::built_in().on_chip(chip);
+            for name in groups().flat_map(|(_, metrics)| metrics) {
+                let metric = catalogue.find(name).unwrap();
+                for counter in catalogue.hardware_names(&metric) {
+                    let problem = chips.validate(&counter, Some(chip)).err();
+                    let lacks = lacks(chip, &counter);
+                    assert!(problem.is_none() || lacks, "{name}: {problem:?}");
+                }
+            }
+        }
     }
 }

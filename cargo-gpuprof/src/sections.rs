@@ -159,7 +159,8 @@ impl Sections {
     /// Never: the formulas were checked when their file was read.
     pub fn catalogue_on(&self, chip: &str) -> Catalogue {
         let formulas: Vec<_> = self.all.iter().flat_map(|section| section.formulas(chip)).collect();
-        self.catalogue.with_formulas(&formulas).expect("checked when the file was read")
+        let catalogue = self.catalogue.with_formulas(&formulas);
+        catalogue.expect("checked when the file was read").on_chip(chip)
     }
 
     /// All of them, in the order they are shown.

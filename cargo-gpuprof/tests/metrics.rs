@@ -77,6 +77,11 @@ fn a_metric_is_described_with_what_it_costs() {
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
+    let (_, out, _) = metrics(&["group:memory__dram_table"]);
+    assert!(out.starts_with("dram_read_transactions\ndram_write_transactions\n"), "{out}");
+    // Volta counts it otherwise than the chips since.
+    let (_, out, _) = metrics(&["half_precision_fu_utilization", "--chip", "gv100"]);
+    assert!(out.contains("    by sm__inst_executed_pipe_fp16.avg.pct_of_peak"), "{out}");
     let (_, out, _) = metrics(&["--describe", "launch__grid_size"]);
     assert!(out.contains("neither direction is better; exact; from: the driver\n"), "{out}");
     assert!(out.ends_with("costs no counter pass\n"), "{out}");
@@ -195,9 +200,12 @@ fn without_cupti_a_metric_is_described_and_a_wrong_name_refused() {
     let (_, out, _) = metrics_without_cupti(&["occupancy", "--chip", "GA100"]);
     let by = "by sm__warps_active.avg.pct_of_peak_sustained_active\n        counter of gpc_cyclewarp; hardware";
     assert!(out.contains(by), "{out}");
-    let (_, out, _) = metrics_without_cupti(&["tensor_int_fu_utilization", "--chip", "GB100"]);
+    let (_, out, _) =
+        metrics_without_cupti(&["stall_constant_memory_dependency", "--chip", "GB100"]);
     assert!(
-        out.contains("    not available on GB100, or unknown here: GB100 has no metric `sm__pipe_"),
+        out.contains(
+            "    not available on GB100, or unknown here: GB100 has no metric `smsp__warp_issue_stalled_imc"
+        ),
         "{out}"
     );
     let (_, out, _) = metrics_without_cupti(&["gld_efficiency"]);

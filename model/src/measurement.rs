@@ -151,6 +151,13 @@ pub struct LaunchFacts {
     /// Clusters resident on the whole device, by the driver's occupancy calculator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_active_clusters: Option<u32>,
+    /// The most blocks that a cluster of this launch could have, by the driver's occupancy
+    /// calculator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cluster_size: Option<u32>,
+    /// How the function wants the blocks of a cluster spread, as the driver numbers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_scheduling_policy: Option<u32>,
     /// Blocks resident on the whole device with clusters, over those that would be without, in
     /// percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,23 +4,27 @@
 //! Input: a name. Output: its unit, direction, class and where it can come from, as a [`Catalogue`]
 //! has it. Counter names are PerfWorks names; `ptx__` marks counts that exist only at PTX level.
 
+mod attributes;
 mod catalogue;
 mod cycle;
 mod definition;
 mod direction;
 mod entry;
 mod formula;
+mod groups;
 mod launch;
 mod legacy;
 mod perfworks;
 mod set_direction;
 mod table;
 
+pub use attributes::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, attribute_number, attributes};
 pub use catalogue::{Catalogue, built_in, is_own};
 pub use cycle::cycle_among;
 pub use definition::{Definition, DefinitionProblem};
 pub use entry::{Class, Direction, Metric, Origin};
 pub use formula::{Formula, Undefined};
-pub use launch::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, attributes, launch_facts};
+pub use groups::{group, groups};
+pub use launch::launch_facts;
 pub use legacy::{legacy, legacy_refused};
 pub use perfworks::direction_by_family;

@@ -211,6 +211,10 @@ pub struct MeasureRequest {
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,
+    /// The attributes of the device to tell beside those that are always told, by their names behind
+    /// `device__attribute_`.
+    #[serde(default)]
+    pub attributes: Vec<String>,
 }
 
 /// How pass 0 takes its samples on a GPU.

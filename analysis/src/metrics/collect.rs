@@ -24,7 +24,7 @@ use gpuprof_model::text::printable;
 pub struct Terms<'c> {
     /// The metrics that are known.
     pub catalogue: &'c Catalogue,
-    /// Metrics beyond our table that were asked for: older profilers' names, the user's
+    /// Metrics beyond our table that were asked for: other profilers' names, the user's
     /// definitions, launch facts and device attributes.
     pub asked: Vec<Arc<Metric>>,
     /// How far passes may differ.

@@ -119,7 +119,12 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
         }
         "waves" | "launch__waves_per_multiprocessor" => facts.waves,
         "launch__cluster_max_active" => facts.max_active_clusters.map(f64::from),
+        "launch__cluster_max_potential_size" => facts.max_cluster_size.map(f64::from),
+        "launch__cluster_scheduling_policy" => facts.cluster_scheduling_policy.map(f64::from),
         "launch__occupancy_cluster_pct" => facts.cluster_occupancy,
+        "launch__occupancy_cluster_gpu_pct" => {
+            facts.theoretical_occupancy.filter(|_| facts.cluster_occupancy.is_some())
+        }
         name => by_limits(name, facts).or_else(|| by_extents(name, Some(facts), pass)),
     };
     known.ok_or_else(|| match (name, emulated) {
@@ -165,6 +170,8 @@ fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Opt
         "launch__block_size" => Some(threads),
         "launch__grid_size" => Some(blocks),
         "launch__thread_count" => Some(blocks * threads),
+        "launch__context_id" => launch.context.map(count),
+        "launch__stream_id" => launch.stream.map(count),
         "launch__sm_count" => Some(f64::from(pass.device.sm_count)),
         "launch__block_dim_x" => Some(f64::from(launch.block[0])),
         "launch__block_dim_y" => Some(f64::from(launch.block[1])),

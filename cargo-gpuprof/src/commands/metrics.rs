@@ -12,7 +12,9 @@ use std::path::Path;
 
 use camino::Utf8Path;
 use clap::ValueEnum;
-use gpuprof_model::metric::{Catalogue, Metric, attributes, launch_facts, legacy, legacy_refused};
+use gpuprof_model::metric::{
+    Catalogue, Metric, attributes, group, groups, launch_facts, legacy, legacy_refused,
+};
 
 use crate::chips::Chips;
 use crate::config::{self, Config};
@@ -52,6 +54,10 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     }
     if options.list_sections {
         return list_sections(&sections, options.chip.as_deref(), out).map_err(output);
+    }
+    let named = options.describe.as_deref().or(options.search.as_deref());
+    if let Some(metrics) = named.and_then(group) {
+        return writeln!(out, "{}", metrics.join("\n")).map_err(output);
     }
     // What is a metric's whole name is described as one, and not only looked for.
     let whole = options.search.as_deref().filter(|name| known.find(name).is_some());
@@ -98,7 +104,7 @@ fn nothing(known: &Catalogue, search: &str, chip: Option<&str>) -> String {
         }
         Some(chip) => format!(
             "no counter of {} holds `{search}` in its name or description; leave out --chip to \
-             search gpuprof's own metrics and the names of older profilers",
+             search gpuprof's own metrics and the names of other profilers",
             chip.to_uppercase()
         ),
     }
@@ -129,7 +135,7 @@ fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Resul
         let (translated, refused) = (legacy().count(), legacy_refused().count());
         writeln!(
             out,
-            "\n{} names from older profilers ({refused} of them without an equivalent) and {} \
+            "\n{} names from other profilers ({refused} of them without an equivalent) and {} \
              device attributes work as well; `cargo gpuprof metrics TEXT` searches them too",
             translated + refused,
             attributes().count()
@@ -142,7 +148,11 @@ fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Resul
     for (name, reason) in &refused {
         writeln!(out, "{name}\n    no equivalent: {reason}")?;
     }
-    Ok(!found.is_empty() || !refused.is_empty())
+    let groups: Vec<_> = groups().filter(|(name, _)| name.contains(&lower)).collect();
+    for (name, metrics) in &groups {
+        writeln!(out, "{name}\n    {}", metrics.join(", "))?;
+    }
+    Ok(!found.is_empty() || !refused.is_empty() || !groups.is_empty())
 }
 
 /// Lists those of a chip's counters; whether there are any.

@@ -5,7 +5,7 @@
 //! device, selector, metric, statistic and comparison, and both relative to the baseline or
 //! neither. What does not collide is added.
 
-use gpuprof_model::metric::Catalogue;
+use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
@@ -192,10 +192,28 @@ pub fn columns(
             (series.metrics.clone(), place, ExitCode::Usage)
         }
     };
+    let asked = without_groups(asked);
     match catalogue.all_unknown(asked.iter().map(String::as_str)) {
         Some(message) => Err(Failure::new(code, format!("{message}\n  --> {place}"))),
         None => Ok(asked),
     }
+}
+
+/// `names` with the metrics of a group in its place, each once.
+fn without_groups(names: Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in names {
+        let metrics = match group(&name) {
+            Some(metrics) => metrics.iter().map(|metric| (*metric).to_owned()).collect(),
+            None => vec![name],
+        };
+        for metric in metrics {
+            if !all.contains(&metric) {
+                all.push(metric);
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub struct Execution<'a> {
     pub sampling: Sampling,
     /// The hardware counters to collect.
     pub counters: Option<Counters>,
+    /// The device's attributes to tell beside those that are always told.
+    pub attributes: Vec<String>,
     /// The lock of the profiler, where the device shares it with others (`device::profiler`).
     pub profiler: Option<PathBuf>,
 }

@@ -9,9 +9,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::metric::attributes::DEVICE_ATTRIBUTE;
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::legacy::{self, Legacy};
-use crate::metric::{launch, perfworks, table};
+use crate::metric::{attributes, groups, launch, perfworks, table};
 use crate::quantity::Unit;
 use crate::suggest::did_you_mean;
 
@@ -24,20 +25,29 @@ pub struct Catalogue {
     pub(super) defined: BTreeMap<String, Arc<Metric>>,
     /// Those that a stored run holds and nothing else knows, by name.
     recorded: BTreeMap<String, Arc<Metric>>,
+    /// The chip whose counters are meant, where one is.
+    chip: Option<String>,
     /// The directions that files set, and which file did, by what the metric counts.
     pub(super) directions: BTreeMap<String, (Direction, String)>,
 }
 
 impl Catalogue {
     /// What every gpuprof knows: our table, launch facts and device attributes by Nsight Compute's
-    /// names, names of older profilers, and any hardware counter by its PerfWorks name.
+    /// names, names of other profilers, and any hardware counter by its PerfWorks name.
     pub fn built_in() -> Self {
         Self {
             own: table::metrics().map(Arc::new).collect(),
             defined: BTreeMap::new(),
             recorded: BTreeMap::new(),
             directions: BTreeMap::new(),
+            chip: None,
         }
+    }
+
+    /// This catalogue as it is on `chip`, which may count what an old name means otherwise.
+    #[must_use]
+    pub fn on_chip(&self, chip: &str) -> Self {
+        Self { chip: Some(chip.to_owned()), ..self.clone() }
     }
 
     /// This catalogue and the metric `name` as a stored run holds it. What is known stays as it is.
@@ -79,7 +89,8 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Option<Arc<Metric>> {
         let held = self.own.iter().find(|metric| metric.name == name);
         let held = held.or_else(|| self.defined.get(name)).or_else(|| self.recorded.get(name));
-        let found = held.cloned().or_else(|| by_rule(name).map(Arc::new))?;
+        let by_rule = || by_rule(name, self.chip.as_deref()).map(Arc::new);
+        let found = held.cloned().or_else(by_rule)?;
         Some(self.directed(found))
     }
 
@@ -141,6 +152,21 @@ impl Catalogue {
         }
     }
 
+    /// The attributes of the device that `metric` is made of, by their names behind
+    /// [`DEVICE_ATTRIBUTE`].
+    pub fn device_attributes(&self, metric: &Metric) -> Vec<String> {
+        match &metric.origin {
+            Origin::Device => {
+                metric.name.strip_prefix(DEVICE_ATTRIBUTE).map(str::to_owned).into_iter().collect()
+            }
+            Origin::Derived(formula) => {
+                let operands = formula.names().into_iter().filter_map(|name| self.find(name));
+                operands.flat_map(|operand| self.device_attributes(&operand)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// How `metric` repeats on the emulated driver, or on hardware. They differ for what is made of
     /// L1's own counters (`l1tex__t_…`): the emulator counts them, hardware reads them in several
     /// passes.
@@ -156,8 +182,11 @@ impl Catalogue {
 
     /// The message for a name that no metric has, with the nearest names.
     pub fn unknown(&self, name: &str) -> String {
-        if let Some(Legacy::Refused(reason)) = legacy::find(name) {
-            return format!("`{name}`, a metric of older profilers, has no equivalent: {reason}");
+        if let Some(Legacy::Refused(reason)) = legacy::find(name, None) {
+            return format!("`{name}`, a metric of other profilers, has no equivalent: {reason}");
+        }
+        if let Some(metrics) = groups::group(name) {
+            return format!("`{name}` is a group, not one metric; it holds {}", metrics.join(", "));
         }
         let rolled_up = || self.find(&format!("{name}.sum")).is_some();
         if name.contains("__") && !name.contains('.') && rolled_up() {
@@ -167,8 +196,10 @@ impl Catalogue {
             );
         }
         let held = self.own().chain(self.defined()).chain(self.recorded.values());
-        let facts: Vec<Metric> =
-            launch::launch_facts().chain(launch::attributes()).chain(legacy::legacy()).collect();
+        let facts: Vec<Metric> = launch::launch_facts()
+            .chain(attributes::attributes())
+            .chain(legacy::legacy())
+            .collect();
         let names = held.map(|metric| &*metric.name).chain(facts.iter().map(|m| &*m.name));
         let near = did_you_mean(name, names)
             .unwrap_or_else(|| "see `cargo gpuprof metrics` for the names".to_owned());
@@ -189,9 +220,10 @@ impl Catalogue {
     }
 }
 
-/// The metric that the driver or CUPTI has under `name`, or that an older profiler had.
-fn by_rule(name: &str) -> Option<Metric> {
-    let translated = || match legacy::find(name)? {
+/// The metric that the driver or CUPTI has under `name`, or that another profiler has, by the
+/// counters of `chip`.
+fn by_rule(name: &str, chip: Option<&str>) -> Option<Metric> {
+    let translated = || match legacy::find(name, chip)? {
         Legacy::Translated(metric) => Some(metric),
         Legacy::Refused(_) => None,
     };
@@ -200,7 +232,7 @@ fn by_rule(name: &str) -> Option<Metric> {
 
 /// The metric that every catalogue has under `name`.
 pub fn built_in(name: &str) -> Option<Metric> {
-    table::find(name).or_else(|| by_rule(name))
+    table::find(name).or_else(|| by_rule(name, None))
 }
 
 /// Whether a metric of our table is called `name`.

@@ -121,7 +121,7 @@ fn every_name_has_the_direction_of_the_counter_it_stands_for() {
     let (mut compared, mut wrong) = (0, Vec::new());
     for metric in all.chain(crate::metric::launch_facts()) {
         let counted = catalogue.counted(&metric);
-        let Some(counter) = by_rule(&counted) else { continue };
+        let Some(counter) = by_rule(&counted, None) else { continue };
         if metric.direction != counter.direction {
             wrong.push(format!("{} stands for {counted}: {:?}", metric.name, counter.direction));
         }

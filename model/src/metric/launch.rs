@@ -3,12 +3,10 @@
 //! Input: `launch__…` or `device__attribute_…`. Output: a metric whose values are in
 //! [`crate::measurement::LaunchFacts`] and [`crate::measurement::DeviceRecord`].
 
+use crate::metric::attributes::{self, DEVICE_ATTRIBUTE};
 use crate::metric::entry::Direction::{self, Higher, Lower, Neither};
-use crate::metric::entry::{Class, Metric, Needs, Origin, Row};
+use crate::metric::entry::{Class, Metric, Needs, Row};
 use crate::quantity::Unit::{self, Bytes, Count, Percent, Ratio};
-
-/// How names of device attributes begin.
-pub const DEVICE_ATTRIBUTE: &str = "device__attribute_";
 
 const fn fact(
     name: &'static str,
@@ -65,6 +63,21 @@ const LAUNCH: &[Row] = &[
     fact("launch__cluster_dim_y", Count, Neither, "blocks a cluster in y"),
     fact("launch__cluster_dim_z", Count, Neither, "blocks a cluster in z"),
     fact("launch__cluster_size", Count, Neither, "blocks a cluster"),
+    fact("launch__cluster_max_potential_size", Count, Neither, "blocks that a cluster can have"),
+    fact(
+        "launch__cluster_scheduling_policy",
+        Count,
+        Neither,
+        "how blocks of a cluster are spread: 0 as the driver chooses, 1 spread, 2 balanced",
+    ),
+    fact("launch__context_id", Count, Neither, "the context's number in its process"),
+    fact("launch__stream_id", Count, Neither, "the stream's number in its context"),
+    fact(
+        "launch__occupancy_cluster_gpu_pct",
+        Percent,
+        Higher,
+        "warps that the device holds with clusters, over the most it holds",
+    ),
     fact("launch__cluster_max_active", Count, Higher, "clusters that the device holds at once"),
     fact(
         "launch__occupancy_cluster_pct",
@@ -87,51 +100,6 @@ const LAUNCH: &[Row] = &[
     ),
 ];
 
-/// The attributes of a device that every pass tells of, by the names that `cuda.h` has behind
-/// `CU_DEVICE_ATTRIBUTE_`: what a launch can depend on, and what says how fast the device is.
-pub const KEPT_ATTRIBUTES: &[&str] = &[
-    "max_threads_per_block",
-    "max_block_dim_x",
-    "max_block_dim_y",
-    "max_block_dim_z",
-    "max_grid_dim_x",
-    "max_grid_dim_y",
-    "max_grid_dim_z",
-    "max_shared_memory_per_block",
-    "max_shared_memory_per_block_optin",
-    "max_shared_memory_per_multiprocessor",
-    "reserved_shared_memory_per_block",
-    "total_constant_memory",
-    "warp_size",
-    "max_registers_per_block",
-    "max_registers_per_multiprocessor",
-    "max_threads_per_multiprocessor",
-    "max_blocks_per_multiprocessor",
-    "multiprocessor_count",
-    "clock_rate",
-    "memory_clock_rate",
-    "global_memory_bus_width",
-    "l2_cache_size",
-    "max_persisting_l2_cache_size",
-    "compute_capability_major",
-    "compute_capability_minor",
-    "compute_mode",
-    "concurrent_kernels",
-    "ecc_enabled",
-    "async_engine_count",
-    "integrated",
-    "unified_addressing",
-    "managed_memory",
-    "cooperative_launch",
-    "cluster_launch",
-    "global_l1_cache_supported",
-    "local_l1_cache_supported",
-    "single_to_double_precision_perf_ratio",
-    "texture_alignment",
-    "max_pitch",
-    "kernel_exec_timeout",
-];
-
 /// Our short names of facts about the launch, and Nsight Compute's of the same.
 const SHORT_NAMES: &[(&str, &str)] = &[
     ("registers", "launch__registers_per_thread"),
@@ -151,23 +119,6 @@ pub fn launch_facts() -> impl Iterator<Item = Metric> {
     LAUNCH.iter().map(Row::metric)
 }
 
-/// Every attribute of a device that a run can show.
-pub fn attributes() -> impl Iterator<Item = Metric> {
-    KEPT_ATTRIBUTES.iter().map(|name| attribute(name))
-}
-
-fn attribute(name: &str) -> Metric {
-    Metric {
-        name: format!("{DEVICE_ATTRIBUTE}{name}").into(),
-        unit: Count,
-        direction: Neither,
-        direction_set: None,
-        class: Class::Exact,
-        origin: Origin::Device,
-        description: "attribute of the device; cuda.h describes it as CU_DEVICE_ATTRIBUTE_…".into(),
-    }
-}
-
 /// Whether only the driver could tell what is called `name`: no counter is called so.
 pub(super) fn is_of_driver(name: &str) -> bool {
     name.starts_with("launch__") || name.starts_with("device__")
@@ -176,7 +127,7 @@ pub(super) fn is_of_driver(name: &str) -> bool {
 /// The fact or attribute called `name`.
 pub(super) fn find(name: &str) -> Option<Metric> {
     match name.strip_prefix(DEVICE_ATTRIBUTE) {
-        Some(kept) => KEPT_ATTRIBUTES.contains(&kept).then(|| attribute(kept)),
+        Some(attribute) => attributes::find(attribute),
         None => LAUNCH.iter().find(|row| row.name == name).map(Row::metric),
     }
 }

@@ -1,11 +1,13 @@
-//! Metrics by the names of older profilers: nvprof's and the Compute Visual Profiler's.
+//! Metrics by the names of other profilers: nvprof's, the Compute Visual Profiler's, and those of
+//! Nsight Compute's that CUPTI does not have.
 //!
-//! Input: a name such as `gld_efficiency`. Output: a metric derived from today's counters, or
-//! the reason why there is none. The table is `legacy.txt`, beside this file.
+//! Input: a name such as `gld_efficiency`, and the chip where that is known. Output: a metric
+//! derived from today's counters, or the reason why there is none. The table is `legacy.txt`, beside
+//! this file.
 
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::formula::Formula;
-use crate::metric::{perfworks, table};
+use crate::metric::{launch, perfworks, table};
 use crate::quantity::Unit;
 
 const TEXT: &str = include_str!("legacy.txt");
@@ -19,22 +21,25 @@ pub(super) enum Legacy {
     Refused(&'static str),
 }
 
-/// What became of `name`, if it is an old one.
-pub(super) fn find(name: &str) -> Option<Legacy> {
-    rows().find(|row| row.name == name).map(|row| row.meaning())
+/// What became of `name`, if it is an old one; `chip` may count it otherwise than others.
+pub(super) fn find(name: &str, chip: Option<&str>) -> Option<Legacy> {
+    let row = rows().find(|row| row.is_called(name))?;
+    let of_chip = chip.and_then(|chip| rows().find(|row| row.name == name && row.is_for(chip)));
+    Some(row.meaning(of_chip.map(|row| row.rest)))
 }
 
 /// The metrics that old names were translated to, by name.
 pub fn legacy() -> impl Iterator<Item = Metric> {
-    sorted().into_iter().filter_map(|row| match row.meaning() {
+    sorted().into_iter().filter_map(|row| match row.meaning(None) {
         Legacy::Translated(metric) => Some(metric),
         Legacy::Refused(_) => None,
     })
 }
 
-/// The old names that nothing equals, each with the reason, by name.
+/// The old names that nothing equals, each with the reason, by name. One that ends with `*` stands
+/// for all that begin so.
 pub fn legacy_refused() -> impl Iterator<Item = (&'static str, &'static str)> {
-    sorted().into_iter().filter_map(|row| match row.meaning() {
+    sorted().into_iter().filter_map(|row| match row.meaning(None) {
         Legacy::Refused(reason) => Some((row.name, reason)),
         Legacy::Translated(_) => None,
     })
@@ -43,33 +48,60 @@ pub fn legacy_refused() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// One line of the table.
 struct Row {
     name: &'static str,
-    line: &'static str,
+    /// The chips that it is for, by how their names begin; none where it is for all.
+    chips: Option<&'static str>,
+    rest: &'static str,
 }
 
 /// The lines of the table, without comments and blank ones.
 fn rows() -> impl Iterator<Item = Row> {
     let lines = TEXT.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| Row { name: line.split(" | ").next().unwrap_or(line), line })
+    lines.map(|line| {
+        let (name, rest) = line.split_once(" | ").unwrap_or((line, ""));
+        let (name, chips) =
+            name.split_once(" @ ").map_or((name, None), |(name, chips)| (name, Some(chips)));
+        Row { name, chips, rest }
+    })
 }
 
+/// The lines that are for all chips, by name.
 fn sorted() -> Vec<Row> {
-    let mut all: Vec<Row> = rows().collect();
+    let mut all: Vec<Row> = rows().filter(|row| row.chips.is_none()).collect();
     all.sort_by_key(|row| row.name);
     all
 }
 
 impl Row {
-    /// What the line says. The table is a constant, which a test reads as a whole, so a line that
-    /// is not understood is a mistake of ours.
-    fn meaning(&self) -> Legacy {
-        let fields: Vec<&'static str> = self.line.split(" | ").collect();
+    /// Whether it says what `name` is on any chip.
+    fn is_called(&self, name: &str) -> bool {
+        let begins = self.name.strip_suffix('*');
+        self.chips.is_none() && begins.map_or(self.name == name, |begins| name.starts_with(begins))
+    }
+
+    /// Whether it is for `chip`, and for no others than those whose names begin so.
+    fn is_for(&self, chip: &str) -> bool {
+        self.chips.is_some_and(|chips| chips.split(' ').any(|begins| chip.starts_with(begins)))
+    }
+
+    /// What the line says, with the formula of a chip where that has one of its own. The table is a
+    /// constant, which a test reads as a whole, so a line that is not understood is a mistake of
+    /// ours.
+    fn meaning(&self, of_chip: Option<&'static str>) -> Legacy {
+        let Self { name, rest, .. } = self;
+        let fields: Vec<&'static str> = rest.split(" | ").collect();
+        let parsed =
+            |text| Formula::parse(text).unwrap_or_else(|e| panic!("legacy.txt: {name}: {e}"));
         match fields[..] {
-            [_, "-", reason] => Legacy::Refused(reason),
-            [name, unit, better, formula, description] => {
-                let formula =
-                    Formula::parse(formula).unwrap_or_else(|e| panic!("legacy.txt: {name}: {e}"));
+            ["-", reason] => Legacy::Refused(reason),
+            ["=", other] => {
+                let metric = known(other).unwrap_or_else(|| panic!("legacy.txt: {name}: {other}"));
+                let origin = Origin::Derived(parsed(other));
+                Legacy::Translated(Metric { name: (*name).into(), origin, ..metric })
+            }
+            [unit, better, formula, description] => {
+                let formula = parsed(of_chip.unwrap_or(formula));
                 Legacy::Translated(Metric {
-                    name: name.into(),
+                    name: (*name).into(),
                     unit: match unit {
                         "count" => Unit::Count,
                         "ratio" => Unit::Ratio,
@@ -90,9 +122,18 @@ impl Row {
                     description: description.into(),
                 })
             }
-            _ => panic!("legacy.txt: {}", self.line),
+            _ => panic!("legacy.txt: {name} | {rest}"),
         }
     }
+}
+
+/// The built-in metric called `name`.
+fn known(name: &str) -> Option<Metric> {
+    let of_driver = || launch::find(name).or_else(|| perfworks::find(name));
+    table::find(name).or_else(of_driver).or_else(|| match find(name, None)? {
+        Legacy::Translated(metric) => Some(metric),
+        Legacy::Refused(_) => None,
+    })
 }
 
 /// What is made of exact counts alone is exact.
@@ -107,17 +148,24 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::metric::Catalogue;
+    use crate::metric::{Catalogue, group};
 
     #[test]
     fn every_line_is_understood_and_no_name_comes_twice() {
-        let names: BTreeSet<&str> = rows().map(|row| row.name).collect();
+        let names: BTreeSet<_> = rows().map(|row| (row.name, row.chips)).collect();
         assert_eq!(rows().count(), names.len(), "a name comes twice");
-        assert!(names.len() > 200, "{}", names.len());
+        assert!(names.len() > 300, "{}", names.len());
         let catalogue = Catalogue::built_in();
         for metric in legacy() {
-            assert!(!catalogue.hardware_names(&metric).is_empty(), "{}", metric.name);
+            let named = metric.formula().unwrap().names().join(" ");
+            assert!(
+                named.contains("__") || !catalogue.hardware_names(&metric).is_empty(),
+                "{named}"
+            );
             assert_eq!(*catalogue.find(&metric.name).unwrap(), metric);
+        }
+        for row in rows().filter(|row| row.chips.is_some()) {
+            assert!(matches!(find(row.name, None), Some(Legacy::Translated(_))), "{}", row.name);
         }
     }
 
@@ -138,8 +186,55 @@ mod tests {
         assert!(catalogue.find("cf_issued").is_none());
         assert_eq!(
             catalogue.unknown("cf_issued"),
-            "`cf_issued`, a metric of older profilers, has no equivalent: issues are not counted by pipe \
+            "`cf_issued`, a metric of other profilers, has no equivalent: issues are not counted by pipe \
              any more; cf_executed counts what was executed"
         );
+    }
+
+    #[test]
+    fn a_chip_may_count_an_old_name_otherwise() {
+        let all = Catalogue::built_in();
+        let of = |catalogue: &Catalogue, name: &str| {
+            let metric = catalogue.find(name).unwrap();
+            catalogue.hardware_names(&metric).join(" ")
+        };
+        let [hopper, volta] = ["GH100", "GV100"].map(|chip| all.on_chip(chip));
+        let fp16 = "half_precision_fu_utilization";
+        assert!(of(&all, fp16).contains("pipe_fma_type_fp16."));
+        assert_eq!(of(&hopper, fp16), of(&all, fp16));
+        assert!(of(&volta, fp16).contains("pipe_fp16."));
+        // By way of another name as well.
+        assert_eq!(of(&all.on_chip("GB202"), "dram_reads"), "dram__sectors_op_read.sum");
+    }
+
+    #[test]
+    fn another_spelling_is_the_same_metric_and_a_beginning_stands_for_all_names_with_it() {
+        let catalogue = Catalogue::built_in();
+        let metric = catalogue.find("l2_l1_read_throughput").unwrap();
+        let other = catalogue.find("l2_tex_read_throughput").unwrap();
+        assert_eq!(metric.formula().unwrap().text(), "l2_tex_read_throughput");
+        assert_eq!((metric.unit, metric.direction), (other.unit, other.direction));
+        assert!(catalogue.find("nvlink__dev0Id").is_none());
+        let said = catalogue.unknown("nvlink__dev0Id");
+        assert!(
+            said.starts_with("`nvlink__dev0Id`, a metric of other profilers, has no"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn every_name_of_the_guides_is_a_metric_or_refused_with_the_reason() {
+        let catalogue = Catalogue::built_in();
+        let lines = include_str!("guide_names.txt").lines();
+        let names: Vec<&str> =
+            lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        assert!(names.len() > 200, "{}", names.len());
+        let known = |name: &str| {
+            catalogue.find(name).is_some()
+                || group(name).is_some()
+                || matches!(find(name, None), Some(Legacy::Refused(_)))
+        };
+        let unknown: Vec<&str> = names.into_iter().filter(|name| !known(name)).collect();
+        assert_eq!(unknown, [""; 0]);
     }
 }

@@ -100,6 +100,25 @@ pub(crate) unsafe fn launch(
 /// tell.
 pub(crate) fn most_active(
     function: &CudaFunction,
+    launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
+) -> Option<u32> {
+    ask(b"cuOccupancyMaxActiveClusters\0", function, launch)
+}
+
+/// The most blocks that a cluster of such a launch could have; `None` where the driver does not
+/// tell.
+pub(crate) fn largest(
+    function: &CudaFunction,
+    launch: ([u32; 3], [u32; 3], u32, [u32; 3]),
+) -> Option<u32> {
+    ask(b"cuOccupancyMaxPotentialClusterSize\0", function, launch)
+}
+
+/// What the driver's function `name` says of a launch; it is one of those of `cuda.h` that take a
+/// function and a configuration, and give a number.
+fn ask(
+    name: &[u8],
+    function: &CudaFunction,
     (grid, block, shared, cluster): ([u32; 3], [u32; 3], u32, [u32; 3]),
 ) -> Option<u32> {
     type Ask = unsafe extern "C" fn(
@@ -109,16 +128,16 @@ pub(crate) fn most_active(
     ) -> sys::CUresult;
     let mut attribute = dimension(cluster);
     let config = config((grid, block, shared), std::ptr::null_mut(), &mut attribute);
-    let mut clusters = 0;
+    let mut number = 0;
     // SAFETY: the symbol, where it exists, has this type (cuda.h); function and configuration
     // outlive the call, which writes one integer.
     let told = unsafe {
-        let ask = sys::culib().get::<Ask>(b"cuOccupancyMaxActiveClusters\0");
+        let ask = sys::culib().get::<Ask>(name);
         ask.is_ok_and(|ask| {
-            ask(&mut clusters, function.cu_function(), &config) == sys::CUresult::CUDA_SUCCESS
+            ask(&mut number, function.cu_function(), &config) == sys::CUresult::CUDA_SUCCESS
         })
     };
-    u32::try_from(clusters).ok().filter(|_| told)
+    u32::try_from(number).ok().filter(|_| told)
 }
 
 fn dimension(cluster: [u32; 3]) -> CUlaunchAttribute {

@@ -79,7 +79,10 @@ impl<'a> Run<'a> {
         Self {
             session,
             request,
-            result: PassResult { device: session.known(), ..PassResult::default() },
+            result: PassResult {
+                device: session.known(&request.attributes),
+                ..PassResult::default()
+            },
             function: None,
             config: PartialConfig::default(),
             call,

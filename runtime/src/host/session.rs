@@ -166,11 +166,14 @@ impl Session {
         })
     }
 
-    /// What is known of the device by now: more once NVML watches it.
-    pub(crate) fn known(&self) -> DeviceRecord {
+    /// What is known of the device by now, with those of its `attributes` that were asked for: more
+    /// once NVML watches it.
+    pub(crate) fn known(&self, attributes: &[String]) -> DeviceRecord {
         let watch = self.watch.get().and_then(|watch| watch.as_ref().ok());
         let virtual_gpu = watch.and_then(|watch| watch.borrow().is_virtual);
-        DeviceRecord { virtual_gpu, ..self.device.clone() }
+        let mut known = DeviceRecord { virtual_gpu, ..self.device.clone() };
+        known.attributes.extend(attributes::asked(self.context.cu_device(), attributes));
+        known
     }
 
     /// Loads the PTX of `package`.

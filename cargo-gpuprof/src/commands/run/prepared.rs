@@ -3,11 +3,11 @@
 //! Output: values that hold whatever is decided before the first process measures. They are made
 //! once, by [`prepare`](super::prepare), and nothing changes them afterwards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
-use gpuprof_model::metric::Catalogue;
+use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::Run;
 
@@ -49,6 +49,15 @@ impl Plan<'_> {
     /// How many configurations there are.
     pub(super) fn configurations(&self) -> usize {
         self.checked.iter().map(|series| series.planned.configurations.len()).sum()
+    }
+
+    /// The device's attributes that are shown or judged and not always told, each once.
+    fn attributes(&self) -> Vec<String> {
+        let asked = self.checked.iter().flat_map(|series| series.asked(&self.catalogue));
+        let mut names: BTreeSet<String> =
+            asked.flat_map(|metric| self.catalogue.device_attributes(&metric)).collect();
+        names.retain(|name| !KEPT_ATTRIBUTES.contains(&name.as_str()));
+        names.into_iter().collect()
     }
 
     /// The counters that any device collects, each once.
@@ -105,6 +114,7 @@ impl Prepared<'_> {
             },
             modules: &self.modules,
             emulated: devices.emulated,
+            attributes: self.plan.attributes(),
             repeat: *repeat,
             ahead: Ahead::on(device, settings.ahead.value),
             verify: settings.verify.value,

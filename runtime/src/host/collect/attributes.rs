@@ -1,10 +1,12 @@
 //! Attributes of the device that the driver tells, for `device__attribute_…`.
 
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 
 use cudarc::driver::result;
-use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute::{self as Attribute, *};
+use cudarc::driver::sys::{self, CUdevice, CUresult};
+use gpuprof_model::metric::attribute_number;
 
 /// How cudarc, after `cuda.h`, begins their names.
 const PREFIX: &str = "CU_DEVICE_ATTRIBUTE_";
@@ -62,6 +64,23 @@ pub(crate) fn read(device: CUdevice) -> BTreeMap<String, i64> {
         Some((name.strip_prefix(PREFIX)?.to_lowercase(), i64::from(value)))
     };
     KEPT.iter().filter_map(told).collect()
+}
+
+/// Those of `names` that the driver tells of `device`, which came from it. They are asked by their
+/// numbers, since cudarc's bindings may be older than the driver.
+pub(crate) fn asked(device: CUdevice, names: &[String]) -> BTreeMap<String, i64> {
+    type Ask = unsafe extern "C" fn(*mut c_int, c_int, CUdevice) -> CUresult;
+    let told = |name: &String| {
+        let (number, mut value) = (attribute_number(name)?, 0);
+        // SAFETY: the symbol has this type (cuda.h), with the enumeration as the integer that it is
+        // in C; the driver gave the device out and writes one integer.
+        let code = unsafe {
+            let ask = sys::culib().get::<Ask>(b"cuDeviceGetAttribute\0").ok()?;
+            ask(&mut value, number, device)
+        };
+        (code == CUresult::CUDA_SUCCESS).then(|| (name.clone(), i64::from(value)))
+    };
+    names.iter().filter_map(told).collect()
 }
 
 #[cfg(test)]

@@ -40,8 +40,16 @@ pub(crate) fn read(
         limits: None,
         cluster,
         max_active_clusters: None,
+        max_cluster_size: None,
+        cluster_scheduling_policy: None,
         cluster_occupancy: None,
     };
+    if let Some(cluster) = cluster {
+        facts.max_cluster_size =
+            cluster::largest(function, (grid, block, dynamic_shared_bytes, cluster));
+        let policy = FunctionAttribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+        facts.cluster_scheduling_policy = attribute(policy).ok();
+    }
     let Some(registers) = registers else { return Ok(facts) };
     let threads: u32 = block.iter().product();
     let blocks = function.occupancy_max_active_blocks_per_multiprocessor(
