@@ -82,10 +82,14 @@ fn a_view_narrows_the_table_and_nothing_else() {
      TILE     n  static_shared [B]
     ───────────────────────────────
        32  1024                128
-       32  2048                128
+       32  1024                128
 
      --filter keeps 4 of 6 rows
-     --top shows 2 of 4 rows, in series order
+     --top shows 2 of 4 rows, the best by ptx_instructions
+
+     ptx_instructions along each axis, largest mean over smallest:
+     DOUBLE  false ▁█ true  1.04x  0.3% of the variance
+     n       1024 ▁█ 2048   2.00x  99.6% of the variance
 
     6 configurations of 1 series: 6 finished; no thresholds
     ");

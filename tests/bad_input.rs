@@ -156,10 +156,10 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_goes_on() {
     ----- stdout -----
     vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
-     block     n  load_sectors_per_request
-    ───────────────────────────────────────
-       512  4096                         4
-      1024  4096                         4
+     block     n  load_sectors_per_request  ptx_instructions  global_sectors
+    ─────────────────────────────────────────────────────────────────────────
+       512  4096                         4             2,048           1,024
+      1024  4096                         4             2,048           1,024
       2048  4096                   invalid
 
      invalid  block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024

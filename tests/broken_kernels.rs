@@ -14,9 +14,9 @@ fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_addres
     ----- stdout -----
     faults::kernels::writes_beyond  faults/src/lib.rs:13  on the emulated H200 (sm_90), counters only
 
-     block  offset  store_sectors_per_request
-    ──────────────────────────────────────────
-        64       0                          4
+     block  offset  store_sectors_per_request  ptx_instructions  global_sectors
+    ────────────────────────────────────────────────────────────────────────────
+        64       0                          4                48              16
         64    1024                     failed
 
      failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000
@@ -36,9 +36,9 @@ fn a_result_that_differs_from_the_hosts_is_shown_beside_it() {
     ----- stdout -----
     faults::kernels::differs  faults/src/lib.rs:28  on the emulated H200 (sm_90), counters only
 
-     factor  store_sectors_per_request
-    ───────────────────────────────────
-          2                          4
+     factor  store_sectors_per_request  ptx_instructions  global_sectors
+    ─────────────────────────────────────────────────────────────────────
+          2                          4                 8               4
           3                     failed
 
      failed  factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0 (tolerance 1e-5)
@@ -67,9 +67,9 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
     ----- stdout -----
     endings::kernels::ends  endings/src/lib.rs:34  on the emulated H200 (sm_90), counters only
 
-     how        ptx_instructions
-    ─────────────────────────────
-     returns                   1
+     how        ptx_instructions  global_sectors
+    ─────────────────────────────────────────────
+     returns                   1               0
      fails                failed
      panics               failed
      exits                failed
@@ -98,11 +98,11 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
     ----- stdout -----
     endings::kernels::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
 
-     milliseconds  ptx_instructions
-    ────────────────────────────────
-                1                 1
+     milliseconds  ptx_instructions  global_sectors
+    ────────────────────────────────────────────────
+                1                 1               0
             60000           timeout
-                2                 1
+                2                 1               0
 
      timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (--timeout raises the limit)
 

@@ -22,16 +22,20 @@ const STRIDED: &str = "stride";
 /// more.
 const MISALIGNED: &str = "misaligned";
 
+/// What a commit makes worse that no ratio shows: everything is loaded twice.
+const TWICE: &str = "twice";
+
 /// A crate with the kernels `copy` and `scale` from PTX; `copy` reads by `index`.
 fn sources(index: &str, with_scale: bool) -> Vec<(&'static str, String)> {
     let shift = if index == STRIDED { 7 } else { 2 };
     let offset = if index == MISALIGNED { 4 } else { 0 };
+    let again = if index == TWICE { "ld.global.f32 %f1, [%rd3];\n" } else { "" };
     let ptx = |name: &str, more: &str| {
         format!(
             ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry {name}(.param .u64 a)\n{{\n\
              .reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n.reg .f32 %f<2>;\n\
              ld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, {shift};\n\
-             cvt.u64.u32 %rd2, %r2;\nadd.u64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3+{offset}];\n{more}\
+             cvt.u64.u32 %rd2, %r2;\nadd.u64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3+{offset}];\n{again}{more}\
              st.global.f32 [%rd3], %f1;\nret;\n}}\n"
         )
     };
@@ -136,7 +140,7 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
     repository.accept_main();
 
     let harmless = repository.run(&["--baseline", "main", "--strict"]).exits_with(0);
-    assert!(harmless.stdout.contains("since the baseline: 2 same"), "{}", harmless.stdout);
+    assert!(harmless.stdout.contains("since the baseline: 8 same"), "{}", harmless.stdout);
 
     let regressing = repository.commit(STRIDED, true).run(&["--baseline", "main", "--strict"]);
     let regressing = regressing.exits_with(100);
@@ -147,11 +151,17 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
         .collect();
     assert_snapshot!(verdicts.join("\n"), @"
      FAIL  every load_sectors_per_request <= baseline  32 at block=32 (limit 4, baseline 4, 700.0% beyond)  [default]
+     FAIL  every global_sectors <= baseline            64 at block=32 (limit 8, baseline 8, 700.0% beyond)  [default]
      worse  block=32  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=32  global_sectors            8 → 64 (+700.00%)
      worse  block=64  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=64  global_sectors            16 → 128 (+700.00%)
      FAIL  every load_sectors_per_request <= baseline  32 at block=32 (limit 4, baseline 4, 700.0% beyond)  [default]
+     FAIL  every global_sectors <= baseline            64 at block=32 (limit 8, baseline 8, 700.0% beyond)  [default]
      worse  block=32  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=32  global_sectors            8 → 64 (+700.00%)
      worse  block=64  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=64  global_sectors            16 → 128 (+700.00%)
     ");
     let verdict: Value = serde_json::from_slice(
         &fs::read(repository.workspace.target.join("gpuprof/verdict.json")).expect("it is written"),
@@ -163,6 +173,8 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
     let one_more = repository.commit(MISALIGNED, true).run(&["--baseline", "main"]).exits_with(100);
     let told = " FAIL  every load_sectors_per_request <= baseline  5 at block=32 (limit 4, baseline 4, 25.0% beyond)";
     assert!(one_more.stdout.contains(told), "{}", one_more.stdout);
+
+    what_no_ratio_shows_fails(repository);
 
     let removing = repository.commit(GOOD, false);
     let removed = removing.run(&["--baseline", "main", "--strict"]).exits_with(106);
@@ -177,6 +189,18 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
     fs::write(repository.baseline(), "{\"schema_version\": 1, \"id\"").expect("it can be written");
     let torn = removing.run(&["--baseline", "main"]).exits_with(96);
     assert!(torn.stderr.contains("main.json is not a run document: byte 26"), "{}", torn.stderr);
+}
+
+fn what_no_ratio_shows_fails(repository: &Repository) {
+    // As many sectors a request, and twice as many requests.
+    let twice = repository.commit(TWICE, true).run(&["--baseline", "main"]).exits_with(100);
+    for told in [
+        " PASS  every load_sectors_per_request <= baseline  4 at block=32 ",
+        " FAIL  every global_sectors <= baseline            12 at block=32 (limit 8, baseline 8, 50.0% beyond)",
+        " FAIL  every global_bytes <= baseline              384 B at block=32 (limit 256 B",
+    ] {
+        assert!(twice.stdout.contains(told), "{told}: {}", twice.stdout);
+    }
 }
 
 fn stored_runs_are_compared_and_reported_without_running_anything(repository: &Repository) {
@@ -228,7 +252,10 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
     repository.run(&["--load-baseline", "before", "--baseline", "after"]).exits_with(0);
     let own = ["--threshold", "every load_sectors_per_request <= baseline + 1000%"];
     let wide = ["--load-baseline", "after", "--baseline", "before"];
-    repository.run(&[&wide[..], &own].concat()).exits_with(0);
+    // It replaces the default one of its metric alone.
+    let wide = repository.run(&[&wide[..], &own].concat()).exits_with(100);
+    assert!(wide.stdout.contains(" PASS  every load_sectors_per_request <= baseline + 1000%"));
+    assert!(wide.stdout.contains(" FAIL  every global_sectors <= baseline "), "{}", wide.stdout);
     assert_eq!(count(), before, "something was run");
     for (arguments, told) in [
         (

@@ -82,9 +82,9 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
     insta::assert_snapshot!(stdout, @"
     endings::kernels::sleeps  endings/src/lib.rs:58  on the emulated H200 (sm_90), counters only
 
-     milliseconds  ptx_instructions
-    ────────────────────────────────
-                1                 1
+     milliseconds  ptx_instructions  global_sectors
+    ────────────────────────────────────────────────
+                1                 1               0
             60000           skipped
                 2           skipped
 

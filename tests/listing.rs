@@ -137,6 +137,9 @@ fn metrics_can_be_searched() {
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
+    sectors_per_request
+        sectors a warp's global access touches; 4 for coalesced 32-bit accesses
+        in a number; lower is better; exact; from: global_sectors / (smsp__sass_inst_executed_op_global_ld.sum + smsp__sass_inst_executed_op_global_st.sum + smsp__sass_inst_executed_op_global_red.sum + smsp__sass_inst_executed_op_global_atom.sum)
     load_sectors_per_request
         sectors a warp's global load touches; 4 for coalesced 32-bit loads
         in a number; lower is better; exact; from: smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum / smsp__sass_inst_executed_op_global_ld.sum

@@ -35,13 +35,13 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
     ----- stdout -----
     saxpy::kernels::saxpy  examples/saxpy/src/lib.rs:27  on the emulated H200 (sm_90), counters only
 
-     block        n  load_sectors_per_request  store_sectors_per_request
-    ─────────────────────────────────────────────────────────────────────
-        64  1048576                         4                          4
-       128  1048576                         4                          4
-       256  1048576                         4                          4
-       512  1048576                         4                          4
-      1024  1048576                         4                          4
+     block        n  load_sectors_per_request  store_sectors_per_request  ptx_instructions  global_sectors
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────
+        64  1048576                         4                          4           655,360         393,216
+       128  1048576                         4                          4           655,360         393,216
+       256  1048576                         4                          4           655,360         393,216
+       512  1048576                         4                          4           655,360         393,216
+      1024  1048576                         4                          4           655,360         393,216
 
      -  throughput: needs `duration`: the emulator reports no times
 
@@ -69,10 +69,10 @@ fn run_is_what_the_bare_subcommand_does() {
     ----- stdout -----
     vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
-     block     n  load_sectors_per_request
-    ───────────────────────────────────────
-        64  4096                         4
-       128  4096                         4
+     block     n  load_sectors_per_request  ptx_instructions  global_sectors
+    ─────────────────────────────────────────────────────────────────────────
+        64  4096                         4             2,048           1,024
+       128  4096                         4             2,048           1,024
 
     2 configurations of 1 series: 2 finished; no thresholds
 
@@ -192,15 +192,15 @@ fn every_export_is_written_to_its_file() {
     assert_snapshot!(outcome.tidy_stdout(), @"
     vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
 
-     block  stride     n  load_sectors_per_request  vs best  store_sectors_per_request
-    ───────────────────────────────────────────────────────────────────────────────────
-        64       1  4096                       * 4    1.00x                          4
-        64       2  4096                         8    2.00x                          4
-        64       4  4096                        16    4.00x                          4
-        64       8  4096                        32    8.00x                          4
+     block  stride     n  load_sectors_per_request  store_sectors_per_request  ptx_instructions  global_sectors  vs best
+    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        64       1  4096                         4                          4             2,560         * 1,024    1.00x
+        64       2  4096                         8                          4             2,560           1,536    1.50x
+        64       4  4096                        16                          4             2,560           2,560    2.50x
+        64       8  4096                        32                          4             2,560           4,608    4.50x
 
-     load_sectors_per_request along each axis, largest mean over smallest:
-     stride  1 ▁▂▄█ 8  8.00x
+     global_sectors along each axis, largest mean over smallest:
+     stride  1 ▁▂▄█ 8  4.50x
 
      -  duration: the emulator reports no times
 
@@ -214,12 +214,12 @@ fn every_export_is_written_to_its_file() {
 
     vector/src/lib.rs:15 on the emulated H200 (sm\_90), counters only
 
-    | block | stride | n | load\_sectors\_per\_request | vs best | store\_sectors\_per\_request |
-    | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 64 | 1 | 4096 | **4** | 1.00x | 4 |
-    | 64 | 2 | 4096 | 8 | 2.00x | 4 |
-    | 64 | 4 | 4096 | 16 | 4.00x | 4 |
-    | 64 | 8 | 4096 | 32 | 8.00x | 4 |
+    | block | stride | n | load\_sectors\_per\_request | store\_sectors\_per\_request | ptx\_instructions | global\_sectors | vs best |
+    | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 64 | 1 | 4096 | 4 | 4 | 2,560 | **1,024** | 1.00x |
+    | 64 | 2 | 4096 | 8 | 4 | 2,560 | 1,536 | 1.50x |
+    | 64 | 4 | 4096 | 16 | 4 | 2,560 | 2,560 | 2.50x |
+    | 64 | 8 | 4096 | 32 | 4 | 2,560 | 4,608 | 4.50x |
 
     * \- duration: the emulator reports no times
 
@@ -277,10 +277,10 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
     ----- stdout -----
     vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
-     block     n  sm__ctas_launched.sum  vs best  smsp__warps_launched.sum  ptx_warp_efficiency [%]
-    ────────────────────────────────────────────────────────────────────────────────────────────────
-        64  4096                     64    2.00x                       128                      100
-       128  4096                   * 32    1.00x                       128                      100
+     block     n  sm__ctas_launched.sum  smsp__warps_launched.sum  ptx_warp_efficiency [%]
+    ───────────────────────────────────────────────────────────────────────────────────────
+        64  4096                     64                       128                      100
+       128  4096                     32                       128                      100
 
     2 configurations of 1 series: 2 finished; no thresholds
 

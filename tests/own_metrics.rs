@@ -45,7 +45,7 @@ fn stored_runs_are_compared_and_shown_by_metrics_of_a_configuration_file_that_is
     let workshop = Workspace::fixture("workshop");
     // An exact metric that a series shows may not get worse, whoever defined it.
     let worse = workshop.gpuprof(&["compare", &few, &many]).exits_with(100);
-    assert!(worse.stdout.contains("threshold: 1 failed"), "{}", worse.stdout);
+    assert!(worse.stdout.contains("FAIL  every loads <= baseline "), "{}", worse.stdout);
     workshop.gpuprof(&["compare", &many, &few]).exits_with(0);
     let least = ["--threshold", "every loads <= 1 B"];
     workshop.gpuprof(&[&["compare", &many, &few][..], &least].concat()).exits_with(100);

@@ -151,10 +151,10 @@ fn the_command_line_wins_over_the_configuration_file() {
     ----- stdout -----
     vector::kernels::scale  vector/src/lib.rs:40  on the emulated H200 (sm_90), counters only
 
-     block     n  sm__ctas_launched.sum  vs best
-    ─────────────────────────────────────────────
-        64  4096                     64    2.00x
-       128  4096                   * 32    1.00x
+     block     n  sm__ctas_launched.sum
+    ────────────────────────────────────
+        64  4096                     64
+       128  4096                     32
 
      -  waves: it depends on registers, which the emulator does not assign
 

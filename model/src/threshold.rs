@@ -224,6 +224,23 @@ impl Threshold {
         matches!(self.limit, Limit::Baseline(_))
     }
 
+    /// Whether it says what `default`, a threshold over every configuration, would: it fails the
+    /// gate, limits the same number to the same side of the baseline, and of every configuration. A
+    /// `warn`, a `where`, `best` and a fixed limit leave open what `default` closes.
+    pub fn replaces(&self, default: &Self) -> bool {
+        use Comparison::{Above, AtLeast, AtMost, Below, Equal};
+        let same_side = match (self.comparison, default.comparison) {
+            (Equal, _) => true,
+            (AtMost | Below, other) => matches!(other, AtMost | Below),
+            (AtLeast | Above, other) => matches!(other, AtLeast | Above),
+        };
+        self.severity == Severity::Hard
+            && self.selector == Selector::Every
+            && self.needs_baseline()
+            && (&self.metric, self.statistic) == (&default.metric, default.statistic)
+            && same_side
+    }
+
     /// Whether it speaks of a device of this name.
     pub fn speaks_of(&self, device: &str) -> bool {
         let part = self.device.as_ref().map(|part| part.to_lowercase());

@@ -15,6 +15,7 @@ use crate::gate::change;
 use crate::gate::fingerprint;
 use crate::gate::judge::Baseline;
 use crate::view::best;
+use crate::view::columns::TOTALS;
 
 /// What a run was to hold of its baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -161,6 +162,10 @@ impl Against {
         if comparison.obstacle().is_some() {
             return comparison;
         }
+        if baseline.series.is_empty() && !run.series.is_empty() {
+            let absent = format!("the baseline `{}` holds no series", self.name);
+            return Comparison { absent: Some(absent), ..comparison };
+        }
         for theirs in baseline.series.iter().filter(|series| self.scope.holds(&series.id)) {
             match run.series.iter().find(|series| series.id == theirs.id) {
                 None => comparison.vanished.push(theirs.id.to_string()),
@@ -206,8 +211,10 @@ fn lost_metrics<'r>(
     theirs.columns.iter().filter(lost).map(|name| format!("{}: {name}", ours.id))
 }
 
-/// The thresholds that a baseline brings for a series that names none of its own: no exact metric
-/// among its columns may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`].
+/// The thresholds that a baseline brings to a series: no exact metric
+/// among its columns and none of [`TOTALS`] may get worse at all, and `duration` not by more than
+/// [`DEFAULT_PERCENT`]. The totals are held whatever is shown: a ratio stays as it is, or becomes
+/// better, where everything is done twice.
 ///
 /// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it
 /// never had, such as times of the emulator, is nothing that a merge can make worse. Its columns
@@ -218,13 +225,18 @@ pub fn default_thresholds(
     series: &SeriesResult,
     theirs: Option<&SeriesResult>,
 ) -> Vec<String> {
-    // What is exact on the emulator may not be so on hardware, so the results are asked.
-    let measured = |name: &String| {
-        series.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
+    // What is exact on the emulator may not be so on hardware, so the results are asked; what was
+    // exact in the baseline stays in the gate.
+    let of_side = |side: &SeriesResult, name: &str| {
+        side.configurations.iter().find_map(|row| Some(row.metrics.get(name)?.class))
     };
-    let of = |name: &String| {
+    let measured = |name: &str| match theirs.and_then(|theirs| of_side(theirs, name)) {
+        Some(Class::Exact) => Some(Class::Exact),
+        _ => of_side(series, name),
+    };
+    let of = |name: &str| {
         let metric = catalogue.find(name)?;
-        match (measured(name).unwrap_or(metric.class), metric.direction, name.as_str()) {
+        match (measured(name).unwrap_or(metric.class), metric.direction, name) {
             (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
             (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),
             (Class::Noisy, _, "duration") => {
@@ -233,15 +245,26 @@ pub fn default_thresholds(
             (Class::Noisy, ..) | (_, Direction::Neither, _) => None,
         }
     };
-    let held = |name: &&String| theirs.is_none_or(|theirs| has(theirs, name));
+    let held = |name: &&str| theirs.is_none_or(|theirs| has(theirs, name));
     compared(series, theirs).into_iter().filter(held).filter_map(of).collect()
 }
 
-/// The columns of `ours`, and of `theirs` those that the run has values of as well.
-fn compared<'r>(ours: &'r SeriesResult, theirs: Option<&'r SeriesResult>) -> Vec<&'r String> {
-    let more = theirs.into_iter().flat_map(|theirs| &theirs.columns);
-    let more = more.filter(|name| !ours.columns.contains(name) && has(ours, name));
-    ours.columns.iter().chain(more).collect()
+/// The columns of `ours`, of `theirs` those that the run has values of as well, and the totals that
+/// both have values of. One that is zero in the baseline is none: a kernel that begins to use
+/// shared memory is no worse for it.
+fn compared<'r>(ours: &'r SeriesResult, theirs: Option<&'r SeriesResult>) -> Vec<&'r str> {
+    let mut all: Vec<&str> = ours.columns.iter().map(String::as_str).collect();
+    let more = theirs.into_iter().flat_map(|theirs| &theirs.columns).map(String::as_str);
+    let positive = |series: &SeriesResult, name: &str| {
+        series.configurations.iter().any(|row| best::value(row, name) > Some(0.0))
+    };
+    let totals = TOTALS.into_iter().filter(|name| positive(theirs.unwrap_or(ours), name));
+    for name in more.chain(totals) {
+        if !all.contains(&name) && has(ours, name) {
+            all.push(name);
+        }
+    }
+    all
 }
 
 /// Whether a configuration of `series` has a value of the metric called `name`.

@@ -98,25 +98,72 @@ fn the_default_gate_holds_counts_exactly_and_time_within_two_percent() {
 }
 
 #[test]
+fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
+    let of = |times: u64| {
+        let mut pass = fixture::emulated_pass(64, 1 << 20);
+        for name in [
+            "smsp__sass_inst_executed_op_global_ld.sum",
+            "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
+            "smsp__sass_data_bytes_mem_global_op_ld.sum",
+        ] {
+            *pass.counters.get_mut(name).unwrap() *= times;
+        }
+        let mut of = series(vec![fixture::finished(fixture::point(64, 1 << 20), &[pass])]);
+        of.columns = vec!["load_sectors_per_request".into(), "store_sectors_per_request".into()];
+        of
+    };
+    let baseline = against(run(vec![of(1)]), Scope::whole());
+    let judged = |times: u64| {
+        let mut ours = run(vec![of(times)]);
+        let mut series = ours.series.remove(0);
+        crate::gate::run::judge(&Catalogue::built_in(), &mut series, &[], &ours, Some(&baseline));
+        series
+    };
+    let failed = |series: &SeriesResult| -> Vec<String> {
+        let failed = series.judgements.iter().filter(|j| j.verdict == gpuprof_model::Verdict::Fail);
+        failed.map(|judgement| judgement.threshold.clone()).collect()
+    };
+    let twice = judged(2);
+    assert_eq!(
+        failed(&twice),
+        ["every global_sectors <= baseline", "every global_bytes <= baseline"]
+    );
+    // And it is told what became worse, though no column shows it.
+    let worse = twice.changes.iter().filter(|change| change.outcome == Outcome::Worse);
+    let worse: Vec<&str> = worse.map(|change| change.metric.as_str()).collect();
+    assert_eq!(worse, ["global_sectors", "global_bytes"]);
+    assert_eq!(failed(&judged(1)), [] as [&str; 0]);
+}
+
+#[test]
 fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
     let mut theirs = series(vec![emulated(64, 1 << 20)]);
     theirs.columns = vec!["duration".into(), "global_sectors".into()];
     let mut ours = theirs.clone();
     // The emulator never had a duration, so none can get worse.
-    assert_eq!(
-        default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)),
-        ["every global_sectors <= baseline"]
-    );
+    let totals = [
+        "every global_sectors <= baseline",
+        "every ptx_instructions <= baseline",
+        "every global_bytes <= baseline",
+    ];
+    assert_eq!(default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)), totals);
     ours.columns = vec!["duration".into()];
-    assert_eq!(
-        default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)),
-        ["every global_sectors <= baseline"]
-    );
+    assert_eq!(default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)), totals);
     // What no configuration of the run has is told as vanished.
     for row in &mut ours.configurations {
         row.metrics.clear();
     }
     assert_eq!(default_thresholds(&Catalogue::built_in(), &ours, Some(&theirs)), [] as [&str; 0]);
+    // Shared memory is held where the baseline uses it, not where a kernel begins to.
+    let mut tiled = theirs.clone();
+    for row in &mut tiled.configurations {
+        row.metrics.get_mut("shared_wavefronts").unwrap().value = Ok(64.0);
+    }
+    let of = |ours: &SeriesResult, theirs: &SeriesResult| {
+        default_thresholds(&Catalogue::built_in(), ours, Some(theirs))
+            .contains(&"every shared_wavefronts <= baseline".to_owned())
+    };
+    assert_eq!((of(&tiled, &theirs), of(&theirs, &tiled)), (false, true));
     let timed = SeriesResult {
         columns: theirs.columns.clone(),
         ..series(vec![gpu(64, 1 << 20, &[100.0])])

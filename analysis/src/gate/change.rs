@@ -193,8 +193,9 @@ impl Evidence {
         }
         let Some(confidence) = self.confidence else { return Ok(()) };
         let rises = (direction == Direction::Lower) == (wanted == Wanted::Worse);
-        let middle = (confidence.percent.low + confidence.percent.high) / 2.0;
-        let as_wanted = wanted == Wanted::Different || (middle > 0.0) == rises;
+        // Of the change itself: percent of nothing say nothing.
+        let rose = self.difference.is_some_and(|difference| difference.change > 0.0);
+        let as_wanted = wanted == Wanted::Different || rose == rises;
         if !significant || !as_wanted {
             return Err(format!(
                 "the difference is within the noise ({})",

@@ -54,9 +54,9 @@ impl Gate {
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type Written = (Threshold, String, Option<Place>);
 
-/// Judges `thresholds` over `series`, a series of `run`, by the metrics of `catalogue`; without one
-/// that names a baseline and speaks of the device, the default ones come with it. The changes of
-/// its columns are told as well.
+/// Judges `thresholds` over `series`, a series of `run`, by the metrics of `catalogue`. With a
+/// baseline the default ones come with it, but for those that one of `thresholds` replaces. The
+/// changes of its columns are told as well.
 pub fn judge(
     catalogue: &Catalogue,
     series: &mut SeriesResult,
@@ -70,12 +70,15 @@ pub fn judge(
     if is_new(series, against) {
         // A series that is new has nothing to be held against, and that is told once, as new.
         all.retain(|(threshold, ..)| !threshold.needs_baseline());
-    } else if against.is_some() && !all.iter().any(|(t, ..)| t.needs_baseline() && speaks(t)) {
+    } else if against.is_some() {
         let theirs = against.and_then(|against| against.held(&series.id));
-        all.extend(default_thresholds(catalogue, series, theirs).into_iter().filter_map(|text| {
-            // Texts of our own making; a test parses them all.
-            Some((Threshold::parse(&text).ok()?, "default".to_owned(), None))
-        }));
+        // Texts of our own making; a test parses them all.
+        let defaults = default_thresholds(catalogue, series, theirs).into_iter();
+        let defaults = defaults.filter_map(|text| Threshold::parse(&text).ok());
+        let kept: Vec<Threshold> = defaults
+            .filter(|default| !all.iter().any(|(own, ..)| speaks(own) && own.replaces(default)))
+            .collect();
+        all.extend(kept.into_iter().map(|default| (default, "default".to_owned(), None)));
     }
     for (threshold, origin, place) in &all {
         if !speaks(threshold) {

@@ -54,3 +54,69 @@ fn a_kernel_that_is_new_is_held_against_nothing() {
     assert_eq!(run.comparison.as_ref().unwrap().appeared, ["saxpy::kernels::fresh"]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::Success);
 }
+
+#[test]
+fn only_a_hard_threshold_on_the_same_metric_and_every_configuration_replaces_a_default_one() {
+    let default = "every global_sectors <= baseline";
+    let (before, after) = (run(vec![counted("a", 1.0)]), run(vec![counted("a", 4.0)]));
+    let of = |own: &str| judged(after.clone(), before.clone(), &[own]);
+    for own in [
+        "warn every global_sectors <= baseline + 900%",
+        "where block==0 global_sectors <= baseline + 900%",
+        "best global_sectors <= baseline + 900%",
+        "every global_bytes <= baseline + 900%",
+        "every duration <= baseline + 3%",
+        "every global_sectors >= baseline - 50%",
+        "every global_sectors <= 900",
+    ] {
+        let run = of(own);
+        assert_eq!(told(&run.series[0]).last(), Some(&(default, Verdict::Fail)), "{own}");
+        assert_eq!(STRICT.exit_code(&run), ExitCode::ThresholdFailed, "{own}");
+    }
+    for own in ["every global_sectors <= baseline + 900%", "global_sectors < baseline + 900%"] {
+        let run = of(own);
+        assert_eq!(told(&run.series[0]), [(own, Verdict::Pass)]);
+        assert_eq!(STRICT.exit_code(&run), ExitCode::Success);
+    }
+}
+
+#[test]
+fn an_exact_metric_that_became_noisy_is_in_doubt_and_no_pass() {
+    let before = run(vec![counted("a", 1.0)]);
+    let mut after = before.clone();
+    for row in &mut after.series[0].configurations {
+        row.metrics.get_mut("global_sectors").unwrap().class = gpuprof_model::metric::Class::Noisy;
+    }
+    let run = judged(after, before, &[]);
+    assert_eq!(told(&run.series[0]), [("every global_sectors <= baseline", Verdict::Inconclusive)]);
+    assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
+}
+
+#[test]
+fn a_baseline_without_series_is_none() {
+    let run = judged(run(vec![counted("a", 1.0)]), run(Vec::new()), &[]);
+    let comparison = run.comparison.as_ref().unwrap();
+    assert_eq!(comparison.absent.as_deref(), Some("the baseline `main` holds no series"));
+    assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
+}
+
+#[test]
+fn a_time_that_was_nothing_and_is_something_fails() {
+    let timed = |nanoseconds: f64| {
+        let mut row = fixture::gpu(64, 1 << 20, &[100.0]);
+        row.metrics.retain(|name, _| name == "duration");
+        let duration = row.metrics.get_mut("duration").unwrap();
+        duration.value = Ok(nanoseconds);
+        duration.processes = (0..5)
+            .map(|_| gpuprof_model::run::ProcessValue {
+                median: nanoseconds,
+                p95: nanoseconds,
+                min: nanoseconds,
+                mean: nanoseconds,
+            })
+            .collect();
+        run(vec![series(vec![row])])
+    };
+    let run = judged(timed(1_000.0), timed(0.0), &[]);
+    assert_eq!(told(&run.series[0]), [("every duration <= baseline + 2%", Verdict::Fail)]);
+}

@@ -1,11 +1,14 @@
 //! Columns: which metrics a table shows, and which of them decides what is best.
 //!
 //! Input: the metrics asked for and the configurations of a series. Output: the columns in
-//! order, and the *headline* metric, on which rows are compared with the best one.
+//! order, and the *headline* metric, on which rows are compared with the best one, or why none is.
 //!
 //! Rows that declare different work (`bytes`, `flops`) cannot be compared by what grows with the
-//! work: the smallest problem would always be "best". There, rates and ratios are compared instead.
+//! work: the smallest problem would always be "best". There, rates are compared instead. A ratio of
+//! counts, such as sectors a request, says nothing about cost, since a row with more of both has
+//! the same: it decides nothing. Without times, totals decide where no other total disagrees.
 
+use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, Origin, built_in};
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
@@ -13,19 +16,27 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 use crate::view::best::{self, value};
 
 /// What is shown, in this order, where it is to be had: on a GPU times and launch facts, on the
-/// emulator counters.
+/// emulator counters. With one axis of four digits the emulator's take 99 columns of text, and 115
+/// with shared memory.
 const DEFAULT: [&str; 10] = [
     "duration",
     "throughput",
     "flop_rate",
     "ptx_instructions",
-    "load_sectors_per_request",
-    "store_sectors_per_request",
+    "global_sectors",
+    "global_bytes",
+    "sectors_per_request",
     "bank_conflicts",
-    "ptx_branch_divergence",
     "theoretical_occupancy",
     "registers",
 ];
+
+/// What a run without times shows beside the annotation's metrics: it says what a row costs.
+const COSTS: [&str; 2] = ["ptx_instructions", "global_sectors"];
+
+/// The exact totals that say what a configuration costs, in instructions and in traffic.
+pub const TOTALS: [&str; 4] =
+    ["ptx_instructions", "global_sectors", "global_bytes", "shared_wavefronts"];
 
 /// The columns of a series whose annotation or command line asks for the metrics `asked`.
 ///
@@ -53,28 +64,121 @@ pub fn choose(asked: &[String], configurations: &[ConfigurationResult]) -> Vec<S
     columns
 }
 
+/// As [`choose`], of what the annotation alone asks for: where there is no time, totals come last.
+pub fn choose_annotated(
+    annotated: &[String],
+    configurations: &[ConfigurationResult],
+) -> Vec<String> {
+    let mut columns = choose(annotated, configurations);
+    if !available("duration", configurations) {
+        for name in COSTS.into_iter().filter(|name| available(name, configurations)) {
+            if !columns.iter().any(|column| column == name) {
+                columns.push(name.to_owned());
+            }
+        }
+    }
+    columns
+}
+
 /// The column of `series` on which rows are compared with the best one.
 ///
 /// It is `duration` where that is shown; else the first column, where rows may be compared by it
 /// and its values are not all the same. `None` where there is none, or fewer than two rows have a
-/// value.
+/// value, or totals disagree; [`undecided`] says which.
 pub fn headline(series: &SeriesResult) -> Option<&str> {
-    let names = || series.columns.iter().map(String::as_str);
-    let candidates =
-        names().filter(|&n| n == "duration").chain(names().filter(|&n| n != "duration"));
-    let time_or_varied = |&name: &&str| name == "duration" || varied(name, &series.configurations);
-    candidates
-        .filter(|name| comparable(name, &series.configurations))
-        .filter(|name| values(name, &series.configurations).len() > 1)
-        .find(time_or_varied)
+    deciding(series).ok()
 }
 
-/// Whether rows may be compared by `metric`: one of its directions is better, and all rows declare
-/// the same work, or the metric does not grow with the work.
+/// Why no column of `series` decides which row is best, where its rows differ.
+pub fn undecided(series: &SeriesResult) -> Option<String> {
+    let why = deciding(series).err()?;
+    Some(format!("no row is best: {}; --best-by METRIC chooses by one metric", why?))
+}
+
+/// The column that decides.
+///
+/// # Errors
+/// Why there is none; nothing where the table shows it: no column differs from row to row.
+fn deciding(series: &SeriesResult) -> Result<&str, Option<String>> {
+    let rows = &series.configurations;
+    let names = || series.columns.iter().map(String::as_str);
+    let ordered = names().filter(|&n| n == "duration").chain(names().filter(|&n| n != "duration"));
+    let several = ordered.filter(|name| values(name, rows).len() > 1);
+    let shown: Vec<&str> =
+        several.filter(|&name| name == "duration" || varied(name, rows)).collect();
+    let decides = |name: &&&str| comparable(name, rows) && !describes_the_launch(name);
+    match shown.iter().find(decides) {
+        Some(name) => match disagreement(name, rows) {
+            None => Ok(name),
+            Some(other) => Err(Some(other)),
+        },
+        None => {
+            let mut told = shown.iter().filter(|name| direction(name, rows) != Direction::Neither);
+            let Some(first) = told.next() else { return Err(None) };
+            Err(Some(if different_work(rows) {
+                "the rows declare different work, and no column is a time or a rate of it"
+                    .to_owned()
+            } else {
+                format!("`{first}` says nothing about cost")
+            }))
+        }
+    }
+}
+
+/// That the best row by the exact metric `name` is not the best by every other total as well.
+fn disagreement(name: &str, rows: &[ConfigurationResult]) -> Option<String> {
+    if known(name, rows)?.1 == Class::Noisy {
+        return None;
+    }
+    let mut best = marks_of_best(name, rows);
+    for other in TOTALS.iter().filter(|other| **other != name && varied(other, rows)) {
+        let theirs = marks_of_best(other, rows);
+        let both: Vec<bool> = best.iter().zip(&theirs).map(|(a, b)| *a && *b).collect();
+        if !both.contains(&true) {
+            let key = |marks: &[bool]| {
+                let at = marks.iter().position(|mark| *mark)?;
+                Some(rows[at].configuration.to_string())
+            };
+            return Some(format!(
+                "{} has the best `{name}`, and {} the best `{other}`",
+                key(&best)?,
+                key(&theirs)?
+            ));
+        }
+        best = both;
+    }
+    None
+}
+
+/// Whether rows may be compared by `metric`: one of its directions is better, it says something
+/// about cost, and all rows declare the same work, or the metric does not grow with the work.
 pub fn comparable(metric: &str, configurations: &[ConfigurationResult]) -> bool {
-    let same_work = !varied("bytes", configurations) && !varied("flops", configurations);
     let directed = direction(metric, configurations) != Direction::Neither;
-    directed && (same_work || !grows_with_work(metric, configurations))
+    directed
+        && !is_ratio_of_counts(metric, configurations)
+        && (!different_work(configurations) || !grows_with_work(metric, configurations))
+}
+
+/// Whether the rows declare different work.
+fn different_work(configurations: &[ConfigurationResult]) -> bool {
+    varied("bytes", configurations) || varied("flops", configurations)
+}
+
+/// Whether `metric` is a quotient of counts: more of both is the same. What a user defines is
+/// asked for what it says.
+fn is_ratio_of_counts(metric: &str, configurations: &[ConfigurationResult]) -> bool {
+    let found = configurations.iter().find_map(|row| row.metrics.get(metric));
+    found.is_some_and(|result| {
+        result.class == Class::Exact
+            && result.source == Source::Derived
+            && matches!(result.unit, Unit::Ratio | Unit::Percent)
+            && built_in(metric).is_some()
+    })
+}
+
+/// What the launch was given: no row is best for its registers.
+fn describes_the_launch(name: &str) -> bool {
+    built_in(name).is_some_and(|m| matches!(m.origin, Origin::Launch | Origin::Device))
 }
 
 /// Which rows hold the best value of `metric`, for marking: none where rows may not be compared by
@@ -103,12 +207,8 @@ fn direction(name: &str, configurations: &[ConfigurationResult]) -> Direction {
 }
 
 fn grows_with_work(name: &str, configurations: &[ConfigurationResult]) -> bool {
-    let of_launch = || {
-        let origin = built_in(name).map(|metric| metric.origin);
-        matches!(origin, Some(Origin::Launch | Origin::Device))
-    };
     known(name, configurations).is_some_and(|(unit, _)| {
-        matches!(unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds) && !of_launch()
+        matches!(unit, Unit::Count | Unit::Bytes | Unit::Nanoseconds) && !describes_the_launch(name)
     })
 }
 
@@ -156,12 +256,8 @@ mod tests {
     #[test]
     fn the_emulator_shows_counters_and_conflicts_only_with_shared_memory() {
         let mut row = emulated(64, 1 << 20);
-        let expected = [
-            "ptx_instructions",
-            "load_sectors_per_request",
-            "store_sectors_per_request",
-            "ptx_branch_divergence",
-        ];
+        let expected =
+            ["ptx_instructions", "global_sectors", "global_bytes", "sectors_per_request"];
         assert_eq!(choose(&[], std::slice::from_ref(&row)), expected);
         row.metrics.get_mut("shared_wavefronts").unwrap().value = Ok(8.0);
         assert!(choose(&[], &[row]).contains(&"bank_conflicts".to_owned()));
@@ -175,6 +271,77 @@ mod tests {
         let hardware_only = names(&["dram_throughput"]);
         let rows = [emulated(64, 1 << 20)];
         assert_eq!(choose(&hardware_only, &rows)[..2], ["dram_throughput", "ptx_instructions"]);
+    }
+
+    #[test]
+    fn without_times_totals_are_shown_beside_what_the_annotation_asks_for() {
+        let asked = names(&["load_sectors_per_request"]);
+        let expected = ["load_sectors_per_request", "ptx_instructions", "global_sectors"];
+        assert_eq!(choose_annotated(&asked, &[emulated(64, 1 << 20)]), expected);
+        assert_eq!(choose(&asked, &[emulated(64, 1 << 20)]), expected[..1]);
+        let timed = ["duration", "theoretical_occupancy"];
+        let rows = [gpu(64, 1 << 20, &[100.0])];
+        assert_eq!(choose_annotated(&names(&timed[1..]), &rows), timed);
+    }
+
+    /// An emulated `block=BLOCK` with these values.
+    fn counted(block: u64, values: &[(&str, f64)]) -> ConfigurationResult {
+        let mut row = emulated(block, 1 << 20);
+        for (name, value) in values {
+            row.metrics.get_mut(*name).unwrap().value = Ok(*value);
+        }
+        row
+    }
+
+    fn shown(columns: &[&str], rows: Vec<ConfigurationResult>) -> SeriesResult {
+        SeriesResult { columns: names(columns), ..series(rows) }
+    }
+
+    #[test]
+    fn a_ratio_of_counts_decides_nothing_and_is_not_starred() {
+        let ratio = "store_sectors_per_request";
+        let rows = [counted(32, &[(ratio, 1.5)]), counted(64, &[(ratio, 4.0)])];
+        assert_eq!(marks(ratio, &rows), [false, false]);
+        let only = shown(&[ratio], rows.to_vec());
+        assert_eq!(headline(&only), None);
+        assert_eq!(
+            undecided(&only).unwrap(),
+            "no row is best: `store_sectors_per_request` says nothing about cost; --best-by METRIC chooses by one metric"
+        );
+        // A total beside it decides.
+        let beside = shown(&[ratio, "ptx_instructions"], rows.to_vec());
+        assert_eq!(headline(&beside), Some("ptx_instructions"));
+        assert_eq!(undecided(&beside), None);
+    }
+
+    #[test]
+    fn totals_decide_where_none_of_them_disagrees() {
+        let of = |pairs: [[f64; 2]; 2]| {
+            let row = |(block, [instructions, sectors]): (u64, [f64; 2])| {
+                counted(block, &[("ptx_instructions", instructions), ("global_sectors", sectors)])
+            };
+            shown(&["ptx_instructions"], [64, 128].into_iter().zip(pairs).map(row).collect())
+        };
+        assert_eq!(headline(&of([[10.0, 8.0], [12.0, 9.0]])), Some("ptx_instructions"));
+        assert_eq!(headline(&of([[10.0, 8.0], [12.0, 8.0]])), Some("ptx_instructions"));
+        let torn = of([[10.0, 9.0], [12.0, 8.0]]);
+        assert_eq!(headline(&torn), None);
+        assert_eq!(
+            undecided(&torn).unwrap(),
+            "no row is best: block=64,n=1048576 has the best `ptx_instructions`, and block=128,n=1048576 the best \
+             `global_sectors`; --best-by METRIC chooses by one metric"
+        );
+        // What is the same everywhere needs no words.
+        let same = shown(&["global_sectors"], vec![emulated(64, 1 << 20), emulated(128, 1 << 20)]);
+        assert_eq!((headline(&same), undecided(&same)), (None, None));
+    }
+
+    #[test]
+    fn rows_of_different_work_without_times_have_no_best() {
+        let rows = vec![emulated(64, 1 << 20), emulated(64, 1 << 24)];
+        let all = shown(&["ptx_instructions", "global_sectors"], rows);
+        assert_eq!(headline(&all), None);
+        assert!(undecided(&all).unwrap().contains("declare different work"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn regressed() -> Run {
     let mut run = emulator_run();
     let rows = &mut run.series[0].configurations;
     for (at, factor) in [(0, 1.5), (1, 2.0), (2, 0.5)] {
-        for name in ["load_sectors_per_request", "ptx_instructions"] {
+        for name in ["global_sectors", "ptx_instructions"] {
             let metric = rows[at].metrics.get_mut(name).unwrap();
             metric.value = metric.value.clone().map(|value| value * factor);
         }

@@ -6,6 +6,7 @@ use gpuprof_model::run::ConfigurationResult;
 
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
 use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::pareto;
 use gpuprof_analysis::view::rank::ranking;
 use gpuprof_analysis::view::{View, Viewed};
@@ -22,7 +23,7 @@ pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
             remarks.push(format!("no row has a value of {metric}, so no row is best"));
         }
         (asked, Some(metric)) => remarks.extend(best_by(rows, metric, asked.is_some())),
-        (None, None) => {}
+        (None, None) => remarks.extend(columns::undecided(&viewed.series)),
     }
     if !view.pareto.is_empty() {
         let metrics = view.pareto.join(", ");

@@ -158,6 +158,23 @@ const ROWS: &[Row] = &[
         "32-byte sectors of all global accesses",
     ),
     derived(
+        "global_bytes",
+        Bytes,
+        Lower,
+        Exact,
+        "smsp__sass_data_bytes_mem_global_op_ld.sum + smsp__sass_data_bytes_mem_global_op_st.sum",
+        "bytes that the threads of global loads and stores ask for",
+    ),
+    derived(
+        "sectors_per_request",
+        Ratio,
+        Lower,
+        Exact,
+        "global_sectors / (smsp__sass_inst_executed_op_global_ld.sum + smsp__sass_inst_executed_op_global_st.sum + \
+         smsp__sass_inst_executed_op_global_red.sum + smsp__sass_inst_executed_op_global_atom.sum)",
+        "sectors a warp's global access touches; 4 for coalesced 32-bit accesses",
+    ),
+    derived(
         "load_sectors_per_request",
         Ratio,
         Lower,

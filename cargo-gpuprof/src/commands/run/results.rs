@@ -91,13 +91,19 @@ impl<'a> Results<'a> {
 
     fn judged(&self, series: &Checked, configurations: Vec<ConfigurationResult>) -> SeriesResult {
         let described = &series.planned.series;
+        // Who names metrics for this run sees these; the annotation cannot know whether there is
+        // time.
+        let columns = match series.columns == described.metrics {
+            true => columns::choose_annotated(&series.columns, &configurations),
+            false => columns::choose(&series.columns, &configurations),
+        };
         let mut finished = SeriesResult {
             id: described.id.clone(),
             file: described.file.clone(),
             line: described.line,
             axes: swept_axes(&described.space, &configurations),
             dependent_axes: described.space.dependent().map(str::to_owned).collect(),
-            columns: columns::choose(&series.columns, &configurations),
+            columns,
             sections: series.sections.clone(),
             configurations,
             judgements: Vec::new(),
