@@ -1,7 +1,10 @@
 //! What LLVM makes of kernels: barriers stay where they are written, and what would be compiled to
-//! something else is refused with its source line.
+//! something else is refused with its source line. Kernel crates on top of each other, and kernels
+//! of one crate of which some cannot run.
 
 use crate::support::{Archive, Outcome, Workspace};
+use insta::assert_snapshot;
+use serde_json::Value;
 
 fn run(package: &str, more: &[&str]) -> Outcome {
     let start = ["run", "--package", package, "--message-format", "json"];
@@ -42,4 +45,57 @@ fn what_would_be_compiled_to_something_else_is_refused_with_its_line() {
     for feature in helped {
         run("refused", &["--features", feature]).exits_with(0);
     }
+}
+
+#[test]
+fn a_kernel_crate_depends_on_a_kernel_crate_in_any_combination_of_features() {
+    for features in [&[][..], &["--features", "extra"]] {
+        let outcome = run("upper", features).exits_with(0);
+        let rows = outcome.events_of("configuration-finished");
+        let told = |row: &Value| format!("{} {}", row["series"]["kernel"], row["verified"]);
+        let rows: Vec<String> = rows.iter().map(told).collect();
+        assert_eq!(rows, ["\"scale\" true", "\"raise\" true"], "{features:?}");
+    }
+}
+
+#[test]
+fn a_kernel_that_cannot_run_harms_no_other_of_its_module() {
+    let outcome = run("partly", &[]).exits_with(105);
+    let rows = outcome.events_of("configuration-finished");
+    let told = |row: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let reason = text(&row["status_reason"]);
+        let reason = reason.split(" (PTX line").next().unwrap_or_default().to_owned();
+        format!("{} {}: {reason}", text(&row["series"]["kernel"]), text(&row["status"]))
+    };
+    let rows: Vec<String> = rows.iter().map(told).collect();
+    assert_snapshot!(rows.join("\n").replace(": \n", ":\n"), @r"
+    works finished:
+    recurses failed: kernel 'recurses': the emulator does not support this: recursive call of 'partly::ackermann', in 'partly::ackermann' at partly/src/lib.rs:36:36
+    hoards invalid: the kernel has 61440 bytes of static shared memory, and the limit is 49152: use dynamic_shared! for more
+    wants failed: allocating `y` (4398046511104 elements of u32): this machine has no 17592186044416 bytes of memory
+    ");
+}
+
+#[test]
+fn a_harness_that_cargo_gives_another_main_is_told_what_to_write() {
+    let outcome = run("untold", &[]).exits_with(104);
+    let said = "the bench target `kernels` of package `untold` holds gpuprof::main!(…), and cargo gives it";
+    let write = "\n\n  [[bench]]\n  name = \"kernels\"\n  harness = false\n";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with(write), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_reference_that_needs_std_is_told_where_to_put_which_attribute() {
+    let outcome = run("hostly", &["--verbose"]).exits_with(101);
+    let said = "`ones_on_host`, which `verify` of `ones` names, runs on the host: put #[gpuprof::host] above it \
+                (hostly/src/lib.rs:19)\n";
+    assert!(outcome.stderr.ends_with(said), "{}", outcome.stderr);
+    // `--verbose` shows what is run.
+    for command in ["cargo build --message-format", " -Zbuild-std=core ", "     Running `"] {
+        assert!(outcome.stderr.contains(command), "{command}: {}", outcome.stderr);
+    }
+    let compiled = outcome.stderr.contains("gpuprof: building the kernels of `hostly` for sm_80");
+    assert!(compiled, "{}", outcome.stderr);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Bench;
-use gpuprof_emulator::device::Device;
+use gpuprof_emulator::device::{Device, LaunchConfig};
 
 /// A module with one kernel `k(u64 out)` whose body is given; `%rd1` is `out + 4 × %tid.x` and
 /// `%r1` is `%tid.x`.
@@ -268,6 +268,39 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
     ] {
         assert_eq!(refusal(outside, body), expected);
     }
+}
+
+#[test]
+fn a_kernel_that_is_not_executed_harms_no_other() {
+    let text = "\
+        .version 8.0\n.target sm_80\n.address_size 64\n\
+        .file 1 \"./src/lib.rs\"\n\
+        .func f() {\n.loc 1 12 5\ncall.uni f;\nret;\n}\n\
+        .visible .entry good() { ret; }\n\
+        .visible .entry bad() {\n.loc 1 30 1\ncall.uni f;\nret;\n}\n";
+    let module = Device::default().load(text).unwrap();
+    assert!(module.kernel("good").is_some() && module.refusal("good").is_none());
+    assert!(module.kernel("bad").is_none() && module.refusal("worse").is_none());
+    assert_eq!(
+        module.refusal("bad").unwrap().to_string(),
+        "the emulator does not support this: recursive call of 'f', in 'f' at src/lib.rs:12:5 (PTX line 7)"
+    );
+}
+
+#[test]
+fn more_static_shared_memory_than_a_kernel_may_have_is_refused() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
+        .shared .align 4 .b8 tile[61440];\n\
+        .visible .entry k() {\n.reg .b32 %r<2>;\nmov.u32 %r1, tile;\nst.shared.b32 [%r1], 1;\nret;\n}\n";
+    let mut device = Device::default();
+    let module = device.load(text).unwrap();
+    let config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], shared_bytes: 0 };
+    let error = device.launch(module.kernel("k").unwrap(), config, &[], 0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "kernel 'k' cannot be launched: 61440 bytes of static shared memory exceed the limit of 49152; \
+         only dynamic shared memory can be larger"
+    );
 }
 
 #[test]

@@ -11,10 +11,12 @@ use crate::axis::DeclaredAxis;
 use crate::constants;
 use crate::kernel::Kernel;
 use crate::registration::Entry;
+use crate::renamed;
 use crate::signature::{Parameter, Passing};
 
 /// The expansion of `kernel` on `item`.
 pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
+    let item = &renamed::in_body(item, &kernel.gpuprof);
     let entry = Entry {
         gpuprof: &kernel.gpuprof,
         function: &item.sig.ident,

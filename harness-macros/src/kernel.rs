@@ -17,8 +17,8 @@ use crate::conditions;
 use crate::constants::{self, Instance};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
-use crate::signature::{self, Parameter};
-use crate::vocabulary::{LIST_KEYS, VALUE_KEYS, count, example, keys, unknown_key};
+use crate::signature::{self, Parameter, Passing};
+use crate::vocabulary::{GENERATORS, LIST_KEYS, VALUE_KEYS, count, example, keys, unknown_key};
 
 /// A kernel and its series, as annotated.
 pub(crate) struct Kernel {
@@ -63,6 +63,7 @@ impl Kernel {
         conditions::check(&keys.thresholds, &keys.space.names, &mut errors);
         keys.check_launch(&mut errors);
         keys.check_arguments(item, &mut errors);
+        keys.check_generators(&parameters, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
         let gpuprof = keys.path("crate", &mut errors);
         let instances = if errors.is_empty() {
@@ -238,6 +239,29 @@ impl Keys {
         }
     }
 
+    /// Refuses generators, which fill buffers, for parameters that are numbers.
+    fn check_generators(&self, parameters: &[Parameter], errors: &mut Errors) {
+        let Some((_, given)) = &self.args else { return };
+        if given.len() != parameters.len() {
+            return;
+        }
+        for (parameter, value) in parameters.iter().zip(given) {
+            let Expr::Call(call) = bare::expr(value) else { continue };
+            let Expr::Path(path) = &*call.func else { continue };
+            let Some(name) = path.path.get_ident() else { continue };
+            if parameter.passing == Passing::Scalar && GENERATORS.iter().any(|g| name == g) {
+                errors.at(
+                    value,
+                    format!(
+                        "`{name}` fills a buffer, and `{}` is a number: give its value, or make it a \
+                         pointer",
+                        parameter.name
+                    ),
+                );
+            }
+        }
+    }
+
     fn symbol(&self, function: &Ident, errors: &mut Errors) -> String {
         let own = function.to_string();
         let own = own.strip_prefix("r#").unwrap_or(&own);
@@ -280,5 +304,29 @@ impl Keys {
                 errors.push(syn::Error::new(value.span(), "`seed` takes a whole number: seed = 42"))
             })
             .ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generator_for_a_number_is_refused_in_words() {
+        let item: ItemFn = syn::parse_quote!(
+            unsafe fn k(n: u32, x: *const f32) {}
+        );
+        let parse = |arguments: &str| {
+            let attribute = format!("series(block = [64]), grid = 1, args({arguments})");
+            Kernel::parse(attribute.parse().unwrap(), &item).err().map(|error| error.to_string())
+        };
+        assert_eq!(
+            parse("random(4), random(4)").as_deref(),
+            Some(
+                "`random` fills a buffer, and `n` is a number: give its value, or make it a pointer"
+            )
+        );
+        assert_eq!(parse("mine::random(4), zeros(4)"), None);
+        assert_eq!(parse("count(4), iota(4)"), None);
     }
 }

@@ -19,6 +19,7 @@ mod expand;
 mod items;
 mod kernel;
 mod registration;
+mod renamed;
 mod series;
 mod shared;
 mod signature;

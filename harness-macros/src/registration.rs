@@ -35,10 +35,13 @@ impl Entry<'_> {
         // `line!()` at the place of the name, so that the entry points at the function.
         let line = quote_spanned!(self.function.span()=> ::core::line!());
         let entry = Ident::new("__GPUPROF_ENTRY", Span::mixed_site());
+        // A constant of a type needs a name: in an `impl` it is one.
+        let place = quote::format_ident!("__GPUPROF_{}", self.function);
         quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
-            const _: () = {
+            #[allow(dead_code, non_upper_case_globals)]
+            const #place: () = {
                 #[#gp::linkme::distributed_slice(#gp::SERIES)]
                 #[linkme(crate = #gp::linkme)]
                 static #entry: #gp::SeriesEntry = #gp::SeriesEntry {

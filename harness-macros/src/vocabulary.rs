@@ -20,6 +20,9 @@ pub(crate) const VALUE_KEYS: [&str; 11] = [
 /// Keys written `key(list)`.
 pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
 
+/// What fills a buffer, in `args`.
+pub(crate) const GENERATORS: [&str; 4] = ["random", "random_in", "zeros", "iota"];
+
 /// Every key.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
     LIST_KEYS.iter().chain(&VALUE_KEYS).copied()

@@ -14,7 +14,7 @@ use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
 
-use super::{cargo, shown};
+use super::{cargo, harness_of, shown};
 use crate::error::{Failure, Result};
 use crate::options::CargoOptions;
 
@@ -71,6 +71,9 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
             let near = did_you_mean(bench, names.map(|t| t.name.as_str()));
             return Err(unknown("bench target", bench, near));
         }
+    }
+    for (package, bench) in &targets {
+        harness_of::check(package, bench)?;
     }
     if targets.is_empty() {
         let looked: Vec<&str> = packages.iter().map(|p| p.name.as_str()).collect();

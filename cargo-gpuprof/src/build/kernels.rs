@@ -8,6 +8,7 @@
 
 mod audit;
 mod flags;
+mod host_only;
 mod ir;
 pub mod wrapper;
 
@@ -149,18 +150,7 @@ impl CargoBuild<'_> {
         let ended = messages::show(&mut self.command(Some(&made), &flags)?)?;
         let read = |path: &Utf8Path| fs::read_to_string(path);
         if ended != Ended::Well {
-            // Without an error of rustc's it was LLVM that ended it, which tells no source line.
-            if ended == Ended::WithoutErrors
-                && let Some(text) = self.emit_ir(&flags)
-            {
-                self.refuse(&text, None)?;
-            }
-            return Err(failed(format!(
-                "the kernels of package `{package}` did not build for {TARGET}; rustc's errors are above.\n\
-                 Kernels and the dependencies of their package are compiled without std: mark host-only items \
-                 with #[gpuprof::host], and keep host-only dependencies under\n\
-                 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
-            )));
+            return Err(self.why(&ended, &flags)?);
         }
         let missing = |path: &Utf8Path, e| {
             failed(format!("rustc wrote no PTX for package `{package}` ({path}: {e})"))
@@ -169,6 +159,38 @@ impl CargoBuild<'_> {
         let module = read(&ir).map_err(|e| missing(&ir, e))?;
         self.refuse(&module, Some(&text))?;
         Ok(text)
+    }
+
+    /// Why there is no PTX.
+    ///
+    /// # Errors
+    /// LLVM ended it over something that has a source line.
+    fn why(&self, ended: &Ended, flags: &[String]) -> Result<Failure> {
+        let mut advice = Vec::new();
+        match ended {
+            Ended::WithErrors(places) => {
+                advice = host_only::advice(&self.build.metadata.workspace_root, places);
+            }
+            // Without an error of rustc's it was LLVM that ended it, which tells no source line.
+            _ => {
+                if let Some(text) = self.emit_ir(flags) {
+                    self.refuse(&text, None)?;
+                }
+            }
+        }
+        if advice.is_empty() {
+            advice.push(
+                "Kernels and the dependencies of their package are compiled without std: mark host-only items \
+                 with #[gpuprof::host], and keep host-only dependencies under\n\
+                 [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]"
+                    .to_owned(),
+            );
+        }
+        Ok(failed(format!(
+            "the kernels of package `{}` did not build for {TARGET}; rustc's errors are above.\n{}",
+            self.package,
+            advice.join("\n")
+        )))
     }
 
     /// The module in LLVM's text form alone, for which no instructions are chosen.

@@ -19,8 +19,8 @@ use crate::error::{Failure, Result};
 pub(super) enum Ended {
     /// Everything was built.
     Well,
-    /// rustc found errors, and they were shown.
-    WithErrors,
+    /// rustc found errors, at these files and lines, and they were shown.
+    WithErrors(Vec<(String, usize)>),
     /// It failed without an error of rustc's.
     WithoutErrors,
 }
@@ -47,18 +47,22 @@ pub(super) fn show(command: &mut Command) -> Result<Ended> {
         .spawn()
         .map_err(|e| failed(format!("cannot start {program}: {e}")))?;
     let stdout = child.stdout.take().expect("standard output is piped");
-    let mut errors = false;
+    let (mut errors, mut places) = (false, Vec::new());
     for message in Message::parse_stream(BufReader::new(stdout)) {
         let message = message.map_err(|e| failed(format!("cannot read cargo's messages: {e}")))?;
         if let Message::CompilerMessage(said) = message {
             eprint!("{}", said.message.rendered.as_deref().unwrap_or(&said.message.message));
-            errors |= said.message.level == DiagnosticLevel::Error;
+            if said.message.level == DiagnosticLevel::Error {
+                errors = true;
+                let own = said.message.spans.into_iter().filter(|span| span.is_primary);
+                places.extend(own.map(|span| (span.file_name, span.line_start)));
+            }
         }
     }
     let status = child.wait().map_err(|e| failed(format!("cannot wait for {program}: {e}")))?;
     Ok(match (status.success(), errors) {
         (true, _) => Ended::Well,
-        (false, true) => Ended::WithErrors,
+        (false, true) => Ended::WithErrors(places),
         (false, false) => Ended::WithoutErrors,
     })
 }

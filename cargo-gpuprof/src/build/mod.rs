@@ -1,6 +1,7 @@
 //! Building: harnesses with the user's cargo, kernels with the toolchain that can.
 
 mod fresh;
+mod harness_of;
 pub mod host;
 pub mod kernels;
 mod messages;

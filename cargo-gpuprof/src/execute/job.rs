@@ -165,15 +165,50 @@ impl Execution<'_> {
 pub fn outcomes(bytes: &[u8], harness: &Harness) -> Vec<PassOutcome> {
     let failed = |reason| vec![PassOutcome::Failed { kind: FailureKind::Other, reason }];
     match discover::read_reply(bytes, harness) {
-        Ok(ReplyBody::Measured(outcomes)) => outcomes,
+        Ok(ReplyBody::Measured(outcomes)) => outcomes.into_iter().map(in_rust_names).collect(),
         Ok(other) => failed(discover::unexpected(harness, &other).message),
         Err(failure) => failed(failure.message),
     }
 }
 
+/// The outcome with functions by the names that their source has.
+fn in_rust_names(mut outcome: PassOutcome) -> PassOutcome {
+    if let PassOutcome::Failed { reason, .. } | PassOutcome::Invalid { reason } = &mut outcome {
+        let symbol = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        let words: Vec<&str> = reason.split_inclusive(|c| !symbol(c)).collect();
+        let plain = |word: &str| {
+            let name = word.trim_end_matches(|c| !symbol(c));
+            match rustc_demangle::try_demangle(name) {
+                Ok(readable) => format!("{readable:#}{}", &word[name.len()..]),
+                Err(_) => word.to_owned(),
+            }
+        };
+        *reason = words.into_iter().map(plain).collect();
+    }
+    outcome
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_in_reasons_have_the_names_of_their_source() {
+        let told = |reason: &str| {
+            let (kind, reason) = (FailureKind::Other, reason.to_owned());
+            match in_rust_names(PassOutcome::Failed { kind, reason }) {
+                PassOutcome::Failed { reason, .. } => reason,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            told(
+                "a call of '_RNvCsgD6ZYSTHt5E_4conv6rounds', in '_RNvCsgD6ZYSTHt5E_4conv6rounds' at 1:2"
+            ),
+            "a call of 'conv::rounds', in 'conv::rounds' at 1:2"
+        );
+        assert_eq!(told("_R is no name, ▒ _ZN neither\n"), "_R is no name, ▒ _ZN neither\n");
+    }
 
     fn job(configurations: &[usize], alone: bool) -> Job {
         let pass = Pass::Counters { step: 2 };

@@ -151,13 +151,8 @@ impl Device {
         if let Some(why) = beyond_bounds(kernel, block, threads) {
             return refuse(why);
         }
-        let allowed = kernel.max_dynamic_shared(chip);
-        if shared_bytes > allowed {
-            return refuse(format!(
-                "{shared_bytes} bytes of dynamic shared memory exceed the {allowed} that are allowed beside its {} static bytes; \
-                 beyond {} in all, MAX_DYNAMIC_SHARED_SIZE_BYTES must be raised first",
-                kernel.program.shared_bytes, chip.shared_per_block
-            ));
+        if let Some(why) = beyond_shared(kernel, chip, shared_bytes) {
+            return refuse(why);
         }
         if params.len() < kernel.program.param_bytes as usize {
             return refuse(format!(
@@ -179,6 +174,24 @@ impl Device {
         let launches = self.take_launches();
         report::report(self.chip, &launches)
     }
+}
+
+/// Why the kernel cannot have its static shared memory, or so much of it dynamic.
+fn beyond_shared(kernel: &Kernel, chip: &Chip, dynamic: u32) -> Option<String> {
+    let (fixed, limit) = (kernel.static_shared(), chip.shared_per_block);
+    if fixed > limit {
+        return Some(format!(
+            "{fixed} bytes of static shared memory exceed the limit of {limit}; \
+             only dynamic shared memory can be larger"
+        ));
+    }
+    let allowed = kernel.max_dynamic_shared(chip);
+    (dynamic > allowed).then(|| {
+        format!(
+            "{dynamic} bytes of dynamic shared memory exceed the {allowed} that are allowed beside its {fixed} static \
+             bytes; beyond {limit} in all, MAX_DYNAMIC_SHARED_SIZE_BYTES must be raised first"
+        )
+    })
 }
 
 /// Why a block is not one that the kernel was compiled for.

@@ -1,7 +1,7 @@
 //! Loaded modules: variables in device memory, and kernels.
 
 use super::chip::Chip;
-use crate::lower::{self, Program, Symbols};
+use crate::lower::{self, Program, Refused, Symbols};
 use crate::machine::Memory;
 use crate::ptx::ast::{Init, Space, Variable};
 use crate::ptx::{self, PtxError};
@@ -89,6 +89,7 @@ impl Kernel {
 #[derive(Debug)]
 pub struct Module {
     kernels: Vec<Kernel>,
+    refused: Vec<Refused>,
     /// Address and size of each variable.
     variables: HashMap<String, (u64, u64)>,
 }
@@ -96,7 +97,8 @@ pub struct Module {
 impl Module {
     pub(super) fn load(text: &str, memory: &mut Memory) -> Result<Self, PtxError> {
         let tree = ptx::parse(text)?;
-        let mut module = Self { kernels: Vec::new(), variables: HashMap::new() };
+        let mut module =
+            Self { kernels: Vec::new(), refused: Vec::new(), variables: HashMap::new() };
         let loaded = module.fill(&tree, memory);
         if loaded.is_err() {
             module.unload(memory);
@@ -126,7 +128,10 @@ impl Module {
             text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
         };
         let (ptx_version, ptx_target) = (10 * tree.version.0 + tree.version.1, number(tree.target));
-        self.kernels = lower::lower(tree, &symbols)?
+        let lowered = lower::lower(tree, &symbols)?;
+        self.refused = lowered.refused;
+        self.kernels = lowered
+            .programs
             .into_iter()
             .map(|program| Kernel {
                 program: Arc::new(program),
@@ -141,6 +146,12 @@ impl Module {
     /// A kernel by name.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name() == name)
+    }
+
+    /// Why the kernel of this name does not run, if the module has it and the emulator does not
+    /// execute what it reaches.
+    pub fn refusal(&self, name: &str) -> Option<&PtxError> {
+        self.refused.iter().find(|kernel| kernel.name == name).map(|kernel| &kernel.why)
     }
 
     /// The kernels.

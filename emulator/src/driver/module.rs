@@ -98,7 +98,13 @@ extern "C" fn cuModuleUnload(module: Handle) -> Code {
 extern "C" fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: Text) -> Code {
     with_context(|driver| {
         let loaded = driver.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
-        let kernel = loaded.kernel(name.get()?).ok_or(Code::NOT_FOUND)?.clone();
+        let name = name.get()?;
+        let Some(kernel) = loaded.kernel(name).cloned() else {
+            let why = loaded.refusal(name).ok_or(Code::NOT_FOUND)?;
+            let message = format!("kernel '{name}': {why}");
+            driver.note("unsupported_ptx", &message);
+            return Err(Code::INVALID_PTX);
+        };
         let handle = driver.handle();
         driver.functions.insert(handle, (module, kernel));
         function.set(handle)

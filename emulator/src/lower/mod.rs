@@ -19,10 +19,12 @@ mod modifiers;
 mod moves;
 mod post_dominators;
 pub mod program;
+mod refused;
 mod storage;
 
 pub use builder::Symbols;
 pub use program::Program;
+pub use refused::Refused;
 
 use crate::ptx::{Module, PtxError, PtxErrorKind};
 use program::SourceTables;
@@ -34,12 +36,22 @@ pub const NEWEST_VERSION: (u32, u32) = (9, 4);
 /// The newest `.target` that the emulated device runs.
 const DEVICE_TARGET: u32 = 90;
 
-/// Lowers every kernel of a module.
+/// A module's kernels.
+#[derive(Debug)]
+pub struct Lowered {
+    /// Those that run.
+    pub programs: Vec<Program>,
+    /// Those that reach something that is not executed.
+    pub refused: Vec<Refused>,
+}
+
+/// Lowers every kernel of a module. One that reaches an instruction that is not executed, or a
+/// recursive call, harms itself only.
 ///
 /// # Errors
-/// The first instruction that is not executed, a name that is not declared, a recursive call, or a
-/// `.version` or `.target` that is too new.
-pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Vec<Program>, PtxError> {
+/// What is not PTX, a name that is not declared, a `.version` or `.target` that is too new, or why
+/// the first kernel does not run, where none does.
+pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Lowered, PtxError> {
     if module.version > NEWEST_VERSION {
         let (major, minor) = module.version;
         return Err(PtxError {
@@ -55,7 +67,21 @@ pub fn lower(module: &Module<'_>, symbols: &Symbols) -> Result<Vec<Program>, Ptx
     let source = Arc::new(source_tables(module));
     let kernels =
         module.functions.iter().filter(|function| function.is_entry && function.body.is_some());
-    kernels.map(|kernel| function::lower_kernel(module, symbols, kernel, &source)).collect()
+    let mut lowered = Lowered { programs: Vec::new(), refused: Vec::new() };
+    for kernel in kernels {
+        match function::lower_kernel(module, symbols, kernel, &source) {
+            Ok(program) => lowered.programs.push(program),
+            Err(error) if error.kind == PtxErrorKind::Unsupported => {
+                let why = refused::explained(error, module, &source);
+                lowered.refused.push(Refused { name: kernel.name.to_owned(), why });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match lowered.refused.first() {
+        Some(first) if lowered.programs.is_empty() => Err(first.why.clone()),
+        _ => Ok(lowered),
+    }
 }
 
 fn check_target(target: &str) -> Result<(), PtxError> {

@@ -217,6 +217,15 @@ impl<'r> KernelRun<'r> {
         .ok_or_else(|| {
             Error::invalid(format!("`{name}` cannot have {} elements", generator.length))
         })?;
+        // A vector that cannot be had ends the process, without a word of what it was for.
+        if Vec::<T>::new().try_reserve_exact(length).is_err() {
+            let bytes = length as u128 * size_of::<T>() as u128;
+            return Err(Error::failed(format!(
+                "allocating `{name}` ({length} elements of {}): this machine has no {bytes} bytes of \
+                 memory",
+                T::NAME
+            )));
+        }
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
         let Session { quiet, stream, .. } = self.run.session;
@@ -372,10 +381,16 @@ impl<'r> KernelRun<'r> {
                  set"
             )));
         }
+        let fixed = u64::try_from(self.function.shared_size_bytes()?).unwrap_or(0);
+        if fixed > u64::from(DEFAULT_SHARED_BYTES) {
+            return Err(Error::invalid(format!(
+                "the kernel has {fixed} bytes of static shared memory, and the limit is \
+                 {DEFAULT_SHARED_BYTES}: use dynamic_shared! for more"
+            )));
+        }
         if shared > DEFAULT_SHARED_BYTES {
             let most = session
                 .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-            let fixed = u64::try_from(self.function.shared_size_bytes()?).unwrap_or(0);
             if u64::from(shared) + fixed > most {
                 return Err(Error::invalid(format!(
                     "{shared} bytes of dynamic and {fixed} bytes of static shared memory exceed \

@@ -214,7 +214,7 @@ impl Session {
                 "the PTX of package `{package}` has no kernel `{symbol}`: kernels must be in the library \
                  target of the package"
             )),
-            _ => Error::driver(&format!("loading kernel `{symbol}`"), e),
+            _ => self.explain(Error::driver(&format!("loading kernel `{symbol}`"), e)),
         })
     }
 

@@ -134,8 +134,8 @@ fn suspect<'a>(line: &'a str, function: &Function<'_>) -> Option<(Kind, &'a str)
         let (kind, name) = meeting(text)?;
         return function.branches().then_some((kind, name));
     }
-    let called = line.split_once("@llvm.")?.1.split('(').next()?;
-    let name = called.split('.').next()?;
+    let called = line[line.find("@llvm.")? + 1..].split('(').next()?;
+    let name = called.split('.').nth(1)?;
     let of_floats = called.contains(".f32") || called.contains(".f64");
     (of_floats && NO_INSTRUCTION.contains(&name)).then_some((Kind::NoInstruction, called))
 }

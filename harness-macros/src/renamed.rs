@@ -1,0 +1,86 @@
+//! `crate = gp` for the `shared!` and `dynamic_shared!` in a kernel's body.
+//!
+//! Input: a function and the path of `gpuprof`. Output: the function, in which every such macro is
+//! told that path, unless it is told one already: nothing else says what a user calls the crate.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{ItemFn, Path};
+
+/// The function with macros that know `gpuprof`.
+pub(crate) fn in_body(item: &ItemFn, gpuprof: &Path) -> ItemFn {
+    let default: Path = syn::parse_quote!(::gpuprof);
+    if *gpuprof == default {
+        return item.clone();
+    }
+    let block = tokens(item.block.to_token_stream(), gpuprof);
+    match syn::parse2(block) {
+        Ok(block) => ItemFn { block: Box::new(block), ..item.clone() },
+        // It was a block before: what makes it none is not ours to tell.
+        Err(_) => item.clone(),
+    }
+}
+
+fn tokens(body: TokenStream, gpuprof: &Path) -> TokenStream {
+    let mut told = Vec::new();
+    let mut before: [Option<String>; 2] = [None, None];
+    for token in body {
+        let text = match &token {
+            TokenTree::Group(_) => None,
+            other => Some(other.to_string()),
+        };
+        let token = match token {
+            TokenTree::Group(group) => {
+                let is_call = before[1].as_deref() == Some("!")
+                    && matches!(before[0].as_deref(), Some("shared" | "dynamic_shared"));
+                TokenTree::Group(inside(&group, is_call, gpuprof))
+            }
+            other => other,
+        };
+        told.push(token);
+        before = [before[1].take(), text];
+    }
+    told.into_iter().collect()
+}
+
+/// The group with `crate = PATH,` in front where it is the argument of such a macro.
+fn inside(group: &Group, is_call: bool, gpuprof: &Path) -> Group {
+    let stream = group.stream();
+    let first = stream.clone().into_iter().next().map(|token| token.to_string());
+    let stream = match first.as_deref() {
+        Some("crate") if is_call => stream,
+        _ if is_call => quote!(crate = #gpuprof, #stream),
+        _ => tokens(stream, gpuprof),
+    };
+    let mut told = Group::new(group.delimiter(), stream);
+    told.set_span(group.span());
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macros_of_shared_memory_are_told_what_the_crate_is_called() {
+        let item: ItemFn = syn::parse_quote! {
+            fn k() {
+                if x { let a = shared!([f32; 4]); }
+                let b = gp::dynamic_shared!(f32);
+                let c = shared!(crate = other, [u8; 1]);
+                let d = shared != (a);
+            }
+        };
+        let expected: ItemFn = syn::parse_quote! {
+            fn k() {
+                if x { let a = shared!(crate = gp, [f32; 4]); }
+                let b = gp::dynamic_shared!(crate = gp, f32);
+                let c = shared!(crate = other, [u8; 1]);
+                let d = shared != (a);
+            }
+        };
+        let text = |item: &ItemFn| item.to_token_stream().to_string();
+        assert_eq!(text(&in_body(&item, &syn::parse_quote!(gp))), text(&expected));
+        assert_eq!(text(&in_body(&item, &syn::parse_quote!(::gpuprof))), text(&item));
+    }
+}
