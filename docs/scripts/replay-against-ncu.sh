@@ -13,7 +13,7 @@ import json, glob, os, sys
 kernels = lambda m: {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
 each = []
 for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
-    r = json.load(open(f)); r['turn'] = None
+    r = json.load(open(f)); r.update(waits=False, quiet=None, then=None)
     m = r['body']['measure'][0]; m['verify'] = False; m['modules'] = kernels(m); each.append(m)
     m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1, copy_bandwidth=False)
     json.dump(r, open('one-%d.json' % len(each), 'w'))

@@ -16,7 +16,7 @@ for s in run['series']:
         names |= {k for k, v in c['metrics'].items() if re.match(r'[a-z0-9]+__.+\.', k) and v['source'] == 'measured' and 'value' in v and not k.startswith(('ptx__', 'launch__', 'device__'))}
 open('names', 'w').write(','.join(sorted(names)))
 for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
-    r = json.load(open(f)); r['turn'] = None
+    r = json.load(open(f)); r.update(waits=False, quiet=None, then=None)
     for m in r['body']['measure']:
         m['verify'] = False
         # The run removed its own copies of the PTX, but not the archive's.

@@ -1,4 +1,5 @@
-//! Jobs, one after the other on a device; the next ones prepare while the present one measures.
+//! Jobs, one after the other on a device; the next ones prepare while the present one measures. On
+//! the emulated driver, where each process has a device of its own, they measure side by side.
 //!
 //! Input: jobs. Output: for each, in the order started, its replies or how it ended without
 //! one, and then that its process is gone. The first process of the line has the device; the others
@@ -139,6 +140,8 @@ impl<'a> Pipeline<'a> {
         let lonely = nobody_beside || job.alone || self.line.iter().any(|s| s.job.alone);
         if lonely {
             self.line.is_empty() && self.leaving.is_empty()
+        } else if self.ahead.beside > 0 {
+            self.line.len() <= self.ahead.beside
         } else {
             let times = job.takes_times() || self.line.iter().any(|s| s.job.takes_times());
             self.line.len() <= if times { self.ahead.times } else { self.ahead.counters }
@@ -160,7 +163,8 @@ impl<'a> Pipeline<'a> {
         let mut asked = asked.into_iter();
         let body = RequestBody::Measure(asked.next().unwrap_or_default());
         let then = asked.next().unwrap_or_default();
-        let waits = !self.line.is_empty() || self.profiler.is_shared_by(&job);
+        let queues = !self.line.is_empty() && self.ahead.beside == 0;
+        let waits = queues || self.profiler.is_shared_by(&job);
         let asked = Asked { name, harness, waits, single_stream, then };
         let running = self.process.start(asked, body)?;
         let (whole, worked) = (job.clone(), TimeoutClock::from(Instant::now()));
@@ -209,6 +213,9 @@ impl<'a> Pipeline<'a> {
             ready.extend(leaving.running.end());
             until = leaving.worked.over(self.process.timeout);
         }
+        for beside in self.line.iter().skip(1).filter(|started| !started.waits) {
+            ready.extend(beside.running.line.waited());
+        }
         if let Some(first) = self.line.front() {
             ready.extend(first.running.line.waited());
             ready.extend(first.running.end());
@@ -230,11 +237,13 @@ impl<'a> Pipeline<'a> {
     /// What the process that has the device came to.
     fn first(&mut self) -> Option<Event> {
         let now = Instant::now();
+        for started in self.line.iter_mut().filter(|started| !started.waits) {
+            for notice in started.running.line.heard() {
+                started.worked.hears(notice, now);
+            }
+        }
         let patience = self.patience(self.line.front()?);
         let first = self.line.front_mut()?;
-        for notice in first.running.line.heard() {
-            first.worked.hears(notice, now);
-        }
         let held = first.worked.held(now);
         // The end is looked for before the reply: a reply that is not there after the end never
         // will be.

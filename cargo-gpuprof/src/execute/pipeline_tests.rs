@@ -46,7 +46,7 @@ fn that_tells(tells: &str) -> Event {
     let harness = harness(folder, &format!("printf '{tells}' >&0\nsleep {more}\n{reply}"));
     let interrupt = Interrupt::default();
     let process = HarnessProcess { timeout: LIMIT, ..HarnessProcess::asked(folder, &interrupt) };
-    let mut pipeline = Pipeline::new(&process, Ahead { times: 1, counters: 1 }, None);
+    let mut pipeline = Pipeline::new(&process, Ahead { times: 1, counters: 1, beside: 0 }, None);
     start(&mut pipeline, &harness);
     wait(&mut [&mut pipeline]).unwrap().1
 }
@@ -90,11 +90,43 @@ fn a_process_that_hangs_while_it_has_the_device_for_itself_is_ended() {
 #[test]
 fn who_prepares_follows_from_the_option_and_from_what_the_device_allows() {
     let mut device = DeviceRecord::default();
-    assert_eq!(Ahead::on(Some(&device), None), Ahead { times: 0, counters: 1 });
-    assert_eq!(Ahead::on(Some(&device), Some(2)), Ahead { times: 2, counters: 2 });
+    assert_eq!(Ahead::on(Some(&device), None), Ahead { times: 0, counters: 1, beside: 0 });
+    assert_eq!(Ahead::on(Some(&device), Some(2)), Ahead { times: 2, counters: 2, beside: 0 });
     assert_eq!(Ahead::on(Some(&device), Some(0)), Ahead::NONE);
     device.attributes.insert("compute_mode".into(), 3);
     assert_eq!(Ahead::on(Some(&device), None), Ahead::NONE);
     assert_eq!(Ahead::on(Some(&device), Some(1)), Ahead::NONE);
-    assert_eq!(Ahead::on(None, Some(1)), Ahead::NONE);
+    assert_eq!(Ahead::on(None, Some(3)), Ahead { times: 0, counters: 0, beside: 3 });
+    assert_eq!(Ahead::on(None, Some(0)), Ahead::NONE);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(Ahead::on(None, None).beside, cores - 1);
+}
+
+/// Two processes that reply only once both have started, the first one half a second later.
+#[test]
+fn on_the_emulated_driver_processes_measure_side_by_side_and_are_told_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let script = "touch \"started-$PPID-$$\"\n\
+        while [ \"$(ls started-* | wc -l)\" -lt 2 ]; do sleep 0.01; done\n\
+        case $__GPUPROF_REQUEST in *first*) name=first; sleep 0.5;; *) name=second;; esac\n\
+        echo done > $name.reply.json\nprintf r >&0\n";
+    let harness = harness(folder, script);
+    let interrupt = Interrupt::default();
+    let process = HarnessProcess::asked(folder, &interrupt);
+    let mut pipeline = Pipeline::new(&process, Ahead { beside: 1, ..Ahead::NONE }, None);
+    for (index, name) in ["first", "second"].into_iter().enumerate() {
+        let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![index]);
+        assert!(pipeline.has_room(&job));
+        pipeline.start(job, name, &harness, vec![Vec::new()], true).unwrap();
+    }
+    assert!(!pipeline.has_room(&Job::new(0, Pass::Timed { repeat: 0 }, vec![2])));
+    let mut replies = Vec::new();
+    while replies.len() < 2 {
+        if let (_, Event::Replied { job, held, .. }) = wait(&mut [&mut pipeline]).unwrap() {
+            replies.push((job.configurations[0], held));
+        }
+    }
+    let [(0, first), (1, second)] = replies[..] else { panic!("{replies:?}") };
+    assert!(second < first, "the second is timed to its own reply: {second:?}, {first:?}");
 }

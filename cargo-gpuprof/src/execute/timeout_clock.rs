@@ -19,17 +19,18 @@ pub(super) struct TimeoutClock {
     since: Instant,
     waited: Duration,
     waits_since: Option<Instant>,
+    replied: Option<Instant>,
 }
 
 impl TimeoutClock {
     /// From `now` on.
     pub(super) fn from(now: Instant) -> Self {
-        Self { since: now, waited: Duration::ZERO, waits_since: None }
+        Self { since: now, waited: Duration::ZERO, waits_since: None, replied: None }
     }
 
-    /// How long it has the device.
+    /// How long it has the device, or had it when it replied.
     pub(super) fn held(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.since)
+        self.replied.unwrap_or(now).saturating_duration_since(self.since)
     }
 
     /// The process told this.
@@ -43,7 +44,9 @@ impl TimeoutClock {
                     self.waited += now.saturating_duration_since(since).min(LONGEST);
                 }
             }
-            Notice::Replied => {}
+            Notice::Replied => {
+                self.replied.get_or_insert(now);
+            }
         }
     }
 
@@ -68,13 +71,14 @@ mod tests {
         assert_eq!(clock.over(limit), Some(at(1000)));
         clock.hears(Notice::Waits, at(100));
         assert!(clock.over(limit) >= Some(at(31_000)));
+        assert_eq!(clock.held(at(150)), Duration::from_millis(150));
         clock.hears(Notice::Replied, at(200));
         clock.hears(Notice::Works, at(600));
         assert_eq!(clock.over(limit), Some(at(1500)));
         // It did not say that it waits.
         clock.hears(Notice::Works, at(700));
         assert_eq!(clock.over(limit), Some(at(1500)));
-        assert_eq!(clock.held(at(1000)), Duration::from_secs(1));
+        assert_eq!(clock.held(at(1000)), Duration::from_millis(200), "until it replied");
     }
 
     #[test]

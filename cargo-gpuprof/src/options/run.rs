@@ -109,7 +109,8 @@ pub struct RunOptions {
     pub isolate: Option<Isolate>,
     /// Processes that prepare (context, module, inputs) while another one works [default: 1 where
     /// both collect counters, 0 where either takes times]. They pause during measurements, but keep
-    /// the device memory they hold
+    /// the device memory they hold. On the emulated driver: processes that run beside the first
+    /// [default: one for each further core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(MOST_AHEAD)), help_heading = "Run")]
     pub ahead: Option<u8>,
     /// CUPTI's library or its folder, instead of searching the usual places

@@ -161,7 +161,13 @@ impl Sweep<'_, '_> {
         else {
             return Ok(None);
         };
-        if job.may_be_innocent(FailureKind::Other) && !matches!(status, Status::Skipped { .. }) {
+        // The system kills whichever process asks last for the machine's memory.
+        let beside = job.configurations.first().is_some_and(|&index| {
+            self.planned.execution((job.series, index)).ahead.beside > 0 && !job.alone
+        });
+        let crowded = beside && matches!(ended, Ended::Without { .. });
+        let innocent = crowded || job.may_be_innocent(FailureKind::Other);
+        if innocent && !matches!(status, Status::Skipped { .. }) {
             for &index in &job.configurations {
                 self.observer.observe(Event::Retried { at: (job.series, index), reason })?;
             }
