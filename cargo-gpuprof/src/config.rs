@@ -16,8 +16,8 @@ use serde::Deserialize;
 
 use crate::error::{Failure, Result};
 use crate::options::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, DeviceSelection,
-    Interleave, Isolate, KeepRuns, MOST_AHEAD, Repeats, ReplayMode, Set, settings,
+    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, ConfigurationOptions,
+    DeviceSelection, Interleave, Isolate, KeepRuns, MOST_AHEAD, Repeats, ReplayMode, Set, settings,
 };
 
 mod metrics;
@@ -71,6 +71,21 @@ pub struct SeriesConfig {
 }
 
 impl Config {
+    /// Reads what `options` say; none where they say so.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn chosen(
+        root: &Utf8Path,
+        options: &ConfigurationOptions,
+        catalogue: &Catalogue,
+    ) -> Result<(Self, Catalogue)> {
+        if options.no_config {
+            return Ok((Self::default(), catalogue.clone()));
+        }
+        Self::load(root, options.file(), catalogue)
+    }
+
     /// Reads the file at `explicit`, or the default one of `root` if it is there, and gives it with
     /// the metrics that are known besides those of `catalogue`.
     ///

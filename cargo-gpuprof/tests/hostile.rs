@@ -212,7 +212,7 @@ fn report_all(run: &Run) {
         &lines,
         &Csv,
         &Markdown,
-        &Junit,
+        &Junit::default(),
         &GithubAnnotations,
         &Bmf,
         &GithubActionBenchmark,

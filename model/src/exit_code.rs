@@ -1,120 +1,91 @@
 //! The exit codes of `cargo gpuprof`, a public contract.
 //!
 //! Input: everything that happened in a run. Output: one code; where several apply, the one
-//! that must not hide behind another wins: 101 > 105 > 100 > 106 > 4.
+//! that must not hide behind another, by its rank.
 
 use serde::{Deserialize, Serialize};
 
-/// Why `cargo gpuprof` ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(into = "u8", try_from = "u8")]
-pub enum ExitCode {
+/// Makes the codes of rows `Name = NUMBER, RANK, "meaning";`. Of two codes the one of higher rank
+/// must not be hidden by the other.
+macro_rules! exit_codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $rank:literal, $meaning:literal;)*) => {
+        /// Why `cargo gpuprof` ended.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[serde(into = "u8", try_from = "u8")]
+        pub enum ExitCode {
+            $($(#[$doc])* $name,)*
+            /// A signal of this number ended it, with what was measured kept.
+            Signal(u8),
+        }
+
+        impl ExitCode {
+            /// Every code with its meaning, as `--help` and the book show them.
+            pub const TABLE: &[(Self, &str)] = &[$((Self::$name, $meaning)),*];
+
+            /// What the code means, in a few words.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => $meaning,)*
+                    Self::Signal(_) => "ended by a signal, with what was measured kept",
+                }
+            }
+
+            /// The number the process exits with.
+            pub fn code(self) -> u8 {
+                match self {
+                    $(Self::$name => $number,)*
+                    Self::Signal(number) => SIGNALS.saturating_add(number),
+                }
+            }
+
+            fn rank(self) -> u8 {
+                match self {
+                    $(Self::$name => $rank,)*
+                    Self::Signal(_) => u8::MAX,
+                }
+            }
+        }
+    };
+}
+
+exit_codes! {
     /// Every threshold was evaluated and met.
-    Success,
+    Success = 0, 0, "no threshold failed";
     /// The command line could not be understood.
-    Usage,
+    Usage = 2, 12, "command line not understood";
     /// No series was registered or matched.
-    NoSeries,
+    NoSeries = 4, 1, "no series matched";
     /// The configuration file is wrong.
-    Configuration,
+    Configuration = 96, 11, "configuration file error";
     /// At least one threshold failed.
-    ThresholdFailed,
+    ThresholdFailed = 100, 3, "a threshold failed";
     /// The kernels or the harness did not build.
-    BuildFailed,
+    BuildFailed = 101, 10, "build failed";
     /// `cargo metadata` failed.
-    MetadataFailed,
+    MetadataFailed = 102, 8, "cargo metadata failed";
     /// An archive could not be made, opened or trusted.
-    Archive,
+    Archive = 103, 9, "archive could not be made or opened";
     /// A harness could not be asked what it holds.
-    DiscoveryFailed,
+    DiscoveryFailed = 104, 7, "harness discovery failed";
     /// A profiled process failed, timed out, or its replay diverged.
-    ProcessFailed,
+    ProcessFailed = 105, 4, "a profiled process failed or timed out";
     /// Something could not be judged, under `--strict`.
-    NotJudged,
+    NotJudged = 106, 2, "something could not be judged, under --strict";
     /// Profiling is not possible on this machine.
-    NotPossible,
+    NotPossible = 107, 6, "profiling is not possible here";
     /// Output could not be written.
-    OutputFailed,
-    /// A signal of this number ended it, with what was measured kept.
-    Signal(u8),
+    OutputFailed = 110, 5, "output could not be written";
 }
 
 /// The shells' convention: 128 and the number of the signal.
 const SIGNALS: u8 = 128;
 
 impl ExitCode {
-    /// Every code with its meaning, as `--help` and the book show them.
-    pub const TABLE: [(Self, &'static str); 13] = [
-        (Self::Success, "no threshold failed"),
-        (Self::Usage, "command line not understood"),
-        (Self::NoSeries, "no series matched"),
-        (Self::Configuration, "configuration file error"),
-        (Self::ThresholdFailed, "a threshold failed"),
-        (Self::BuildFailed, "build failed"),
-        (Self::MetadataFailed, "cargo metadata failed"),
-        (Self::Archive, "archive could not be made or opened"),
-        (Self::DiscoveryFailed, "harness discovery failed"),
-        (Self::ProcessFailed, "a profiled process failed or timed out"),
-        (Self::NotJudged, "something could not be judged, under --strict"),
-        (Self::NotPossible, "profiling is not possible here"),
-        (Self::OutputFailed, "output could not be written"),
-    ];
-
-    /// What the code means, in a few words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Signal(_) => "ended by a signal, with what was measured kept",
-            _ => Self::TABLE
-                .iter()
-                .find(|(code, _)| *code == self)
-                .map_or("", |(_, meaning)| meaning),
-        }
-    }
-
-    /// The number the process exits with.
-    pub fn code(self) -> u8 {
-        match self {
-            Self::Success => 0,
-            Self::Usage => 2,
-            Self::NoSeries => 4,
-            Self::Configuration => 96,
-            Self::ThresholdFailed => 100,
-            Self::BuildFailed => 101,
-            Self::MetadataFailed => 102,
-            Self::Archive => 103,
-            Self::DiscoveryFailed => 104,
-            Self::ProcessFailed => 105,
-            Self::NotJudged => 106,
-            Self::NotPossible => 107,
-            Self::OutputFailed => 110,
-            Self::Signal(number) => SIGNALS.saturating_add(number),
-        }
-    }
-
     /// The one of two codes that must not be hidden by the other.
     #[must_use]
     pub fn or_worse(self, other: Self) -> Self {
-        if other.precedence() > self.precedence() { other } else { self }
-    }
-
-    fn precedence(self) -> u8 {
-        match self {
-            Self::Success => 0,
-            Self::NoSeries => 1,
-            Self::NotJudged => 2,
-            Self::ThresholdFailed => 3,
-            Self::ProcessFailed => 4,
-            Self::OutputFailed => 5,
-            Self::NotPossible => 6,
-            Self::DiscoveryFailed => 7,
-            Self::MetadataFailed => 8,
-            Self::Archive => 9,
-            Self::BuildFailed => 10,
-            Self::Configuration => 11,
-            Self::Usage => 12,
-            Self::Signal(_) => 13,
-        }
+        if other.rank() > self.rank() { other } else { self }
     }
 }
 

@@ -61,15 +61,69 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// The layer that a threshold comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(with = "String"))]
+#[serde(from = "String", into = "String")]
+pub enum Layer {
+    /// The annotation in the source.
+    Attribute,
+    /// The configuration file or a preset of it, by its name in messages.
+    Configuration(String),
+    /// `--threshold`.
+    CommandLine,
+    /// None: it comes with every baseline.
+    Default,
+}
+
+impl Layer {
+    const ALL_NAMED: [(Self, &str); 3] = [
+        (Self::Attribute, "attribute"),
+        (Self::CommandLine, "--threshold"),
+        (Self::Default, "default"),
+    ];
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Configuration(name) = self {
+            // A file may be called as another layer is written.
+            let taken = Self::ALL_NAMED.iter().any(|(_, taken)| taken == name);
+            return write!(f, "{}{name}", if taken { "./" } else { "" });
+        }
+        let named = Self::ALL_NAMED.iter().find(|(layer, _)| layer == self);
+        f.write_str(named.map_or("", |(_, name)| name))
+    }
+}
+
+impl From<String> for Layer {
+    fn from(text: String) -> Self {
+        let named = Self::ALL_NAMED.into_iter().find(|(_, name)| *name == text);
+        named.map_or(Self::Configuration(text), |(layer, _)| layer)
+    }
+}
+
+impl From<&str> for Layer {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Layer> for String {
+    fn from(layer: Layer) -> Self {
+        layer.to_string()
+    }
+}
+
 /// A judged threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The threshold as written.
     pub threshold: String,
-    /// Where it was written: `attribute`, `.config/gpuprof.toml`, `preset ci`, `--threshold`, or
-    /// `default` for those that come with a baseline.
-    pub origin: String,
+    /// The layer that it comes from.
+    pub origin: Layer,
     /// The line of the configuration file, where it is written there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
@@ -137,6 +191,22 @@ impl Judgement {
         }
     }
 
+    /// How much this judgement weighs.
+    pub fn weight(&self) -> Weight {
+        match (self.verdict, self.severity) {
+            (Verdict::Pass | Verdict::Improved, _) => Weight::Fine,
+            (Verdict::Fail, Severity::Hard) => Weight::Bad,
+            (Verdict::Fail, Severity::Warn) => Weight::Warning,
+            (
+                Verdict::Inconclusive
+                | Verdict::Missing
+                | Verdict::Incomparable
+                | Verdict::Unavailable,
+                _,
+            ) => Weight::Doubtful,
+        }
+    }
+
     /// What this judgement contributes to the exit code: a soft one nothing.
     pub fn exit_code(&self, strict: bool) -> ExitCode {
         match self.severity {
@@ -146,12 +216,27 @@ impl Judgement {
     }
 }
 
+/// How much a judgement weighs: what every report colours and marks it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// The condition holds.
+    Fine,
+    /// A soft condition is violated.
+    Warning,
+    /// Nobody can tell whether the condition holds.
+    Doubtful,
+    /// The condition is violated.
+    Bad,
+}
+
 /// An origin with its place, where it has one.
-pub fn written_in(origin: &str, place: Option<&Place>) -> String {
+pub fn written_in(origin: &Layer, place: Option<&Place>) -> String {
     match place {
-        Some(place) if place.file == origin => place.to_string(),
+        Some(place) if matches!(origin, Layer::Configuration(file) if *file == place.file) => {
+            place.to_string()
+        }
         Some(place) => format!("{origin}, {place}"),
-        None => origin.to_owned(),
+        None => origin.to_string(),
     }
 }
 

@@ -27,7 +27,7 @@ use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
 pub use reference::Baseline;
 pub use relative::verdicts;
@@ -40,14 +40,14 @@ pub use relative::verdicts;
 pub fn judge(
     catalogue: &Catalogue,
     threshold: &Threshold,
-    origin: &str,
+    origin: impl Into<Layer>,
     configurations: &[ConfigurationResult],
     device: Option<&DeviceRecord>,
     baseline: &Baseline<'_>,
 ) -> Judgement {
     let blank = Judgement {
         threshold: threshold.text.clone(),
-        origin: origin.to_owned(),
+        origin: origin.into(),
         place: None,
         severity: threshold.severity,
         verdict: Verdict::Missing,

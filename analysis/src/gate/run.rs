@@ -6,7 +6,7 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult, Status};
-use gpuprof_model::verdict::{Judgement, Place};
+use gpuprof_model::verdict::{Judgement, Layer, Place};
 use gpuprof_model::{Threshold, Verdict};
 
 use crate::gate::baseline::{Against, default_thresholds};
@@ -14,7 +14,7 @@ use crate::gate::judge::{self, Baseline};
 use crate::view::columns;
 
 /// How strictly a run is judged.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gate {
     /// Whether what cannot be judged ends with exit code 106.
     pub strict: bool,
@@ -22,7 +22,24 @@ pub struct Gate {
     pub gated: bool,
 }
 
+impl Default for Gate {
+    /// Thresholds decide, and what cannot be judged does not.
+    fn default() -> Self {
+        Self { strict: false, gated: true }
+    }
+}
+
 impl Gate {
+    /// What `judgement` contributes to the exit code.
+    pub fn of(self, judgement: &Judgement) -> ExitCode {
+        if self.gated { judgement.exit_code(self.strict) } else { ExitCode::Success }
+    }
+
+    /// What something that vanished since the baseline contributes to the exit code.
+    pub fn of_vanished(self) -> ExitCode {
+        if self.gated { Verdict::Missing.exit_code(self.strict) } else { ExitCode::Success }
+    }
+
     /// What `run` comes to.
     pub fn exit_code(self, run: &Run) -> ExitCode {
         let mut code = ExitCode::Success;
@@ -35,8 +52,8 @@ impl Gate {
                     }
                 });
             }
-            for judgement in series.judgements.iter().filter(|_| self.gated) {
-                code = code.or_worse(judgement.exit_code(self.strict));
+            for judgement in &series.judgements {
+                code = code.or_worse(self.of(judgement));
             }
         }
         let lost = run.comparison.as_ref().is_some_and(|comparison| {
@@ -44,15 +61,12 @@ impl Gate {
                 || comparison.obstacle().is_some()
                 || !comparison.vanished.is_empty()
         });
-        if lost && self.gated {
-            code = code.or_worse(Verdict::Missing.exit_code(self.strict));
-        }
-        code
+        if lost { code.or_worse(self.of_vanished()) } else { code }
     }
 }
 
 /// A threshold, its origin, and its place where that is a line of the configuration file.
-pub type Written = (Threshold, String, Option<Place>);
+pub type Written = (Threshold, Layer, Option<Place>);
 
 /// Judges `thresholds` over `series`, a series of `run`, by the metrics of `catalogue`. With a
 /// baseline the default ones come with it, but for those that one of `thresholds` replaces. The
@@ -78,7 +92,7 @@ pub fn judge(
         let kept: Vec<Threshold> = defaults
             .filter(|default| !all.iter().any(|(own, ..)| speaks(own) && own.replaces(default)))
             .collect();
-        all.extend(kept.into_iter().map(|default| (default, "default".to_owned(), None)));
+        all.extend(kept.into_iter().map(|default| (default, Layer::Default, None)));
     }
     for (threshold, origin, place) in &all {
         if !speaks(threshold) {
@@ -89,7 +103,7 @@ pub fn judge(
             against.metric(catalogue, &threshold.metric, &series.id, &run.provenance)
         });
         let rows = &series.configurations;
-        let judgement = judge::judge(catalogue, threshold, origin, rows, device, &baseline);
+        let judgement = judge::judge(catalogue, threshold, origin.clone(), rows, device, &baseline);
         series.judgements.push(Judgement { place: place.clone(), ..judgement });
     }
     if let Some(against) = against {
@@ -111,7 +125,7 @@ pub fn rejudge(
     against: &Against,
 ) -> Run {
     let thresholds: Vec<Written> =
-        thresholds.iter().map(|t| (t.clone(), "--threshold".to_owned(), None)).collect();
+        thresholds.iter().map(|t| (t.clone(), Layer::CommandLine, None)).collect();
     rejudge_each(catalogue, run, |_| thresholds.clone(), against)
 }
 

@@ -9,7 +9,7 @@ use super::stored::{places, stdout, write};
 use crate::error::{Failure, Result};
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use crate::report;
-use crate::report::{Format, Screen};
+use crate::report::{Format, Screen, Terms};
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;
 use gpuprof_analysis::view::View;
@@ -28,7 +28,7 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         BaselineAction::List { message_format } => list(&baselines, *message_format, out),
         BaselineAction::Show { name } => {
             let run = document::read(&kept(name)?.path)?;
-            let how = (Format::Table, screen, None);
+            let how = (Format::Table, Terms { screen, ..Terms::default() });
             write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
         }
         BaselineAction::Rm { name } => {

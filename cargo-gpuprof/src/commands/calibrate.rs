@@ -42,7 +42,7 @@ pub fn calibrate(
         None => {
             let mut run = options.run.clone();
             run.repeat = run.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
-            run.gate.no_gate = true;
+            (run.gate.judging.gate, run.gate.judging.no_gate) = (false, true);
             run.needs_times = true;
             let profiled = profile(&run, screen, interrupt, &mut io::sink())?;
             let Some(run) = profiled.1 else { return Ok(profiled.0) };

@@ -22,13 +22,14 @@ use crate::sections::Sections;
 /// Build, discovery, selection; standard output.
 pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
     let ours = Sections::built_in()?;
-    let source =
-        Source::workspace(&options.cargo, |root| Config::load(root, None, ours.catalogue()))?;
+    let source = Source::workspace(&options.cargo, |root| {
+        Config::chosen(root, &options.configuration, ours.catalogue())
+    })?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
-    let layers = Layers::new(&source.config, None)?;
+    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let selection = selection(&options.selection, &layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;

@@ -14,10 +14,11 @@ use crate::config::{Config, DEFAULT_PATH};
 use crate::error::{Failure, Result};
 use crate::options::{
     AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Defaults, DeviceSelection,
-    Interleave, Isolate, KeepRuns, Repeats, ReplayMode, RunOptions, Set, Shown, library_from,
-    settings,
+    Interleave, Isolate, JudgingOptions, KeepRuns, Repeats, ReplayMode, RunOptions, Set, Shown,
+    library_from, settings,
 };
 use crate::store::baseline::is_path;
+use gpuprof_analysis::gate::run::Gate;
 
 /// The configuration file and the preset that was asked for.
 #[derive(Debug)]
@@ -169,7 +170,25 @@ impl<T: Shown> ShownSetting for Setting<T> {
     }
 }
 
+/// What decides the exit code where nothing is measured: `given`, over `layers`.
+pub fn gate(given: &JudgingOptions, layers: &Layers) -> Gate {
+    let strict = resolve(layers, given.strict(), "--strict", |c| c.strict, Defaults::strict());
+    let gated = resolve(layers, given.gate(), "--gate", |c| c.gate, Defaults::gate());
+    Gate { strict: strict.value, gated: gated.value }
+}
+
+/// As [`gate`], whether runs of different devices are compared.
+pub fn across_devices(given: &JudgingOptions, layers: &Layers) -> bool {
+    let default = Defaults::across_devices();
+    resolve(layers, given.across_devices(), "--across-devices", |c| c.across_devices, default).value
+}
+
 impl Settings {
+    /// What decides the exit code.
+    pub fn gate(&self) -> Gate {
+        Gate { strict: self.strict.value, gated: self.gate.value }
+    }
+
     /// CUPTI's library or its folder; one that the configuration file names lies below the
     /// workspace's `root`, wherever the command is given.
     pub fn cupti_path(&self, root: &Utf8Path) -> Option<Utf8PathBuf> {

@@ -5,7 +5,7 @@ use crate::options::parsed;
 fn settings(file: &str, line: &str) -> Settings {
     let config = Config::parse(file, DEFAULT_PATH.into()).unwrap();
     let options = parsed(line);
-    let layers = Layers::new(&config, options.gate.preset.as_deref()).unwrap();
+    let layers = Layers::new(&config, options.configuration.preset.as_deref()).unwrap();
     Settings::new(&options, &layers)
 }
 

@@ -23,7 +23,7 @@ pub fn show_config(
     let (source, planned) = planned_for(options, interrupt)?;
     let sections = source.sections()?;
     let catalogue = sections.catalogue();
-    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     // Thresholds may speak of what sections define.
     let chosen = source.sections()?.choose(&settings.sets.value, &settings.sections.value, None);

@@ -12,15 +12,18 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
+use super::settings::{self, Layers};
 use super::viewed;
 use crate::build::host;
+use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{CargoOptions, CompareOptions, PlaceOptions, ReportOptions, ViewOptions};
 use crate::report::{Format, Screen, Terms};
+use crate::sections::Sections;
 use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::{self as gate, Gate};
+use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::{self, View};
 
 /// The workspace root and the target folder.
@@ -49,10 +52,10 @@ pub(super) fn stdout(error: &std::io::Error) -> Failure {
 pub(super) fn write(
     run: &Run,
     view: &View,
-    (format, screen, exit_code): (Format, Screen, Option<ExitCode>),
+    (format, terms): (Format, Terms),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    format.report(Terms { screen, exit_code }).write_as(view, run, out)
+    format.report(terms).write_as(view, run, out)
 }
 
 /// The view of `options` on `run` in `format`.
@@ -104,7 +107,7 @@ pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> 
     let run = document::find(&target, &options.run)?;
     let catalogue = with_metrics_of(Catalogue::built_in(), &run);
     let view = view(&options.view, options.format, &catalogue, &run)?;
-    let how = (options.format, screen, None);
+    let how = (options.format, Terms { screen, ..Terms::default() });
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
         Some(path) => {
@@ -133,19 +136,24 @@ pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -
         }),
     };
     let (before, after) = (side(&options.baseline)?, side(&options.run)?);
-    let catalogue = with_metrics_of(with_metrics_of(Catalogue::built_in(), &after), &before);
+    let ours = Sections::built_in()?;
+    let (config, known) = Config::chosen(&root, &options.configuration, ours.catalogue())?;
+    let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
+    let gate = settings::gate(&options.judging, &layers);
+    let catalogue = with_metrics_of(with_metrics_of(known, &after), &before);
     let view = view(&options.view, options.format, &catalogue, &after)?;
     let thresholds = conditions(&catalogue, &options.threshold)?;
     check_axes(&thresholds, &after)?;
     let against = Against {
         name: options.baseline.clone(),
         run: Ok(before),
-        across_devices: options.across_devices,
+        across_devices: settings::across_devices(&options.judging, &layers),
         scope: Scope::whole(),
     };
-    let run = gate::rejudge(&catalogue, after, &thresholds, &against);
-    let code = Gate { strict: options.strict, gated: !options.no_gate }.exit_code(&run);
-    write(&run, &view, (options.format, screen, Some(code)), out).map_err(|e| stdout(&e))?;
+    let run = rejudge(&catalogue, after, &thresholds, &against);
+    let code = gate.exit_code(&run);
+    let terms = Terms { screen, exit_code: Some(code), gate };
+    write(&run, &view, (options.format, terms), out).map_err(|e| stdout(&e))?;
     Ok(code)
 }
 

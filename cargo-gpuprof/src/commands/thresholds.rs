@@ -9,27 +9,24 @@ use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
-use gpuprof_model::verdict::Place;
+use gpuprof_model::verdict::{Layer, Place};
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::settings::Layers;
 use crate::config::{Config, DEFAULT_PATH, Written};
 use crate::error::{Failure, Result};
 
-/// The origin of a threshold that the annotation holds; stored runs have it too.
-pub const ATTRIBUTE: &str = "attribute";
-
 /// A threshold and where it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The threshold.
     pub threshold: Threshold,
-    /// `attribute`, the configuration file, `preset ci` or `--threshold`.
-    pub origin: String,
+    /// The layer that it comes from.
+    pub origin: Layer,
     /// The line of the configuration file, where it is written there.
     pub place: Option<Place>,
     /// The origin of the threshold of a later layer that replaces it.
-    pub replaced_by: Option<String>,
+    pub replaced_by: Option<Layer>,
 }
 
 /// What the thresholds of a series depend on.
@@ -83,16 +80,16 @@ pub fn with_replaced(
     command_line: &[String],
 ) -> Result<Vec<Placed>> {
     let attribute = format!("the attribute at {}", series.place);
-    let mut texts: Vec<(&String, String, Option<Place>)> = Vec::new();
-    texts.extend(series.thresholds.iter().map(|text| (text, ATTRIBUTE.to_owned(), None)));
+    let mut texts: Vec<(&String, Layer, Option<Place>)> = Vec::new();
+    texts.extend(series.thresholds.iter().map(|text| (text, Layer::Attribute, None)));
     for (config, origin) in layers.configs() {
         let own = config.for_series(&series.key).flat_map(|s| &s.thresholds);
         for Written { text, line, .. } in config.thresholds.iter().chain(own) {
             let place = Place { file: layers.file(), line: *line };
-            texts.push((text, origin.clone(), Some(place)));
+            texts.push((text, Layer::Configuration(origin.clone()), Some(place)));
         }
     }
-    texts.extend(command_line.iter().map(|text| (text, "--threshold".to_owned(), None)));
+    texts.extend(command_line.iter().map(|text| (text, Layer::CommandLine, None)));
     let mut all: Vec<Placed> = Vec::new();
     let mut wrong: Option<Failure> = None;
     for (text, origin, place) in texts {
@@ -101,8 +98,8 @@ pub fn with_replaced(
             Err(error) => {
                 let (code, at) = match &place {
                     Some(place) => (ExitCode::Configuration, place.to_string()),
-                    None if origin == ATTRIBUTE => (ExitCode::Usage, attribute.clone()),
-                    None => (ExitCode::Usage, origin.clone()),
+                    None if origin == Layer::Attribute => (ExitCode::Usage, attribute.clone()),
+                    None => (ExitCode::Usage, origin.to_string()),
                 };
                 let message = error.render(&at, text);
                 match &mut wrong {

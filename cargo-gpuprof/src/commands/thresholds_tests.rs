@@ -14,7 +14,10 @@ fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String,
     let preset = config.preset.contains_key("ci").then_some("ci");
     let all =
         with_replaced(&Catalogue::built_in(), &series, &Layers::new(&config, preset)?, &line)?;
-    Ok(all.into_iter().map(|placed| (placed.threshold.text, placed.replaced_by)).collect())
+    Ok(all
+        .into_iter()
+        .map(|placed| (placed.threshold.text, placed.replaced_by.map(String::from)))
+        .collect())
 }
 
 /// Which of two thresholds remain where the second comes from a later layer.

@@ -4,8 +4,8 @@ use camino::Utf8PathBuf;
 use clap::Args;
 
 use super::{
-    Backend, CargoOptions, ClockControl, Color, DeviceSelection, KernelOptions, MessageFormat,
-    SelectionOptions, library,
+    Backend, CargoOptions, ClockControl, ConfigurationOptions, DeviceSelection, KernelOptions,
+    MessageFormat, SelectionOptions, library,
 };
 
 /// Options of `list`.
@@ -17,12 +17,12 @@ pub struct ListOptions {
     /// How to build it.
     #[command(flatten)]
     pub cargo: CargoOptions,
+    /// Which configuration file is read.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
     /// How to print it.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
-    /// When to colour.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
-    pub color: Color,
 }
 
 /// Options of `metrics`.

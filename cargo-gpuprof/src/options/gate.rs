@@ -1,10 +1,11 @@
 //! Options of the gate: what a run is compared with, and what that may decide.
 
 use camino::Utf8PathBuf;
+use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
 use super::settings::either;
-use super::{Color, Interleave, MessageFormat, ViewOptions};
+use super::{Color, ConfigurationOptions, Interleave, MessageFormat, ViewOptions};
 use crate::report::Format;
 
 /// What a run is compared with, and what that may decide.
@@ -26,6 +27,37 @@ pub struct GateOptions {
     /// Keep this run as a baseline unless it fails
     #[arg(long, value_name = "NAME", help_heading = "Gate")]
     pub save_baseline: Option<String>,
+    /// What may decide the exit code.
+    #[command(flatten)]
+    pub judging: JudgingOptions,
+    /// Order of the passes on a GPU
+    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
+    pub interleave: Option<Interleave>,
+    /// Resume an interrupted run: its id, a prefix of it, or by default the last
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
+    pub resume: Option<String>,
+}
+
+/// What may decide the exit code.
+#[derive(Debug, Clone, Default, Args)]
+pub struct JudgingOptions {
+    /// Exit with 106 when a threshold cannot be judged
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_name = "BOOL",
+        value_parser = BoolishValueParser::new(),
+        hide_possible_values = true,
+        overrides_with = "no_strict",
+        env = "GPUPROF_STRICT",
+        help_heading = "Gate"
+    )]
+    pub strict: Option<bool>,
+    /// Do not exit with 106 when a threshold cannot be judged (the default)
+    #[arg(long, overrides_with = "strict", help_heading = "Gate")]
+    pub no_strict: bool,
     /// Allow a baseline of another device
     #[arg(long, overrides_with = "no_across_devices", help_heading = "Gate")]
     pub across_devices: bool,
@@ -38,18 +70,15 @@ pub struct GateOptions {
     /// Let thresholds decide the exit code (the default)
     #[arg(long, overrides_with = "no_gate", help_heading = "Gate")]
     pub gate: bool,
-    /// Use the settings of [preset.NAME] in the configuration file
-    #[arg(short = 'P', long, value_name = "NAME", env = "GPUPROF_PRESET", help_heading = "Gate")]
-    pub preset: Option<String>,
-    /// Order of the passes on a GPU
-    #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
-    pub interleave: Option<Interleave>,
-    /// Resume an interrupted run: its id, a prefix of it, or by default the last
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
-    pub resume: Option<String>,
 }
 
-impl GateOptions {
+impl JudgingOptions {
+    /// What `--strict` or `--no-strict` says, else the environment.
+    pub fn strict(&self) -> Option<bool> {
+        // Clap lets the environment speak where `--no-strict` overrides `--strict`.
+        if self.no_strict { Some(false) } else { self.strict }
+    }
+
     /// Whether `--gate` or `--no-gate` was given.
     pub fn gate(&self) -> Option<bool> {
         either(self.gate, self.no_gate)
@@ -108,15 +137,12 @@ pub struct CompareOptions {
     /// 5%'
     #[arg(long, value_name = "CONDITION")]
     pub threshold: Vec<String>,
-    /// Allow runs of different devices
-    #[arg(long)]
-    pub across_devices: bool,
-    /// Exit with 106 when something cannot be judged
-    #[arg(long)]
-    pub strict: bool,
-    /// Let no threshold decide the exit code
-    #[arg(long)]
-    pub no_gate: bool,
+    /// What may decide the exit code.
+    #[command(flatten)]
+    pub judging: JudgingOptions,
+    /// Where settings come from that are not given here.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
     /// How to write it
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,

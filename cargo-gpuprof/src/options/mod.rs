@@ -7,6 +7,7 @@
 mod calibrate;
 mod cargo;
 mod commands;
+mod configuration;
 mod devices;
 mod gate;
 mod keep_runs;
@@ -26,9 +27,11 @@ pub use commands::{
     ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
     ManOptions, MetricsOptions,
 };
+pub use configuration::ConfigurationOptions;
 pub use devices::{DeviceName, DeviceSelection};
 pub use gate::{
-    BaselineAction, BaselineOptions, CompareOptions, GateOptions, PlaceOptions, ReportOptions,
+    BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, PlaceOptions,
+    ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
 pub use keep_runs::KeepRuns;

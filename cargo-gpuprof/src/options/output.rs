@@ -30,7 +30,7 @@ pub struct OutputOptions {
     /// Write Markdown tables; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<Utf8PathBuf>,
-    /// How many runs to keep below the target folder, the newest first; or all [default: 50]
+    /// How many runs to keep below the target folder, the newest first; or all
     #[arg(long, value_name = "N|all", env = "GPUPROF_KEEP_RUNS", help_heading = "Output")]
     pub keep_runs: Option<KeepRuns>,
     /// When to colour

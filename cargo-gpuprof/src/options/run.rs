@@ -8,8 +8,8 @@ use clap::Args;
 use super::settings::either;
 use super::{
     AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
-    DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions, Repeats, ReplayMode, Set,
-    ViewOptions, library,
+    ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions,
+    Repeats, ReplayMode, Set, ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -146,12 +146,6 @@ pub struct RunOptions {
     /// Condition that every selected series must meet, such as 'best throughput >= 1 TB/s'
     #[arg(long, value_name = "CONDITION", help_heading = "Gate")]
     pub threshold: Vec<String>,
-    /// Exit with 106 when a threshold cannot be judged
-    #[arg(long, overrides_with = "no_strict", env = "GPUPROF_STRICT", help_heading = "Gate")]
-    pub strict: bool,
-    /// Do not exit with 106 when a threshold cannot be judged (the default)
-    #[arg(long, overrides_with = "strict", help_heading = "Gate")]
-    pub no_strict: bool,
     /// What it is compared with, and what that may decide.
     #[command(flatten)]
     pub gate: GateOptions,
@@ -161,12 +155,9 @@ pub struct RunOptions {
     /// Folder to unpack the archive to, instead of a temporary one
     #[arg(long, value_name = "DIR", requires = "archive_file", help_heading = "Archive")]
     pub extract_to: Option<Utf8PathBuf>,
-    /// Configuration file instead of .config/gpuprof.toml
-    #[arg(long, value_name = "FILE", help_heading = "Configuration")]
-    pub config_file: Option<Utf8PathBuf>,
-    /// Read no configuration file
-    #[arg(long, conflicts_with = "config_file", help_heading = "Configuration")]
-    pub no_config: bool,
+    /// Which configuration file is read.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
@@ -184,11 +175,6 @@ impl RunOptions {
     /// Whether `--verify` or `--no-verify` was given.
     pub fn verify(&self) -> Option<bool> {
         either(self.verify, self.no_verify)
-    }
-
-    /// Whether `--strict` or `--no-strict` was given.
-    pub fn strict(&self) -> Option<bool> {
-        either(self.strict, self.no_strict)
     }
 }
 

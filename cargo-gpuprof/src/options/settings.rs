@@ -95,16 +95,16 @@ macro_rules! settings {
                 |o| o.kernels.kernel_toolchain.clone();
             /// Whether thresholds decide the exit code.
             gate "--gate": bool => bool = true,
-                |o| o.gate.gate();
+                |o| o.gate.judging.gate();
             /// Whether what cannot be judged ends with exit code 106.
             strict "--strict": bool => bool = false,
-                |o| o.strict();
+                |o| o.gate.judging.strict();
             /// The baseline to compare with: a name or a file.
             baseline "--baseline": String => Option<String> = None,
                 |o| o.gate.baseline.clone();
             /// Whether a baseline of another device is compared with as well.
             across_devices "--across-devices": bool => bool = false,
-                |o| o.gate.across_devices();
+                |o| o.gate.judging.across_devices();
             /// How many runs are kept below the target folder.
             keep_runs "--keep-runs": KeepRuns => KeepRuns = KeepRuns::default(),
                 |o| o.output.keep_runs;

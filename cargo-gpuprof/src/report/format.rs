@@ -3,6 +3,7 @@
 //! Input: a format, and what it needs beside a run. Output: the report that writes it.
 
 use clap::ValueEnum;
+use gpuprof_analysis::gate::run::Gate;
 use gpuprof_model::exit_code::ExitCode;
 
 use super::Report;
@@ -51,7 +52,7 @@ formats! {
     /// For a job summary.
     Markdown: |_terms| Markdown;
     /// `JUnit` XML.
-    Junit: |_terms| Junit;
+    Junit: |terms| Junit { gate: terms.gate };
     /// GitHub annotations at the kernels' lines.
     Github: |_terms| GithubAnnotations;
     /// Bencher Metric Format.
@@ -67,6 +68,8 @@ pub struct Terms {
     pub screen: Screen,
     /// How the run ended, where that is to be told.
     pub exit_code: Option<ExitCode>,
+    /// What decides the exit code.
+    pub gate: Gate,
 }
 
 /// How standard output is shown.

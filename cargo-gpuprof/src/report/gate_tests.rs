@@ -88,7 +88,7 @@ fn the_table_of_a_run_on_another_device_than_its_baseline() {
 
 #[test]
 fn the_junit_of_a_run_that_got_worse_than_its_baseline() {
-    insta::assert_snapshot!(written(&Junit, &regressed()));
+    insta::assert_snapshot!(written(&Junit::default(), &regressed()));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
     assert!(line(&markdown, "| warn every").starts_with("| ⚠ warning |"), "{markdown}");
     let github = written(&GithubAnnotations, &run);
     assert!(line(&github, "::warn every").contains("title=saxpy warning::"), "{github}");
-    let junit = written(&Junit, &run);
+    let junit = written(&Junit::default(), &run);
     let skipped = line(&junit, "<skipped");
     assert!(skipped.ends_with(r#"type="warning"/>"#), "{junit}");
     let others = run.series[0].judgements[0].violations.iter().skip(1);
@@ -134,7 +134,7 @@ fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
 
 #[test]
 fn the_junit_of_a_troubled_run() {
-    insta::assert_snapshot!(written(&Junit, &troubled_run()));
+    insta::assert_snapshot!(written(&Junit::default(), &troubled_run()));
 }
 
 #[test]

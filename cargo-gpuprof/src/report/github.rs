@@ -6,8 +6,7 @@
 use std::io::{self, Write};
 
 use gpuprof_model::run::{Run, Status};
-use gpuprof_model::threshold::Severity;
-use gpuprof_model::verdict::Verdict;
+use gpuprof_model::verdict::{Verdict, Weight};
 
 use gpuprof_analysis::view::View;
 
@@ -30,11 +29,11 @@ impl Report for GithubAnnotations {
                 }
             }
             for judgement in &series.judgements {
-                let level = match (judgement.verdict, judgement.severity) {
-                    (Verdict::Pass, _) => continue,
-                    (Verdict::Improved, _) => "notice",
-                    (Verdict::Fail, Severity::Hard) => "error",
-                    _ => "warning",
+                let level = match judgement.weight() {
+                    Weight::Fine if judgement.verdict == Verdict::Improved => "notice",
+                    Weight::Fine => continue,
+                    Weight::Bad => "error",
+                    Weight::Warning | Weight::Doubtful => "warning",
                 };
                 let title = format!("{} {}", series.id.kernel, judgement.word());
                 let message = format!("{}: {}", judgement.threshold, in_full(judgement));

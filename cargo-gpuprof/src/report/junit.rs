@@ -1,16 +1,18 @@
 //! `JUnit` XML, as CI servers show it.
 //!
-//! Input: a run. Output: a suite a series and a case a threshold. A violated one is a failure,
-//! one that could not be judged is skipped with its reason; a configuration whose process failed is
-//! an error, and what vanished since the baseline is a failure of its own suite.
+//! Input: a run. Output: a suite a series and a case a threshold. A case fails where its judgement
+//! makes the exit code other than 0; what was not judged and costs nothing is skipped with its
+//! reason. A configuration whose process failed is an error. What vanished since the baseline is a
+//! suite of its own.
 
 use std::io::{self, Write};
 
+use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult, Status};
-use gpuprof_model::threshold::Severity;
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::verdict::{Judgement, Weight};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
+use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::view::View;
 
 use super::evidence::{evidence_with_place, in_full};
@@ -18,18 +20,25 @@ use super::{Report, on_device};
 
 /// `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Junit;
+pub struct Junit {
+    /// What decides the exit code.
+    pub gate: Gate,
+}
 
 impl Report for Junit {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut document = Document::new("gpuprof");
-        document.add_test_suites(run.series.iter().map(suite));
+        document.add_test_suites(run.series.iter().map(|series| self.suite(series)));
         if let Some(comparison) = run.comparison.as_ref().filter(|c| !c.vanished.is_empty()) {
             let mut vanished = TestSuite::new("baseline");
             vanished.add_test_cases(comparison.vanished.iter().map(|key| {
                 let message =
                     format!("in the baseline `{}` and not in this run", comparison.baseline);
-                TestCase::new(key.as_str(), bad(NonSuccessKind::Failure, "missing", &message))
+                let status = match self.gate.of_vanished() {
+                    ExitCode::Success => skipped("missing", message),
+                    _ => bad(NonSuccessKind::Failure, "missing", &message),
+                };
+                TestCase::new(key.as_str(), status)
             }));
             document.add_test_suite(vanished);
         }
@@ -38,19 +47,39 @@ impl Report for Junit {
     }
 }
 
-fn suite(series: &SeriesResult) -> TestSuite {
-    let mut suite = TestSuite::new(series.id.to_string());
-    for row in &series.configurations {
-        if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
-            let status = bad(NonSuccessKind::Error, row.status.word(), reason);
-            let name = format!("{}{}", row.configuration, on_device(row));
-            suite.add_test_case(case(series, &name, status));
+impl Junit {
+    fn suite(self, series: &SeriesResult) -> TestSuite {
+        let mut suite = TestSuite::new(series.id.to_string());
+        for row in &series.configurations {
+            if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
+                let status = bad(NonSuccessKind::Error, row.status.word(), reason);
+                let name = format!("{}{}", row.configuration, on_device(row));
+                suite.add_test_case(case(series, &name, status));
+            }
+        }
+        for judgement in &series.judgements {
+            suite.add_test_case(case(series, &judgement.threshold, self.status(judgement)));
+        }
+        suite
+    }
+
+    fn status(self, judgement: &Judgement) -> TestCaseStatus {
+        let word = judgement.word();
+        if self.gate.of(judgement) != ExitCode::Success {
+            let evidence = evidence_with_place(judgement);
+            let mut failure = bad(NonSuccessKind::Failure, &word, &evidence);
+            if judgement.violations.len() > 1 {
+                failure.set_description(in_full(judgement));
+            }
+            return failure;
+        }
+        match judgement.weight() {
+            Weight::Fine => TestCaseStatus::success(),
+            Weight::Warning | Weight::Doubtful | Weight::Bad => {
+                skipped(&word, evidence_with_place(judgement))
+            }
         }
     }
-    for judgement in &series.judgements {
-        suite.add_test_case(case(series, &judgement.threshold, status(judgement)));
-    }
-    suite
 }
 
 fn case(series: &SeriesResult, name: &str, status: TestCaseStatus) -> TestCase {
@@ -61,22 +90,10 @@ fn case(series: &SeriesResult, name: &str, status: TestCaseStatus) -> TestCase {
     case
 }
 
-fn status(judgement: &Judgement) -> TestCaseStatus {
-    match (judgement.verdict, judgement.severity) {
-        (Verdict::Pass | Verdict::Improved, _) => TestCaseStatus::success(),
-        (Verdict::Fail, Severity::Hard) => {
-            let mut failure = bad(NonSuccessKind::Failure, "fail", &evidence_with_place(judgement));
-            if judgement.violations.len() > 1 {
-                failure.set_description(in_full(judgement));
-            }
-            failure
-        }
-        _ => {
-            let mut skipped = TestCaseStatus::skipped();
-            skipped.set_type(judgement.word()).set_message(evidence_with_place(judgement));
-            skipped
-        }
-    }
+fn skipped(of_type: &str, message: String) -> TestCaseStatus {
+    let mut skipped = TestCaseStatus::skipped();
+    skipped.set_type(of_type).set_message(message);
+    skipped
 }
 
 fn bad(kind: NonSuccessKind, of_type: &str, message: &str) -> TestCaseStatus {

@@ -7,8 +7,7 @@
 use std::io::{self, Write};
 
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::threshold::Severity;
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::verdict::{Judgement, Weight};
 
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
@@ -131,10 +130,10 @@ fn write_row(cells: impl IntoIterator<Item = String>, out: &mut dyn Write) -> io
 }
 
 fn sign(judgement: &Judgement) -> char {
-    match (judgement.verdict, judgement.severity) {
-        (Verdict::Pass | Verdict::Improved, _) => '✅',
-        (Verdict::Fail, Severity::Hard) => '❌',
-        _ => '⚠',
+    match judgement.weight() {
+        Weight::Fine => '✅',
+        Weight::Bad => '❌',
+        Weight::Warning | Weight::Doubtful => '⚠',
     }
 }
 

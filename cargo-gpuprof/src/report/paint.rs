@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
-use gpuprof_model::verdict::Verdict;
+use gpuprof_model::verdict::Weight;
 
 /// Whether text gets a style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl Paint {
         self.with(Style::new().fg_color(Some(colour.into())), text)
     }
 
-    /// A text in the colour of `verdict`.
-    pub fn verdict(self, verdict: Verdict, text: impl Display) -> String {
-        match verdict {
-            Verdict::Pass | Verdict::Improved => self.good(text),
-            Verdict::Fail => self.bad(text),
-            _ => self.doubtful(text),
+    /// A text in the colour of a judgement's `weight`.
+    pub fn weight(self, weight: Weight, text: impl Display) -> String {
+        match weight {
+            Weight::Fine => self.good(text),
+            Weight::Bad => self.bad(text),
+            Weight::Warning | Weight::Doubtful => self.doubtful(text),
         }
     }
 

@@ -54,7 +54,7 @@ fn the_series_has_no_best_of_two_devices_for_a_program() {
 fn other_tools_are_told_which_device_it_was() {
     let mut run = on_two_devices();
     run.series[0].configurations[1].status = Status::Failed { reason: "it broke".into() };
-    for report in [&Junit as &dyn Report, &GithubAnnotations] {
+    for report in [&Junit::default() as &dyn Report, &GithubAnnotations] {
         let text = written(report, &run);
         let place = format!("block=128,n=67108864 on {THERE}");
         assert!(text.contains(&place) && text.contains("it broke"), "{text}");

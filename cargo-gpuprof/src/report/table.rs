@@ -273,7 +273,7 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
         writeln!(
             out,
             " {}  {:texts$}  {}  {}",
-            paint.verdict(judgement.verdict, format_args!("{:words$}", word(judgement))),
+            paint.weight(judgement.weight(), format_args!("{:words$}", word(judgement))),
             judgement.threshold,
             evidence(judgement),
             paint.faint(format_args!("[{}]", judgement.written_in())),

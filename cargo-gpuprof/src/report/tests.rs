@@ -54,7 +54,7 @@ fn judged(
         judge(
             &Catalogue::built_in(),
             &threshold,
-            origin,
+            *origin,
             &series.configurations,
             Some(device),
             &Baseline::none(),

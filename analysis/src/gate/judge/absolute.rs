@@ -127,7 +127,9 @@ fn select<'r>(threshold: &Threshold, configurations: &'r [ConfigurationResult]) 
             (Status::Finished, None) => {
                 selection.unavailable.push((configuration, "the run does not contain it"));
             }
-            _ => selection.unfinished.push(configuration),
+            (Status::Failed { .. } | Status::Timeout { .. } | Status::Skipped { .. }, _) => {
+                selection.unfinished.push(configuration);
+            }
         }
     }
     selection

@@ -42,7 +42,7 @@ pub(super) fn conclude(
     let Measured { mut run, denied, outcome } = measured;
     forget_denied(&prepared.plan, &denied);
     run.comparison = against.as_ref().map(|against| against.comparison(&run));
-    let gate = Gate { strict: settings.strict.value, gated: settings.gate.value };
+    let gate = settings.gate();
     let ending = Ending {
         inputs,
         gate,
@@ -136,7 +136,15 @@ impl Ending<'_> {
                 "gpuprof: to continue where it stopped, add --resume {id} to the same command"
             );
         }
-        outcome.and(shown)?;
+        if let Err(failure) = &shown {
+            // What could not be shown is in the file all the same.
+            folder.save(run, code.or_worse(failure.code), self.gate.gated).ok();
+        }
+        outcome.and(shown).map_err(|failure| {
+            let code = code.or_worse(failure.code);
+            let message = failure.message.clone();
+            failure.told_as(code, message)
+        })?;
         Ok(code)
     }
 }

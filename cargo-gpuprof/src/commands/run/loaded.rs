@@ -12,6 +12,7 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::verdict::Layer;
 
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
@@ -24,7 +25,7 @@ use crate::report::{Format, Screen, Terms};
 use crate::sections::{SectionFile, Sections};
 use crate::store::baseline::{Baselines, Found};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::{Gate, Written, rejudge_each};
+use gpuprof_analysis::gate::run::{Written, rejudge_each};
 use gpuprof_analysis::view;
 
 /// Judges the stored run `name` against the baseline.
@@ -45,7 +46,7 @@ pub(super) fn run(
         target_dir: options.cargo.target_dir.clone(),
     });
     let (config, sections) = configured(options, &root)?;
-    let layers = Layers::new(&config, options.gate.preset.as_deref())?;
+    let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let Some(baseline) = settings.baseline_of(&root) else {
         return Err(Failure::usage(format!(
@@ -76,7 +77,7 @@ pub(super) fn run(
         found.map(|(_, written)| written.clone()).unwrap_or_default()
     };
     let run = rejudge_each(&catalogue, loaded, of, &against);
-    let gate = Gate { strict: settings.strict.value, gated: settings.gate.value };
+    let gate = settings.gate();
     let code = gate.exit_code(&run);
     let format = match options.output.message_format {
         MessageFormat::Json => Format::JsonLines,
@@ -84,7 +85,7 @@ pub(super) fn run(
     };
     let written = exports.write_files(&run);
     format
-        .report(Terms { screen, exit_code: Some(code) })
+        .report(Terms { screen, exit_code: Some(code), gate })
         .write_as(&view, &run, out)
         .and_then(|()| exports.write_streams(&run, out))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
@@ -96,10 +97,7 @@ pub(super) fn run(
 fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections)> {
     // Definitions in the configuration file may use what our sections define.
     let ours = Sections::built_in()?;
-    let (config, catalogue) = match options.no_config {
-        true => (Config::default(), ours.catalogue().clone()),
-        false => Config::load(root, options.config_file.as_deref(), ours.catalogue())?,
-    };
+    let (config, catalogue) = Config::chosen(root, &options.configuration, ours.catalogue())?;
     // And its thresholds what the workspace's do.
     let sections = ours.with(&SectionFile::all(root)?, catalogue)?;
     Ok((config, sections))
@@ -111,8 +109,7 @@ fn written(
     layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<Written>> {
-    let judged =
-        series.judgements.iter().filter(|judgement| judgement.origin == thresholds::ATTRIBUTE);
+    let judged = series.judgements.iter().filter(|judgement| judgement.origin == Layer::Attribute);
     let attribute: Vec<String> = judged
         .map(|judgement| judgement.threshold.clone())
         .chain(series.not_applicable.iter().cloned())

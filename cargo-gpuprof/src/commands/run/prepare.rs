@@ -54,7 +54,7 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
         }
     };
     folder.copy_harnesses(&mut source.harnesses)?;
-    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let baselines = Baselines::new(&source.root(), &source.target_directory);
     let save_to = match &options.gate.save_baseline {
@@ -228,7 +228,7 @@ pub(in crate::commands) fn planned_for(
 ) -> Result<(Source, Vec<PlannedSeries>)> {
     let (unpacked, source) = open_source(options)?;
     let folder = Utf8Path::from_path(unpacked.path()).expect("temporary paths are UTF-8");
-    let layers = Layers::new(&source.config, options.gate.preset.as_deref())?;
+    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let process = HarnessProcess::asked(folder, interrupt);
     let planned = select(options, &layers, &process, &source)?;
     Ok((source, planned))
@@ -240,17 +240,14 @@ fn open_source(options: &RunOptions) -> Result<(tempfile::TempDir, Source)> {
     // Definitions in the configuration file may use what our sections define.
     let ours = Sections::built_in()?;
     let known = ours.catalogue();
-    let load = |root: &Utf8Path| match options.no_config {
-        true => Ok((Config::default(), known.clone())),
-        false => Config::load(root, options.config_file.as_deref(), known),
-    };
+    let load = |root: &Utf8Path| Config::chosen(root, &options.configuration, known);
     let source = match &options.archive_file {
         None => {
             let cargo = CargoOptions { quiet: options.output.quiet, ..options.cargo.clone() };
             Source::workspace(&cargo, load)
         }
         Some(file) => {
-            let explicit = options.no_config || options.config_file.is_some();
+            let explicit = options.configuration.is_explicit();
             let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
             let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
             Source::archive(file, options.extract_to.as_deref().unwrap_or(folder), config, known)

@@ -16,7 +16,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::{Severity, Threshold};
-use gpuprof_model::verdict::{Judgement, Verdict};
+use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
@@ -141,12 +141,12 @@ pub(super) fn found_out(
 /// The thresholds that decide and need one of `counters`, each with the counter.
 fn blocked(
     catalogue: &Catalogue,
-    thresholds: impl Iterator<Item = (String, Threshold, String)>,
+    thresholds: impl Iterator<Item = (String, Threshold, Layer)>,
     counters: &[String],
     device: Option<&str>,
 ) -> Vec<String> {
     let missing: BTreeSet<&str> = counters.iter().map(String::as_str).collect();
-    let blocked = |(series, threshold, origin): (String, Threshold, String)| {
+    let blocked = |(series, threshold, origin): (String, Threshold, Layer)| {
         let speaks = device.is_none_or(|device| threshold.speaks_of(device));
         let metric = catalogue
             .find(&threshold.metric)
@@ -169,7 +169,7 @@ fn listed(mut blocked: Vec<String>) -> String {
 
 fn refuse(
     catalogue: &Catalogue,
-    thresholds: impl Iterator<Item = (String, Threshold, String)>,
+    thresholds: impl Iterator<Item = (String, Threshold, Layer)>,
     counters: &[String],
     reason: &str,
     device: Option<&str>,
@@ -196,7 +196,7 @@ mod tests {
         let counters = catalogue.hardware_names(&catalogue.find("dram_throughput").unwrap());
         let counters: Vec<String> = counters.into_iter().map(Cow::into_owned).collect();
         let key = || "saxpy::kernels::saxpy".to_owned();
-        let placed = thresholds.into_iter().map(|t| (key(), t, "attribute".to_owned()));
+        let placed = thresholds.into_iter().map(|t| (key(), t, Layer::Attribute));
         refuse(&catalogue, placed, &counters, reason, Some("NVIDIA H200"))
             .map_err(Blocked::into_failure)
     }
