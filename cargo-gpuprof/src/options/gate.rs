@@ -41,20 +41,13 @@ pub struct GateOptions {
 /// What may decide the exit code.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JudgingOptions {
-    /// Exit with 106 when a threshold cannot be judged
-    #[arg(
-        long,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        value_name = "BOOL",
-        value_parser = BoolishValueParser::new(),
-        hide_possible_values = true,
-        overrides_with = "no_strict",
-        env = "GPUPROF_STRICT",
-        help_heading = "Gate"
-    )]
-    pub strict: Option<bool>,
+    /// Exit with 106 when a threshold cannot be judged [env: GPUPROF_STRICT=true]
+    #[arg(long, overrides_with = "no_strict", help_heading = "Gate")]
+    pub strict: bool,
+    /// What the environment says. An option of its own: clap takes a flag that the environment sets
+    /// for given, and refuses the opposite one beside it.
+    #[arg(long, hide = true, value_parser = BoolishValueParser::new(), env = "GPUPROF_STRICT")]
+    pub strict_by_environment: Option<bool>,
     /// Do not exit with 106 when a threshold cannot be judged (the default)
     #[arg(long, overrides_with = "strict", help_heading = "Gate")]
     pub no_strict: bool,
@@ -75,8 +68,7 @@ pub struct JudgingOptions {
 impl JudgingOptions {
     /// What `--strict` or `--no-strict` says, else the environment.
     pub fn strict(&self) -> Option<bool> {
-        // Clap lets the environment speak where `--no-strict` overrides `--strict`.
-        if self.no_strict { Some(false) } else { self.strict }
+        either(self.strict, self.no_strict).or(self.strict_by_environment)
     }
 
     /// Whether `--gate` or `--no-gate` was given.

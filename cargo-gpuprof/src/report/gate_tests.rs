@@ -9,7 +9,8 @@ use super::*;
 use gpuprof_analysis::fixture::finished;
 use gpuprof_analysis::fixture::{gpu_pass, point};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::rejudge;
+use gpuprof_analysis::gate::run::{Gate, rejudge};
+use gpuprof_model::ExitCode;
 
 /// `run` held against `baseline` by the conditions.
 fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
@@ -89,6 +90,20 @@ fn the_table_of_a_run_on_another_device_than_its_baseline() {
 #[test]
 fn the_junit_of_a_run_that_got_worse_than_its_baseline() {
     insta::assert_snapshot!(written(&Junit::default(), &regressed()));
+}
+
+#[test]
+fn a_case_of_junit_fails_exactly_where_the_exit_code_says_so() {
+    let unknown = compared(gpu_run(), emulator_run(), &["every duration <= 1 ms"]);
+    let same = compared(emulator_run(), emulator_run(), &["every ptx_instructions <= baseline"]);
+    for run in [regressed(), unknown, same] {
+        for (strict, gated) in [(false, false), (false, true), (true, false), (true, true)] {
+            let gate = Gate { strict, gated };
+            let junit = written(&Junit { gate }, &run);
+            let passes = gate.exit_code(&run) == ExitCode::Success;
+            assert_eq!(!junit.contains("<failure"), passes, "{gate:?} {junit}");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,50 @@
+//! What decides the exit code of `compare`: flags, the environment, the configuration file.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const SAXPY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/h200-saxpy-60.json");
+const OTHERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/h200-others-20.json");
+
+/// The exit code of `compare` in `folder` of two runs that have no series in common.
+fn compared(folder: &Path, strict: Option<&str>, flags: &[&str]) -> Option<i32> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"));
+    command.args(["gpuprof", "compare", OTHERS, SAXPY]).args(flags).current_dir(folder);
+    command.env_remove("GPUPROF_STRICT").env_remove("GPUPROF_PRESET");
+    command.envs(strict.map(|value| ("GPUPROF_STRICT", value)));
+    let output = command.output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.status.code()
+}
+
+#[test]
+fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    assert_eq!(compared(folder, None, &[]), Some(0));
+    assert_eq!(compared(folder, None, &["--strict"]), Some(106));
+    assert_eq!(compared(folder, None, &["--strict", "--no-strict"]), Some(0));
+    assert_eq!(compared(folder, None, &["--strict", "--no-gate"]), Some(0));
+    assert_eq!(compared(folder, Some("1"), &[]), Some(106));
+    assert_eq!(compared(folder, Some("true"), &["--no-strict"]), Some(0));
+    assert_eq!(compared(folder, Some("0"), &["--strict"]), Some(106));
+
+    fs::create_dir(folder.join(".config")).unwrap();
+    fs::write(folder.join(".config/gpuprof.toml"), "[preset.main]\nstrict = true\n").unwrap();
+    assert_eq!(compared(folder, None, &[]), Some(0));
+    assert_eq!(compared(folder, None, &["-P", "main"]), Some(106));
+    assert_eq!(compared(folder, Some("false"), &["-P", "main"]), Some(0));
+    assert_eq!(compared(folder, None, &["-P", "main", "--no-strict"]), Some(0));
+}
+
+#[test]
+fn the_environment_of_a_run_keeps_no_other_command_from_working() {
+    for value in ["1", "true", "no"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"));
+        command.args(["gpuprof", "completions", "bash"]).env("GPUPROF_STRICT", value);
+        assert!(command.output().unwrap().status.success(), "GPUPROF_STRICT={value}");
+    }
+}
