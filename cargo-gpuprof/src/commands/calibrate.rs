@@ -31,6 +31,10 @@ pub fn calibrate(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
+    if options.run.dry_run {
+        let message = "calibrate rates what processes measured: --dry-run goes with `run`";
+        return Err(Failure::usage(message));
+    }
     let (run, code) = match &options.from {
         Some(text) => {
             let place = PlaceOptions {

@@ -3,15 +3,17 @@
 //!
 //! Input: the requests of a process that name the same image. Output: an outcome for each, in
 //! their order. Starting a session takes a fifth of a second and a pass a millisecond, so that
-//! every configuration is set up and warm before the session starts, and its buffers stay until it
-//! has ended. How much memory that takes is bounded: what does not fit any more is left for another
-//! process, whose image it then has to itself.
+//! every configuration is set up and warm before the session starts, and its inputs stay until it
+//! has ended: on the device in one place for all of them (`arena.rs`), on the host for each. How
+//! much memory that takes is bounded: what does not fit any more is left for another process, whose
+//! image it then has to itself.
 
 use std::path::Path;
 
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
+use super::arena::Arena;
 use super::collect::cupti::{Collection, Member};
 use super::error::Result;
 use super::kernel_run::KernelRun;
@@ -80,10 +82,15 @@ pub(crate) fn count<'s>(
 fn collect(
     session: &Session,
     counters: &CounterRequest,
-    kernels: Vec<(usize, KernelRun<'_>)>,
+    mut kernels: Vec<(usize, KernelRun<'_>)>,
     outcomes: &mut [Option<PassOutcome>],
 ) -> Result<()> {
     let mut warm = Vec::new();
+    if kernels.iter().any(|(_, kernel)| kernel.shares_memory()) {
+        let largest = kernels.iter_mut().map(|(_, kernel)| kernel.placed_bytes()).max();
+        let arena = Arena::new(session, largest.unwrap_or_default())?;
+        kernels.iter_mut().for_each(|(_, kernel)| kernel.place(&arena));
+    }
     if !kernels.is_empty() {
         session.take_turn();
     }

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::{
@@ -14,6 +15,7 @@ use cudarc::driver::sys::{
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult};
 use gpuprof_model::protocol::Sampling;
 
+use super::arena::Arena;
 use super::arguments::{Element, Generator};
 use super::buffer::{Buffer, TypedBuffer};
 use super::cluster;
@@ -229,6 +231,11 @@ impl<'r> KernelRun<'r> {
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
         let Session { quiet, stream, .. } = self.run.session;
+        if Arena::serves(self.run.request) {
+            let buffer = TypedBuffer::unplaced(name, initial, written, stream);
+            self.arguments.push(Argument::Buffer(Box::new(buffer)));
+            return Ok(());
+        }
         let buffer = quiet.stage(|| {
             let uploaded = TypedBuffer::upload(name, initial, written, stream).and_then(|buffer| {
                 // The copy goes on after the call.
@@ -327,6 +334,37 @@ impl<'r> KernelRun<'r> {
         });
     }
 
+    /// Lets its buffers lie in `arena`, or says where they would end.
+    fn lay_out(&mut self, arena: Option<&Rc<Arena>>) -> u64 {
+        let mut start = 0;
+        for argument in &mut self.arguments {
+            let Argument::Buffer(buffer) = argument else { continue };
+            if let Some(arena) = arena {
+                buffer.place(arena, start);
+            }
+            start = Arena::after(start, buffer.bytes());
+        }
+        start
+    }
+
+    /// How much of an arena its buffers take.
+    pub(crate) fn placed_bytes(&mut self) -> u64 {
+        self.lay_out(None)
+    }
+
+    /// Lets its buffers lie in `arena`.
+    pub(crate) fn place(&mut self, arena: &Rc<Arena>) {
+        self.lay_out(Some(arena));
+        if let Some(launcher) = &mut self.launcher {
+            launcher.parameters = self.arguments.iter().map(Argument::bytes).collect();
+        }
+    }
+
+    /// Whether its buffers lie in an arena.
+    pub(crate) fn shares_memory(&self) -> bool {
+        Arena::serves(self.run.request)
+    }
+
     /// The bytes of its buffers.
     pub(crate) fn held_bytes(&self) -> u64 {
         let bytes = |argument: &Argument| match argument {
@@ -343,8 +381,11 @@ impl<'r> KernelRun<'r> {
 
     /// Launches until the device is warm.
     pub(crate) fn warm_up(&mut self) -> Result<()> {
-        let Self { run, launcher, .. } = self;
+        let Self { run, launcher, arguments, .. } = self;
         let launcher = launcher.as_mut().ok_or_else(not_set_up)?;
+        if Arena::serves(run.request) {
+            arguments.iter_mut().try_for_each(Argument::restore)?;
+        }
         run.warm_up(&mut || launcher.launch())
     }
 

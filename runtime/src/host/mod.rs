@@ -1,5 +1,6 @@
 //! The host half: registry, harness, launch context and collectors.
 
+mod arena;
 mod arguments;
 mod axis_type;
 mod buffer;

@@ -5,37 +5,99 @@ use std::collections::BTreeMap;
 use gpuprof_model::run::Provenance;
 
 use super::prepared::Plan;
+use crate::commands::settings::{Setting, Settings};
 use crate::commands::source::Kernels;
 use crate::execute::Ahead;
-use crate::options::{ClockControl, Shown};
+use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode, Shown};
 use crate::{schedule, store};
 
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
 pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance {
     let Plan { options, devices, order, inputs, .. } = plan;
-    let settings = &inputs.settings;
+    let Conditions { ahead, clock_control, cache_control, replay_mode, kernel_arch, isolate } =
+        Conditions::of(&inputs.settings);
     let hashes: BTreeMap<String, String> = kernels
         .modules
         .iter()
         .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
         .collect();
-    let ahead = Ahead::on(devices.records.first(), settings.ahead.value);
-    let clocks = if devices.emulated { ClockControl::None } else { settings.clock_control.value };
+    let ahead = Ahead::on(devices.records.first(), ahead);
+    let clocks = if devices.emulated { ClockControl::None } else { clock_control };
     Provenance {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: jiff::Timestamp::now().to_string(),
         backend: if devices.emulated { "emulator" } else { "cuda" }.to_owned(),
         device: None,
         devices: devices.names(),
-        cache_control: settings.cache_control.value.text(),
+        cache_control: cache_control.text(),
         clock_control: clocks.text(),
-        replay_mode: counts.then(|| settings.replay_mode.value.text()),
+        replay_mode: counts.then(|| replay_mode.text()),
         ptx_sha256: hashes,
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: inputs.source.git_revision(),
         profile: Some(options.cargo.profile.clone()),
-        kernel_arch: Some(settings.kernel_arch.value.clone()),
-        order: schedule::described(*order, settings.isolate.value, ahead.times),
+        kernel_arch: Some(kernel_arch.clone()),
+        order: schedule::described(*order, isolate, ahead.times),
+    }
+}
+
+/// The settings that change what is measured, or how: what `analysis`' fingerprint compares and what
+/// a resumed run must share.
+struct Conditions<'a> {
+    ahead: Option<u8>,
+    clock_control: ClockControl,
+    cache_control: CacheControl,
+    replay_mode: ReplayMode,
+    kernel_arch: &'a String,
+    isolate: Isolate,
+}
+
+impl<'a> Conditions<'a> {
+    /// A new setting does not compile before it is said here which of the two kinds it is.
+    fn of(settings: &'a Settings) -> Self {
+        let Settings {
+            ahead: Setting { value: ahead, .. },
+            clock_control: Setting { value: clock_control, .. },
+            cache_control: Setting { value: cache_control, .. },
+            replay_mode: Setting { value: replay_mode, .. },
+            kernel_arch: Setting { value: kernel_arch, .. },
+            isolate: Setting { value: isolate, .. },
+            // Recorded from what they led to: the devices, the toolchain, the order, the plan.
+            backend: _,
+            devices: _,
+            kernel_toolchain: _,
+            interleave: _,
+            repeat: _,
+            // How launches are matched with each other changes which of them count together; the
+            // plan of counters holds it.
+            app_replay_match: _,
+            app_replay_mode: _,
+            // Where libraries are, how long to wait, what to select, show, keep and judge.
+            nvml_path: _,
+            cupti_path: _,
+            timeout: _,
+            wait: _,
+            verify: _,
+            sets: _,
+            sections: _,
+            max_passes: _,
+            sample: _,
+            sample_seed: _,
+            max_configs: _,
+            gate: _,
+            strict: _,
+            baseline: _,
+            across_devices: _,
+            keep_runs: _,
+        } = settings;
+        Self {
+            ahead: *ahead,
+            clock_control: *clock_control,
+            cache_control: *cache_control,
+            replay_mode: *replay_mode,
+            kernel_arch,
+            isolate: *isolate,
+        }
     }
 }
