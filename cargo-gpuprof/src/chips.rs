@@ -7,39 +7,23 @@
 
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 
+use camino::Utf8Path;
 use gpuprof_model::failure::{MetricRefusal, RefusedMetric};
 use gpuprof_model::suggest::did_you_mean;
 
-use crate::cupti::Described;
+use crate::cupti::{self, Answer, Described, Question};
+use crate::error::Result as Outcome;
+use text::{Nature, Recorded};
 
 /// What `cupti/examples/chips.rs` recorded.
 const RECORDED: &[u8] = include_bytes!("../data/chips.zst");
 
 /// The chips and their metrics.
 #[derive(Debug, Clone)]
-pub struct Chips {
-    cupti: String,
-    names: Vec<String>,
-    submetrics: Vec<Vec<String>>,
-    natures: Vec<Nature>,
-    /// Metrics by name. One name may be of several natures, on different chips.
-    metrics: BTreeMap<String, Vec<usize>>,
-}
-
-/// What metrics have in common, and the chips on which they do.
-#[derive(Debug, Clone)]
-struct Nature {
-    kind: &'static str,
-    /// Which list of submetrics.
-    submetrics: usize,
-    /// The chips, by position.
-    on: Vec<usize>,
-    hw_unit: String,
-    dim_unit: String,
-}
+pub struct Chips(Recorded);
 
 /// A metric of a chip.
 #[derive(Debug, Clone, Copy)]
@@ -115,23 +99,23 @@ impl Chips {
     pub fn shipped() -> Self {
         let text = zstd::decode_all(RECORDED).expect("data/chips.zst is whole");
         let text = String::from_utf8(text).expect("data/chips.zst is text");
-        text::parse(&text).unwrap_or_else(|line| panic!("data/chips.zst: {line}"))
+        Self(text::parse(&text).unwrap_or_else(|line| panic!("data/chips.zst: {line}")))
     }
 
     /// The version of the CUPTI that listed them.
     pub fn cupti(&self) -> &str {
-        &self.cupti
+        &self.0.cupti
     }
 
     /// The chips, the oldest first.
     pub fn names(&self) -> &[String] {
-        &self.names
+        &self.0.names
     }
 
     /// The metrics of `chip` by name; none where it is not among the chips.
     pub fn metrics(&self, chip: &str) -> Option<impl Iterator<Item = ChipMetric<'_>>> {
         let at = self.place(chip)?;
-        Some(self.metrics.keys().filter_map(move |name| self.on(name, Some(at))))
+        Some(self.0.metrics.keys().filter_map(move |name| self.on(name, Some(at))))
     }
 
     /// The metric that `name` is of, with or without a submetric. Without a `chip`, of any.
@@ -144,7 +128,7 @@ impl Chips {
         let chip = chip.map(str::to_uppercase);
         // Names have dots themselves (`CTC.TriageCompute.ctc__rx_bytes`): the longest one wins.
         let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
-        let found = ends.filter_map(|end| Some((end, self.on(&name[..end], at)?))).last();
+        let found = ends.filter_map(|end| Some((end, self.on(&name[..end], at)?))).next_back();
         let Some((end, metric)) = found else {
             let base = name.split('.').next().unwrap_or(name).to_owned();
             return Err(NoMetric { chip, base, submetric: None });
@@ -180,7 +164,7 @@ impl Chips {
         let base = name.split('.').next().unwrap_or(name);
         did_you_mean(
             base,
-            self.metrics.keys().map(String::as_str).filter(|n| self.on(n, at).is_some()),
+            self.0.metrics.keys().map(String::as_str).filter(|n| self.on(n, at).is_some()),
         )
     }
 
@@ -190,16 +174,46 @@ impl Chips {
     }
 
     fn place(&self, chip: &str) -> Option<usize> {
-        self.names.iter().position(|name| name.eq_ignore_ascii_case(chip))
+        self.0.names.iter().position(|name| name.eq_ignore_ascii_case(chip))
     }
 
     /// The metric called `name` on a chip, or on any.
     fn on(&self, name: &str, chip: Option<usize>) -> Option<ChipMetric<'_>> {
-        let (name, natures) = self.metrics.get_key_value(name)?;
-        let mut natures = natures.iter().map(|&at| &self.natures[at]);
+        let (name, natures) = self.0.metrics.get_key_value(name)?;
+        let mut natures = natures.iter().map(|&at| &self.0.natures[at]);
         let nature = natures.find(|nature| chip.is_none_or(|chip| nature.on.contains(&chip)))?;
-        Some(ChipMetric { name, nature, submetrics: &self.submetrics[nature.submetrics] })
+        Some(ChipMetric { name, nature, submetrics: &self.0.submetrics[nature.submetrics] })
     }
+}
+
+/// The chips that this version knows, and those that CUPTI adds, where it is.
+///
+/// # Errors
+/// As [`cupti::ask`].
+pub fn known(cupti: Option<&Utf8Path>) -> Outcome<Vec<String>> {
+    let mut known = Chips::shipped().0.names;
+    if let Answer::Chips(mut more) = cupti::ask(cupti, Question::Chips)? {
+        more.retain(|chip| !known.contains(chip));
+        known.append(&mut more);
+    }
+    Ok(known)
+}
+
+/// "did you mean …?", by the catalogue of `chip`, which CUPTI knows or else this version; none
+/// where nothing is near.
+///
+/// # Errors
+/// As [`cupti::ask`].
+pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Outcome<Option<String>> {
+    let Answer::Catalogue(metrics) =
+        cupti::ask(cupti, Question::Catalogue { chip: chip.to_owned() })?
+    else {
+        let chips = Chips::shipped();
+        return Ok(chips.nearest(name, Some(chip)).filter(|_| chips.knows(chip)));
+    };
+    let base = name.split('.').next().unwrap_or(name);
+    let names: BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+    Ok(did_you_mean(base, names))
 }
 
 #[cfg(test)]

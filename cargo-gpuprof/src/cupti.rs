@@ -6,7 +6,6 @@
 
 mod child;
 
-use std::collections::BTreeSet;
 use std::env;
 use std::fmt;
 use std::fs;
@@ -17,12 +16,10 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::suggest::did_you_mean;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::awaited::Awaited;
-use crate::chips::Chips;
 use crate::error::{Failure, Result};
 use crate::execute::VISIBLE_ENV;
 
@@ -276,38 +273,10 @@ pub fn ask_on(
     Ok(answer.unwrap_or_else(|| Answer::Refused(crashed(status).into())))
 }
 
-/// "did you mean …?", by the catalogue of `chip`, which CUPTI knows or else this version; none where
-/// nothing is near.
-///
-/// # Errors
-/// As [`ask`].
-pub fn nearest(cupti: Option<&Utf8Path>, chip: &str, name: &str) -> Result<Option<String>> {
-    let Answer::Catalogue(metrics) = ask(cupti, Question::Catalogue { chip: chip.to_owned() })?
-    else {
-        let chips = Chips::shipped();
-        return Ok(chips.nearest(name, Some(chip)).filter(|_| chips.knows(chip)));
-    };
-    let base = name.split('.').next().unwrap_or(name);
-    let names: BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
-    Ok(did_you_mean(base, names))
-}
-
 /// That the chips `known` are known, and `chip` is none of them.
 pub fn no_chip(chip: &str, known: &[String]) -> String {
     let chip = chip.to_uppercase();
     format!("no chip is called `{chip}`; known are {}", known.join(", "))
-}
-
-/// The chips that this version knows, and those that CUPTI adds, where it is.
-///
-/// # Errors
-/// As [`ask`].
-pub fn chips(cupti: Option<&Utf8Path>) -> Result<Vec<String>> {
-    let mut known = Chips::shipped().names().to_vec();
-    if let Answer::Chips(more) = ask(cupti, Question::Chips)? {
-        known.extend(more.into_iter().filter(|chip| !known.contains(chip)).collect::<Vec<_>>());
-    }
-    Ok(known)
 }
 
 fn crashed(status: ExitStatus) -> String {

@@ -211,8 +211,8 @@ pub struct MeasureRequest {
     /// The counters to collect; a pass that collects counters takes no samples.
     #[serde(default)]
     pub counters: Option<CounterRequest>,
-    /// The attributes of the device to tell beside those that are always told, by their names behind
-    /// `device__attribute_`.
+    /// The attributes of the device to tell beside those that are always told, by their names
+    /// behind `device__attribute_`.
     #[serde(default)]
     pub attributes: Vec<String>,
 }

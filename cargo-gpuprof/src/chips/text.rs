@@ -15,43 +15,65 @@
 
 use std::collections::BTreeMap;
 
-use super::{Chips, Nature};
+/// What the text says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recorded {
+    /// The version of CUPTI that was asked.
+    pub(super) cupti: String,
+    /// The chips, the oldest first.
+    pub(super) names: Vec<String>,
+    /// Every list of submetrics.
+    pub(super) submetrics: Vec<Vec<String>>,
+    /// Every nature.
+    pub(super) natures: Vec<Nature>,
+    /// Metrics by name. One name may be of several natures, on different chips.
+    pub(super) metrics: BTreeMap<String, Vec<usize>>,
+}
+
+/// What metrics have in common, and the chips on which they do.
+#[derive(Debug, Clone)]
+pub(super) struct Nature {
+    /// `counter`, `ratio` or `throughput`.
+    pub(super) kind: &'static str,
+    /// Which list of submetrics.
+    pub(super) submetrics: usize,
+    /// The chips, by position.
+    pub(super) on: Vec<usize>,
+    /// The unit of the GPU that counts.
+    pub(super) hw_unit: String,
+    /// The dimension of the values.
+    pub(super) dim_unit: String,
+}
 
 /// Reads the text.
 ///
 /// # Errors
 /// The first line that is not understood.
-pub(super) fn parse(text: &str) -> Result<Chips, String> {
-    let mut chips = Chips {
-        cupti: String::new(),
-        names: Vec::new(),
-        submetrics: Vec::new(),
-        natures: Vec::new(),
-        metrics: BTreeMap::new(),
-    };
+pub(super) fn parse(text: &str) -> Result<Recorded, String> {
+    let mut recorded = Recorded::default();
     let mut on: Vec<Vec<usize>> = Vec::new();
     let mut lines = text.lines();
     let words = |rest: &str| rest.split(' ').map(str::to_owned).collect::<Vec<_>>();
     for line in lines.by_ref() {
-        let understood = match line.split_once(' ').unwrap_or((line, "")) {
-            ("cupti", version) => Some(version.clone_into(&mut chips.cupti)),
-            ("chips", rest) => Some(chips.names = words(rest)),
-            ("submetrics", rest) => Some(chips.submetrics.push(words(rest))),
-            ("on", rest) => positions(rest).map(|set| on.push(set)),
-            ("nature", rest) => nature(rest, &on).map(|nature| chips.natures.push(nature)),
-            ("names", _) => break,
-            _ => None,
-        };
-        understood.ok_or_else(|| line.to_owned())?;
+        let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match kind {
+            "cupti" => rest.clone_into(&mut recorded.cupti),
+            "chips" => recorded.names = words(rest),
+            "submetrics" => recorded.submetrics.push(words(rest)),
+            "on" => on.push(positions(rest).ok_or_else(|| line.to_owned())?),
+            "nature" => recorded.natures.push(nature(rest, &on).ok_or_else(|| line.to_owned())?),
+            "names" => break,
+            _ => return Err(line.to_owned()),
+        }
     }
     let mut last = String::new();
     for line in lines {
         let (nature, name) = metric(line, &last).ok_or_else(|| line.to_owned())?;
-        chips.natures.get(nature).ok_or_else(|| line.to_owned())?;
-        chips.metrics.entry(name.clone()).or_default().push(nature);
+        recorded.natures.get(nature).ok_or_else(|| line.to_owned())?;
+        recorded.metrics.entry(name.clone()).or_default().push(nature);
         last = name;
     }
-    Ok(chips)
+    Ok(recorded)
 }
 
 fn positions(text: &str) -> Option<Vec<usize>> {

@@ -16,7 +16,7 @@ use gpuprof_model::metric::{
     Catalogue, Metric, attributes, group, groups, launch_facts, legacy, legacy_refused,
 };
 
-use crate::chips::Chips;
+use crate::chips::{self, Chips};
 use crate::config::{self, Config};
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
@@ -43,11 +43,11 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     }
     let cupti = options.cupti_path.as_deref();
     if options.list_chips {
-        return writeln!(out, "{}", cupti::chips(cupti)?.join("\n")).map_err(output);
+        return writeln!(out, "{}", chips::known(cupti)?.join("\n")).map_err(output);
     }
     let chips = Chips::shipped();
     if let Some(chip) = options.chip.as_deref().filter(|chip| !chips.knows(chip)) {
-        let known = cupti::chips(cupti)?;
+        let known = chips::known(cupti)?;
         if !known.contains(&chip.to_uppercase()) {
             return Err(Failure::usage(cupti::no_chip(chip, &known)));
         }

@@ -1,8 +1,8 @@
 //! Attributes of a device, by Nsight Compute's names: the driver tells them at no pass.
 //!
 //! Input: a name behind `CU_DEVICE_ATTRIBUTE_` in `cuda.h`, in small letters. Output: a metric, and
-//! the number by which the driver knows it. All that `cuda.h` names are metrics; a pass tells of the
-//! kept ones and of those that were asked for.
+//! the number by which the driver knows it. All that `cuda.h` names are metrics; a pass tells of
+//! the kept ones and of those that were asked for.
 
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::quantity::Unit;

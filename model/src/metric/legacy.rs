@@ -2,8 +2,8 @@
 //! Nsight Compute's that CUPTI does not have.
 //!
 //! Input: a name such as `gld_efficiency`, and the chip where that is known. Output: a metric
-//! derived from today's counters, or the reason why there is none. The table is `legacy.txt`, beside
-//! this file.
+//! derived from today's counters, or the reason why there is none. The table is `legacy.txt`,
+//! beside this file.
 
 use crate::metric::entry::{Class, Direction, Metric, Origin};
 use crate::metric::formula::Formula;

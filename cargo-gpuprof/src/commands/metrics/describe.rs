@@ -2,8 +2,8 @@
 //!
 //! Input: a name that a threshold could have, or a counter's with or without a roll-up. Output: our
 //! own entry with its formula and passes; for what is one counter of the chip, its kind, hardware
-//! unit and submetrics. NVIDIA's words and the passes are CUPTI's to tell: where it does not answer,
-//! standard error says why.
+//! unit and submetrics. NVIDIA's words and the passes are CUPTI's to tell: where it does not
+//! answer, standard error says why.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use gpuprof_model::failure::MetricRefusal;
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
 use super::shown::{described, show, show_grounds};
-use crate::chips::Chips;
+use crate::chips::{self, Chips};
 use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;
@@ -83,7 +83,7 @@ fn counter(
         OnChip::Refused(refusal) => {
             let near = match refusal.kind {
                 RefusalKind::UnknownMetric => {
-                    cupti::nearest(options.cupti_path.as_deref(), chip, name)?
+                    chips::nearest(options.cupti_path.as_deref(), chip, name)?
                 }
                 RefusalKind::Other => None,
             };

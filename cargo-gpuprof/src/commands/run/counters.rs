@@ -134,22 +134,33 @@ pub(super) fn plan(
     known: Known<'_>,
     process: &HarnessProcess<'_>,
 ) -> Result<CounterSetup> {
-    let Inputs { view, settings, source, .. } = inputs;
+    let written = written(checked, &inputs.view, &known.device.name);
+    let names = needed(known.catalogue, checked, &written);
+    let setup = planned((&written, names), inputs, dry_run, known, process)?;
+    if let (CounterSetup::Unavailable(..), Some(chip)) = (&setup, known.chip) {
+        by_record::check(known.catalogue, &written, Some(chip))?;
+    }
+    Ok(setup)
+}
+
+/// As [`plan`], for the `written` metrics and the PerfWorks names that they and sections need. Where
+/// no CUPTI answers, names are not checked.
+fn planned(
+    (written, (asked, sections)): (&BTreeSet<&str>, (BTreeSet<String>, BTreeSet<String>)),
+    inputs: &Inputs,
+    dry_run: bool,
+    known: Known<'_>,
+    process: &HarnessProcess<'_>,
+) -> Result<CounterSetup> {
+    let Inputs { settings, source, .. } = inputs;
     let (harness, max_passes) = (&source.harnesses[0], &settings.max_passes);
     let cupti = settings.cupti_path(&source.root());
     let (cupti, chip) = (cupti.as_deref(), known.chip);
-    let written = written(checked, view, &known.device.name);
-    let (asked, sections) = needed(known.catalogue, checked, &written);
     let mut metrics: Vec<String> = asked.union(&sections).cloned().collect();
     if metrics.is_empty() {
         return Ok(CounterSetup::NotNeeded);
     }
-    let checked_by_record = || match chip {
-        Some(chip) => by_record::check(known.catalogue, &written, Some(chip)),
-        None => Ok(()),
-    };
     let Some(replay) = replay(settings.replay_mode.value) else {
-        checked_by_record()?;
         let denial = Denial::other("--replay-mode none collects no counters");
         return Ok(CounterSetup::Unavailable(metrics, denial));
     };
@@ -173,11 +184,10 @@ pub(super) fn plan(
         Ok(plan) => plan,
         Err(NoPlan::Harness(failure)) => return Err(failure),
         Err(NoPlan::Counters(CounterProblem::Metrics { reason, refused })) => {
-            let message = with_nearest(known.catalogue, (reason, &refused), cupti, chip, &written)?;
+            let message = with_nearest(known.catalogue, (reason, &refused), cupti, chip, written)?;
             return Err(Failure::usage(message));
         }
         Err(NoPlan::Counters(CounterProblem::Machine(denial))) => {
-            checked_by_record()?;
             // That of an earlier run, which a dry run does not go by: the next run is told before
             // it starts anything.
             known.plans.forget(&key);
@@ -187,7 +197,7 @@ pub(super) fn plan(
     let passes = plan.groups.iter().map(|group| group.passes).sum();
     if max_passes.value.is_some_and(|most| passes > most) {
         let each = self::cost(cupti, chip, &metrics, true)?;
-        return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), &written));
+        return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), written));
     }
     let (withheld, counters) = (plan.withheld.clone(), collected_by(plan, replay, settings)?);
     left_out.extend(withheld.iter().map(|name| (name.clone(), WITHHELD.to_owned())));

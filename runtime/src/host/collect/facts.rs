@@ -11,6 +11,9 @@ use crate::host::error::Result;
 use crate::host::occupancy::{Multiprocessor, Needs, WARP};
 use crate::host::session::Session;
 
+const POLICY: FunctionAttribute =
+    FunctionAttribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+
 /// The facts of one launch of `function`.
 ///
 /// What the driver cannot tell (registers, on the emulated driver) is `None`; so is the occupancy
@@ -40,16 +43,12 @@ pub(crate) fn read(
         limits: None,
         cluster,
         max_active_clusters: None,
-        max_cluster_size: None,
-        cluster_scheduling_policy: None,
+        max_cluster_size: cluster.and_then(|cluster| {
+            cluster::largest(function, (grid, block, dynamic_shared_bytes, cluster))
+        }),
+        cluster_scheduling_policy: cluster.and_then(|_| attribute(POLICY).ok()),
         cluster_occupancy: None,
     };
-    if let Some(cluster) = cluster {
-        facts.max_cluster_size =
-            cluster::largest(function, (grid, block, dynamic_shared_bytes, cluster));
-        let policy = FunctionAttribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
-        facts.cluster_scheduling_policy = attribute(policy).ok();
-    }
     let Some(registers) = registers else { return Ok(facts) };
     let threads: u32 = block.iter().product();
     let blocks = function.occupancy_max_active_blocks_per_multiprocessor(
@@ -57,29 +56,17 @@ pub(crate) fn read(
         dynamic_shared_bytes as usize,
         None,
     )?;
-    let limits = multiprocessor(session)?;
+    let on = multiprocessor(session)?;
     let warps = u64::from(threads).div_ceil(WARP);
     facts.blocks_per_sm = Some(blocks);
-    let most_dynamic =
-        attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
-    let carveout = function
-        .get_attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)?;
-    let fits = limits.limits(&Needs {
-        threads: threads.into(),
-        registers: registers.into(),
-        static_shared: static_shared_bytes.into(),
-        dynamic_shared: dynamic_shared_bytes.into(),
-        most_dynamic_shared: most_dynamic.into(),
-        carveout: u64::try_from(carveout).ok(),
-        barriers: 1,
-    });
+    let shared = (static_shared_bytes, dynamic_shared_bytes);
+    let fits = on.limits(&needs(function, (threads, registers), shared)?);
     facts.limiter = Some(tightest(&fits));
     facts.limits = Some(fits);
     let sm_count = u64::from(session.device.sm_count);
     let alone = u64::from(blocks) * sm_count;
-    let clusters = cluster.and_then(|cluster| {
-        cluster::most_active(function, (grid, block, dynamic_shared_bytes, cluster))
-    });
+    let launch = |cluster| (grid, block, dynamic_shared_bytes, cluster);
+    let clusters = cluster.and_then(|cluster| cluster::most_active(function, launch(cluster)));
     facts.max_active_clusters = clusters;
     let resident = resident(alone, clusters.zip(cluster));
     if clusters.is_some() {
@@ -91,7 +78,7 @@ pub(crate) fn read(
     // Of the whole device, since a cluster's blocks must be resident at once and leave some
     // multiprocessors empty.
     facts.theoretical_occupancy =
-        Some(100.0 * (resident * warps) as f64 / (sm_count * limits.threads / WARP) as f64);
+        Some(100.0 * (resident * warps) as f64 / (sm_count * on.threads / WARP) as f64);
     let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
     facts.waves = (resident > 0).then(|| total as f64 / resident as f64);
     Ok(facts)
@@ -102,6 +89,28 @@ pub(crate) fn read(
 fn resident(alone: u64, clusters: Option<(u32, [u32; 3])>) -> u64 {
     clusters.map_or(alone, |(most, extents)| {
         u64::from(most) * extents.into_iter().map(u64::from).product::<u64>()
+    })
+}
+
+/// What a block of `threads` threads with `registers` each needs. The driver does not tell its
+/// barriers.
+fn needs(
+    function: &CudaFunction,
+    (threads, registers): (u32, u32),
+    (static_shared, dynamic_shared): (u32, u32),
+) -> Result<Needs, DriverError> {
+    use FunctionAttribute::{
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as MOST_DYNAMIC,
+        CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as CARVEOUT,
+    };
+    Ok(Needs {
+        threads: threads.into(),
+        registers: registers.into(),
+        static_shared: static_shared.into(),
+        dynamic_shared: dynamic_shared.into(),
+        most_dynamic_shared: u64::try_from(function.get_attribute(MOST_DYNAMIC)?).unwrap_or(0),
+        carveout: u64::try_from(function.get_attribute(CARVEOUT)?).ok(),
+        barriers: 1,
     })
 }
 

@@ -12,8 +12,9 @@ use camino::Utf8Path;
 use gpuprof_model::failure::{MetricRefusal, RefusedMetric};
 use gpuprof_model::metric::{Catalogue, Metric};
 
+use crate::chips;
 use crate::commands::settings::Setting;
-use crate::cupti::{self, Cost};
+use crate::cupti::Cost;
 use crate::error::{Failure, Result};
 
 /// What is wrong with counters, of which `refused` are at fault, with the nearest names that the
@@ -26,7 +27,7 @@ pub(super) fn with_nearest(
     written: &BTreeSet<&str>,
 ) -> Result<String> {
     let Some(chip) = chip else { return Ok(problem) };
-    let near = |counter: &str| cupti::nearest(cupti, chip, counter);
+    let near = |counter: &str| chips::nearest(cupti, chip, counter);
     needed_for(catalogue, (problem, refused), written, near)
 }
 
