@@ -290,7 +290,7 @@ fn a_denial_stands_in_the_way_only_of_thresholds_on_what_its_device_measures() {
 #[test]
 fn what_cannot_be_meant_is_refused_before_anything_runs() {
     let mixed = "Fake H200,Fake A100";
-    let shown = format!("the driver shows\n  0  {FIRST}  Fake H200\n  1  {SECOND}  Fake H200");
+    let shown = format!("the driver reports\n  0  {FIRST}  Fake H200\n  1  {SECOND}  Fake H200");
     let twice = format!("{SECOND} is named twice (1,{SECOND}); name every device once");
     let models = format!(
         "the devices of a run must be of one model, but these differ: Fake H200 (sm_90, 132 SMs, \
@@ -331,7 +331,7 @@ fn the_emulated_driver_has_no_devices_to_name() {
     fs::write(&file, "devices = \"all\"\n").unwrap();
     let run = ["run", "--package", "vector", "scale", "--config-file", file.to_str().unwrap()];
     let outcome = workshop().gpuprof(&run).exits_with(0);
-    let said = format!("gpuprof: devices = all [{}] does nothing here", file.display());
+    let said = format!("gpuprof: devices = all [{}] has no effect", file.display());
     assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
 }
 
@@ -390,7 +390,7 @@ fn an_interrupted_run_goes_on_with_the_same_devices_only() {
     for other in ["0", "1"] {
         let refused = run(other, &["--resume", id]).run().exits_with(2);
         let said =
-            "cannot be resumed: the choice of devices (--devices) changed since; start a new run";
+            "cannot be resumed: the choice of devices (--devices) changed since; to start over";
         assert!(refused.stderr.contains(said), "{}", refused.stderr);
     }
     // In which order they are named is nothing to the run.

@@ -76,27 +76,7 @@ fn of_facts(facts: &Facts, uuid: &str) -> Vec<Check> {
         ),
         None => unknown("persistence"),
     };
-    let mig = match facts.mig {
-        _ if uuid.starts_with(MIG_PREFIX) => Check::new(
-            State::Warn,
-            "MIG",
-            format!(
-                "{uuid} is a MIG slice: units that it shares with other slices have no counters, \
-                 and its clocks cannot be locked, since the whole GPU shares them; remedy: use a \
-                 compute instance that owns its GPU instance, or run `nvidia-smi -mig 0` as an \
-                 administrator"
-            ),
-        ),
-        Some(true) => Check::new(
-            State::Warn,
-            "MIG",
-            "on, but no slice is visible; remedy: create one with `nvidia-smi mig -cgi … -C`, or \
-             turn MIG off with `nvidia-smi -mig 0`",
-        ),
-        // What has no MIG says that it is not supported.
-        Some(false) | None => Check::new(State::Ok, "MIG", "off"),
-    };
-    let mut checks = vec![persistence, mig];
+    let mut checks = vec![persistence, mig(facts, uuid)];
     if facts.vgpu == Some(true) {
         let advice = gpuprof_cupti::Code::VirtualizedDeviceInsufficientPrivileges.advice();
         let found = format!(
@@ -124,6 +104,29 @@ fn of_facts(facts: &Facts, uuid: &str) -> Vec<Check> {
         _ => unknown("clocks"),
     });
     checks
+}
+
+fn mig(facts: &Facts, uuid: &str) -> Check {
+    match facts.mig {
+        _ if uuid.starts_with(MIG_PREFIX) => Check::new(
+            State::Warn,
+            "MIG",
+            format!(
+                "{uuid} is a MIG slice: units that it shares with other slices have no counters, \
+                 and its clocks cannot be locked, since the whole GPU shares them; remedy: use a \
+                 compute instance that owns its GPU instance, or run `nvidia-smi -mig 0` as an \
+                 administrator"
+            ),
+        ),
+        Some(true) => Check::new(
+            State::Warn,
+            "MIG",
+            "on, but no slice is visible; remedy: create one with `nvidia-smi mig -cgi … -C`, or \
+             turn MIG off with `nvidia-smi -mig 0`",
+        ),
+        // What has no MIG says that it is not supported.
+        Some(false) | None => Check::new(State::Ok, "MIG", "off"),
+    }
 }
 
 #[cfg(test)]
