@@ -196,9 +196,10 @@ pub fn emulated(block: u64, n: u64) -> ConfigurationResult {
 /// The series saxpy with these configurations and the default columns.
 pub fn series(configurations: Vec<ConfigurationResult>) -> SeriesResult {
     let mut axes: Vec<Axis> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
     for (name, value) in configurations.iter().flat_map(|c| &c.configuration.0) {
         match axes.iter_mut().find(|axis| axis.name == *name) {
-            Some(axis) if axis.values.contains(value) => {}
+            _ if !seen.insert((name, value)) => {}
             Some(axis) => axis.values.push(value.clone()),
             None => axes.push(Axis { name: name.clone(), values: vec![value.clone()] }),
         }

@@ -11,6 +11,7 @@ use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
 use gpuprof_model::series::SeriesId;
 
+use crate::gate::by_key::ByKey;
 use crate::gate::change;
 use crate::gate::fingerprint;
 use crate::gate::judge::Baseline;
@@ -117,16 +118,14 @@ impl Against {
             Baseline::Held { configurations, .. } => *configurations,
             Baseline::Incomparable(_) | Baseline::Absent(_) => return Vec::new(),
         };
-        let find = |rows: &'_ [ConfigurationResult], row: &ConfigurationResult| {
-            rows.iter().position(|other| other.configuration == row.configuration)
-        };
+        let (before, after) = (ByKey::of(theirs), ByKey::of(&series.configurations));
         let mut changes: Vec<Change> = Vec::new();
         for row in &series.configurations {
-            let before = find(theirs, row).map(|at| &theirs[at]);
+            let before = before.get(row);
             changes.extend(columns.iter().filter_map(|m| change::change(m, before, Some(row))));
         }
         if self.scope.holds(&series.id) {
-            for row in theirs.iter().filter(|row| find(&series.configurations, row).is_none()) {
+            for row in theirs.iter().filter(|row| !after.has(row)) {
                 changes.extend(columns.iter().filter_map(|m| change::change(m, Some(row), None)));
             }
         }
@@ -196,10 +195,9 @@ fn only_in<'r>(
     one: &'r SeriesResult,
     other: &'r SeriesResult,
 ) -> impl Iterator<Item = String> + 'r {
-    let here = |row: &&ConfigurationResult| {
-        other.configurations.iter().all(|o| o.configuration != row.configuration)
-    };
-    one.configurations.iter().filter(here).map(|row| format!("{}/{}", one.id, row.configuration))
+    let there = ByKey::of(&other.configurations);
+    let alone = move |row: &&ConfigurationResult| !there.has(row);
+    one.configurations.iter().filter(alone).map(|row| format!("{}/{}", one.id, row.configuration))
 }
 
 /// Columns of the baseline that no configuration of the run has a value of any more.

@@ -1,3 +1,6 @@
+use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::Verdict;
+
 use super::*;
 use crate::fixture::{self, block, emulated, gh100, gpu, h200, rows, series};
 
@@ -170,4 +173,17 @@ fn the_default_gate_holds_what_the_baseline_has_and_what_left_the_annotation() {
     };
     let of_gpu = default_thresholds(&Catalogue::built_in(), &ours, Some(&timed));
     assert_eq!(of_gpu, ["every duration <= baseline + 2%"]);
+}
+
+#[test]
+fn two_long_runs_are_joined_in_linear_time() {
+    // Without an index these are 900 million comparisons of configurations.
+    let long = || run(vec![named("a", &[1.0; 30_000])]);
+    let against = against(long(), Scope::whole());
+    let began = std::time::Instant::now();
+    let threshold = Threshold::parse("every global_sectors <= baseline").unwrap();
+    let run = crate::gate::run::rejudge(&Catalogue::built_in(), long(), &[threshold], &against);
+    assert_eq!(run.series[0].judgements[0].verdict, Verdict::Pass);
+    assert_eq!(run.series[0].changes.len(), 30_000);
+    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
 }

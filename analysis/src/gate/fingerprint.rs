@@ -7,7 +7,9 @@
 use gpuprof_model::comparison::Mismatch;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::metric::{Catalogue, Class};
-use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
+use gpuprof_model::run::{Provenance, Run};
+
+use crate::gate::by_key::ByKey;
 
 /// What differs between `baseline` and `run`; with `across_devices` the device and its driver may.
 pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool) -> Vec<Mismatch> {
@@ -98,12 +100,10 @@ pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
         return None;
     }
     let moved = run.series.iter().flat_map(|ours| {
+        let here = ByKey::of(&ours.configurations);
         let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
         let rows = theirs.flat_map(|theirs| &theirs.configurations);
-        rows.filter(|row| {
-            let same = |other: &&ConfigurationResult| other.configuration == row.configuration;
-            ours.configurations.iter().find(same).is_some_and(|other| other.device != row.device)
-        })
+        rows.filter(move |row| here.get(row).is_some_and(|other| other.device != row.device))
     });
     let count = moved.count();
     let plural = if count == 1 { "" } else { "s" };

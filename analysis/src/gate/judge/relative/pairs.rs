@@ -8,6 +8,7 @@ use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
+use crate::gate::by_key::ByKey;
 use crate::gate::change::Side;
 
 /// What keeps a pass from being one.
@@ -52,12 +53,11 @@ pub(super) fn every<'r>(
     lacks: &mut Lacks,
 ) -> Vec<Pair<'r>> {
     let speaks_of = |row: &&ConfigurationResult| threshold.selector.matches(&row.configuration);
+    let (before, after) = (ByKey::of(theirs), ByKey::of(ours));
     let mut pairs = Vec::new();
     for row in ours.iter().filter(speaks_of) {
         let key = &row.configuration;
-        let Some(before) = theirs.iter().find(|other| other.configuration == *key) else {
-            continue;
-        };
+        let Some(before) = before.get(row) else { continue };
         let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
         if let Status::Invalid { reason } = &row.status {
             // What never could be launched is let be; what no longer can is gone.
@@ -83,9 +83,7 @@ pub(super) fn every<'r>(
         }
     }
     if whole {
-        let here =
-            |row: &ConfigurationResult| ours.iter().any(|o| o.configuration == row.configuration);
-        let gone = theirs.iter().filter(speaks_of).filter(|row| !here(row));
+        let gone = theirs.iter().filter(speaks_of).filter(|row| !after.has(row));
         lacks.missing.extend(
             gone.map(|row| format!("{} is in the baseline and not in this run", row.configuration)),
         );
