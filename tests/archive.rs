@@ -60,6 +60,30 @@ fn refusal(change: impl FnOnce(Archive) -> Archive) -> String {
 }
 
 #[test]
+fn an_archive_is_listed_and_checked_where_nothing_is_built() {
+    let (_folder, file) = archived();
+    let folder = file.parent().expect("archives lie in folders");
+    let there = |command: &[&str]| {
+        let arguments = [command, &["--archive-file", "vector.tar.zst"]].concat();
+        Tool::new(&arguments, folder, &folder.join("not-used"))
+            .without("CARGO")
+            .env("PATH", "/nonexistent")
+            .run()
+    };
+    let listed = there(&["list", "scale"]).exits_with(0);
+    assert!(listed.stdout.starts_with("vector::kernels::scale  "), "{}", listed.stdout);
+    assert!(listed.stdout.ends_with("    2 configurations\n"), "{}", listed.stdout);
+    let checked = there(&["doctor"]).exits_with(0);
+    let said = "ok    archive      vector.tar.zst: 1 harness starts here and holds 2 series\n";
+    assert!(checked.stdout.contains(said), "{}", checked.stdout);
+    assert!(!checked.stdout.contains("toolchain"), "{}", checked.stdout);
+    Archive::truncate(&file);
+    let broken = there(&["doctor"]).exits_with(103);
+    assert!(broken.stdout.contains("fail  archive      vector.tar.zst: "), "{}", broken.stdout);
+    assert!(broken.stdout.ends_with("the archive cannot be run here\n"), "{}", broken.stdout);
+}
+
+#[test]
 fn making_an_archive_says_what_is_in_it() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let file = folder.path().join("made/for/it/vector.tar.zst");

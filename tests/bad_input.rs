@@ -171,6 +171,61 @@ fn a_block_over_the_limit_is_invalid_and_the_sweep_goes_on() {
 }
 
 #[test]
+fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
+    assert_snapshot!(run(&["scale", "--series", "block=2048"]).transcript(), @"
+    exit code: 4
+    ----- stdout -----
+    vector::kernels::scale  vector/src/lib.rs:40  on no device: no pass finished
+
+     block     n  load_sectors_per_request
+    ───────────────────────────────────────
+      2048  4096                   invalid
+
+     invalid  block=2048,n=4096: a block of 2048 threads exceeds the device's limit of 1024
+
+     unmeasured  vector::kernels::scale: its only configuration is invalid
+
+    1 configuration of 1 series: 1 invalid; no thresholds
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn a_series_whose_conditions_keep_nothing_is_no_success() {
+    let outcome = run(&["--series", "where block > 64"]);
+    let told = " unmeasured  vector::kernels::gather: no configuration meets its conditions";
+    assert_eq!(outcome.code, Some(4), "{outcome:#?}");
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+}
+
+#[test]
+fn two_documents_for_standard_output() {
+    for (arguments, told) in [
+        (&["--export-csv", "-", "--export-json", "-"][..], "--export-csv and --export-json both"),
+        (
+            &["--export-json", "-", "--message-format", "json"],
+            "--export-json and --message-format json both",
+        ),
+    ] {
+        let refused = run(arguments).exits_with(2);
+        assert_eq!(
+            refused.stderr,
+            format!("error: {told} write to standard output: give one of them a file\n")
+        );
+    }
+}
+
+#[test]
+fn an_override_that_does_not_fit_a_series_that_no_filter_selects() {
+    let stride = ["--series", "stride=words"];
+    run(&stride).exits_with(2);
+    run(&[&["scale"], &stride[..]].concat()).exits_with(2);
+    let scaled = ["scale", "--series", "block=32", "--series", "n=64", "--dry-run"];
+    run(&scaled).exits_with(0);
+}
+
+#[test]
 fn an_unknown_metric_on_the_command_line() {
     assert_snapshot!(run(&["--metrics", "througput"]).transcript(), @"
     exit code: 2
@@ -278,7 +333,10 @@ fn a_filter_that_matches_nothing() {
     ----- stdout -----
 
     ----- stderr -----
-    error: no series matches `scales`: did you mean `scale`? There are: vector::kernels::gather, vector::kernels::scale
+    error: no series matches `scales`: did you mean `scale`?
+    there are:
+      vector::kernels::gather
+      vector::kernels::scale
     ");
 }
 

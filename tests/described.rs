@@ -108,6 +108,10 @@ fn a_folder_gets_a_page_for_every_subcommand() {
         "cargo-gpuprof-metrics.1",
         "cargo-gpuprof-report.1",
         "cargo-gpuprof-run.1",
+        "cargo-gpuprof-runs-list.1",
+        "cargo-gpuprof-runs-rm.1",
+        "cargo-gpuprof-runs-show.1",
+        "cargo-gpuprof-runs.1",
         "cargo-gpuprof-show-config.1",
         "cargo-gpuprof.1",
     ];

@@ -183,12 +183,28 @@ fn a_merge_is_let_through_or_not(repository: &Repository) {
     removing.run(&["--baseline", "main"]).exits_with(0);
     removing.run(&["--baseline", "main", "--strict", "copy"]).exits_with(0);
 
-    let renamed = removing.run(&["--baseline", "mian", "--strict"]).exits_with(106);
-    assert!(renamed.stdout.contains("no baseline is named `mian`: did you mean `main`?"));
+    a_baseline_that_is_not_there_is_an_error(removing);
 
     fs::write(repository.baseline(), "{\"schema_version\": 1, \"id\"").expect("it can be written");
     let torn = removing.run(&["--baseline", "main"]).exits_with(96);
     assert!(torn.stderr.contains("main.json is not a run document: byte 26"), "{}", torn.stderr);
+}
+
+fn a_baseline_that_is_not_there_is_an_error(repository: &Repository) {
+    let renamed = repository.run(&["--baseline", "mian"]).exits_with(2);
+    assert_eq!(renamed.stdout, "", "nothing was measured");
+    let told = "error: no baseline is named `mian`: did you mean `main`?\n\
+                --no-gate continues without a baseline\n";
+    assert!(renamed.stderr.contains(told), "{}", renamed.stderr);
+    let nowhere = repository.run(&["--baseline", "./nowhere.json"]).exits_with(2);
+    assert!(nowhere.stderr.contains("there is no baseline file ./nowhere.json"));
+    let ungated = repository.run(&["--baseline", "mian", "--no-gate"]).exits_with(0);
+    assert!(ungated.stdout.contains(" missing  no baseline is named `mian`"), "{}", ungated.stdout);
+    // The first run of a gate makes what the next ones are held against.
+    let makes = ["--baseline", "fresh", "--save-baseline", "fresh"];
+    repository.run(&makes).exits_with(0);
+    let held = repository.run(&makes).exits_with(0);
+    assert!(held.stdout.contains("since the baseline: "), "{}", held.stdout);
 }
 
 fn what_no_ratio_shows_fails(repository: &Repository) {
@@ -272,9 +288,9 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
         let refused = repository.run(arguments).exits_with(2);
         assert!(refused.stderr.contains(told), "{}", refused.stderr);
     }
-    let lost = ["--load-baseline", "after", "--baseline", "befor", "--strict"];
-    let lost = repository.run(&lost).exits_with(106);
-    assert!(lost.stdout.contains("did you mean `before`?"), "{}", lost.stdout);
+    let lost = ["--load-baseline", "after", "--baseline", "befor"];
+    let lost = repository.run(&lost).exits_with(2);
+    assert!(lost.stderr.contains("did you mean `before`?"), "{}", lost.stderr);
 }
 
 /// Starts the sweep of the workshop that sleeps for a minute in its second configuration, kills it

@@ -33,6 +33,7 @@ mod replay;
 mod replay_ended;
 mod replay_shared;
 mod reproducible;
+mod runs;
 mod side_by_side;
 mod support;
 mod thresholds;

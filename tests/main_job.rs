@@ -156,11 +156,11 @@ fn the_run_and_its_verdict_are_kept_below_the_target_folder() {
 
 #[test]
 fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
-    let outcome = main_job(&Workspace::repository(), &["--export-csv", "-"]);
-    let (_, table) =
-        outcome.stdout.split_once("\npackage,target,").expect("the table follows the events");
-    let table = ["package,target,", table].concat();
-    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let csv = [&SAXPY[..], &["--export-csv", "-"]].concat();
+    let outcome = Workspace::repository().gpuprof(&csv).exits_with(0);
+    let table = "\n5 configurations of 1 series: 5 finished";
+    assert!(outcome.stderr.contains(table), "the table gives way: {}", outcome.stderr);
+    let mut reader = csv::Reader::from_reader(outcome.stdout.as_bytes());
     let headers = reader.headers().expect("there is a header").clone();
     let column =
         |name| headers.iter().position(|h| h == name).unwrap_or_else(|| panic!("no column {name}"));

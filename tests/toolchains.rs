@@ -46,6 +46,15 @@ fn kernels_of_debians_toolchain_give_the_same_counters() {
 }
 
 #[test]
+fn an_architecture_that_is_none_is_refused() {
+    let run = ["run", "--package", "vector", "--kernel-arch", "sm_42"];
+    let refused = Workspace::fixture("workshop").gpuprof(&run).exits_with(2);
+    let told =
+        "does not compile for the GPU architecture `sm_42` (--kernel-arch); it compiles for ";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+}
+
+#[test]
 fn a_toolchain_of_rustup_is_found_by_its_name() {
     let Ok(name) = env::var("RUSTUP_TOOLCHAIN") else {
         eprintln!("skipped: cargo was not started by rustup");

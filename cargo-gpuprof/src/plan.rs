@@ -22,6 +22,9 @@ use selection::{MAX_VISITED, too_large, without_value};
 
 pub use overrides::Override;
 
+/// How many series a message names before it counts the rest.
+const NAMED: usize = 20;
+
 /// One series to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedSeries {
@@ -42,7 +45,7 @@ pub fn plan(
     described: impl IntoIterator<Item = (usize, SeriesDescription)>,
     selection: &Selection,
 ) -> Result<Vec<PlannedSeries>> {
-    let mut all: Vec<(usize, SeriesDescription)> = described.into_iter().collect();
+    let all: Vec<(usize, SeriesDescription)> = described.into_iter().collect();
     if all.is_empty() {
         return Err(Failure::new(
             ExitCode::NoSeries,
@@ -51,8 +54,10 @@ pub fn plan(
              linker leaves out crates that no code names",
         ));
     }
-    overrides::apply(&mut all, &selection.overrides)?;
     let known: Vec<String> = all.iter().map(|(_, series)| series.id.to_string()).collect();
+    let overrides = overrides::read(&all, &selection.overrides)?;
+    let all = overridden(all, &overrides, selection)?;
+    overrides::check_used(&all.iter().map(|(_, series)| series).collect::<Vec<_>>(), &overrides)?;
     let mut planned: Vec<PlannedSeries> = Vec::new();
     let mut total = 0_usize;
     for (harness, series) in all {
@@ -74,12 +79,14 @@ pub fn plan(
             planned.push(PlannedSeries { harness, series, configurations });
         }
     }
+    overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
     if total > 0 {
         return Ok(planned);
     }
     let message = if planned.is_empty() && selection.exact {
-        let (filters, known) = (selection.filters.join("`, `"), known.join(", "));
-        format!("no key equals `{filters}` (--exact compares whole keys); there are: {known}")
+        let filters = selection.filters.join("`, `");
+        let known = there_are(&known);
+        format!("no key equals `{filters}` (--exact compares whole keys)\n{known}")
     } else if planned.is_empty() {
         no_match(&selection.filters, &known)
     } else {
@@ -94,6 +101,28 @@ pub fn plan(
     Err(Failure::new(ExitCode::NoSeries, message))
 }
 
+/// The series that the filters may take, with the overrides.
+///
+/// # Errors
+/// An override that does not fit a series of which something is taken.
+fn overridden(
+    all: Vec<(usize, SeriesDescription)>,
+    overrides: &[overrides::Read<'_>],
+    selection: &Selection,
+) -> Result<Vec<(usize, SeriesDescription)>> {
+    let mut taken = Vec::new();
+    for (harness, annotated) in all {
+        let mut series = annotated.clone();
+        match overrides::apply(&mut series, overrides) {
+            Ok(()) if selection.may_take(&series) => taken.push((harness, series)),
+            // It has no configurations now: those of the annotation say whether it is meant.
+            Err(failure) if selection.takes_any(&annotated) => return Err(failure),
+            _ => {}
+        }
+    }
+    Ok(taken)
+}
+
 /// That `filters` find nothing among the series `known`, with what may have been meant.
 fn no_match(filters: &[String], known: &[String]) -> String {
     let kernels = known.iter().filter_map(|id| id.rsplit("::").next());
@@ -106,10 +135,17 @@ fn no_match(filters: &[String], known: &[String]) -> String {
         let name = *nearest(filters.first()?, SUBCOMMANDS).first()?;
         Some(format!("did you mean the subcommand `{name}`?"))
     });
-    let (filters, known) = (filters.join("`, `"), known.join(", "));
-    match near {
-        Some(near) => format!("no series matches `{filters}`: {near} There are: {known}"),
-        None => format!("no series matches `{filters}`; there are: {known}"),
+    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+    format!("no series matches `{}`{near}\n{}", filters.join("`, `"), there_are(known))
+}
+
+/// The series `known`, a line each.
+fn there_are(known: &[String]) -> String {
+    let mut text = String::from("there are:");
+    known.iter().take(NAMED).for_each(|id| text.push_str(&format!("\n  {id}")));
+    match known.len().saturating_sub(NAMED) {
+        0 => text,
+        more => text + &format!("\n  and {more} more; `cargo gpuprof list` shows them all"),
     }
 }
 

@@ -7,14 +7,14 @@ use crate::broken_pipe::MayLeave;
 use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    archive, baselines, calibrate, completions, doctor, list, man, metrics, run, show_config,
+    archive, baselines, calibrate, completions, doctor, list, man, metrics, run, runs, show_config,
     stored,
 };
 use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::options::{Color, RunOptions};
+use crate::options::{Color, RunOptions, RunsAction};
 use crate::report::Screen;
 use gpuprof_model::ExitCode as Code;
 
@@ -60,7 +60,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Metrics(options)) => {
             metrics::metrics(&options, &mut printed).map(|()| Code::Success)
         }
-        Some(Command::Doctor(options)) => doctor::doctor(&options, &mut printed),
+        Some(Command::Doctor(options)) => doctor::doctor(&options, interrupt, &mut printed),
         Some(Command::Guard(options)) => guard::guard(&options),
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
@@ -74,6 +74,13 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Baseline(options)) => {
             baselines::baseline(&options, screen(Color::Auto), &mut printed).map(|()| Code::Success)
         }
+        Some(Command::Runs(options)) => {
+            let color = match &options.action {
+                RunsAction::Show { color, .. } => *color,
+                RunsAction::List { .. } | RunsAction::Rm(_) => Color::Auto,
+            };
+            runs::runs(&options, screen(color), &mut printed).map(|()| Code::Success)
+        }
         Some(Command::Calibrate(options)) => {
             calibrate::calibrate(&options, screen(Color::Auto), interrupt, &mut out)
         }
@@ -81,7 +88,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             show_config::show_config(&options, interrupt, &mut printed).map(|()| Code::Success)
         }
         Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
-            eprintln!("gpuprof: wrote {sentence}");
+            if !options.quiet {
+                eprintln!("gpuprof: wrote {sentence}");
+            }
             Code::Success
         }),
         Some(Command::Completions(options)) => {

@@ -126,15 +126,15 @@ fn what_is_not_there_is_told_with_the_nearest_or_the_reason() {
 #[test]
 fn a_search_that_finds_nothing_says_where_else_to_look() {
     let (code, out, err) = metrics(&["ocupancy"]);
-    assert_eq!((code, out.as_str()), (0, ""));
+    assert_eq!((code, out.as_str()), (2, ""));
     assert_eq!(
         err,
-        "gpuprof: no metric is named `ocupancy`: did you mean `occupancy`?\n\
-         gpuprof: --chip gh100 searches the counters of a chip\n"
+        "error: no metric is named `ocupancy`: did you mean `occupancy`?\n\
+         --chip gh100 searches the counters of a chip\n"
     );
-    let (_, out, err) = metrics(&["--chip", "gh100", "gld"]);
-    assert_eq!(out, "");
-    assert!(err.starts_with("gpuprof: no counter of GH100 holds `gld` in its name or"), "{err}");
+    let (code, out, err) = metrics(&["--chip", "gh100", "gld"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.starts_with("error: no counter of GH100 holds `gld` in its name or"), "{err}");
     let (_, out, err) = metrics(&["attribute_warp"]);
     assert!(out.starts_with("device__attribute_warp_size\n"), "{out}");
     assert_eq!(err, "");

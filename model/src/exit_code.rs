@@ -54,8 +54,8 @@ exit_codes! {
     Success = 0, 0, "no threshold failed";
     /// The command line could not be understood.
     Usage = 2, 12, "command line not understood";
-    /// No series was registered or matched.
-    NoSeries = 4, 1, "no series matched";
+    /// No series was registered or matched, or nothing of one was measured.
+    NoSeries = 4, 1, "no series matched, or nothing of one was measured";
     /// The configuration file is wrong.
     Configuration = 96, 11, "configuration file error";
     /// At least one threshold failed.

@@ -1,7 +1,8 @@
 //! The gate: what a judged run comes to.
 //!
 //! Input: a run with its judgements and comparison. Output: one exit code. Crashes outrank
-//! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass.
+//! failures, failures outrank doubt; what vanished since the baseline is doubt, never a pass, and
+//! neither is a series of which nothing was measured.
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
@@ -52,6 +53,9 @@ impl Gate {
                     }
                 });
             }
+            if unmeasured(series).is_some() {
+                code = code.or_worse(ExitCode::NoSeries);
+            }
             for judgement in &series.judgements {
                 code = code.or_worse(self.of(judgement));
             }
@@ -63,6 +67,24 @@ impl Gate {
         });
         if lost { code.or_worse(self.of_vanished()) } else { code }
     }
+}
+
+/// Why nothing of `series` was measured, where nothing was: that is no success, whatever thresholds
+/// it has.
+pub fn unmeasured(series: &SeriesResult) -> Option<String> {
+    let rows = &series.configurations;
+    let count = |is: fn(&Status) -> bool| rows.iter().filter(|row| is(&row.status)).count();
+    let invalid = count(|status| matches!(status, Status::Invalid { .. }));
+    let skipped = count(|status| matches!(status, Status::Skipped { .. }));
+    if invalid + skipped < rows.len() {
+        return None;
+    }
+    Some(match (rows.len(), skipped) {
+        (0, _) => "no configuration meets its conditions; `cargo gpuprof list` shows them".into(),
+        (1, 0) => "its only configuration is invalid".into(),
+        (all, 0) => format!("all of its {all} configurations are invalid"),
+        (all, _) => format!("of its {all} configurations {invalid} are invalid, {skipped} skipped"),
+    })
 }
 
 /// A threshold, its origin, and its place where that is a line of the configuration file.

@@ -3,6 +3,7 @@ use gpuprof_model::run::Provenance;
 use super::*;
 use crate::fixture::{self, h200, rows, series};
 use crate::gate::baseline::Scope;
+use crate::metrics::collect::unfinished;
 
 fn run(of: Vec<SeriesResult>) -> Run {
     let provenance = Provenance { device: Some(h200()), ..Provenance::default() };
@@ -32,6 +33,27 @@ fn told(series: &SeriesResult) -> Vec<(&str, Verdict)> {
 }
 
 const STRICT: Gate = Gate { strict: true, gated: true };
+
+#[test]
+fn a_series_of_which_nothing_was_measured_is_no_success() {
+    let invalid = || fixture::invalid(2048);
+    let skipped =
+        || unfinished(fixture::block(64), Status::Skipped { reason: "interrupted".into() });
+    let finished = || rows("global_sectors", &[1.0]).remove(0);
+    for (rows, why) in [
+        (vec![], "no configuration meets its conditions; `cargo gpuprof list` shows them"),
+        (vec![invalid()], "its only configuration is invalid"),
+        (vec![invalid(), invalid()], "all of its 2 configurations are invalid"),
+        (vec![invalid(), skipped()], "of its 2 configurations 1 are invalid, 1 skipped"),
+    ] {
+        let nothing = series(rows);
+        assert_eq!(unmeasured(&nothing).unwrap(), why);
+        let all = run(vec![counted("fine", 1.0), nothing]);
+        assert_eq!(Gate::default().exit_code(&all), ExitCode::NoSeries, "{why}");
+    }
+    let something = run(vec![series(vec![invalid(), finished()])]);
+    assert_eq!(Gate::default().exit_code(&something), ExitCode::Success);
+}
 
 #[test]
 fn a_threshold_for_another_device_does_not_take_the_default_gate_away() {

@@ -87,6 +87,7 @@ impl KernelBuild<'_> {
         if fresh() {
             return Ok(ptx);
         }
+        self.toolchain.check_arch(self.arch, TARGET)?;
         // Cargo sees its own output as fresh even where ours is gone, so ours stays until it is
         // replaced; and it takes the sources of another clone for the same where they are older
         // than its output.

@@ -163,6 +163,29 @@ impl Toolchain {
             .is_ok_and(|status| status.success())
     }
 
+    /// Refuses an architecture that its rustc does not compile for: LLVM would ignore it.
+    ///
+    /// # Errors
+    /// It is not one of those that rustc names (exit code 2).
+    pub fn check_arch(&self, arch: &str, target: &str) -> Result<()> {
+        let mut ask = self.command(&self.rustc);
+        let ask = ask.args(["--print=target-cpus", "--target", target]).stdin(Stdio::null());
+        let Ok(output) = ask.stderr(Stdio::null()).output() else { return Ok(()) };
+        let text = String::from_utf8_lossy(&output.stdout);
+        let words = text.lines().filter_map(|line| line.split_whitespace().next());
+        let known: Vec<&str> = words.filter(|word| word.starts_with("sm_")).collect();
+        // A rustc that names none is asked by the build.
+        if known.is_empty() || known.contains(&arch) {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "{} does not compile for the GPU architecture `{arch}` (--kernel-arch); it compiles \
+             for {}",
+            self.version,
+            known.join(", ")
+        )))
+    }
+
     /// 95 where its rustc is 1.95.
     pub fn minor(&self) -> Option<u32> {
         self.version.split(' ').nth(1)?.split('.').nth(1)?.parse().ok()

@@ -9,11 +9,8 @@ pub use structure::{Cargo, Command, Gpuprof};
 /// What a command line says, for tests.
 #[cfg(test)]
 pub(crate) fn parsed(line: &str) -> Gpuprof {
-    let Cargo::Gpuprof(parsed) = <Cargo as clap::Parser>::try_parse_from(with_subcommand_word(
-        line.split(' ').map(Into::into),
-    ))
-    .unwrap_or_else(|e| panic!("{line}: {e}"));
-    parsed
+    parse::read(&mut command(), line.split(' ').map(Into::into))
+        .unwrap_or_else(|e| panic!("{line}: {e}"))
 }
 
 #[cfg(test)]
@@ -47,6 +44,54 @@ mod tests {
         assert!(
             matches!(by_cargo.command, Some(Command::Run(run)) if run.cargo.package == ["saxpy"])
         );
+    }
+
+    #[test]
+    fn options_stand_before_or_after_the_subcommand() {
+        for line in [
+            "-q --manifest-path X list nbody",
+            "--manifest-path=X -q list nbody",
+            "list nbody -q --manifest-path X",
+            "-qp nbody --manifest-path X list nbody",
+        ] {
+            let parsed = parse(&format!("cargo-gpuprof {line}")).command;
+            let Some(Command::List(list)) = parsed else { panic!("{line}") };
+            assert!(list.quiet, "{line}");
+            assert_eq!(list.cargo.manifest_path, Some("X".into()), "{line}");
+            assert_eq!(list.selection.filters, ["nbody"], "{line}");
+        }
+        let by_cargo = parse("cargo-gpuprof gpuprof --target-dir t baseline list").command;
+        assert!(matches!(by_cargo, Some(Command::Baseline(it)) if it.place.target_dir.is_some()));
+        let filters = |line: &str| parse(&format!("cargo-gpuprof {line}")).run.selection.filters;
+        assert_eq!(filters("-q nbody list"), ["nbody", "list"]);
+        assert_eq!(filters("--series list nbody"), ["nbody"]);
+        assert_eq!(filters("-q -- list"), ["list"]);
+        for subcommand in crate::options::SUBCOMMANDS.iter().filter(|it| **it != "run") {
+            let matches = command_line()
+                .try_get_matches_from(["cargo", "gpuprof", subcommand, "-q", "-v", "--help"]);
+            let kind = matches.unwrap_err().kind();
+            assert_eq!(kind, clap::error::ErrorKind::DisplayHelp, "{subcommand}");
+        }
+    }
+
+    #[test]
+    fn the_word_after_resume_is_a_run_or_a_filter() {
+        let said = |line: &str| {
+            let run = parse(&format!("cargo-gpuprof {line}")).run;
+            (run.gate.resume.unwrap_or_default(), run.selection.filters)
+        };
+        let filter = |word: &str| ("latest".to_owned(), vec![word.to_owned()]);
+        assert_eq!(said("--resume stencil"), filter("stencil"));
+        assert_eq!(said("--resume n=64"), filter("n=64"));
+        assert_eq!(said("stencil --resume"), filter("stencil"));
+        for run in ["latest", "20251121T010000000Z-1", "2025", "lastest"] {
+            assert_eq!(said(&format!("--resume {run}")), (run.to_owned(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn release_is_what_the_default_is() {
+        assert_eq!(parse("cargo-gpuprof --release nbody").run.cargo.profile, "bench");
     }
 
     #[test]

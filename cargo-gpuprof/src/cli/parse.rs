@@ -7,7 +7,7 @@
 use std::env;
 use std::ffi::OsString;
 
-use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::structure::{Cargo, Gpuprof};
 use crate::options::{CALIBRATE_REPEAT, defaults};
@@ -16,15 +16,43 @@ use crate::options::{CALIBRATE_REPEAT, defaults};
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Gpuprof {
     let empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
     let mut command = without_variables(command(), &empty);
-    let matches = command.try_get_matches_from_mut(with_subcommand_word(arguments));
-    let parsed = matches.and_then(|matches| Cargo::from_arg_matches(&matches));
-    let Cargo::Gpuprof(parsed) = parsed.unwrap_or_else(|e| e.format(&mut command).exit());
-    parsed
+    read(&mut command, arguments).unwrap_or_else(|e| e.format(&mut command).exit())
 }
 
-/// The command line, in which the help of an option that is a setting ends with its default.
+/// What `arguments` say on the command line `command`.
+///
+/// # Errors
+/// Help, versions, and what is not understood.
+pub(super) fn read(
+    command: &mut Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Gpuprof, clap::Error> {
+    let arguments = options_after_subcommand(command, with_subcommand_word(arguments));
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    let Cargo::Gpuprof(mut parsed) = Cargo::from_arg_matches(&matches)?;
+    for run in parsed.runs() {
+        run.take_filter_from_resume();
+    }
+    Ok(parsed)
+}
+
+/// The command line: the help of an option that is a setting ends with its default, and every
+/// subcommand has cargo's `--quiet` and `--verbose`, also where it has nothing to keep quiet about.
 pub fn command() -> Command {
     with_defaults(Cargo::command(), &defaults())
+        .mut_subcommands(|gpuprof| gpuprof.mut_subcommands(with_flags_of_cargo))
+}
+
+fn with_flags_of_cargo(command: Command) -> Command {
+    let flags = [("quiet", 'q'), ("verbose", 'v')];
+    flags.into_iter().fold(command, |command, (name, short)| {
+        let has = command.get_arguments().any(|argument| argument.get_long() == Some(name));
+        if has || command.is_hide_set() {
+            return command;
+        }
+        let flag = Arg::new(name).long(name).short(short).action(ArgAction::SetTrue);
+        command.arg(flag.hide(true).global(true).help("Nothing is built here: no effect"))
+    })
 }
 
 fn with_defaults(command: Command, defaults: &[(&'static str, String)]) -> Command {
@@ -65,6 +93,47 @@ pub fn with_subcommand_word(args: impl IntoIterator<Item = OsString>) -> Vec<OsS
         args.insert(1.min(args.len()), "gpuprof".into());
     }
     args
+}
+
+/// `arguments` with the options that stand before a subcommand behind its word: `-q list nbody` is
+/// `list -q nbody`. Clap would take the word for a filter of `run`.
+fn options_after_subcommand(command: &Command, mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let Some(gpuprof) = command.find_subcommand("gpuprof") else { return arguments };
+    let first = 2.min(arguments.len());
+    let mut at = first;
+    while let Some(text) = arguments.get(at).and_then(|argument| argument.to_str()) {
+        if text == "--" || text == "-" {
+            break;
+        } else if text.starts_with('-') {
+            at += if takes_next(gpuprof, text) { 2 } else { 1 };
+        } else {
+            if gpuprof.find_subcommand(text).is_some() {
+                arguments[first..=at].rotate_right(1);
+            }
+            break;
+        }
+    }
+    arguments
+}
+
+/// Whether the option, or the last of the short options, `text` takes the next argument as its
+/// value.
+fn takes_next(gpuprof: &Command, text: &str) -> bool {
+    let all = || {
+        let below = gpuprof.get_subcommands().flat_map(Command::get_arguments);
+        gpuprof.get_arguments().chain(below)
+    };
+    // An option whose value may be left out takes none that could be a subcommand.
+    let takes = |argument: &Arg| {
+        let least = argument.get_num_args().map_or(1, |number| number.min_values());
+        argument.get_action().takes_values() && least > 0
+    };
+    if let Some(name) = text.strip_prefix("--") {
+        return all().find(|it| it.get_long() == Some(name)).is_some_and(takes);
+    }
+    let mut letters = text.chars().skip(1);
+    let valued = |letter| all().find(|it| it.get_short() == Some(letter)).is_some_and(takes);
+    letters.find(|&letter| valued(letter)).is_some() && letters.next().is_none()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use gpuprof_model::ExitCode;
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
     CompletionsOptions, DoctorOptions, GuardOptions, ListOptions, ManOptions, MetricsOptions,
-    ReportOptions, RunOptions,
+    ReportOptions, RunOptions, RunsOptions,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -37,6 +37,18 @@ pub struct Gpuprof {
     pub run: RunOptions,
 }
 
+impl Gpuprof {
+    /// Every set of options of `run` that was given.
+    pub(super) fn runs(&mut self) -> impl Iterator<Item = &mut RunOptions> {
+        let below = match &mut self.command {
+            Some(Command::Run(run) | Command::ShowConfig(run)) => Some(&mut **run),
+            Some(Command::Calibrate(calibrate)) => Some(&mut calibrate.run),
+            _ => None,
+        };
+        [&mut self.run].into_iter().chain(below)
+    }
+}
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -54,6 +66,8 @@ pub enum Command {
     Report(Box<ReportOptions>),
     /// List, show, move and replace baselines.
     Baseline(Box<BaselineOptions>),
+    /// List, show and remove stored runs.
+    Runs(RunsOptions),
     /// Measure the noise of this machine: one build against itself.
     Calibrate(Box<CalibrateOptions>),
     /// Show every setting and threshold with the layer it comes from.

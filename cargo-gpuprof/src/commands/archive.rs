@@ -10,7 +10,7 @@ use crate::config::{Config, DEFAULT_PATH};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::{ArchiveOptions, KernelOptions};
+use crate::options::{ArchiveOptions, CargoOptions, KernelOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store::check_writable;
 
@@ -23,7 +23,8 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
     let (mut config_text, mut sections) = (None, Vec::new());
     // Definitions in the configuration file may use what our sections define.
     let ours = Sections::built_in()?;
-    let source = Source::workspace(&options.cargo, |root| {
+    let cargo = CargoOptions { quiet: options.quiet, ..options.cargo.clone() };
+    let source = Source::workspace(&cargo, |root| {
         config_text = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
         let (config, catalogue) = Config::load(root, None, ours.catalogue())?;
         sections = SectionFile::all(root)?;

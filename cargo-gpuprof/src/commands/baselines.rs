@@ -6,6 +6,7 @@ use std::io::Write;
 use gpuprof_model::run::{Provenance, Run};
 
 use super::stored::{places, stdout, write};
+use super::table::aligned;
 use crate::error::{Failure, Result};
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use crate::report;
@@ -109,24 +110,6 @@ fn human(kept: &Kept) -> Vec<String> {
     ]
 }
 
-/// The rows with their cells one below the other, all but the last.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter(|row| column + 1 < row.len()).map(|row| &row[column]);
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let mut text = String::new();
-    for row in rows {
-        for (column, cell) in row.iter().enumerate() {
-            let pad = if column + 1 < row.len() { width(column) } else { 0 };
-            text.push_str(&format!("{cell:pad$}  "));
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
-    text
-}
-
 fn json(kept: &Kept) -> serde_json::Value {
     let Kept { name, path, checked_in } = kept;
     match document::read(path) {
@@ -143,23 +126,5 @@ fn json(kept: &Kept) -> serde_json::Value {
         Err(failure) => serde_json::json!({
             "reason": "baseline", "name": name, "path": path, "error": failure.message,
         }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::aligned;
-
-    #[test]
-    fn a_list_stands_in_columns() {
-        let rows = [["main", "in git", "5 configurations"], ["b", "in the target folder", "1"]];
-        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let torn = vec!["torn".to_owned(), "torn.json is no run document".to_owned()];
-        assert_eq!(
-            aligned(&[rows, vec![torn]].concat()),
-            "main  in git                5 configurations\n\
-             b     in the target folder  1\n\
-             torn  torn.json is no run document\n"
-        );
     }
 }

@@ -9,6 +9,7 @@ mod check;
 mod devices;
 mod gpu;
 mod host;
+mod packed;
 
 use std::fs;
 use std::io::Write;
@@ -18,6 +19,7 @@ use gpuprof_model::ExitCode;
 
 use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
 use crate::options::{Backend, DoctorOptions};
 use check::{Check, PARAMETERS, State};
 use devices::Examined;
@@ -27,7 +29,11 @@ use devices::Examined;
 /// # Errors
 /// Devices that are asked for and not there; processes of our own that cannot be started; standard
 /// output.
-pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode> {
+pub fn doctor(
+    options: &DoctorOptions,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
     let ask = |question| cupti::ask(options.cupti_path.as_deref(), question);
     let driver = ask(Question::Driver)?;
     let has_gpu = matches!(driver, Answer::Driver(_));
@@ -44,7 +50,10 @@ pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode>
     let located = ask(Question::Locate)?;
     let has_cupti = matches!(located, Answer::Located(_));
     checks.push(host::library(located, has_gpu));
-    checks.push(host::kernels(options.kernel_toolchain.as_deref()));
+    checks.push(match &options.archive_file {
+        Some(file) => packed::archive(file, interrupt),
+        None => host::kernels(options.kernel_toolchain.as_deref()),
+    });
     checks.push(host::assembler());
     checks.push(Check::new(
         State::Ok,
@@ -72,6 +81,9 @@ pub fn doctor(options: &DoctorOptions, out: &mut impl Write) -> Result<ExitCode>
 fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCode, String) {
     if checks.iter().any(|check| check.what == host::TOOLCHAIN && check.state == State::Fail) {
         return (ExitCode::BuildFailed, "kernels cannot be built here".to_owned());
+    }
+    if checks.iter().any(|check| check.what == packed::ARCHIVE && check.state == State::Fail) {
+        return (ExitCode::Archive, "the archive cannot be run here".to_owned());
     }
     let of = |state: State| -> Vec<usize> {
         devices.iter().filter(|d| d.counters() == Some(state)).map(|d| d.at).collect()

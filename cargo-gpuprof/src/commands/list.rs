@@ -5,27 +5,26 @@ use std::io::{self, Write};
 use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::Source;
 use super::selection::selection;
 use super::settings::Layers;
-use crate::config::Config;
+use super::{Source, Wanted};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::{ListOptions, MessageFormat};
+use crate::options::{CargoOptions, ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
-use crate::sections::Sections;
 
 /// Lists the selected series.
 ///
 /// # Errors
 /// Build, discovery, selection; standard output.
 pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
-    let ours = Sections::built_in()?;
-    let source = Source::workspace(&options.cargo, |root| {
-        Config::chosen(root, &options.configuration, ours.catalogue())
+    let (folder, source) = Source::open(&Wanted {
+        archive: options.archive_file.as_deref(),
+        extract_to: None,
+        cargo: CargoOptions { quiet: options.quiet, ..options.cargo.clone() },
+        configuration: &options.configuration,
     })?;
-    let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
@@ -43,8 +42,8 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
 fn human(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
     let SeriesDescription { id, file, line, docs, space, thresholds, .. } = &planned.series;
     writeln!(out, "{id}  {file}:{line}")?;
-    if let Some(first) = docs.lines().find(|line| !line.trim().is_empty()) {
-        writeln!(out, "    {}", first.trim())?;
+    for line in docs.trim().lines() {
+        writeln!(out, "{}", format!("    {}", line.trim()).trim_end())?;
     }
     for axis in &space.axes {
         let constant = if space.constants.contains_key(&axis.name) { "const " } else { "" };

@@ -30,7 +30,8 @@ use shown::{described, show};
 /// A metric that is not there; sections or a configuration file that are wrong; standard output.
 pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
-    let here = std::env::current_dir().ok();
+    let manifest = options.manifest_path.as_ref().map(|path| path.as_std_path().join(".."));
+    let here = manifest.map_or_else(std::env::current_dir, |path| path.canonicalize()).ok();
     let root = here.as_deref().and_then(Utf8Path::from_path).map(settled_root);
     let mut sections = Sections::built_in()?;
     if let Some(root) = root {
@@ -70,7 +71,7 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         Some(chip) => counters(&of_chip(&chips, &chip.to_uppercase(), cupti)?, search, out),
     };
     if !found.map_err(output)? {
-        eprintln!("gpuprof: {}", nothing(known, search, options.chip.as_deref()));
+        return Err(Failure::usage(nothing(known, search, options.chip.as_deref())));
     }
     Ok(())
 }
@@ -97,10 +98,7 @@ fn of_chip(chips: &Chips, chip: &str, cupti: Option<&Utf8Path>) -> Result<Vec<De
 fn nothing(known: &Catalogue, search: &str, chip: Option<&str>) -> String {
     match chip {
         None => {
-            format!(
-                "{}\ngpuprof: --chip gh100 searches the counters of a chip",
-                known.unknown(search)
-            )
+            format!("{}\n--chip gh100 searches the counters of a chip", known.unknown(search))
         }
         Some(chip) => format!(
             "no counter of {} holds `{search}` in its name or description; leave out --chip to \

@@ -9,12 +9,14 @@ pub mod list;
 pub mod man;
 pub mod metrics;
 pub mod run;
+pub mod runs;
 mod selection;
 pub mod settings;
 pub mod show_config;
 mod source;
 pub mod stored;
+mod table;
 mod thresholds;
 mod viewed;
 
-pub use source::{KernelTarget, Source};
+pub use source::{KernelTarget, Source, Wanted};

@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
+use tempfile::TempDir;
 
 use crate::archive::{self, Unpacked};
 use crate::build::host::{self, Harness};
@@ -15,7 +16,7 @@ use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
 use crate::error::{Failure, Result};
-use crate::options::CargoOptions;
+use crate::options::{CargoOptions, ConfigurationOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store;
 
@@ -48,6 +49,20 @@ pub struct KernelTarget<'a> {
     pub toolchain: Option<&'a str>,
 }
 
+/// Which harnesses are wanted: those of an archive, or else those of the workspace, built as
+/// cargo's options say.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The archive.
+    pub archive: Option<&'a Utf8Path>,
+    /// Where it is unpacked, instead of in a temporary folder.
+    pub extract_to: Option<&'a Utf8Path>,
+    /// How to build.
+    pub cargo: CargoOptions,
+    /// Which configuration file is read.
+    pub configuration: &'a ConfigurationOptions,
+}
+
 /// Built kernels.
 #[derive(Debug, Default)]
 pub struct Kernels {
@@ -58,6 +73,29 @@ pub struct Kernels {
 }
 
 impl Source {
+    /// Builds or unpacks what is `wanted`. An archive lies in the temporary folder, as long as that
+    /// is held.
+    ///
+    /// # Errors
+    /// As [`Source::workspace`] and [`Source::archive`].
+    pub fn open(wanted: &Wanted<'_>) -> Result<(TempDir, Self)> {
+        let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+        // Definitions in the configuration file may use what our sections define.
+        let ours = Sections::built_in()?;
+        let known = ours.catalogue();
+        let load = |root: &Utf8Path| Config::chosen(root, wanted.configuration, known);
+        let source = match wanted.archive {
+            None => Self::workspace(&wanted.cargo, load),
+            Some(file) => {
+                let explicit = wanted.configuration.is_explicit();
+                let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
+                let temporary = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
+                Self::archive(file, wanted.extract_to.unwrap_or(temporary), config, known)
+            }
+        }?;
+        Ok((folder, source))
+    }
+
     /// Builds the harnesses of a workspace.
     ///
     /// # Errors

@@ -31,6 +31,9 @@ pub struct CargoOptions {
     /// Cargo profile of the harness
     #[arg(long, value_name = "NAME", default_value = "bench", help_heading = "Compilation")]
     pub profile: String,
+    /// Same as the default: the bench profile is optimised, and kernels always are
+    #[arg(long, conflicts_with = "profile", help_heading = "Compilation")]
+    pub release: bool,
     /// Number of parallel build jobs
     #[arg(short, long, value_name = "N", help_heading = "Compilation")]
     pub jobs: Option<String>,

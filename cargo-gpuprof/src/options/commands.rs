@@ -23,6 +23,12 @@ pub struct ListOptions {
     /// How to print it.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
+    /// Print no progress
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// List the series of an archive made by `cargo gpuprof archive` instead of building
+    #[arg(long, value_name = "FILE", help_heading = "Archive")]
+    pub archive_file: Option<Utf8PathBuf>,
 }
 
 /// Options of `metrics`.
@@ -50,6 +56,10 @@ pub struct MetricsOptions {
     /// CUPTI's library or its folder, instead of searching the usual places
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
     pub cupti_path: Option<Utf8PathBuf>,
+    /// Path to Cargo.toml: its workspace's metrics and sections are known, and not those found
+    /// from here
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<Utf8PathBuf>,
 }
 
 /// Options of `doctor`.
@@ -70,6 +80,9 @@ pub struct DoctorOptions {
     /// Toolchain for the kernels
     #[arg(long, value_name = "TOOLCHAIN", env = "GPUPROF_KERNEL_RUSTC")]
     pub kernel_toolchain: Option<String>,
+    /// Check this archive, and whether its harnesses start here, instead of the toolchain
+    #[arg(long, value_name = "FILE")]
+    pub archive_file: Option<Utf8PathBuf>,
 }
 
 /// Options of `archive`.
@@ -84,6 +97,9 @@ pub struct ArchiveOptions {
     /// How to build the kernels.
     #[command(flatten)]
     pub kernels: KernelOptions,
+    /// Print no progress
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
 }
 
 /// Options of `completions`.

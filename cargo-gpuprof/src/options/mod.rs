@@ -17,6 +17,7 @@ mod order;
 mod output;
 mod replay;
 mod run;
+mod runs;
 mod set;
 mod settings;
 mod view;
@@ -43,6 +44,7 @@ pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
 #[cfg(test)]
 pub(crate) use run::parsed;
 pub use run::{MOST_AHEAD, RunOptions, SUBCOMMANDS, SelectionOptions};
+pub use runs::{Age, RemoveOptions, RunsAction, RunsOptions};
 pub use set::Set;
 pub(crate) use settings::settings;
 pub use settings::{Defaults, Shown, defaults, library_from};

@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use gpuprof_model::suggest::did_you_mean;
 
 use super::settings::either;
 use super::{
@@ -14,13 +15,14 @@ use super::{
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 12] = [
+pub const SUBCOMMANDS: [&str; 13] = [
     "run",
     "list",
     "metrics",
     "compare",
     "report",
     "baseline",
+    "runs",
     "calibrate",
     "show-config",
     "doctor",
@@ -28,6 +30,9 @@ pub const SUBCOMMANDS: [&str; 12] = [
     "completions",
     "man",
 ];
+
+/// What the last run is called.
+const LATEST: &str = "latest";
 
 /// The most processes that may prepare while another one works.
 pub const MOST_AHEAD: u8 = 4;
@@ -167,6 +172,19 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// Takes the word after `--resume` for a filter where it cannot name a run: `--resume nbody` is
+    /// `--resume latest nbody`.
+    pub fn take_filter_from_resume(&mut self) {
+        let names_run = |text: &str| {
+            let digits = text.starts_with(|c: char| c.is_ascii_digit());
+            digits && text.chars().all(|c| c.is_ascii_digit() || matches!(c, 'T' | 'Z' | '-'))
+        };
+        let Some(text) = &mut self.gate.resume else { return };
+        if !names_run(text) && did_you_mean(text, [LATEST]).is_none() {
+            self.selection.filters.push(std::mem::replace(text, LATEST.to_owned()));
+        }
+    }
+
     /// Whether `--wait` or `--no-wait` was given.
     pub fn wait(&self) -> Option<bool> {
         either(self.wait, self.no_wait)

@@ -2,7 +2,8 @@
 //!
 //! Input: series and clause texts in the order of their weight. Output: the same series with
 //! other values, pairs, formulas and more conditions; never with another axis, since no kernel
-//! would read it. A clause counts for every series that has its axes, and must count for one.
+//! would read it. A clause counts for every series that has its axes, and must count for one of
+//! those that are taken: what no filter selects neither needs it nor stands in its way.
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::suggest::did_you_mean;
@@ -48,75 +49,117 @@ impl Override {
     }
 }
 
-/// Puts `overrides` over `all`, one after the other.
+/// An override with its clause.
+pub(super) struct Read<'o> {
+    change: &'o Override,
+    clause: Clause,
+}
+
+/// The clauses of `overrides`, but for those that count for none of `all`: a table of the
+/// configuration file may name a series that is not built.
 ///
 /// # Errors
-/// A clause that does not follow the grammar, that no series has the axes for, or that does not fit
-/// the annotation.
-pub(super) fn apply(all: &mut [(usize, SeriesDescription)], overrides: &[Override]) -> Result<()> {
+/// A clause that does not follow the grammar.
+pub(super) fn read<'o>(
+    all: &[(usize, SeriesDescription)],
+    overrides: &'o [Override],
+) -> Result<Vec<Read<'o>>> {
+    let mut read = Vec::new();
     for change in overrides {
-        let series: Vec<&mut SeriesDescription> = all
-            .iter_mut()
-            .map(|(_, series)| series)
-            .filter(|series| change.counts_for(series))
-            .collect();
-        if series.is_empty() {
-            // A table of the configuration file may name a series that this selection does not
-            // build.
+        let series = || all.iter().map(|(_, series)| series).filter(|s| change.counts_for(s));
+        if series().next().is_none() {
             continue;
         }
-        let mut names: Vec<String> = Vec::new();
-        for name in series.iter().flat_map(|series| series.space.names()) {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
-            }
-        }
-        let clause = Clause::parse(&change.text, &names).map_err(|e| change.wrong(&e))?;
-        one(series, change, &clause, &names)?;
+        let clause = Clause::parse(&change.text, &names(series())).map_err(|e| change.wrong(&e))?;
+        read.push(Read { change, clause });
     }
-    for (_, series) in all.iter() {
-        check(series)?;
+    Ok(read)
+}
+
+/// Puts `overrides` over a series, one after the other: those that count for it and whose axes it
+/// has.
+///
+/// # Errors
+/// A clause that does not fit the annotation.
+pub(super) fn apply(series: &mut SeriesDescription, overrides: &[Read<'_>]) -> Result<()> {
+    for read in overrides {
+        if read.fits(series).is_ok_and(|fits| fits) {
+            read.put_over(series)?;
+        }
+    }
+    check(series)
+}
+
+/// Refuses an override that none of the series `taken` has the axes for, where it counts for any.
+///
+/// # Errors
+/// It speaks of nothing that is taken.
+pub(super) fn check_used(taken: &[&SeriesDescription], overrides: &[Read<'_>]) -> Result<()> {
+    for read in overrides {
+        let series: Vec<&SeriesDescription> =
+            taken.iter().copied().filter(|series| read.change.counts_for(series)).collect();
+        let mut fits = series.iter().map(|series| read.fits(series));
+        match fits.find(|fits| !matches!(fits, Ok(false))) {
+            Some(Ok(_)) => {}
+            _ if series.is_empty() => {}
+            Some(Err(first)) => {
+                if !fits.any(|fits| fits.is_ok()) {
+                    return Err(read.change.wrong(&first));
+                }
+            }
+            None => return Err(no_axis(read.change, &read.axes(), &names(series.into_iter()))),
+        }
     }
     Ok(())
 }
 
-fn one(
-    series: Vec<&mut SeriesDescription>,
-    change: &Override,
-    clause: &Clause,
-    names: &[String],
-) -> Result<()> {
-    let axes: Vec<&str> = match clause {
-        Clause::Axis(axis) | Clause::Constant(axis) => vec![&axis.name],
-        Clause::Zip(axes) => axes.iter().map(|axis| axis.name.as_str()).collect(),
-        Clause::Derived(derived) => vec![&derived.name],
-        Clause::Where(_) => Vec::new(),
-    };
-    let mut found = false;
-    let mut first_error = None;
-    for series in series {
-        if !axes.iter().all(|axis| series.space.has(axis)) {
-            continue;
+/// The names of the axes of `series`, each once.
+fn names<'s>(series: impl Iterator<Item = &'s SeriesDescription>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in series.flat_map(|series| series.space.names()) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
         }
-        match clause {
-            Clause::Axis(axis) | Clause::Constant(axis) => replace(series, change, axis)?,
-            Clause::Zip(axes) => zip(series, change, axes)?,
-            Clause::Derived(derived) => derive(series, change, derived)?,
+    }
+    names
+}
+
+impl Read<'_> {
+    /// The axes that it gives something to.
+    fn axes(&self) -> Vec<&str> {
+        match &self.clause {
+            Clause::Axis(axis) | Clause::Constant(axis) => vec![&axis.name],
+            Clause::Zip(axes) => axes.iter().map(|axis| axis.name.as_str()).collect(),
+            Clause::Derived(derived) => vec![&derived.name],
+            Clause::Where(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it counts for `series`, which has all of its axes.
+    ///
+    /// # Errors
+    /// A condition that speaks of what the series does not have.
+    fn fits(&self, series: &SeriesDescription) -> Result<bool, ParseError> {
+        if !self.change.counts_for(series) {
+            return Ok(false);
+        }
+        if let Clause::Where(filter) = &self.clause {
+            let start = self.change.text.find(filter.text()).unwrap_or(0);
+            series.space.check_filter(filter).map_err(|error| error.shifted(start))?;
+        }
+        Ok(self.axes().iter().all(|axis| series.space.has(axis)))
+    }
+
+    fn put_over(&self, series: &mut SeriesDescription) -> Result<()> {
+        match &self.clause {
+            Clause::Axis(axis) | Clause::Constant(axis) => replace(series, self.change, axis),
+            Clause::Zip(axes) => zip(series, self.change, axes),
+            Clause::Derived(derived) => derive(series, self.change, derived),
             Clause::Where(filter) => {
-                if let Err(error) = series.space.check_filter(filter) {
-                    let start = change.text.find(filter.text()).unwrap_or(0);
-                    first_error.get_or_insert(error.shifted(start));
-                    continue;
-                }
                 series.space.filters.push(filter.clone());
+                Ok(())
             }
         }
-        found = true;
-    }
-    match first_error {
-        _ if found => Ok(()),
-        Some(error) => Err(change.wrong(&error)),
-        None => Err(no_axis(change, &axes, names)),
     }
 }
 

@@ -48,6 +48,40 @@ impl Selection {
                 .iter()
                 .any(|f| if self.exact { key == f } else { key.contains(f.as_str()) })
     }
+
+    /// Whether a key of `series` can be taken: what is `false` for needs no search.
+    pub(super) fn may_take(&self, series: &SeriesDescription) -> bool {
+        let id = series.id.to_string();
+        let in_configuration = |filter: &str| {
+            let (before, point) = filter.split_once('/').unwrap_or(("", filter));
+            (id.ends_with(before) && fits(point, series)) || fits(filter, series)
+        };
+        self.takes(&id) || self.filters.iter().any(|filter| in_configuration(filter))
+    }
+
+    /// Whether a key of `series` is taken.
+    pub(super) fn takes_any(&self, series: &SeriesDescription) -> bool {
+        let id = series.id.to_string();
+        let taken = |point| self.takes(&format!("{id}/{point}"));
+        let points = || series.space.points().take(MAX_VISITED as usize);
+        self.takes(&id) || (self.may_take(series) && points().flatten().any(taken))
+    }
+}
+
+/// Whether `text` can be a part of `axis=value,axis=value` of `series`.
+fn fits(text: &str, series: &SeriesDescription) -> bool {
+    let space = &series.space;
+    let number = |part: &str| part.chars().all(|c| c.is_ascii_digit() || c == 'x');
+    let in_value = |part: &str| {
+        let values = space.axes.iter().flat_map(|axis| &axis.values);
+        let mut words = values.map(ToString::to_string);
+        number(part) || words.any(|word| word.contains(part))
+    };
+    text.split(',').all(|part| match part.split_once('=') {
+        // Of the first part the name may be cut off.
+        Some((name, _)) => space.names().any(|axis| axis.ends_with(name)),
+        None => in_value(part) || space.names().any(|axis| axis.contains(part)),
+    })
 }
 
 /// That the search for configurations of `series` was given up.

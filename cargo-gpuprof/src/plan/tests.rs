@@ -71,21 +71,58 @@ fn filters_take_series_or_single_configurations() {
     assert_eq!(keys(&["block=64"]), ["a/block=64", "b/block=64"]);
     let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
-    assert_eq!(failure.message, "no series matches `zzz`; there are: p::t::a, p::t::b");
+    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
     let exact = Selection { exact: true, ..select(&[], &["a"]) };
     assert_eq!(
         plan(all(), &exact).unwrap_err().message,
-        "no key equals `a` (--exact compares whole keys); there are: p::t::a, p::t::b"
+        "no key equals `a` (--exact compares whole keys)\nthere are:\n  p::t::a\n  p::t::b"
     );
     let refused = |filter: &str| {
         plan([described("transpose", &["block=64"])], &select(&[], &[filter])).unwrap_err().message
     };
     for near in ["transpsoe", "t::transpos_e", "transpose2/block=64"] {
         let message = refused(near);
-        assert!(message.contains("`: did you mean `transpose`? There are: "), "{message}");
+        assert!(message.contains("`: did you mean `transpose`?\nthere are:\n"), "{message}");
     }
     let message = refused("comapre");
     assert!(message.contains("`comapre`: did you mean the subcommand `compare`?"), "{message}");
+    let many = (0..25).map(|i| described(&format!("k{i}"), &["block=64"]));
+    let message = plan(many, &select(&[], &["zzz"])).unwrap_err().message;
+    let end = "\n  p::t::k19\n  and 5 more; `cargo gpuprof list` shows them all";
+    assert!(message.ends_with(end), "{message}");
+}
+
+#[test]
+fn a_filter_scopes_overrides_to_what_it_selects() {
+    let all = || {
+        [
+            described("nbody", &["TILE=16,32", "n=1K"]),
+            described("matmul", &["const TILE=8,16", "size=128", "where 128 / (size - 128) > 0"]),
+            described("scan", &["dtype=f32,f16", "m=4"]),
+        ]
+    };
+    let said = |overrides: &[&str], filters: &[&str]| {
+        let planned = plan(all(), &select(overrides, filters));
+        let keys = |planned: Vec<PlannedSeries>| -> Vec<String> {
+            let key = |p: &PlannedSeries| p.configurations.iter().map(|c| c.to_string()).collect();
+            planned.iter().flat_map(|p| -> Vec<String> { key(p) }).collect()
+        };
+        planned.map(keys).map_err(|failure| failure.message)
+    };
+    // `matmul` is compiled for no such TILE, and has a condition without a value.
+    for filter in ["nbody", "t::nbody", "nbody/TILE", "n=1024"] {
+        assert_eq!(said(&["TILE=64"], &[filter]).unwrap(), ["TILE=64,n=1024"], "{filter}");
+    }
+    assert_eq!(said(&["TILE=64"], &["TILE=64,n"]).unwrap(), ["TILE=64,n=1024"]);
+    assert_eq!(said(&["dtype=f64"], &["f64"]).unwrap(), ["dtype=f64,m=4"]);
+    let refused = said(&["TILE=64"], &["matmul"]).unwrap_err();
+    assert!(refused.starts_with("axis `TILE` of p::t::matmul is compiled for"), "{refused}");
+    assert!(said(&[], &["matmul"]).unwrap_err().contains("p::t::matmul: "));
+    // An axis that only others have is none of what is selected.
+    let refused = said(&["dtype=f64"], &["nbody"]).unwrap_err();
+    assert_eq!(refused, "no series has an axis `dtype`: the axes are TILE, n");
+    let refused = said(&["where size > 1"], &["nbody"]).unwrap_err();
+    assert!(refused.starts_with("no axis is named `size`"), "{refused}");
 }
 
 #[test]

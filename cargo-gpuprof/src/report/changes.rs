@@ -8,6 +8,7 @@ use gpuprof_model::run::{Run, SeriesResult};
 
 use gpuprof_analysis::gate::baseline::count;
 use gpuprof_analysis::gate::change::confidence_text;
+use gpuprof_analysis::gate::run::unmeasured;
 
 /// The most changes that are listed.
 const LISTED: usize = 20;
@@ -71,10 +72,12 @@ fn line(change: &Change) -> Line {
     Line { outcome: change.outcome, subject: format!("{configuration}  {}", change.metric), text }
 }
 
-/// What is to be said of the comparison as a whole: label and text.
+/// What is to be said of the run as a whole, and of its comparison: label and text.
 pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
-    let Some(comparison) = &run.comparison else { return Vec::new() };
-    let mut out = Vec::new();
+    let unmeasured = run.series.iter().filter_map(|series| Some((series, unmeasured(series)?)));
+    let mut out: Vec<_> =
+        unmeasured.map(|(series, why)| ("unmeasured", format!("{}: {why}", series.id))).collect();
+    let Some(comparison) = &run.comparison else { return out };
     if let Some(id) = &comparison.run {
         let theirs = named(id, comparison.git_revision.as_deref());
         let ours = named(&run.id, run.provenance.git_revision.as_deref());

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::verdict::{Verdict, Weight};
 
+use gpuprof_analysis::gate::run::unmeasured;
 use gpuprof_analysis::view::View;
 
 use super::evidence::in_full;
@@ -27,6 +28,10 @@ impl Report for GithubAnnotations {
                     let message = format!("{}{}: {reason}", row.configuration, on_device(row));
                     annotation("error", &place, &title, &message, out)?;
                 }
+            }
+            if let Some(why) = unmeasured(series) {
+                let title = format!("{} unmeasured", series.id.kernel);
+                annotation("error", &place, &title, &why, out)?;
             }
             for judgement in &series.judgements {
                 let level = match judgement.weight() {

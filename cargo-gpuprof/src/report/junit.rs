@@ -1,9 +1,10 @@
 //! `JUnit` XML, as CI servers show it.
 //!
-//! Input: a run. Output: a suite a series and a case a threshold. A case fails where its judgement
-//! makes the exit code other than 0; what was not judged and costs nothing is skipped with its
-//! reason. A configuration whose process failed is an error. What vanished since the baseline is a
-//! suite of its own.
+//! Input: a run. Output: a suite a series, with a case a configuration and a case a threshold. A
+//! threshold's case fails where its judgement makes the exit code other than 0; what was not judged
+//! and costs nothing is skipped with its reason. A configuration whose process failed is an error,
+//! and so is a series of which nothing was measured. What vanished since the baseline is a suite of
+//! its own.
 
 use std::io::{self, Write};
 
@@ -12,11 +13,11 @@ use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::gate::run::{Gate, unmeasured};
 use gpuprof_analysis::view::View;
 
 use super::evidence::{evidence_with_place, in_full};
-use super::{Report, on_device};
+use super::{Report, key, on_device};
 
 /// `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,11 +52,20 @@ impl Junit {
     fn suite(self, series: &SeriesResult) -> TestSuite {
         let mut suite = TestSuite::new(series.id.to_string());
         for row in &series.configurations {
-            if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
-                let status = bad(NonSuccessKind::Error, row.status.word(), reason);
-                let name = format!("{}{}", row.configuration, on_device(row));
-                suite.add_test_case(case(series, &name, status));
-            }
+            let status = match &row.status {
+                Status::Finished => TestCaseStatus::success(),
+                Status::Failed { reason } | Status::Timeout { reason } => {
+                    bad(NonSuccessKind::Error, row.status.word(), reason)
+                }
+                Status::Invalid { reason } | Status::Skipped { reason } => {
+                    skipped(row.status.word(), reason.clone())
+                }
+            };
+            suite.add_test_case(case(series, &format!("{}{}", key(row), on_device(row)), status));
+        }
+        if let Some(why) = unmeasured(series) {
+            let status = bad(NonSuccessKind::Error, "unmeasured", &why);
+            suite.add_test_case(case(series, "every configuration", status));
         }
         for judgement in &series.judgements {
             suite.add_test_case(case(series, &judgement.threshold, self.status(judgement)));

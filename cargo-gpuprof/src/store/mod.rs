@@ -9,6 +9,7 @@ pub mod journal;
 pub mod plans;
 pub mod prune;
 mod run_folder;
+pub mod runs;
 mod untrusted;
 
 use std::fs;

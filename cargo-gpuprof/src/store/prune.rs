@@ -48,7 +48,7 @@ pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
 }
 
 /// Whether a folder is named as a run: its start, `-`, and digits.
-fn is_id(name: &str) -> bool {
+pub(super) fn is_id(name: &str) -> bool {
     let Some((stamp, process)) = name.split_once('-') else { return false };
     let shape = |pattern: &str, text: &str| {
         text.len() == pattern.len()
@@ -62,8 +62,8 @@ fn is_id(name: &str) -> bool {
         && !process.is_empty()
 }
 
-/// Removes the run unless a process uses it.
-fn remove(runs: &Utf8Path, id: &str) -> bool {
+/// Removes the run unless a process uses it; whether it is gone.
+pub(super) fn remove(runs: &Utf8Path, id: &str) -> bool {
     let folder = runs.join(id);
     // The journal was the only lock of earlier versions.
     let lock = |file: &str| match File::options().append(true).open(folder.join(file)) {

@@ -27,13 +27,19 @@ impl Extent {
     /// The extents as launch parameters.
     ///
     /// # Errors
-    /// An extent of zero or above 32 bits, named with `what`: the launch cannot exist.
+    /// An extent of zero or above 32 bits, named with `what`: the launch cannot exist. What lies
+    /// next to 2^64 is told as the negative number that the expression came to.
     pub(crate) fn launch(self, what: &str) -> Result<[u32; 3]> {
         let mut out = [0; 3];
         for ((slot, value), name) in
             out.iter_mut().zip([self.x, self.y, self.z]).zip(["x", "y", "z"])
         {
             *slot = u32::try_from(value).ok().filter(|&v| v > 0).ok_or_else(|| {
+                let below = value.cast_signed();
+                let value = match below {
+                    0.. => value.to_string(),
+                    _ => format!("{below}: its expression falls below 0"),
+                };
                 Error::invalid(format!("the {what} has the {name} extent {value}"))
             })?;
         }
@@ -116,5 +122,19 @@ impl<X: IntoNumber, Y: IntoNumber> IntoExtent for (X, Y) {
 impl<X: IntoNumber, Y: IntoNumber, Z: IntoNumber> IntoExtent for (X, Y, Z) {
     fn into_extent(self, what: &str) -> Result<Extent> {
         Ok(Extent { x: whole(self.0, what)?, y: whole(self.1, what)?, z: whole(self.2, what)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_that_fell_below_zero_is_told_as_the_number_it_is() {
+        let told = |x: u64| Extent { x, y: 1, z: 1 }.launch("grid").unwrap_err().to_string();
+        let below = 0_u64.wrapping_sub(5376);
+        assert_eq!(told(below), "the grid has the x extent -5376: its expression falls below 0");
+        assert_eq!(told(0), "the grid has the x extent 0");
+        assert_eq!(told(1 << 32), "the grid has the x extent 4294967296");
     }
 }

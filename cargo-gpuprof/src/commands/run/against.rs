@@ -6,13 +6,16 @@ use gpuprof_model::run::{Run, Status};
 
 use crate::commands::Source;
 use crate::commands::settings::Settings;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::options::RunOptions;
-use crate::store::baseline::{self, Baselines};
+use crate::store::baseline::{self, Baselines, Found};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::Gate;
 
 /// The baseline that the run is held against, read before anything runs.
+///
+/// # Errors
+/// There is none of that name, unless nothing is gated or this run is to be it.
 pub(super) fn read(
     options: &RunOptions,
     settings: &Settings,
@@ -28,9 +31,30 @@ pub(super) fn read(
         other_packages: source.other_packages(),
         targets: options.cargo.bench.clone(),
     };
-    let run = baselines.read(&name)?.into();
+    let makes_it = options.gate.save_baseline.as_ref() == Some(&name);
+    let run = found(baselines, &name, settings, makes_it)?.into();
     let across_devices = settings.across_devices.value;
     Ok(Some(Against { name, run, across_devices, scope }))
+}
+
+/// The baseline called `name`; where it is missing, only a run that gates nothing or that
+/// `makes_it` goes on.
+///
+/// # Errors
+/// It is missing (exit code 2, or 96 where the configuration file names it), or no run.
+pub(super) fn found(
+    baselines: &Baselines,
+    name: &str,
+    settings: &Settings,
+    makes_it: bool,
+) -> Result<Found> {
+    match baselines.read(name)? {
+        Found::Missing(reason) if settings.gate.value && !makes_it => {
+            let message = format!("{reason}\n--no-gate continues without a baseline");
+            Err(settings.baseline.blamed(Failure::usage(message)))
+        }
+        found => Ok(found),
+    }
 }
 
 /// Keeps `run`, which ended with the code `ended`, as a baseline, unless something of it failed: a
@@ -48,6 +72,8 @@ pub(super) fn save(
         "not every configuration finished"
     } else if code == ExitCode::ThresholdFailed {
         "a threshold failed; `cargo gpuprof baseline accept` keeps it anyway"
+    } else if code == ExitCode::NoSeries {
+        "nothing of a series was measured; `cargo gpuprof baseline accept` keeps it anyway"
     } else if ended == ExitCode::NotPossible {
         "thresholds need hardware counters, which could not be collected; `cargo gpuprof baseline \
          accept` keeps it anyway"

@@ -104,12 +104,12 @@ impl Ending<'_> {
     ///
     /// # Errors
     /// The first thing that went wrong, in the engine or here. All the others were tried.
-    fn write<W: Write>(
+    fn write(
         &self,
         run: &Run,
         outcome: Result<()>,
-        out: &mut W,
-        show: impl FnOnce(ExitCode, &mut W) -> io::Result<()>,
+        out: &mut dyn Write,
+        show: impl FnOnce(ExitCode, &mut dyn Write) -> io::Result<()>,
     ) -> Result<ExitCode> {
         let Inputs { exports, folder, .. } = self.inputs;
         let mut judged = self.signal.map_or_else(|| self.gate.exit_code(run), ExitCode::Signal);
@@ -126,9 +126,8 @@ impl Ending<'_> {
         let saved = folder.save(run, code(&outcome), self.gate.gated);
         let outcome = outcome.and(saved);
         let code = code(&outcome);
-        let shown = show(code, out)
-            .and_then(|()| exports.write_streams(run, out))
-            .and_then(|()| out.flush())
+        let shown = exports
+            .show(run, self.quiet, out, |out| show(code, out))
             .map_err(|e| Failure::output(Path::new("standard output"), &e));
         if cut_short && !self.quiet {
             let id = &folder.id;

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use gpuprof_model::ExitCode;
+
 use super::counters::CounterSetup;
 use super::inputs::Checked;
 use super::prepared::Plan;
@@ -66,6 +68,13 @@ fn of_series(series: &Checked, repeat: Repeats, counted: u32) -> String {
         format!("({repeat} timed + {counted} counter passes)")
     };
     let count = planned.configurations.len();
+    if count == 0 {
+        return format!(
+            "{}: no configuration meets its conditions; a run would end with exit code {}\n",
+            planned.series.id,
+            ExitCode::NoSeries.code()
+        );
+    }
     let mut text = format!("{}: {count} configurations × {passes}\n", planned.series.id);
     for point in &planned.configurations {
         text.push_str(&format!("    {point}\n"));

@@ -1,4 +1,7 @@
-//! Export files: opened before anything runs, so that a bad path costs no measurement.
+//! Exports: what is wrong with their paths is told before anything runs.
+//!
+//! Input: the export options. Output: files; and standard output with one document at most, so
+//! that a program can read it. The table gives way to an export and goes to standard error.
 
 use std::io::{self, Write};
 
@@ -6,7 +9,7 @@ use camino::Utf8PathBuf;
 use gpuprof_model::run::Run;
 
 use crate::error::{Failure, Result};
-use crate::options::OutputOptions;
+use crate::options::{MessageFormat, OutputOptions};
 use crate::report::{Csv, Json, Markdown, Report};
 use crate::store::{check_writable, write_whole};
 
@@ -17,16 +20,27 @@ const STANDARD_OUTPUT: &str = "-";
 pub(super) struct Exports(Vec<(Utf8PathBuf, Box<dyn Report>)>);
 
 impl Exports {
-    /// Checks that every path can be written.
+    /// Checks that every path can be written, and that standard output is to hold one document.
     ///
     /// # Errors
-    /// One that cannot (exit code 110).
+    /// A path that cannot (exit code 110); two documents (exit code 2).
     pub(super) fn open(options: &OutputOptions) -> Result<Self> {
         let asked: [(&Option<Utf8PathBuf>, Box<dyn Report>); 3] = [
             (&options.export_csv, Box::new(Csv)),
             (&options.export_json, Box::new(Json)),
             (&options.export_markdown, Box::new(Markdown)),
         ];
+        let names = ["--export-csv", "--export-json", "--export-markdown"];
+        let to_stdout = names.iter().zip(&asked).filter(|(_, (path, _))| is_stdout(path));
+        let mut to_stdout: Vec<&str> = to_stdout.map(|(name, _)| *name).collect();
+        if options.message_format == MessageFormat::Json {
+            to_stdout.push("--message-format json");
+        }
+        if let [first, second, ..] = to_stdout[..] {
+            return Err(Failure::usage(format!(
+                "{first} and {second} both write to standard output: give one of them a file"
+            )));
+        }
         let mut exports = Vec::new();
         for (path, report) in asked {
             let Some(path) = path else { continue };
@@ -52,12 +66,33 @@ impl Exports {
         outcome
     }
 
-    /// Writes the formats that go to standard output.
+    /// Writes what standard output holds: the export that goes there, or else what `shown` writes.
+    /// Beside an export that goes to standard error, unless `quiet`.
     ///
     /// # Errors
     /// Those of `out`.
-    pub(super) fn write_streams(&self, run: &Run, mut out: &mut impl Write) -> io::Result<()> {
-        let mut streams = self.0.iter().filter(|(path, _)| path == STANDARD_OUTPUT);
-        streams.try_for_each(|(_, report)| report.write(run, &mut out))
+    pub(super) fn show(
+        &self,
+        run: &Run,
+        quiet: bool,
+        out: &mut dyn Write,
+        shown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self.0.iter().find(|(path, _)| path == STANDARD_OUTPUT) {
+            None => shown(&mut *out)?,
+            Some((_, report)) => {
+                report.write(run, &mut *out)?;
+                if !quiet {
+                    // Whoever reads standard output has the run: a closed standard error loses
+                    // nothing.
+                    let _ = shown(&mut io::stderr().lock());
+                }
+            }
+        }
+        out.flush()
     }
+}
+
+fn is_stdout(path: &Option<Utf8PathBuf>) -> bool {
+    path.as_ref().is_some_and(|path| path == STANDARD_OUTPUT)
 }

@@ -14,6 +14,7 @@ use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::Layer;
 
+use super::against;
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, with_metrics_of};
@@ -63,7 +64,7 @@ pub(super) fn run(
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&view, &catalogue, &loaded)?;
     let against = Against {
-        run: baselines.read(&baseline)?.into(),
+        run: against::found(&baselines, &baseline, &settings, false)?.into(),
         name: baseline,
         across_devices: settings.across_devices.value,
         scope: Scope::whole(),
@@ -84,10 +85,9 @@ pub(super) fn run(
         MessageFormat::Human => Format::Table,
     };
     let written = exports.write_files(&run);
-    format
-        .report(Terms { screen, exit_code: Some(code), gate })
-        .write_as(&view, &run, out)
-        .and_then(|()| exports.write_streams(&run, out))
+    let report = format.report(Terms { screen, exit_code: Some(code), gate });
+    exports
+        .show(&run, options.output.quiet, out, |out| report.write_as(&view, &run, out))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     written?;
     Ok((code, Some(run)))

@@ -47,6 +47,7 @@ pub(super) fn measure(
         Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
         failed => failed,
     };
+    let outcome = outcome.and(listeners.empty_series());
     let (run, denied) = listeners.end();
     Ok(Measured { run, denied, outcome })
 }
@@ -97,6 +98,17 @@ impl<'a, W: Write> Listeners<'a, W> {
             retries: Retries::default(),
             lines: Lines { out: json.then_some(out), plan },
         }
+    }
+
+    /// Judges the series that have no configuration: no event speaks of them.
+    fn empty_series(&mut self) -> Result<()> {
+        let all = self.plan.checked.iter().enumerate();
+        for (at, _) in all.filter(|(_, series)| series.planned.configurations.is_empty()) {
+            if let Some(series) = self.results.series(at) {
+                self.lines.series_finished(series)?;
+            }
+        }
+        Ok(())
     }
 
     /// The run, and of each device why its counters could no longer be had.

@@ -20,16 +20,15 @@ use super::refusal::Blocked;
 use super::{against, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Settings};
-use crate::commands::{KernelTarget, Source};
+use crate::commands::{KernelTarget, Source, Wanted};
 use crate::commands::{thresholds, viewed};
-use crate::config::Config;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{CargoOptions, ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries};
-use crate::sections::{Sections, chip_of};
+use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document, journal};
@@ -236,24 +235,12 @@ pub(in crate::commands) fn planned_for(
 
 /// The harnesses, and the temporary folder in which an archive's lie.
 fn open_source(options: &RunOptions) -> Result<(tempfile::TempDir, Source)> {
-    let temporary = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
-    // Definitions in the configuration file may use what our sections define.
-    let ours = Sections::built_in()?;
-    let known = ours.catalogue();
-    let load = |root: &Utf8Path| Config::chosen(root, &options.configuration, known);
-    let source = match &options.archive_file {
-        None => {
-            let cargo = CargoOptions { quiet: options.output.quiet, ..options.cargo.clone() };
-            Source::workspace(&cargo, load)
-        }
-        Some(file) => {
-            let explicit = options.configuration.is_explicit();
-            let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
-            let folder = Utf8Path::from_path(temporary.path()).expect("temporary paths are UTF-8");
-            Source::archive(file, options.extract_to.as_deref().unwrap_or(folder), config, known)
-        }
-    }?;
-    Ok((temporary, source))
+    Source::open(&Wanted {
+        archive: options.archive_file.as_deref(),
+        extract_to: options.extract_to.as_deref(),
+        cargo: CargoOptions { quiet: options.output.quiet, ..options.cargo.clone() },
+        configuration: &options.configuration,
+    })
 }
 
 /// The series that the options and `layers` select.

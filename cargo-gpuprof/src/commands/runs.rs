@@ -1,0 +1,218 @@
+//! `runs`: lists, shows and removes the runs below the target folder.
+//!
+//! Input: which runs. Output: a line each on standard output, and the folders gone. A run that is
+//! under way is listed as such and never removed.
+
+use std::io::Write;
+
+use gpuprof_model::text::printable;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::stored::{places, stdout, write};
+use super::table::aligned;
+use crate::error::{Failure, Result};
+use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
+use crate::report::{Format, Screen, Terms};
+use crate::store::document;
+use crate::store::runs::{self, State, StoredRun};
+use gpuprof_analysis::view::View;
+
+/// Lists, shows and removes runs.
+///
+/// # Errors
+/// No such run; one that is under way and was to be removed; output that cannot be written.
+pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
+    let (_, target) = places(&options.place);
+    match &options.action {
+        RunsAction::List { message_format } => list(&runs::all(&target), *message_format, out),
+        RunsAction::Show { run, .. } => {
+            let run = document::find(&target, run)?;
+            let how = (Format::Table, Terms { screen, ..Terms::default() });
+            write(&run, &View::default(), how, out).map_err(|e| stdout(&e))
+        }
+        RunsAction::Rm(which) => {
+            let chosen = chosen(runs::all(&target), which)?;
+            remove(&chosen, which, out)
+        }
+    }
+}
+
+fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Result<()> {
+    let text = match format {
+        MessageFormat::Json => all.iter().map(|run| format!("{}\n", listed(run))).collect(),
+        MessageFormat::Human if all.is_empty() => {
+            eprintln!("gpuprof: there are no runs; `cargo gpuprof run` makes one");
+            String::new()
+        }
+        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
+    };
+    out.write_all(text.as_bytes()).map_err(|e| stdout(&e))
+}
+
+/// The cells of a run; the last one may be long.
+fn human(run: &StoredRun) -> Vec<String> {
+    let began = run.began().map(|began| began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    let head = [run.id.clone(), began.unwrap_or_default(), size(run.bytes)];
+    let (ended, held) = match &run.state {
+        State::UnderWay => ("under way".to_owned(), String::new()),
+        State::Unfinished(None) => {
+            let text = format!("to be continued by --resume {}", run.id);
+            ("unfinished".to_owned(), text)
+        }
+        State::Unfinished(Some(reason)) => ("unreadable".to_owned(), printable(reason)),
+        State::Ended(outline) => {
+            let ended = outline.exit_code.map_or("ended".to_owned(), |code| format!("exit {code}"));
+            let plural = if outline.configurations == 1 { "" } else { "s" };
+            let of = series(&outline.series);
+            (ended, format!("{} configuration{plural} of {of}", outline.configurations))
+        }
+    };
+    head.into_iter().chain([ended, held]).collect()
+}
+
+/// The first series, and how many more.
+fn series(all: &[String]) -> String {
+    match all {
+        [] => "no series".to_owned(),
+        [one] => printable(one),
+        [first, more @ ..] => format!("{} and {} more series", printable(first), more.len()),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    let units = ["kB", "MB", "GB"];
+    let mut size = (bytes as f64 / 1e3, units[0]);
+    for unit in &units[1..] {
+        if size.0 >= 1e3 {
+            size = (size.0 / 1e3, unit);
+        }
+    }
+    format!("{:.1} {}", size.0, size.1)
+}
+
+fn listed(run: &StoredRun) -> serde_json::Value {
+    let mut line = json!({
+        "reason": "run",
+        "id": run.id,
+        "path": run.folder,
+        "bytes": run.bytes,
+    });
+    let more = match &run.state {
+        State::UnderWay => json!({ "state": "under-way" }),
+        State::Unfinished(None) => json!({ "state": "unfinished" }),
+        State::Unfinished(Some(error)) => json!({ "state": "unreadable", "error": error }),
+        State::Ended(outline) => json!({
+            "state": "ended",
+            "started": outline.started,
+            "series": outline.series,
+            "configurations": outline.configurations,
+            "exit_code": outline.exit_code,
+        }),
+    };
+    if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
+        line.extend(more);
+    }
+    line
+}
+
+/// Those of `all` that `which` names.
+///
+/// # Errors
+/// An id that is none, that is the beginning of several, or that of a run that is under way.
+fn chosen(all: Vec<StoredRun>, which: &RemoveOptions) -> Result<Vec<StoredRun>> {
+    if which.all {
+        return Ok(all);
+    }
+    if let Some(age) = which.older_than {
+        let limit = Timestamp::now().checked_sub(age.0).unwrap_or(Timestamp::MIN);
+        let old = |run: &StoredRun| run.began().is_some_and(|began| began < limit);
+        return Ok(all.into_iter().filter(old).collect());
+    }
+    let mut chosen: Vec<StoredRun> = Vec::new();
+    for text in &which.runs {
+        let run = named(&all, text)?;
+        if run.state == State::UnderWay {
+            return Err(Failure::usage(format!(
+                "run {} is under way and is not removed; nothing was removed",
+                run.id
+            )));
+        }
+        if !chosen.contains(run) {
+            chosen.push(run.clone());
+        }
+    }
+    Ok(chosen)
+}
+
+/// The run that `text` is the id of, or the beginning of.
+fn named<'r>(all: &'r [StoredRun], text: &str) -> Result<&'r StoredRun> {
+    let exact = all.iter().find(|run| run.id == text);
+    let begins: Vec<&StoredRun> = all.iter().filter(|run| run.id.starts_with(text)).collect();
+    match (exact, begins.as_slice()) {
+        (Some(run), _) | (None, &[run]) => Ok(run),
+        (None, []) => Err(Failure::usage(format!(
+            "no run is named `{text}`: `cargo gpuprof runs list` shows them; nothing was removed"
+        ))),
+        (None, several) => {
+            let ids: Vec<&str> = several.iter().map(|run| run.id.as_str()).collect();
+            let ids = ids.join(", ");
+            Err(Failure::usage(format!(
+                "`{text}` matches several runs: {ids}; nothing was removed"
+            )))
+        }
+    }
+}
+
+fn remove(chosen: &[StoredRun], which: &RemoveOptions, out: &mut impl Write) -> Result<()> {
+    let (mut count, mut bytes) = (0_usize, 0);
+    for run in chosen {
+        if run.remove() {
+            (count, bytes) = (count + 1, bytes + run.bytes);
+            if which.message_format == MessageFormat::Json {
+                let line = json!({ "reason": "run-removed", "id": run.id, "bytes": run.bytes });
+                writeln!(out, "{line}").map_err(|e| stdout(&e))?;
+            }
+        } else if run.state == State::UnderWay {
+            eprintln!("gpuprof: run {} is under way and stays", run.id);
+        } else {
+            let kept = std::io::Error::other("it is in use, or its folder cannot be changed");
+            return Err(Failure::output(run.folder.as_std_path(), &kept));
+        }
+    }
+    let plural = if count == 1 { "" } else { "s" };
+    eprintln!("gpuprof: removed {count} run{plural}, {}", size(bytes));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(
+            [0, 1500, 2_345_678, 7_000_000_000].map(size),
+            ["0.0 kB", "1.5 kB", "2.3 MB", "7.0 GB"]
+        );
+    }
+
+    #[test]
+    fn an_id_is_named_by_its_beginning_where_that_is_of_one() {
+        let run = |id: &str| StoredRun {
+            id: id.into(),
+            folder: id.into(),
+            state: State::Unfinished(None),
+            bytes: 0,
+        };
+        let all = [run("20251121T01-1"), run("20251121T01-12"), run("20251122T01-1")];
+        assert_eq!(named(&all, "20251122").unwrap().id, "20251122T01-1");
+        assert_eq!(named(&all, "20251121T01-1").unwrap().id, "20251121T01-1");
+        let several = named(&all, "20251121").unwrap_err().message;
+        assert!(
+            several.starts_with("`20251121` matches several runs: 20251121T01-1, "),
+            "{several}"
+        );
+        assert!(named(&all, "x").unwrap_err().message.starts_with("no run is named `x`"));
+    }
+}
