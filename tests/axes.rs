@@ -91,6 +91,8 @@ fn a_view_narrows_the_table_and_nothing_else() {
      DOUBLE  false ▁█ true  1.04x  0.3% of the variance
      n       1024 ▁█ 2048   2.00x  99.6% of the variance
 
+     verified  every row: equal to the reference
+
     6 configurations of 1 series: 6 finished; no thresholds
     ");
     let wrong = gpuprof(&["--filter", "TIEL == 32"]).exits_with(2);

@@ -41,7 +41,8 @@ fn a_result_that_differs_from_the_hosts_is_shown_beside_it() {
           2                          4                 8               4
           3                     failed
 
-     failed  factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0 (tolerance 1e-5)
+     failed    factor=3: verify failed: `y` differs from the host in 32 of 32 elements; first y[0]: device 3.0, host 2.0; largest error 2.5e4 times the tolerance, at y[0] (tolerance 2e-5 + 1e-5 × |host|)
+     verified  every finished row: equal to the reference
 
     2 configurations of 1 series: 1 finished, 1 failed; no thresholds
 
@@ -75,11 +76,12 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
      exits                failed
      is_killed            failed
 
-     failed  how=fails: the matrix is singular
-     failed  how=panics: the harness panicked at endings/src/lib.rs:39:13: the table is not sorted
-     failed  how=exits: the process exited with code 3; the end of its stderr:
-              out of widgets
-     failed  how=is_killed: the process was killed by SIGKILL (signal 9)
+     failed    how=fails: the matrix is singular
+     failed    how=panics: the harness panicked at endings/src/lib.rs:39:13: the table is not sorted
+     failed    how=exits: the process exited with code 3; the end of its stderr:
+                out of widgets
+     failed    how=is_killed: the process was killed by SIGKILL (signal 9)
+     verified  every finished row: agreed with the reference
 
     5 configurations of 1 series: 1 finished, 4 failed; no thresholds
 

@@ -15,6 +15,7 @@ mod examples;
 mod full_disk;
 mod gate;
 mod hardware;
+mod in_place;
 mod interrupt;
 mod joined;
 mod killed;

@@ -43,7 +43,8 @@ fn the_command_of_the_readme_prints_the_series_and_ends_with_0() {
        512  1048576                         4                          4           655,360         393,216
       1024  1048576                         4                          4           655,360         393,216
 
-     -  throughput: needs `duration`: the emulator reports no times
+     -         throughput: needs `duration`: the emulator reports no times
+     verified  every row: equal to the reference
 
      UNAVAILABLE  best throughput >= 20% of peak        needs `duration`: the emulator reports no times  [attribute]
      PASS         every load_sectors_per_request <= 4   4 at block=64,n=1048576 (limit 4)  [attribute]
@@ -73,6 +74,8 @@ fn run_is_what_the_bare_subcommand_does() {
     ─────────────────────────────────────────────────────────────────────────
         64  4096                         4             2,048           1,024
        128  4096                         4             2,048           1,024
+
+     verified  every row: equal to the reference
 
     2 configurations of 1 series: 2 finished; no thresholds
 
@@ -202,7 +205,8 @@ fn every_export_is_written_to_its_file() {
      global_sectors along each axis, largest mean over smallest:
      stride  1 ▁▂▄█ 8  4.50x
 
-     -  duration: the emulator reports no times
+     -         duration: the emulator reports no times
+     verified  every row: equal to the reference
 
      PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
@@ -222,6 +226,7 @@ fn every_export_is_written_to_its_file() {
     | 64 | 8 | 4096 | 32 | 4 | 2,560 | 4,608 | 4.50x |
 
     * \- duration: the emulator reports no times
+    * verified every row: equal to the reference
 
     | verdict | threshold | decided by | written in |
     | :--- | :--- | :--- | :--- |
@@ -281,6 +286,8 @@ fn metrics_of_the_command_line_are_shown_instead_of_the_annotated_ones() {
     ───────────────────────────────────────────────────────────────────────────────────────
         64  4096                     64                       128                      100
        128  4096                     32                       128                      100
+
+     verified  every row: equal to the reference
 
     2 configurations of 1 series: 2 finished; no thresholds
 

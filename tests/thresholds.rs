@@ -125,6 +125,8 @@ fn a_configuration_file_given_by_name_is_read_instead_of_the_default_one() {
         64       4  4096                          4
         64       8  4096                          4
 
+     verified  every row: equal to the reference
+
      PASS         best load_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
      UNAVAILABLE  every registers <= 32               registers are assigned by ptxas, which the emulator does not run  [[FOLDER]/strict.toml:3]
 
@@ -156,7 +158,8 @@ fn the_command_line_wins_over_the_configuration_file() {
         64  4096                     64
        128  4096                     32
 
-     -  waves: it depends on registers, which the emulator does not assign
+     -         waves: it depends on registers, which the emulator does not assign
+     verified  every row: equal to the reference
 
      UNAVAILABLE  waves <= 1  it depends on registers, which the emulator does not assign  [--threshold]
 

@@ -134,7 +134,6 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
         declared_bytes: Some(12 * n),
         declared_flops: Some(2 * n),
         copy_bandwidth: Some(4.0e12),
-        verified: true,
         ..PassResult::default()
     }
 }

@@ -12,6 +12,7 @@ mod evidence;
 mod format;
 mod github;
 mod grid;
+mod grounds;
 mod json;
 pub mod json_lines;
 mod junit;

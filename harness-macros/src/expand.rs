@@ -84,8 +84,16 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         quote_spanned!(inner(value)=> #k.#method(#value)?;)
     });
     let seed = kernel.seed.map(|seed| quote!(#k.seed(#seed);));
-    let tolerance =
-        kernel.tolerance.as_ref().map(|value| quote_spanned!(inner(value)=> #k.tolerance(#value);));
+    let tolerance = kernel.tolerance.as_ref().map(|value| {
+        quote_spanned! {inner(value)=>
+            #k.tolerance({
+                #[allow(unused_imports)]
+                use #gp::tolerances::*;
+                #value
+            })?;
+        }
+    });
+    let reset = kernel.reset.as_ref().map(|variant| quote!(#k.reset(#gp::Reset::#variant);));
     let arguments = kernel
         .parameters
         .iter()
@@ -100,6 +108,7 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
             #(#declared)*
             #seed
             #tolerance
+            #reset
             #(#arguments)*
             #verify
             #k.execute()

@@ -18,6 +18,7 @@ use crate::constants::{self, Instance};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::signature::{self, Parameter, Passing};
+use crate::tolerance;
 use crate::vocabulary::{GENERATORS, LIST_KEYS, VALUE_KEYS, count, example, keys, unknown_key};
 
 /// A kernel and its series, as annotated.
@@ -44,8 +45,10 @@ pub(crate) struct Kernel {
     pub(crate) thresholds: Vec<LitStr>,
     /// The host reference.
     pub(crate) verify: Option<Path>,
-    /// The relative tolerance of `verify`.
+    /// The tolerance of `verify`.
     pub(crate) tolerance: Option<Expr>,
+    /// The variant of `Reset` that was asked for.
+    pub(crate) reset: Option<Ident>,
     /// The generators' seed.
     pub(crate) seed: Option<u64>,
 }
@@ -80,7 +83,8 @@ impl Kernel {
             arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
             parameters,
             verify: keys.path("verify", &mut errors),
-            tolerance: keys.value("tolerance").cloned(),
+            tolerance: keys.tolerance(&mut errors),
+            reset: keys.value("reset").and_then(|value| tolerance::reset(value, &mut errors)),
             seed: keys.seed(&mut errors),
             space: keys.space,
             metrics: keys.metrics,
@@ -293,6 +297,12 @@ impl Keys {
                 None
             }
         }
+    }
+
+    fn tolerance(&self, errors: &mut Errors) -> Option<Expr> {
+        let value = self.value("tolerance")?;
+        tolerance::check(value, errors);
+        Some(value.clone())
     }
 
     fn seed(&self, errors: &mut Errors) -> Option<u64> {

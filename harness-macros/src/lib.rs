@@ -1,6 +1,7 @@
-//! The attributes of `gpuprof`, which re-exports everything here. Each re-export says what its macro
-//! is for and shows an example, and rustdoc adds the details that are documented here: examples in
-//! this package would need a second build of `gpuprof`, for the host's procedural macros.
+//! The attributes of `gpuprof`, which re-exports everything here. Each re-export says what its
+//! macro is for and shows an example, and rustdoc adds the details that are documented here:
+//! examples in this package would need a second build of `gpuprof`, for the host's procedural
+//! macros.
 //!
 //! Input: annotated functions. Output: the function on both sides, and an entry in the
 //! registry that the harness reads. Every attribute is read into a checked description first
@@ -23,6 +24,7 @@ mod renamed;
 mod series;
 mod shared;
 mod signature;
+mod tolerance;
 mod vocabulary;
 
 use proc_macro::TokenStream;
@@ -67,12 +69,21 @@ use syn::{ItemFn, parse_macro_input};
 /// | `threshold("…")` | a condition that the series must meet; may be repeated |
 /// | `verify = PATH` | a host reference, see below |
 /// | `tolerance = EXPR` | how far a float may be from the reference, see below |
+/// | `reset = each`, `reset = once` | what timed samples find in the buffers, see below |
 /// | `name = "…"` | the series' and entry point's name, in place of the function's |
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
 ///
 /// The host reference takes scalars by value, a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
 /// What it leaves in the latter is what the kernel must have written: integers exactly, floats
-/// within the tolerance × max(\|reference\|, 1).
+/// within absolute + relative × \|reference\|. `tolerance = (A, R)` gives both parts, where A is a
+/// multiple of the mean \|reference\| of the elements that the reference changes;
+/// `(absolute(A), R)` gives A in the buffer's unit; `absolute(A)` and `relative(R)` are one part
+/// alone, and a number is both. The default is 1e-5 for `f32` and 1e-12 for `f64`. A kernel that
+/// changes nothing where the reference does fails whatever the tolerance.
+///
+/// A kernel that reads what it writes would time its own results: before each timed sample, the
+/// buffers that it reads and writes are restored, outside the timed window. `reset = once` leaves
+/// them as the sample before left them, `reset = each` restores every `*mut` buffer.
 ///
 /// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and
 /// `z`, an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.

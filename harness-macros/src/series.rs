@@ -110,6 +110,7 @@ fn elsewhere(key: &str) -> Option<&'static str> {
         "flops" => "call run.flops(…) in the function",
         "args" => "a host function sets its arguments up itself",
         "verify" | "tolerance" => "check the results in the function",
+        "reset" => "put the inputs back in `run.measure`, which times that as well",
         "seed" => "a host function makes its own inputs",
         _ => return None,
     })

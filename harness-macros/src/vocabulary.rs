@@ -3,7 +3,7 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 11] = [
+pub(crate) const VALUE_KEYS: [&str; 12] = [
     "grid",
     "block",
     "shared",
@@ -12,6 +12,7 @@ pub(crate) const VALUE_KEYS: [&str; 11] = [
     "flops",
     "verify",
     "tolerance",
+    "reset",
     "name",
     "seed",
     "crate",
@@ -50,6 +51,7 @@ pub(crate) fn example(key: &str) -> &'static str {
         "flops" => "flops = 2 * n",
         "verify" => "verify = function_on_host",
         "tolerance" => "tolerance = 1e-5",
+        "reset" => "reset = once",
         "name" => "name = \"saxpy\"",
         "seed" => "seed = 42",
         _ => "crate = ::gpuprof",

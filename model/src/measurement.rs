@@ -86,6 +86,31 @@ pub struct Timing {
     /// Why slowdowns were not watched for; none where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unwatched: Option<String>,
+    /// What the samples found in the buffers that the kernel changes; none where it reads nothing
+    /// that it writes, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<InPlace>,
+}
+
+/// What the timed samples of a kernel find in the buffers that it reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Reset {
+    /// What the first sample found: they are restored before each one, outside the timed window.
+    Each,
+    /// What the sample before it left.
+    Once,
+}
+
+/// Buffers whose content a launch may depend on and changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InPlace {
+    /// What each sample finds in them.
+    pub reset: Reset,
+    /// The kernel's names for them, in the order of its parameters.
+    pub buffers: Vec<String>,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -255,6 +280,10 @@ pub struct PassResult {
     pub copy_bandwidth: Option<f64>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
+    /// The largest error that `verify` found, in units of the tolerance; none where nothing was
+    /// verified and where a function of the user's compared.
+    #[serde(default)]
+    pub largest_error: Option<f64>,
 }
 
 /// The value of a hardware counter.

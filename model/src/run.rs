@@ -224,6 +224,10 @@ pub struct ConfigurationResult {
     pub launches: Vec<LaunchRecord>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
+    /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
+    /// none where nothing was verified and where a function of the user's compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_error: Option<f64>,
 }
 
 impl Run {

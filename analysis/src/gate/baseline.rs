@@ -158,6 +158,7 @@ impl Against {
         comparison.mismatches =
             fingerprint::mismatches(&baseline.provenance, &run.provenance, self.across_devices);
         comparison.mismatches.extend(fingerprint::moved(baseline, run));
+        comparison.mismatches.extend(fingerprint::reset(baseline, run));
         if comparison.obstacle().is_some() {
             return comparison;
         }

@@ -5,9 +5,9 @@
 //! comparison is about. What is said of the machine (device, driver, clocks, cache) does.
 
 use gpuprof_model::comparison::Mismatch;
-use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::measurement::{DeviceRecord, Reset};
 use gpuprof_model::metric::{Catalogue, Class};
-use gpuprof_model::run::{Provenance, Run};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run};
 
 use crate::gate::by_key::ByKey;
 
@@ -115,6 +115,36 @@ pub fn moved(baseline: &Run, run: &Run) -> Option<Mismatch> {
     })
 }
 
+/// That samples of some of the configurations that both sides timed found other inputs: restored
+/// before each on one side, changed by the sample before on the other.
+pub fn reset(baseline: &Run, run: &Run) -> Option<Mismatch> {
+    let word = |row: &ConfigurationResult| {
+        let reset = row.timings.first()?.in_place.as_ref().map(|in_place| in_place.reset);
+        Some(match reset {
+            None => "no reset",
+            Some(Reset::Each) => "reset = each",
+            Some(Reset::Once) => "reset = once",
+        })
+    };
+    let differ = run.series.iter().flat_map(|ours| {
+        let theirs = baseline.series.iter().filter(|theirs| theirs.id == ours.id);
+        let own = ByKey::of(&ours.configurations);
+        theirs.flat_map(|theirs| &theirs.configurations).filter_map(move |row| {
+            let words = (word(row)?, word(own.get(row)?)?);
+            (words.0 != words.1).then_some(words)
+        })
+    });
+    let words: Vec<(&str, &str)> = differ.collect();
+    let (before, after) = *words.first()?;
+    let plural = if words.len() == 1 { "" } else { "s" };
+    Some(Mismatch {
+        what: format!("inputs of timed samples in {} configuration{plural}", words.len()),
+        baseline: before.to_owned(),
+        run: after.to_owned(),
+        matters: false,
+    })
+}
+
 /// The model, not the piece of silicon: name, architecture and size.
 fn device(device: &DeviceRecord) -> String {
     let (major, minor) = device.compute_capability;
@@ -124,7 +154,9 @@ fn device(device: &DeviceRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{gh100, h200};
+    use gpuprof_model::measurement::InPlace;
+
+    use crate::fixture::{finished, gh100, gpu_pass, h200, point};
 
     fn on(device: DeviceRecord) -> Provenance {
         Provenance {
@@ -262,5 +294,25 @@ mod tests {
         let mut locked = on(h200());
         locked.clock_control = "base".into();
         assert_eq!(told(&on(h200()), &locked, true), [("clock control".to_owned(), true)]);
+    }
+
+    #[test]
+    fn inputs_that_were_restored_on_one_side_only_are_told() {
+        let of = |reset: Option<Reset>| {
+            let mut pass = gpu_pass(64, 1 << 20, &[5.0]);
+            pass.timing.as_mut().unwrap().in_place =
+                reset.map(|reset| InPlace { reset, buffers: vec!["y".into()] });
+            crate::fixture::run(
+                "r",
+                vec![crate::fixture::series(vec![finished(point(64, 1 << 20), &[pass])])],
+            )
+        };
+        let [none, each, once] = [None, Some(Reset::Each), Some(Reset::Once)].map(of);
+        assert_eq!(reset(&each, &each), None);
+        assert_eq!(
+            reset(&once, &each).unwrap().to_string(),
+            "inputs of timed samples in 1 configuration: reset = once in the baseline, reset = each here"
+        );
+        assert_eq!(reset(&none, &once).unwrap().baseline, "no reset");
     }
 }

@@ -212,5 +212,6 @@ fn part(
         occupancy_limiter: None,
         launches: Vec::new(),
         verified: false,
+        largest_error: None,
     }
 }

@@ -61,6 +61,7 @@ pub fn finished(
             occupancy_limiter: first.facts.as_ref().and_then(|facts| facts.limiter),
             launches: first.launches.clone(),
             verified: passes.iter().any(|pass| pass.verified),
+            largest_error: passes.iter().filter_map(|pass| pass.largest_error).reduce(f64::max),
             configuration,
         },
     }
@@ -86,6 +87,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         occupancy_limiter: None,
         launches: Vec::new(),
         verified: false,
+        largest_error: None,
     }
 }
 

@@ -80,6 +80,9 @@ pub struct ConfigurationFinished<'r> {
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// Whether `verify` ran and agreed.
     pub verified: bool,
+    /// The largest error that it found, in units of the tolerance, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_error: Option<f64>,
 }
 
 /// One judged threshold.
@@ -163,6 +166,7 @@ impl<'r> Event<'r> {
             metrics: &result.metrics,
             occupancy_limiter: result.occupancy_limiter,
             verified: result.verified,
+            largest_error: result.largest_error,
         })
     }
 

@@ -3,13 +3,14 @@
 //! Input: a run. Output: a suite a series, with a case a configuration and a case a threshold. A
 //! threshold's case fails where its judgement makes the exit code other than 0; what was not judged
 //! and costs nothing is skipped with its reason. A configuration whose process failed is an error,
-//! and so is a series of which nothing was measured. What vanished since the baseline is a suite of
-//! its own.
+//! and so is a series of which nothing was measured; the properties of one that finished say whether
+//! it was `verified` and the `largest_error` in units of the tolerance. What vanished since the
+//! baseline is a suite of its own.
 
 use std::io::{self, Write};
 
 use gpuprof_model::exit_code::ExitCode;
-use gpuprof_model::run::{Run, SeriesResult, Status};
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
@@ -51,18 +52,7 @@ impl Report for Junit {
 impl Junit {
     fn suite(self, series: &SeriesResult) -> TestSuite {
         let mut suite = TestSuite::new(series.id.to_string());
-        for row in &series.configurations {
-            let status = match &row.status {
-                Status::Finished => TestCaseStatus::success(),
-                Status::Failed { reason } | Status::Timeout { reason } => {
-                    bad(NonSuccessKind::Error, row.status.word(), reason)
-                }
-                Status::Invalid { reason } | Status::Skipped { reason } => {
-                    skipped(row.status.word(), reason.clone())
-                }
-            };
-            suite.add_test_case(case(series, &format!("{}{}", key(row), on_device(row)), status));
-        }
+        suite.add_test_cases(series.configurations.iter().map(|row| configuration(series, row)));
         if let Some(why) = unmeasured(series) {
             let status = bad(NonSuccessKind::Error, "unmeasured", &why);
             suite.add_test_case(case(series, "every configuration", status));
@@ -90,6 +80,27 @@ impl Junit {
             }
         }
     }
+}
+
+/// How a configuration ended, and where it finished, whether it was verified.
+fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
+    let status = match &row.status {
+        Status::Finished => TestCaseStatus::success(),
+        Status::Failed { reason } | Status::Timeout { reason } => {
+            bad(NonSuccessKind::Error, row.status.word(), reason)
+        }
+        Status::Invalid { reason } | Status::Skipped { reason } => {
+            skipped(row.status.word(), reason.clone())
+        }
+    };
+    let mut case = case(series, &format!("{}{}", key(row), on_device(row)), status);
+    if row.status == Status::Finished {
+        case.add_property(("verified", if row.verified { "true" } else { "false" }));
+    }
+    if let Some(error) = row.largest_error {
+        case.add_property(("largest_error", error.to_string().as_str()));
+    }
+    case
 }
 
 fn case(series: &SeriesResult, name: &str, status: TestCaseStatus) -> TestCase {

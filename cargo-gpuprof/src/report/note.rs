@@ -1,5 +1,12 @@
 //! A note under a series.
 
+use gpuprof_model::run::ConfigurationResult;
+
+use super::key;
+
+/// How many configurations a note names before it counts the rest.
+const NAMED: usize = 4;
+
 /// One note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Note {
@@ -9,4 +16,13 @@ pub(super) struct Note {
     pub subject: String,
     /// The reason; may have several lines.
     pub text: String,
+}
+
+/// What a note calls `rows`.
+pub(super) fn keys(rows: &[&ConfigurationResult]) -> String {
+    let named: Vec<String> = rows.iter().take(NAMED).map(|row| key(row)).collect();
+    match rows.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }

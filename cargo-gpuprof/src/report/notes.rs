@@ -6,14 +6,11 @@
 use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
-use super::key;
+use super::grounds;
 use super::noise;
-use super::note::Note;
+use super::note::{Note, keys};
 use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
-
-/// How many configurations a note names before it counts the rest.
-const NAMED: usize = 4;
 
 /// How many metrics a note names before it counts the rest: a section can hold twenty of one
 /// reason.
@@ -26,6 +23,7 @@ pub(super) fn of(series: &SeriesResult, columns: &[String]) -> Vec<Note> {
     notes.extend(hidden(series));
     notes.extend(unexpected_sources(series, columns));
     notes.extend(slowed(&series.configurations));
+    notes.extend(grounds::of(&series.configurations));
     notes.extend(noise::of(series));
     notes
 }
@@ -144,12 +142,4 @@ fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note>
         subject: names.join(", "),
         text: "by the annotation, not measured".to_owned(),
     })
-}
-
-fn keys(rows: &[&ConfigurationResult]) -> String {
-    let named: Vec<String> = rows.iter().take(NAMED).map(|row| key(row)).collect();
-    match rows.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
 }

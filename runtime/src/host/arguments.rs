@@ -64,10 +64,14 @@ pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::D
     /// The nearest value to `value`.
     fn from_f64(value: f64) -> Self;
 
-    /// Whether `self` is `expected` within `tolerance` × max(|expected|, 1); exact for integers.
-    fn agrees(self, expected: Self, tolerance: f64) -> bool;
+    /// How far `self` is from `expected`: 0 where they are the same, infinite where no tolerance
+    /// helps, as between integers, and between a number and none.
+    fn distance(self, expected: Self) -> f64;
 
-    /// The tolerance where the annotation gives none.
+    /// Its size, which a relative tolerance is a part of; 0 for integers.
+    fn magnitude(self) -> f64;
+
+    /// The tolerance where the annotation gives none, absolute and relative.
     const TOLERANCE: f64;
 }
 
@@ -77,7 +81,10 @@ macro_rules! integer_elements {
             fn from_bits(bits: u64) -> Self { (bits >> (64 - Self::BITS)) as Self }
             fn from_index(index: u64) -> Self { index as Self }
             fn from_f64(value: f64) -> Self { value as Self }
-            fn agrees(self, expected: Self, _tolerance: f64) -> bool { self == expected }
+            fn distance(self, expected: Self) -> f64 {
+                if self == expected { 0.0 } else { f64::INFINITY }
+            }
+            fn magnitude(self) -> f64 { 0.0 }
             const TOLERANCE: f64 = 0.0;
         }
     )*};
@@ -92,13 +99,14 @@ macro_rules! float_elements {
             }
             fn from_index(index: u64) -> Self { index as Self }
             fn from_f64(value: f64) -> Self { value as Self }
-            fn agrees(self, expected: Self, tolerance: f64) -> bool {
+            fn distance(self, expected: Self) -> f64 {
                 if self == expected || (self.is_nan() && expected.is_nan()) {
-                    return true;
+                    return 0.0;
                 }
-                let (device, host) = (f64::from(self), f64::from(expected));
-                (device - host).abs() <= tolerance * host.abs().max(1.0)
+                let distance = (f64::from(self) - f64::from(expected)).abs();
+                if distance.is_nan() { f64::INFINITY } else { distance }
             }
+            fn magnitude(self) -> f64 { f64::from(self).abs() }
             const TOLERANCE: f64 = $tolerance;
         }
     )*};
@@ -167,11 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn agreement_is_relative_for_floats_and_exact_for_integers() {
-        assert!(1000.001_f32.agrees(1000.0, 1e-5));
-        assert!(!1000.1_f32.agrees(1000.0, 1e-5));
-        assert!(!f32::NAN.agrees(1.0, 1e-5));
-        assert!(!1.0_f32.agrees(f32::NAN, 1e-5));
-        assert!(!3_u32.agrees(4, 100.0));
+    fn no_tolerance_reaches_from_a_number_to_none_or_to_another_integer() {
+        assert_eq!(1.5_f32.distance(1.0), 0.5);
+        assert_eq!(f32::NAN.distance(f32::NAN), 0.0);
+        assert_eq!(f64::INFINITY.distance(f64::INFINITY), 0.0);
+        assert_eq!((-0.0_f64).distance(0.0), 0.0);
+        for (device, host) in [(f64::NAN, 1.0), (1.0, f64::NAN), (1.0, f64::INFINITY)] {
+            assert_eq!(device.distance(host), f64::INFINITY, "{device} {host}");
+        }
+        assert_eq!((3_u32.distance(3), 3_u32.distance(4)), (0.0, f64::INFINITY));
     }
 }

@@ -4,15 +4,23 @@ use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DriverError};
 
 use super::arena::{Arena, Placed};
 use super::arguments::Element;
 use super::error::{Error, Result};
-use super::reference::{HostArguments, compare};
+use super::reference::{HostArguments, Sides, compare};
+use super::tolerance::Tolerance;
 
 /// A buffer on the device that knows what it held before the first launch.
 pub(crate) trait Buffer {
+    /// The kernel's name for it.
+    fn name(&self) -> &'static str;
+
+    /// Whether the kernel writes it.
+    fn is_written(&self) -> bool;
+
     /// Its device address.
     fn pointer(&self) -> u64;
 
@@ -22,19 +30,35 @@ pub(crate) trait Buffer {
     /// A copy of its initial elements, a `Vec` of its element type.
     fn initial(&self) -> Box<dyn Any>;
 
-    /// Compares it with the reference's buffer at `position`, if the kernel writes it.
+    /// Compares it with the reference's buffer at `position`, if the kernel writes it: the largest
+    /// error in units of the tolerance.
     fn compare(
         &self,
         host: &mut HostArguments,
         position: usize,
-        tolerance: Option<f64>,
-    ) -> Result<()>;
+        tolerance: Option<Tolerance>,
+    ) -> Result<f64>;
 
     /// Puts its initial elements back, if the kernel or another configuration writes there.
     fn restore(&mut self) -> Result<()>;
 
     /// Lets it lie in `arena` from `start` on.
     fn place(&mut self, arena: &Rc<Arena>, start: u64);
+
+    /// Keeps its initial elements at hand for [`Buffer::reset`]: on the device, of which it has
+    /// them now, or on the host where the device has no room.
+    fn keep(&mut self) -> Result<()>;
+
+    /// Queues what puts back the elements that [`Buffer::keep`] kept; nothing where it was not
+    /// called.
+    fn reset(&mut self) -> Result<()>;
+}
+
+/// What a buffer is reset from.
+enum Kept<T> {
+    Nothing,
+    OnDevice(CudaSlice<T>),
+    OnHost,
 }
 
 /// A [`Buffer`] of `T`.
@@ -42,6 +66,7 @@ pub(crate) struct TypedBuffer<T> {
     name: &'static str,
     initial: Vec<T>,
     place: Place<T>,
+    kept: Kept<T>,
     written: bool,
     stream: Arc<CudaStream>,
 }
@@ -63,7 +88,14 @@ impl<T: Element> TypedBuffer<T> {
         written: bool,
         stream: &Arc<CudaStream>,
     ) -> Self {
-        Self { name, initial, place: Place::None, written, stream: stream.clone() }
+        Self {
+            name,
+            initial,
+            place: Place::None,
+            kept: Kept::Nothing,
+            written,
+            stream: stream.clone(),
+        }
     }
 
     /// Copies `initial` to the device.
@@ -79,11 +111,26 @@ impl<T: Element> TypedBuffer<T> {
         } else {
             stream.clone_htod(&initial)?
         };
-        Ok(Self { name, initial, place: Place::Own(device), written, stream: stream.clone() })
+        Ok(Self {
+            name,
+            initial,
+            place: Place::Own(device),
+            kept: Kept::Nothing,
+            written,
+            stream: stream.clone(),
+        })
     }
 }
 
 impl<T: Element> Buffer for TypedBuffer<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn is_written(&self) -> bool {
+        self.written
+    }
+
     fn pointer(&self) -> u64 {
         match &self.place {
             Place::Own(device) => device.device_ptr(&self.stream).0,
@@ -104,10 +151,10 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         &self,
         host: &mut HostArguments,
         position: usize,
-        tolerance: Option<f64>,
-    ) -> Result<()> {
+        tolerance: Option<Tolerance>,
+    ) -> Result<f64> {
         if !self.written || self.initial.is_empty() {
-            return Ok(());
+            return Ok(0.0);
         }
         let device = match &self.place {
             Place::Own(device) => self.stream.clone_dtoh(device)?,
@@ -123,7 +170,9 @@ impl<T: Element> Buffer for TypedBuffer<T> {
                 expected.len()
             )));
         }
-        compare(self.name, &device, &expected, tolerance.unwrap_or(T::TOLERANCE))
+        let sides = Sides { initial: &self.initial, device: &device, host: &expected };
+        let tolerance = tolerance.map_or_else(|| Tolerance::new(T::TOLERANCE), Ok)?;
+        compare(self.name, sides, tolerance)
     }
 
     fn restore(&mut self) -> Result<()> {
@@ -144,6 +193,26 @@ impl<T: Element> Buffer for TypedBuffer<T> {
     fn place(&mut self, arena: &Rc<Arena>, start: u64) {
         // An empty buffer still needs an address.
         self.place = Place::Arena(arena.place(start, self.initial.len().max(1)));
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        let Place::Own(device) = &self.place else { return Err(not_placed(self.name)) };
+        self.kept = match self.stream.clone_dtod(device) {
+            Ok(kept) => Kept::OnDevice(kept),
+            Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Kept::OnHost,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(())
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        match (&self.kept, &mut self.place) {
+            (Kept::Nothing, _) => Ok(()),
+            (Kept::OnDevice(kept), Place::Own(device)) => {
+                Ok(self.stream.memcpy_dtod(kept, device)?)
+            }
+            _ => self.restore(),
+        }
     }
 }
 

@@ -165,9 +165,9 @@ fn set_up<'s>(
         return Err(Error::failed(format!("`{}` is not a kernel", entry.kernel)));
     };
     let symbol = entry_point(symbol, constants, &request.configuration);
-    let module = session.load_module(request, entry.source_package)?;
+    let (module, ptx) = session.load_module(request, entry.source_package)?;
     let function = session.function(&module, &symbol, entry.source_package)?;
-    let mut kernel = KernelRun::new(Run::new(session, request, Call::Whole), function, symbol);
+    let mut kernel = KernelRun::new(Run::new(session, request, Call::Whole), function, symbol, ptx);
     set_up(&mut kernel)?;
     Ok(kernel)
 }

@@ -4,7 +4,6 @@
 //! pass. Inputs are fresh when the first launch starts, so that launch is the one that is verified
 //! and, on the emulated driver, counted.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -12,22 +11,25 @@ use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
-use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult};
+use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult, Reset};
 use gpuprof_model::protocol::Sampling;
 
 use super::arena::Arena;
 use super::arguments::{Element, Generator};
-use super::buffer::{Buffer, TypedBuffer};
+use super::buffer::TypedBuffer;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::inputs::{self, Argument};
 use super::launcher::Launcher;
 use super::number::{IntoNumber, Number, Scalar, convert};
+use super::ptx_reads;
 use super::reference::HostArguments;
 use super::run::Run;
 use super::session::Session;
+use super::tolerance::{IntoTolerance, Tolerance};
 
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
@@ -40,45 +42,19 @@ pub struct KernelRun<'r> {
     symbol: String,
     arguments: Vec<Argument>,
     seed: u64,
-    tolerance: Option<f64>,
+    tolerance: Option<Tolerance>,
     reference: Option<fn(&mut HostArguments)>,
+    /// What was asked for of timed samples; none: by what the kernel does.
+    reset: Option<Reset>,
+    /// The module.
+    ptx: String,
     /// How to launch it, once that is known and counters are to be collected.
     launcher: Option<Launcher>,
 }
 
-enum Argument {
-    Scalar { bytes: Vec<u8>, host: Box<dyn Fn() -> Box<dyn Any>> },
-    Buffer(Box<dyn Buffer>),
-}
-
-impl Argument {
-    /// The bytes of the parameter: a scalar, or a device pointer.
-    fn bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Scalar { bytes, .. } => bytes.clone(),
-            Self::Buffer(buffer) => buffer.pointer().to_ne_bytes().to_vec(),
-        }
-    }
-
-    /// Puts a buffer that the kernel writes back to what it held at first.
-    fn restore(&mut self) -> Result<()> {
-        match self {
-            Self::Scalar { .. } => Ok(()),
-            Self::Buffer(buffer) => buffer.restore(),
-        }
-    }
-
-    /// The argument as the reference takes it.
-    fn host(&self) -> Box<dyn Any> {
-        match self {
-            Self::Scalar { host, .. } => host(),
-            Self::Buffer(buffer) => buffer.initial(),
-        }
-    }
-}
-
 impl<'r> KernelRun<'r> {
-    pub(crate) fn new(run: Run<'r>, function: CudaFunction, symbol: String) -> Self {
+    /// A launch of `function`, which is called `symbol` in `ptx`.
+    pub(crate) fn new(run: Run<'r>, function: CudaFunction, symbol: String, ptx: String) -> Self {
         Self {
             run,
             function,
@@ -87,6 +63,8 @@ impl<'r> KernelRun<'r> {
             seed: 0,
             tolerance: None,
             reference: None,
+            reset: None,
+            ptx,
             launcher: None,
         }
     }
@@ -173,8 +151,17 @@ impl<'r> KernelRun<'r> {
     }
 
     /// Sets the tolerance of `verify`.
-    pub fn tolerance(&mut self, tolerance: f64) {
-        self.tolerance = Some(tolerance);
+    ///
+    /// # Errors
+    /// A part that is negative, infinite or no number.
+    pub fn tolerance(&mut self, tolerance: impl IntoTolerance) -> Result<()> {
+        self.tolerance = Some(Tolerance::new(tolerance)?);
+        Ok(())
+    }
+
+    /// Sets what timed samples find in the buffers that the kernel writes.
+    pub fn reset(&mut self, reset: Reset) {
+        self.reset = Some(reset);
     }
 
     /// Adds a scalar argument.
@@ -263,6 +250,13 @@ impl<'r> KernelRun<'r> {
     pub fn execute(&mut self) -> Result<()> {
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
+        let timed = !counted && !emulated;
+        let in_place = if timed {
+            let reads = || ptx_reads::reads(&self.ptx, &self.symbol);
+            inputs::keep(&mut self.arguments, self.run.session, self.reset, reads)?
+        } else {
+            None
+        };
         if !counted {
             self.run.session.take_turn();
         }
@@ -277,15 +271,22 @@ impl<'r> KernelRun<'r> {
         if let Some(reference) = verify.filter(|_| !emulated) {
             launcher.launch()?;
             self.run.synchronize()?;
-            check_outputs(&mut self.arguments, reference, self.tolerance)?;
+            self.check_outputs(reference)?;
         }
-        self.run.measure(|_| launcher.launch())?;
+        let Self { run, arguments, .. } = self;
+        let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
+        run.measure_from(&mut reset, |_| launcher.launch())?;
+        run.found_in_place(in_place);
         if let Some(reference) = verify.filter(|_| emulated) {
-            check_outputs(&mut self.arguments, reference, self.tolerance)?;
+            self.check_outputs(reference)?;
         }
-        if verify.is_some() {
-            self.run.mark_verified();
-        }
+        Ok(())
+    }
+
+    /// Compares what the kernel left with what `reference` makes of the initial arguments.
+    fn check_outputs(&mut self, reference: fn(&mut HostArguments)) -> Result<()> {
+        let largest = inputs::check(&mut self.arguments, reference, self.tolerance)?;
+        self.run.mark_verified(Some(largest));
         Ok(())
     }
 
@@ -464,22 +465,4 @@ impl Member for KernelRun<'_> {
 
 fn not_set_up() -> Error {
     Error::failed("the kernel was not set up: its annotation did not reach the launch")
-}
-
-/// Compares every output with what the reference makes of the initial arguments, and puts the
-/// buffers back to them.
-fn check_outputs(
-    arguments: &mut [Argument],
-    reference: fn(&mut HostArguments),
-    tolerance: Option<f64>,
-) -> Result<()> {
-    let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
-    reference(&mut host);
-    for (position, argument) in arguments.iter_mut().enumerate() {
-        if let Argument::Buffer(buffer) = argument {
-            buffer.compare(&mut host, position, tolerance)?;
-            buffer.restore()?;
-        }
-    }
-    Ok(())
 }

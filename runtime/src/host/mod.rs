@@ -11,6 +11,7 @@ mod error;
 mod extent;
 mod handover;
 mod harness;
+mod inputs;
 mod kernel_run;
 mod launch;
 mod launcher;
@@ -21,12 +22,14 @@ mod nvml;
 mod occupancy;
 mod outcome;
 mod parent_death;
+mod ptx_reads;
 mod reference;
 mod registry;
 mod replay;
 mod reply;
 mod run;
 mod session;
+mod tolerance;
 mod uuid;
 
 pub use axis_type::AxisType;
@@ -47,4 +50,6 @@ pub mod private {
     pub use super::reference::HostArguments;
     pub use super::registry::{Body, HarnessTarget, SERIES, SeriesEntry};
     pub use super::run::Run;
+    pub use super::tolerance::{IntoTolerance, tolerances};
+    pub use gpuprof_model::measurement::Reset;
 }

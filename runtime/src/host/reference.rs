@@ -1,10 +1,12 @@
-//! The host's side of `verify`: arguments as the reference implementation takes them.
+//! The host's side of `verify`: arguments as the reference implementation takes them, and the
+//! comparison of what it leaves with what the kernel left.
 
 use std::any::Any;
 
 use super::arguments::Element;
 use super::error::{Error, Result};
 use super::number::Scalar;
+use super::tolerance::{Allowed, Tolerance};
 
 /// A kernel's arguments on the host, by position.
 pub struct HostArguments {
@@ -40,43 +42,146 @@ impl HostArguments {
     }
 }
 
-/// Compares an output with the reference.
+/// One buffer, as three sides have it.
+#[derive(Clone, Copy)]
+pub(crate) struct Sides<'a, T> {
+    /// Before the launch.
+    pub(crate) initial: &'a [T],
+    /// What the kernel left.
+    pub(crate) device: &'a [T],
+    /// What the reference left.
+    pub(crate) host: &'a [T],
+}
+
+/// Compares what the kernel left in the buffer `name` with the reference: the largest error, in
+/// units of the tolerance.
 ///
 /// # Errors
-/// How many elements differ and the first of them with both values.
+/// How many elements differ and the first of them with both values; or that the kernel changed
+/// nothing where the reference does, whatever the tolerance.
 pub(crate) fn compare<T: Element>(
     name: &str,
-    device: &[T],
-    host: &[T],
-    tolerance: f64,
-) -> Result<()> {
-    let differing = |(d, h): (&T, &T)| !d.agrees(*h, tolerance);
-    let count = device.iter().zip(host).filter(|&pair| differing(pair)).count();
-    let Some(first) = device.iter().zip(host).position(differing) else { return Ok(()) };
-    let within =
-        if T::TOLERANCE > 0.0 { format!(" (tolerance {tolerance:e})") } else { String::new() };
+    sides: Sides<'_, T>,
+    tolerance: Tolerance,
+) -> Result<f64> {
+    let Sides { initial, device, host } = sides;
+    let changes = |at: usize| initial[at].distance(host[at]) > 0.0;
+    let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
+    if changed.peek().is_some() && changed.all(|at| device[at].distance(initial[at]) == 0.0) {
+        let count = (0..host.len()).filter(|&at| changes(at)).count();
+        return Err(Error::failed(format!(
+            "verify failed: the kernel left `{name}` as it was, and the reference changes {count} of its \
+             {} elements",
+            host.len()
+        )));
+    }
+    let allowed = tolerance.of(host, changes);
+    let error = |at: usize| allowed.error(device[at], host[at]);
+    let (mut count, mut first, mut largest) = (0, None, (0.0, 0));
+    for at in 0..host.len() {
+        let error = error(at);
+        if error > 1.0 {
+            count += 1;
+            first = first.or(Some(at));
+        }
+        if error > largest.0 {
+            largest = (error, at);
+        }
+    }
+    let Some(first) = first else { return Ok(largest.0) };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
-         device {:?}, host {:?}{within}",
+         device {:?}, host {:?}{}{}",
         host.len(),
         device[first],
         host[first],
+        worst(name, largest),
+        within::<T>(allowed),
     )))
+}
+
+/// `; largest error 3.5 times the tolerance, at y[7]`, where it has a size.
+fn worst(name: &str, (error, at): (f64, usize)) -> String {
+    if error.is_infinite() {
+        return String::new();
+    }
+    let error = if error < 1e3 { format!("{error:.1}") } else { format!("{error:.1e}") };
+    format!("; largest error {error} times the tolerance, at {name}[{at}]")
+}
+
+/// ` (tolerance 2e-5 + 1e-5 × |host|)`, for floats.
+fn within<T: Element>(allowed: Allowed) -> String {
+    if T::TOLERANCE == 0.0 {
+        return String::new();
+    }
+    let Allowed { absolute, relative } = allowed;
+    // Three digits of what is a mean.
+    let absolute: f64 = format!("{absolute:.2e}").parse().unwrap_or(absolute);
+    format!(" (tolerance {absolute:e} + {relative:e} × |host|)")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn check<T: Element>(
+        initial: &[T],
+        device: &[T],
+        host: &[T],
+        tolerance: f64,
+    ) -> std::result::Result<f64, String> {
+        let tolerance = Tolerance::new(tolerance).unwrap();
+        compare("y", Sides { initial, device, host }, tolerance).map_err(|error| {
+            assert!(!error.is_refusal());
+            error.to_string()
+        })
+    }
+
     #[test]
-    fn a_difference_shows_both_values() {
-        let error = compare("y", &[1.0_f32, 2.0, 5.0], &[1.0, 2.5, 5.5], 1e-5).unwrap_err();
+    fn a_difference_shows_both_values_and_the_largest_error() {
         assert_eq!(
-            error.to_string(),
-            "verify failed: `y` differs from the host in 2 of 3 elements; first y[1]: device 2.0, host 2.5 \
-             (tolerance 1e-5)"
+            check(&[0.0_f32; 4], &[1.0, 2.0, 5.0, 5.0], &[1.0, 2.5, 5.5, 5.0], 1e-5).unwrap_err(),
+            "verify failed: `y` differs from the host in 2 of 4 elements; first y[1]: device 2.0, host 2.5; \
+             largest error 8.3e3 times the tolerance, at y[1] (tolerance 3.5e-5 + 1e-5 × |host|)"
         );
-        assert!(!error.is_refusal());
-        assert!(compare("y", &[1_u32], &[1], 0.0).is_ok());
+        assert_eq!(
+            check(&[0, 0], &[1_u32, 5], &[1, 6], 100.0).unwrap_err(),
+            "verify failed: `y` differs from the host in 1 of 2 elements; first y[1]: device 5, host 6"
+        );
+        assert_eq!(check(&[0_u32], &[1], &[1], 0.0), Ok(0.0));
+    }
+
+    #[test]
+    fn small_values_are_checked_as_large_ones_are() {
+        for scale in [1e-30_f32, 9e-6, 1e-4, 1.0, 1e20] {
+            let host: Vec<f32> = (1..=100_u8).map(|i| scale * f32::from(i)).collect();
+            let mut device: Vec<f32> = host.iter().map(|y| y * (1.0 + 2e-6)).collect();
+            let largest = check(&[0.0; 100], &device, &host, 1e-5).unwrap();
+            assert!((0.05..0.5).contains(&largest), "{largest} at {scale}");
+            device[40] *= 1.001;
+            let message = check(&[0.0; 100], &device, &host, 1e-5).unwrap_err();
+            assert!(message.contains("in 1 of 100 elements; first y[40]"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_writes_nothing_fails_whatever_the_tolerance() {
+        let nothing = "verify failed: the kernel left `y` as it was, and the reference changes 1 of its 2 \
+                       elements";
+        assert_eq!(check(&[5.0, 0.0], &[5.0, 0.0], &[5.0, 1e-9], 1e300).unwrap_err(), nothing);
+        // What it writes elsewhere is no help.
+        assert_eq!(check(&[5.0, 0.0], &[6.0, 0.0], &[5.0, 1e-9], 1e300).unwrap_err(), nothing);
+        assert_eq!(check(&[5.0, f64::NAN], &[5.0, 1.0], &[5.0, 1.0], 0.0), Ok(0.0));
+        assert_eq!(check(&[5.0], &[5.0], &[5.0], 0.0), Ok(0.0), "the reference changes nothing");
+        assert_eq!(check::<f32>(&[], &[], &[], 0.0), Ok(0.0));
+    }
+
+    #[test]
+    fn what_is_infinite_has_no_largest_error() {
+        assert_eq!(
+            check(&[0.0_f32; 2], &[f32::NAN, 2.0], &[2.0, 2.0], 1e-5).unwrap_err(),
+            "verify failed: `y` differs from the host in 1 of 2 elements; first y[0]: device NaN, host 2.0 \
+             (tolerance 2e-5 + 1e-5 × |host|)"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
-use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult};
+use gpuprof_model::measurement::{CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult};
 use gpuprof_model::protocol::MeasureRequest;
 
 use super::axis_type::AxisType;
@@ -307,6 +307,15 @@ impl<'a> Run<'a> {
     #[doc(alias("cudaEventRecord", "cudaEventElapsedTime"))]
     pub fn measure<R, E: Into<Error>>(
         &mut self,
+        launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
+    ) -> Result<()> {
+        self.measure_from(&mut || Ok(()), launch)
+    }
+
+    /// As [`Run::measure`]; `reset` queues before each timed sample what puts its inputs back.
+    pub(crate) fn measure_from<R, E: Into<Error>>(
+        &mut self,
+        reset: &mut dyn FnMut() -> Result<()>,
         mut launch: impl FnMut(&Launch) -> std::result::Result<R, E>,
     ) -> Result<()> {
         if self.measured {
@@ -330,7 +339,7 @@ impl<'a> Run<'a> {
             once()?;
             self.synchronize()?;
             let sampling = &self.request.sampling;
-            self.result.timing = Some(events::time(self.session, sampling, &mut once)?);
+            self.result.timing = Some(events::time(self.session, sampling, reset, &mut once)?);
             if sampling.copy_bandwidth {
                 let _quiet = self.session.quiet.window()?;
                 self.result.copy_bandwidth =
@@ -386,7 +395,7 @@ impl<'a> Run<'a> {
     ) -> Result<()> {
         if self.request.verify {
             check().map_err(Into::into)?;
-            self.mark_verified();
+            self.mark_verified(None);
         }
         Ok(())
     }
@@ -422,8 +431,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    pub(crate) fn mark_verified(&mut self) {
+    /// Says what the timed samples found in the buffers that the kernel changes.
+    pub(crate) fn found_in_place(&mut self, in_place: Option<InPlace>) {
+        if let Some(timing) = &mut self.result.timing {
+            timing.in_place = in_place;
+        }
+    }
+
+    /// Says that what was measured agreed with a reference, and how closely where that is known:
+    /// the largest error in units of the tolerance.
+    pub(crate) fn mark_verified(&mut self, largest_error: Option<f64>) {
         self.result.verified = true;
+        self.result.largest_error = largest_error;
     }
 
     pub(crate) fn launch_config(&self) -> Result<Launch> {

@@ -176,7 +176,7 @@ impl Session {
         known
     }
 
-    /// Loads the PTX of `package`.
+    /// Loads the PTX of `package`: the module and its text.
     ///
     /// # Errors
     /// PTX that is not there, cannot be read, or that the driver refuses.
@@ -184,17 +184,18 @@ impl Session {
         &self,
         request: &MeasureRequest,
         package: &str,
-    ) -> Result<Arc<CudaModule>> {
+    ) -> Result<(Arc<CudaModule>, String)> {
         let path = request.modules.get(package).ok_or_else(|| {
             Error::failed(format!("the request holds no PTX for package `{package}`"))
         })?;
         let text = fs::read_to_string(path)
             .map_err(|e| Error::failed(format!("reading the PTX {}: {e}", path.display())))?;
-        self.quiet.stage(|| {
-            self.context.load_module(Ptx::from_src(text)).map_err(|e| {
+        let module = self.quiet.stage(|| {
+            self.context.load_module(Ptx::from_src(&text)).map_err(|e| {
                 self.explain(Error::driver(&format!("loading the PTX of package `{package}`"), e))
             })
-        })
+        })?;
+        Ok((module, text))
     }
 
     /// The entry point `symbol` of a module.

@@ -4,7 +4,7 @@
 //! every sample with the SM clock around it. Warm-up goes by time, until duration and clock are
 //! steady: a fresh process' first launches read several times slow. With a cold cache, twice the L2
 //! is read before each sample; that also keeps the device busy while the launch is queued, so
-//! the sample holds no launch latency.
+//! the sample holds no launch latency. Inputs that a launch changes are put back before that.
 
 use std::thread;
 use std::time::Instant;
@@ -27,10 +27,30 @@ const STEADY: f64 = 0.01;
 /// configuration: the clocks are up, and only the kernel's own first launches are to be got over.
 const ALREADY_WARM: f64 = 0.2;
 
+/// What is done for a sample.
+trait Steps {
+    /// Queues what puts the inputs back.
+    fn reset(&mut self) -> Result<()>;
+    /// Queues what empties the L2.
+    fn flush(&mut self) -> Result<()>;
+    /// Queues the launches and waits for them: nanoseconds and the SM clock around them.
+    fn time(&mut self) -> Result<(f64, Option<f64>)>;
+}
+
+/// One sample. What is put back lies in the L2, so the cache is emptied after that.
+fn sample(steps: &mut impl Steps, cold: bool) -> Result<(f64, Option<f64>)> {
+    steps.reset()?;
+    if cold {
+        steps.flush()?;
+    }
+    steps.time()
+}
+
 struct Sampler<'a> {
     session: &'a Session,
     clock: ClockProbe,
     cold: bool,
+    reset: &'a mut dyn FnMut() -> Result<()>,
     launch: &'a mut dyn FnMut() -> Result<()>,
 }
 
@@ -38,18 +58,31 @@ impl<'a> Sampler<'a> {
     fn new(
         session: &'a Session,
         sampling: &Sampling,
+        reset: &'a mut dyn FnMut() -> Result<()>,
         launch: &'a mut dyn FnMut() -> Result<()>,
     ) -> Result<Self> {
         let clock = ClockProbe::load(&session.stream)?;
-        Ok(Self { session, clock, cold: sampling.cold_cache, launch })
+        Ok(Self { session, clock, cold: sampling.cold_cache, reset, launch })
     }
 
     /// One sample: nanoseconds and the SM clock around it.
     fn sample(&mut self) -> Result<(f64, Option<f64>)> {
+        let cold = self.cold;
+        sample(self, cold)
+    }
+}
+
+impl Steps for Sampler<'_> {
+    fn reset(&mut self) -> Result<()> {
+        (self.reset)()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.session.flush()
+    }
+
+    fn time(&mut self) -> Result<(f64, Option<f64>)> {
         let stream = &self.session.stream;
-        if self.cold {
-            self.session.flush()?;
-        }
         self.clock.start()?;
         let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
         (self.launch)()?;
@@ -60,16 +93,18 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Warms up, samples, and says how it went.
+/// Warms up, samples, and says how it went. Before each launch, `reset` queues what puts its inputs
+/// back.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn time(
     session: &Session,
     sampling: &Sampling,
+    reset: &mut dyn FnMut() -> Result<()>,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Timing> {
-    let mut sampler = Sampler::new(session, sampling, launch)?;
+    let mut sampler = Sampler::new(session, sampling, reset, launch)?;
     let mut timing = warm_up(&mut sampler, sampling)?;
     timing.flush_bytes =
         if sampling.cold_cache { flush::bytes(session.device.l2_bytes) } else { 0 };
@@ -94,7 +129,7 @@ pub(crate) fn warm_up_only(
     sampling: &Sampling,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
-    warm_up(&mut Sampler::new(session, sampling, launch)?, sampling).map(drop)
+    warm_up(&mut Sampler::new(session, sampling, &mut || Ok(()), launch)?, sampling).map(drop)
 }
 
 fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling) -> Result<Timing> {
@@ -126,5 +161,41 @@ fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling) -> Result<Timing> {
         if enough || timing.warmup_ns >= sampling.max_warmup_ns {
             return Ok(timing);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Log(Vec<&'static str>);
+
+    impl Steps for Log {
+        fn reset(&mut self) -> Result<()> {
+            self.0.push("reset");
+            Ok(())
+        }
+
+        fn flush(&mut self) -> Result<()> {
+            self.0.push("flush");
+            Ok(())
+        }
+
+        fn time(&mut self) -> Result<(f64, Option<f64>)> {
+            self.0.push("time");
+            Ok((1.0, None))
+        }
+    }
+
+    #[test]
+    fn inputs_are_put_back_before_the_cache_is_emptied_and_nothing_of_it_is_timed() {
+        let steps = |cold| {
+            let mut log = Log::default();
+            sample(&mut log, cold).unwrap();
+            log.0
+        };
+        assert_eq!(steps(true), ["reset", "flush", "time"]);
+        assert_eq!(steps(false), ["reset", "time"]);
     }
 }

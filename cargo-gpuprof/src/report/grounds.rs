@@ -1,0 +1,161 @@
+//! Notes on what stands behind the values of a row: a reference that its results agreed with, and
+//! inputs that were the same for every sample.
+//!
+//! Input: the rows of a series. Output: notes for people, none where nothing was verified and no
+//! kernel reads what it writes.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::measurement::Reset;
+use gpuprof_model::run::{ConfigurationResult, Status};
+
+use super::note::{Note, keys};
+
+/// The notes on `rows`.
+pub(super) fn of(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut notes = verified(rows);
+    notes.extend(resets(rows));
+    notes
+}
+
+/// Which rows were verified, with the largest error; where any were, also which were not.
+fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let finished = rows.iter().filter(|row| row.status == Status::Finished);
+    let (verified, not): (Vec<_>, Vec<_>) = finished.partition(|row| row.verified);
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        verified.iter().copied().partition(|row| row.largest_error.is_some());
+    let note = |label, group: &[&ConfigurationResult], text: String| {
+        (!group.is_empty()).then(|| Note { label, subject: subject(group, rows), text })
+    };
+    let agreed = "agreed with the reference".to_owned();
+    let without = "compared with no reference".to_owned();
+    let unverified: &[_] = if verified.is_empty() { &[] } else { &not };
+    [
+        note("verified", &known, largest(&known)),
+        note("verified", &unknown, agreed),
+        note("unverified", unverified, without),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What a note calls `group`, of `rows`.
+fn subject(group: &[&ConfigurationResult], rows: &[ConfigurationResult]) -> String {
+    let finished = rows.iter().filter(|row| row.status == Status::Finished).count();
+    match group.len() {
+        all if all == rows.len() => "every row".to_owned(),
+        all if all == finished => "every finished row".to_owned(),
+        _ => keys(group),
+    }
+}
+
+/// The largest error of `rows` in words, and where it is.
+fn largest(rows: &[&ConfigurationResult]) -> String {
+    let errors = rows.iter().filter_map(|row| Some((row.largest_error?, row)));
+    match errors.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((error, row)) if error > 0.0 => {
+            let of_several =
+                if rows.len() > 1 { format!(", at {}", super::key(row)) } else { String::new() };
+            format!("largest error {} of the tolerance{of_several}", part(error))
+        }
+        _ => "equal to the reference".to_owned(),
+    }
+}
+
+/// `0.25`, and `3e-4` of what is less than a hundredth.
+pub(super) fn part(error: f64) -> String {
+    if error == 0.0 || error >= 0.01 { format!("{error:.2}") } else { format!("{error:.0e}") }
+}
+
+/// What the samples found in buffers that a kernel reads and writes.
+fn resets(rows: &[ConfigurationResult]) -> Vec<Note> {
+    let mut found: BTreeMap<(&[String], bool), Vec<&ConfigurationResult>> = BTreeMap::new();
+    for row in rows {
+        if let Some(in_place) = row.timings.iter().find_map(|timing| timing.in_place.as_ref()) {
+            let each = in_place.reset == Reset::Each;
+            found.entry((&in_place.buffers, each)).or_default().push(row);
+        }
+    }
+    let several = found.len() > 1;
+    let note = |((buffers, each), rows): ((&[String], bool), Vec<&ConfigurationResult>)| {
+        let at = if several { format!(" at {}", keys(&rows)) } else { String::new() };
+        let text = if each {
+            "restored before every sample, outside the timed window"
+        } else {
+            "a sample goes on from what the one before it left (reset = once)"
+        };
+        Note {
+            label: "reset",
+            subject: format!("{}{at}", buffers.join(", ")),
+            text: text.to_owned(),
+        }
+    };
+    found.into_iter().map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture::{finished, gpu_pass, point};
+    use gpuprof_model::measurement::{InPlace, PassResult};
+
+    use super::*;
+
+    const N: u64 = 1 << 20;
+
+    fn row(block: u64, change: impl Fn(&mut PassResult)) -> ConfigurationResult {
+        let mut passes = [gpu_pass(block, N, &[5.0]), gpu_pass(block, N, &[5.0])];
+        passes.iter_mut().for_each(&change);
+        finished(point(block, N), &passes)
+    }
+
+    fn verified_to(block: u64, error: Option<f64>) -> ConfigurationResult {
+        row(block, |pass| (pass.verified, pass.largest_error) = (true, error))
+    }
+
+    fn lines(rows: &[ConfigurationResult]) -> Vec<String> {
+        let line = |note: Note| format!("{} {}: {}", note.label, note.subject, note.text);
+        of(rows).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn what_was_verified_is_told_with_its_largest_error() {
+        let none = row(512, |_| ());
+        assert_eq!(lines(&[none.clone()]), [""; 0]);
+        let exact = verified_to(64, Some(0.0));
+        assert_eq!(lines(&[exact.clone()]), ["verified every row: equal to the reference"]);
+        let rows = [exact, verified_to(128, Some(0.254)), verified_to(256, None), none];
+        assert_eq!(
+            lines(&rows),
+            [
+                "verified block=64,n=1048576, block=128,n=1048576: largest error 0.25 of the tolerance, at \
+             block=128,n=1048576",
+                "verified block=256,n=1048576: agreed with the reference",
+                "unverified block=512,n=1048576: compared with no reference",
+            ]
+        );
+        assert_eq!(
+            lines(&[verified_to(64, Some(3e-4))]),
+            ["verified every row: largest error 3e-4 of the tolerance"]
+        );
+    }
+
+    #[test]
+    fn what_samples_found_in_the_buffers_is_told_once_for_all_rows() {
+        let reset = |block, reset| {
+            row(block, move |pass| {
+                let in_place = InPlace { reset, buffers: vec!["x".into(), "y".into()] };
+                pass.timing.as_mut().unwrap().in_place = Some(in_place);
+            })
+        };
+        let each = "x, y: restored before every sample, outside the timed window";
+        assert_eq!(
+            lines(&[reset(64, Reset::Each), reset(128, Reset::Each)]),
+            [format!("reset {each}")]
+        );
+        assert_eq!(
+            lines(&[reset(64, Reset::Once)]),
+            ["reset x, y: a sample goes on from what the one before it left (reset = once)"]
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! `tolerance` and `reset`, as far as they can be checked where they are written.
+//!
+//! Input: the keys' values. Output: an error at its place for a tolerance that nothing can meet or
+//! that checks nothing, where it is a literal; what is computed is checked when it has its value.
+
+use proc_macro2::{Ident, Span};
+use syn::spanned::Spanned;
+use syn::{Expr, Lit, UnOp};
+
+use crate::bare;
+use crate::errors::Errors;
+use crate::vocabulary::example;
+
+/// Checks the literals in `value`, the tolerance.
+pub(crate) fn check(value: &Expr, errors: &mut Errors) {
+    match bare::expr(value) {
+        Expr::Tuple(pair) if pair.elems.len() == 2 => {
+            pair.elems.iter().for_each(|part| check_part(bare::expr(part), errors));
+        }
+        Expr::Tuple(other) => errors.at(
+            other,
+            "`tolerance` takes a number, or a pair of the absolute and the relative part: tolerance = (1e-7, \
+             1e-5)",
+        ),
+        part => check_part(part, errors),
+    }
+}
+
+fn check_part(part: &Expr, errors: &mut Errors) {
+    let refused = match part {
+        Expr::Call(call) => {
+            return call.args.iter().for_each(|part| check_part(bare::expr(part), errors));
+        }
+        Expr::Unary(minus) if matches!(minus.op, UnOp::Neg(_)) => {
+            matches!(bare::expr(&minus.expr), Expr::Lit(_) | Expr::Path(_))
+        }
+        Expr::Lit(literal) => !matches!(literal.lit, Lit::Int(_) | Lit::Float(_)),
+        Expr::Path(path) => path.path.segments.last().is_some_and(|last| {
+            ["NAN", "INFINITY", "NEG_INFINITY"].iter().any(|n| last.ident == n)
+        }),
+        _ => false,
+    };
+    if refused {
+        let example = example("tolerance");
+        errors.at(part, format!("a tolerance is a number that is not negative: {example}"));
+    }
+}
+
+/// The variant of `Reset` that `value` names.
+pub(crate) fn reset(value: &Expr, errors: &mut Errors) -> Option<Ident> {
+    let name = match value {
+        Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
+        _ => None,
+    };
+    let variant = match name.as_deref() {
+        Some("each") => "Each",
+        Some("once") => "Once",
+        _ => {
+            errors.at(
+                value,
+                "`reset` is `each` (inputs are restored before every timed sample) or `once` (a sample goes on \
+                 from what the one before it left)",
+            );
+            return None;
+        }
+    };
+    Some(Ident::new(variant, value.span().resolved_at(Span::mixed_site())))
+}

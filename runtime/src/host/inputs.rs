@@ -1,0 +1,110 @@
+//! The arguments of a kernel: what it is launched with, what its reference takes, and what its
+//! timed samples find.
+//!
+//! Input: the annotation's values. Output: bytes for a launch, copies for the host, the buffers
+//! that a launch changes and depends on, and how far its results are from the reference's.
+
+use std::any::Any;
+
+use gpuprof_model::measurement::{InPlace, Reset};
+
+use super::buffer::Buffer;
+use super::error::Result;
+use super::reference::HostArguments;
+use super::session::Session;
+use super::tolerance::Tolerance;
+
+/// An argument.
+pub(crate) enum Argument {
+    Scalar { bytes: Vec<u8>, host: Box<dyn Fn() -> Box<dyn Any>> },
+    Buffer(Box<dyn Buffer>),
+}
+
+impl Argument {
+    /// The bytes of the parameter: a scalar, or a device pointer.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Scalar { bytes, .. } => bytes.clone(),
+            Self::Buffer(buffer) => buffer.pointer().to_ne_bytes().to_vec(),
+        }
+    }
+
+    /// Puts a buffer that the kernel writes back to what it held at first.
+    pub(crate) fn restore(&mut self) -> Result<()> {
+        match self {
+            Self::Scalar { .. } => Ok(()),
+            Self::Buffer(buffer) => buffer.restore(),
+        }
+    }
+
+    /// As [`Argument::restore`], where the buffer's content was kept for that.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        match self {
+            Self::Scalar { .. } => Ok(()),
+            Self::Buffer(buffer) => buffer.reset(),
+        }
+    }
+
+    /// The argument as the reference takes it.
+    pub(crate) fn host(&self) -> Box<dyn Any> {
+        match self {
+            Self::Scalar { host, .. } => host(),
+            Self::Buffer(buffer) => buffer.initial(),
+        }
+    }
+}
+
+/// The buffers that the kernel changes and depends on, and what timed samples find in them: by what
+/// was `asked` for, or else by what the kernel `reads`, for each argument. Their content, as it is
+/// now, is kept where it is to be restored.
+///
+/// # Errors
+/// The driver's.
+pub(crate) fn keep(
+    arguments: &mut [Argument],
+    session: &Session,
+    asked: Option<Reset>,
+    reads: impl FnOnce() -> Option<Vec<bool>>,
+) -> Result<Option<InPlace>> {
+    let reset = asked.unwrap_or(Reset::Each);
+    let read = if asked == Some(Reset::Each) { None } else { reads() };
+    let is_read = |at| read.as_ref().and_then(|read| read.get(at)).is_none_or(|read| *read);
+    let mut buffers = Vec::new();
+    for (at, argument) in arguments.iter_mut().enumerate() {
+        let Argument::Buffer(buffer) = argument else { continue };
+        if !(buffer.is_written() && is_read(at)) {
+            continue;
+        }
+        if reset == Reset::Each {
+            session.quiet.stage(|| {
+                buffer.keep()?;
+                // The copy goes on after the call.
+                Ok(session.stream.synchronize()?)
+            })?;
+        }
+        buffers.push(buffer.name().to_owned());
+    }
+    Ok((!buffers.is_empty()).then_some(InPlace { reset, buffers }))
+}
+
+/// Compares every output with what the reference makes of the initial arguments, and puts the
+/// buffers back to them: the largest error in units of the tolerance.
+///
+/// # Errors
+/// What differs.
+pub(crate) fn check(
+    arguments: &mut [Argument],
+    reference: fn(&mut HostArguments),
+    tolerance: Option<Tolerance>,
+) -> Result<f64> {
+    let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
+    reference(&mut host);
+    let mut largest: f64 = 0.0;
+    for (position, argument) in arguments.iter_mut().enumerate() {
+        if let Argument::Buffer(buffer) = argument {
+            largest = largest.max(buffer.compare(&mut host, position, tolerance)?);
+            buffer.restore()?;
+        }
+    }
+    Ok(largest)
+}

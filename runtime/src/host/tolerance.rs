@@ -1,0 +1,232 @@
+//! How far a kernel's output may be from the reference.
+//!
+//! Input: the value of the annotation's `tolerance`. Output: an absolute and a relative part. A
+//! value passes where |device − host| ≤ absolute + relative × |host|. The absolute part is a
+//! multiple of the reference's *scale*, so that small values are checked as closely as large ones;
+//! `absolute(…)` gives it in the buffer's own unit.
+
+use super::arguments::Element;
+use super::error::{Error, Result};
+use super::number::{IntoNumber, Number};
+
+/// A tolerance, as the annotation gives it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    absolute: Absolute,
+    relative: f64,
+}
+
+/// The absolute part of a tolerance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Absolute {
+    /// A multiple of the reference's scale.
+    OfScale(f64),
+    /// In the buffer's unit.
+    InUnits(f64),
+}
+
+/// A tolerance that has only the relative part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Relative(f64);
+
+/// The functions that `tolerance` may call.
+pub mod tolerances {
+    use super::{Absolute, IntoNumber, Relative, float};
+
+    /// The absolute part in the buffer's unit.
+    pub fn absolute(value: impl IntoNumber) -> Absolute {
+        Absolute::InUnits(float(value))
+    }
+
+    /// Only a relative part.
+    pub fn relative(value: impl IntoNumber) -> Relative {
+        Relative(float(value))
+    }
+}
+
+/// What `tolerance` may be.
+pub trait IntoTolerance {
+    /// The tolerance, whatever its values.
+    fn into_tolerance(self) -> Tolerance;
+}
+
+/// What the absolute part of a pair may be.
+pub trait IntoAbsolute {
+    /// The absolute part.
+    fn into_absolute(self) -> Absolute;
+}
+
+impl<N: IntoNumber> IntoAbsolute for N {
+    fn into_absolute(self) -> Absolute {
+        Absolute::OfScale(float(self))
+    }
+}
+
+impl IntoAbsolute for Absolute {
+    fn into_absolute(self) -> Absolute {
+        self
+    }
+}
+
+/// A number is both parts.
+impl<N: IntoNumber> IntoTolerance for N {
+    fn into_tolerance(self) -> Tolerance {
+        let value = float(self);
+        Tolerance { absolute: Absolute::OfScale(value), relative: value }
+    }
+}
+
+impl<A: IntoAbsolute, R: IntoNumber> IntoTolerance for (A, R) {
+    fn into_tolerance(self) -> Tolerance {
+        Tolerance { absolute: self.0.into_absolute(), relative: float(self.1) }
+    }
+}
+
+impl IntoTolerance for Absolute {
+    fn into_tolerance(self) -> Tolerance {
+        Tolerance { absolute: self, relative: 0.0 }
+    }
+}
+
+impl IntoTolerance for Relative {
+    fn into_tolerance(self) -> Tolerance {
+        Tolerance { absolute: Absolute::OfScale(0.0), relative: self.0 }
+    }
+}
+
+fn float(number: impl IntoNumber) -> f64 {
+    match number.into_number() {
+        Number::Int(value) => value as f64,
+        Number::Float(value) => value,
+    }
+}
+
+impl Tolerance {
+    /// The tolerance of `value`.
+    ///
+    /// # Errors
+    /// A part that is negative, infinite or no number.
+    pub(crate) fn new(value: impl IntoTolerance) -> Result<Self> {
+        let tolerance = value.into_tolerance();
+        let (Absolute::OfScale(absolute) | Absolute::InUnits(absolute)) = tolerance.absolute;
+        for part in [absolute, tolerance.relative] {
+            if !(part >= 0.0 && part.is_finite()) {
+                return Err(Error::failed(format!(
+                    "`tolerance` is {part}; it must be a finite number that is not negative, such as \
+                     tolerance = 1e-5"
+                )));
+            }
+        }
+        Ok(tolerance)
+    }
+
+    /// What it comes to for a buffer, of which the reference leaves `host` and changes those
+    /// elements for which `changes` says so.
+    pub(crate) fn of<T: Element>(self, host: &[T], changes: impl Fn(usize) -> bool) -> Allowed {
+        let absolute = match self.absolute {
+            Absolute::InUnits(value) => value,
+            Absolute::OfScale(value) => value * scale(host, changes),
+        };
+        Allowed { absolute, relative: self.relative }
+    }
+}
+
+/// The mean size of the elements that the reference changes, or of all where it changes none.
+/// Infinite ones and those that are no number have none.
+fn scale<T: Element>(host: &[T], changes: impl Fn(usize) -> bool) -> f64 {
+    let mean = |counts: &dyn Fn(usize) -> bool| {
+        let sizes = || {
+            let each = host.iter().enumerate().filter(|(at, _)| counts(*at));
+            each.map(|(_, value)| value.magnitude()).filter(|size| size.is_finite())
+        };
+        let count = sizes().count();
+        // Divided first: a sum of large values would be infinite.
+        (count > 0).then(|| sizes().map(|size| size / count as f64).sum::<f64>())
+    };
+    mean(&changes).or_else(|| mean(&|_| true)).unwrap_or(0.0)
+}
+
+/// A tolerance for the values of one buffer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Allowed {
+    pub(crate) absolute: f64,
+    pub(crate) relative: f64,
+}
+
+impl Allowed {
+    /// The error of `device` in units of what is allowed; up to 1 it agrees with `host`.
+    pub(crate) fn error<T: Element>(self, device: T, host: T) -> f64 {
+        let distance = device.distance(host);
+        let allowed = self.absolute + self.relative * host.magnitude();
+        if distance == 0.0 {
+            0.0
+        } else if distance.is_infinite() || allowed == 0.0 {
+            f64::INFINITY
+        } else {
+            distance / allowed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tolerances::{absolute, relative};
+    use super::*;
+
+    fn allowed(tolerance: impl IntoTolerance, host: &[f32]) -> Allowed {
+        Tolerance::new(tolerance).unwrap().of(host, |_| true)
+    }
+
+    fn parts(allowed: Allowed) -> (f64, f64) {
+        (allowed.absolute, allowed.relative)
+    }
+
+    #[test]
+    fn a_number_is_both_parts_and_a_pair_is_absolute_and_relative() {
+        let host = [2.0, -6.0];
+        assert_eq!(parts(allowed(0.5, &host)), (2.0, 0.5));
+        assert_eq!(parts(allowed((0.25, 0.5), &host)), (1.0, 0.5));
+        assert_eq!(parts(allowed((absolute(0.25), 0), &host)), (0.25, 0.0));
+        assert_eq!(parts(allowed(absolute(3), &host)), (3.0, 0.0));
+        assert_eq!(parts(allowed(relative(0.5), &host)), (0.0, 0.5));
+    }
+
+    #[test]
+    fn the_scale_is_that_of_what_the_reference_changes() {
+        let tolerance = Tolerance::new((1.0, 0.0)).unwrap();
+        let host = [1e6_f32, 1e-6, 3e-6, f32::NAN, f32::INFINITY];
+        let of = |changes: &dyn Fn(usize) -> bool| tolerance.of(&host, changes).absolute;
+        assert!((of(&|at| at > 0) - 2e-6).abs() < 1e-12);
+        assert!((of(&|_| false) - 1e6 / 3.0).abs() < 1.0);
+        assert_eq!(tolerance.of(&[f64::MAX; 4], |_| true).absolute, f64::MAX);
+        assert_eq!(tolerance.of::<f32>(&[], |_| true).absolute, 0.0);
+    }
+
+    #[test]
+    fn an_error_is_told_in_units_of_the_tolerance() {
+        let allowed = Allowed { absolute: 0.5, relative: 0.25 };
+        assert_eq!(allowed.error(3.0_f32, 2.0), 1.0);
+        assert_eq!(allowed.error(4.0_f32, 2.0), 2.0);
+        assert_eq!(allowed.error(f32::NAN, 2.0), f64::INFINITY);
+        assert_eq!(allowed.error(f32::MAX, f32::INFINITY), f64::INFINITY);
+        assert_eq!(allowed.error(3_u32, 4), f64::INFINITY);
+        let none = Allowed { absolute: 0.0, relative: 0.0 };
+        assert_eq!((none.error(1.0, 1.0), none.error(1.0, 1.5)), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn what_is_no_tolerance_is_refused() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY, -f64::INFINITY] {
+            assert!(Tolerance::new(bad).is_err());
+            assert!(Tolerance::new((bad, 0.0)).is_err());
+            assert!(Tolerance::new((absolute(0), bad)).is_err());
+            assert!(Tolerance::new(absolute(bad)).is_err());
+            assert!(Tolerance::new(relative(bad)).is_err());
+        }
+        assert_eq!(
+            Tolerance::new(-1).unwrap_err().to_string(),
+            "`tolerance` is -1; it must be a finite number that is not negative, such as tolerance = 1e-5"
+        );
+        assert!(Tolerance::new(0).is_ok());
+    }
+}
