@@ -79,7 +79,7 @@ fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Re
     let place = place(harness);
     match process.ask(harness, body)? {
         Ended::Replied(bytes) => read_reply(&bytes, harness),
-        Ended::Without { how, stderr } => {
+        Ended::Without { how, stderr, .. } => {
             Err(failed(format!("{place} could not list its series: it {how}{}", stderr.tail())))
         }
         Ended::TimedOut { seconds, stderr } => Err(failed(format!(
@@ -139,7 +139,7 @@ pub fn plan_counters(
             ReplyBody::CountersPlanned(outcome) => outcome.map_err(NoPlan::Counters),
             other => Err(unexpected(harness, &other).into()),
         },
-        Ended::Without { how, stderr } => Err(machine(crashed(&how, &stderr.tail()))),
+        Ended::Without { how, stderr, .. } => Err(machine(crashed(&how, &stderr.tail()))),
         Ended::TimedOut { seconds, .. } => Err(machine(silent(seconds))),
         Ended::Interrupted => Err(failed("interrupted while planning counters").into()),
     }

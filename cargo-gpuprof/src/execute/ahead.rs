@@ -13,8 +13,8 @@ pub struct Ahead {
     pub times: usize,
     /// Where both collect counters.
     pub counters: usize,
-    /// How many measure at the same time as the first: each has an emulated device of its own, whose
-    /// counters do not depend on what else the processor does.
+    /// How many measure at the same time as the first: each has an emulated device of its own,
+    /// whose counters do not depend on what else the processor does.
     pub beside: usize,
 }
 
@@ -25,9 +25,9 @@ impl Ahead {
     /// One process at a time.
     pub const NONE: Self = Self { times: 0, counters: 0, beside: 0 };
 
-    /// `number` is what the user asked for. On a GPU it is how many processes prepare, by default as
-    /// many as change nothing that is measured. On the emulated driver (no `gpu`) it is how many run
-    /// beside the first, by default one for each further core.
+    /// `number` is what the user asked for. On a GPU it is how many processes prepare, by default
+    /// as many as change nothing that is measured. On the emulated driver (no `gpu`) it is how many
+    /// run beside the first, by default one for each further core.
     pub fn on(gpu: Option<&DeviceRecord>, number: Option<u8>) -> Self {
         let Some(gpu) = gpu else {
             let cores = || thread::available_parallelism().map_or(1, NonZero::get);

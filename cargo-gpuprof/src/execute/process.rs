@@ -96,6 +96,8 @@ pub enum Ended {
     Replied(Vec<u8>),
     /// Without one.
     Without {
+        /// Whether SIGKILL ended it, as the system does where memory runs out.
+        killed: bool,
         /// `exited with code 3`, `was killed by SIGKILL`.
         how: String,
         /// What it wrote.
@@ -330,7 +332,9 @@ impl Running {
 
     /// It ended in this way and gave no reply.
     pub(super) fn without(&self, how: String) -> Ended {
-        Ended::Without { how, stderr: self.stderr() }
+        let status = self.exited.as_ref().and_then(|exited| exited.as_ref().ok());
+        let killed = status.is_some_and(|s| s.signal() == Some(Signal::KILL.as_raw()));
+        Ended::Without { how, killed, stderr: self.stderr() }
     }
 
     /// Kills it, since it has taken `limit`.

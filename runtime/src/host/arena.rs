@@ -2,8 +2,8 @@
 //!
 //! Input: how many bytes the largest configuration takes. Output: memory in which each of them is
 //! placed from the start, and filled anew before each of its launches. So every configuration lies
-//! where the others do, as if it were alone; with memory of its own, each would lie elsewhere, and a
-//! histogram of one hot cache line was seen to take 50 to 100 µs by that chance alone.
+//! where the others do, as if it were alone; with memory of its own, each would lie elsewhere, and
+//! a histogram of one hot cache line was seen to take 50 to 100 µs by that chance alone.
 
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -87,7 +87,7 @@ mod tests {
         let mut start = 0;
         for bytes in [0, 1, 511, 512, 513, 1 << 33] {
             let after = Arena::after(start, bytes);
-            assert!(after % ALIGNMENT == 0 && after > start && after >= start + bytes);
+            assert!(after.is_multiple_of(ALIGNMENT) && after > start && after >= start + bytes);
             start = after;
         }
     }

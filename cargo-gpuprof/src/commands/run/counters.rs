@@ -143,8 +143,8 @@ pub(super) fn plan(
     Ok(setup)
 }
 
-/// As [`plan`], for the `written` metrics and the PerfWorks names that they and sections need. Where
-/// no CUPTI answers, names are not checked.
+/// As [`plan`], for the `written` metrics and the PerfWorks names that they and sections need.
+/// Where no CUPTI answers, names are not checked.
 fn planned(
     (written, (asked, sections)): (&BTreeSet<&str>, (BTreeSet<String>, BTreeSet<String>)),
     inputs: &Inputs,

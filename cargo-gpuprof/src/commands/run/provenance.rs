@@ -42,8 +42,8 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
     }
 }
 
-/// The settings that change what is measured, or how: what `analysis`' fingerprint compares and what
-/// a resumed run must share.
+/// The settings that change what is measured, or how: what `analysis`' fingerprint compares and
+/// what a resumed run must share.
 struct Conditions<'a> {
     ahead: Option<u8>,
     clock_control: ClockControl,

@@ -57,7 +57,6 @@ pub(crate) fn read(
         None,
     )?;
     let on = multiprocessor(session)?;
-    let warps = u64::from(threads).div_ceil(WARP);
     facts.blocks_per_sm = Some(blocks);
     let shared = (static_shared_bytes, dynamic_shared_bytes);
     let fits = on.limits(&needs(function, (threads, registers), shared)?);
@@ -78,10 +77,20 @@ pub(crate) fn read(
     // Of the whole device, since a cluster's blocks must be resident at once and leave some
     // multiprocessors empty.
     facts.theoretical_occupancy =
-        Some(100.0 * (resident * warps) as f64 / (sm_count * on.threads / WARP) as f64);
-    let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
-    facts.waves = (resident > 0).then(|| total as f64 / resident as f64);
+        Some(100.0 * (resident * warps(threads)) as f64 / (sm_count * on.threads / WARP) as f64);
+    facts.waves = waves(grid, resident);
     Ok(facts)
+}
+
+/// How many warps a block of `threads` has.
+fn warps(threads: u32) -> u64 {
+    u64::from(threads).div_ceil(WARP)
+}
+
+/// How often the device fills up with blocks of the grid.
+fn waves(grid: [u32; 3], resident: u64) -> Option<f64> {
+    let total: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
+    (resident > 0).then(|| total as f64 / resident as f64)
 }
 
 /// Blocks that the device holds at once: as many as fit `alone`, or those of as many `clusters` as

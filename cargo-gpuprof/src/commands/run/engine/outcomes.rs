@@ -161,11 +161,11 @@ impl Sweep<'_, '_> {
         else {
             return Ok(None);
         };
-        // The system kills whichever process asks last for the machine's memory.
+        // Where the machine's memory runs out the system kills one of those that run side by side.
         let beside = job.configurations.first().is_some_and(|&index| {
             self.planned.execution((job.series, index)).ahead.beside > 0 && !job.alone
         });
-        let crowded = beside && matches!(ended, Ended::Without { .. });
+        let crowded = beside && matches!(ended, Ended::Without { killed: true, .. });
         let innocent = crowded || job.may_be_innocent(FailureKind::Other);
         if innocent && !matches!(status, Status::Skipped { .. }) {
             for &index in &job.configurations {
@@ -209,7 +209,7 @@ enum Outcome {
 fn status_of(ended: &Ended) -> Status {
     match ended {
         Ended::Replied(_) => Status::Finished,
-        Ended::Without { how, stderr } => {
+        Ended::Without { how, stderr, .. } => {
             Status::Failed { reason: format!("the process {how}{}", stderr.tail()) }
         }
         Ended::TimedOut { seconds, stderr } => Status::Timeout {
