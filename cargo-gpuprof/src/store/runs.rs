@@ -192,6 +192,6 @@ mod tests {
         let removed: Vec<bool> = all(&target).iter().map(StoredRun::remove).collect();
         assert_eq!(removed, [true, true, false]);
         let left: Vec<String> = all(&target).into_iter().map(|run| run.id).collect();
-        assert_eq!(left, [under_way.id.clone()]);
+        assert_eq!(left, std::slice::from_ref(&under_way.id));
     }
 }

@@ -163,10 +163,10 @@ fn meeting(text: &str) -> Option<(Kind, &str)> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._%$".contains(c)));
     words.into_iter().find_map(|word| {
         let is = |prefix: &&str| word.starts_with(*prefix);
-        if ["bar.", "barrier."].iter().any(|prefix| is(&prefix)) {
+        if ["bar.", "barrier."].iter().any(&is) {
             Some((Kind::BarrierInAssembly, word))
         } else {
-            WARP_WIDE.iter().any(|prefix| is(&prefix)).then_some((Kind::WarpWideInAssembly, word))
+            WARP_WIDE.iter().any(is).then_some((Kind::WarpWideInAssembly, word))
         }
     })
 }

@@ -45,7 +45,7 @@ impl Function<'_> {
             let line = line.trim_start();
             line.starts_with("br i1 ") || line.starts_with("switch ")
         };
-        self.lines.iter().any(|line| decides(&line))
+        self.lines.iter().any(decides)
     }
 }
 
