@@ -3,9 +3,9 @@
 //! Input: a run. Output: a suite a series, with a case a configuration and a case a threshold. A
 //! threshold's case fails where its judgement makes the exit code other than 0; what was not judged
 //! and costs nothing is skipped with its reason. A configuration whose process failed is an error,
-//! and so is a series of which nothing was measured; the properties of one that finished say whether
-//! it was `verified` and the `largest_error` in units of the tolerance. What vanished since the
-//! baseline is a suite of its own.
+//! and so is a series of which nothing was measured; the properties of one that finished say
+//! whether it was `verified` and the `largest_error` in units of the tolerance. What vanished since
+//! the baseline is a suite of its own.
 
 use std::io::{self, Write};
 
