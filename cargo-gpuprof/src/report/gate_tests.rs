@@ -148,6 +148,20 @@ fn a_noisy_value_is_told_with_its_interval_and_an_exact_one_without() {
 }
 
 #[test]
+fn junit_has_the_time_of_warm_up_and_samples() {
+    let mut run = gpu_run();
+    for timing in run.series[0].configurations.iter_mut().flat_map(|row| &mut row.timings) {
+        (timing.warmup_ns, timing.samples_ns) = (2e9, vec![0.25e9; 2]);
+    }
+    let junit = written(&Junit::default(), &run);
+    let rows = run.series[0].configurations.len();
+    assert_eq!(junit.matches(r#" time="7.500""#).count(), rows, "{junit}");
+    let suite = junit.lines().find(|line| line.contains("<testsuite ")).unwrap();
+    assert!(suite.contains(&format!(r#" time="{:.3}""#, 7.5 * rows as f64)), "{junit}");
+    assert!(!written(&Junit::default(), &emulator_run()).contains(" time="));
+}
+
+#[test]
 fn the_junit_of_a_troubled_run() {
     insta::assert_snapshot!(written(&Junit::default(), &troubled_run()));
 }

@@ -4,12 +4,15 @@
 //! threshold's case fails where its judgement makes the exit code other than 0; what was not judged
 //! and costs nothing is skipped with its reason. A configuration whose process failed is an error,
 //! and so is a series of which nothing was measured; the properties of one that finished say
-//! whether it was `verified` and the `largest_error` in units of the tolerance. What vanished since
-//! the baseline is a suite of its own.
+//! whether it was `verified` and the `largest_error` in units of the tolerance, and its time is
+//! that of warm-up and samples, where it was timed. What vanished since the baseline is a suite of
+//! its own.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use gpuprof_model::exit_code::ExitCode;
+use gpuprof_model::measurement::Timing;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
@@ -52,7 +55,14 @@ impl Report for Junit {
 impl Junit {
     fn suite(self, series: &SeriesResult) -> TestSuite {
         let mut suite = TestSuite::new(series.id.to_string());
-        suite.add_test_cases(series.configurations.iter().map(|row| configuration(series, row)));
+        for row in &series.configurations {
+            let mut case = configuration(series, row);
+            if let Some(time) = timed(row) {
+                case.set_time(time);
+                suite.set_time(suite.time.unwrap_or_default() + time);
+            }
+            suite.add_test_case(case);
+        }
         if let Some(why) = unmeasured(series) {
             let status = bad(NonSuccessKind::Error, "unmeasured", &why);
             suite.add_test_case(case(series, "every configuration", status));
@@ -101,6 +111,13 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
         case.add_property(("largest_error", error.to_string().as_str()));
     }
     case
+}
+
+/// How long a configuration was timed, in all of its processes.
+fn timed(row: &ConfigurationResult) -> Option<Duration> {
+    let of = |timing: &Timing| timing.warmup_ns + timing.samples_ns.iter().sum::<f64>();
+    let nanoseconds: f64 = row.timings.iter().map(of).sum();
+    Duration::try_from_secs_f64(nanoseconds / 1e9).ok().filter(|time| !time.is_zero())
 }
 
 fn case(series: &SeriesResult, name: &str, status: TestCaseStatus) -> TestCase {
