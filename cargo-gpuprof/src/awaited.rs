@@ -1,9 +1,9 @@
-//! A blocking call in a thread of its own, which can be waited for beside other things.
+//! A blocking call in a thread of its own, so that it can be waited for together with other things.
 //!
-//! Input: a call that the kernel ends: of a child that is waited for, of a lock that is wanted.
-//! Output: a descriptor that can be read once it has ended, and what it came to. The kernel has no
-//! time limit and no cancellation for such calls; here, to stop waiting is to drop the value. The
-//! call goes on, and what it comes to then is dropped as well: a lock is given back.
+//! Input: a call that blocks in the kernel, such as `wait` for a child or `flock` on a file.
+//! Output: a descriptor that becomes readable when the call returns, and its result. Such calls
+//! have no time limit and cannot be cancelled. To stop waiting, drop the value: the call goes on in
+//! its thread, and its result is dropped when it comes, which releases a lock.
 
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd};

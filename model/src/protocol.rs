@@ -63,8 +63,9 @@ pub struct Request {
     pub then: Option<Then>,
 }
 
-/// What a process measures after its first reply: a context costs more than many a pass. Where
-/// something in the first part failed it does nothing of this, and replies that it did.
+/// What a process measures after its first reply. Creating a context often takes longer than a
+/// pass, so one process does both. If the first part fails, the process skips this part and says
+/// so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Then {
     /// Run these configurations, as [`RequestBody::Measure`] does.

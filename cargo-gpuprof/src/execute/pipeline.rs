@@ -1,12 +1,12 @@
-//! Jobs, one after the other on a device; the next ones prepare while the present one measures. On
-//! the emulated driver, where each process has a device of its own, they measure side by side.
+//! The jobs under way on a device: one measures while the next ones prepare. On the emulated
+//! driver, where each process has a device of its own, they measure side by side.
 //!
-//! Input: jobs. Output: for each, in the order started, its replies or how it ended without
-//! one, and then that its process is gone. The first process of the line has the device; the others
-//! wait for it to be handed over when [`wait`] is called again, so that what the caller does with a
-//! last reply (write the journal) is done before the next process measures; one that goes on after
-//! its times counts meanwhile. A counter pass on a GPU that shares its profiler waits for that too.
-//! Replies, ends, signals and the next time limit are waited for at one place, by `poll`.
+//! Input: jobs. Output: for each, in the order they started, its replies, or how its process ended
+//! without one, and then that the process is gone. The first process in the line has the device.
+//! The next one gets it when [`wait`] is called again, so the caller has dealt with the last reply
+//! (written the journal) before anything else is measured. A process that counts after its times
+//! starts counting at once. A counter pass on a GPU that shares its profiler also waits for that.
+//! One call of `poll` waits for replies, exits, signals and the next time limit.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;

@@ -1,9 +1,9 @@
 //! The jobs of a run, in order. Pure.
 //!
 //! Input: the batches of timed passes, and how many steps the counters take. Output: every job
-//! once. The first step of the counters goes into the process of the last timed pass that all
-//! configurations have, and the others follow it. Before all others come those that were given
-//! back, and after them, in rounds, the timed passes that only some turned out to want.
+//! once. Jobs that were given back come first. Then come the timed passes that all configurations
+//! need; the process of the last one goes on to the first counter step, and the other steps follow.
+//! The extra timed passes that some configurations turn out to need come last, in rounds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;

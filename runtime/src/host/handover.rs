@@ -1,11 +1,11 @@
-//! The line to the runner: it hands the device over, and is told what to look at.
+//! The line between a harness process and the runner.
 //!
-//! Input: the socket that the runner gives a harness process as its standard input. Output: the
-//! device, once the process before this one is done with it; and notices to the runner, which
-//! waits for them. Nobody looks again and again. The line ends with the runner: a process that
-//! waits for the device then is gone, in the same way as one that works (`parent_death.rs`).
+//! Input: the socket that the runner passes as standard input. Output: the device, once the
+//! previous process is done with it, and notices to the runner. Neither side polls. When the runner
+//! ends, the socket closes and a process that waits for the device exits, as one that works does
+//! (`parent_death.rs`).
 //!
-//! The user's code finds an empty standard input, and so does what it starts.
+//! User code, and what it starts, sees an empty standard input.
 
 use std::io::{self, Read, Write};
 

@@ -1,11 +1,11 @@
-//! Counter passes of a series function: it is called again for each of them.
+//! Counter passes of a series function: each pass calls the function again.
 //!
 //! Input: a function that sets up and launches, and the request for counters. Output: what its
-//! last call declared, with the counters of all passes of this process. The launches of a warm-up
-//! go by time and write to buffers that only the function knows, so no launch after them finds
-//! there what the function put into them. The first launch of a call does, in every replay mode, as
-//! it does in the one call on the emulated driver. All that this takes is a function that does the
-//! same every time; where it can be seen that it does not, that is an error.
+//! last call declared, with the counters of all passes of this process. A warm-up launches for a
+//! while and writes to buffers that only the function knows, so its inputs are spent afterwards.
+//! Therefore every pass measures the first launch of a new call, in every replay mode and on the
+//! emulated driver alike. The function must do the same in every call; a difference that shows is
+//! an error.
 
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest};
 
