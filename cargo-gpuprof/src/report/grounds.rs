@@ -121,9 +121,12 @@ mod tests {
     #[test]
     fn what_was_verified_is_told_with_its_largest_error() {
         let none = row(512, |_| ());
-        assert_eq!(lines(&[none.clone()]), [""; 0]);
+        assert_eq!(lines(std::slice::from_ref(&none)), [""; 0]);
         let exact = verified_to(64, Some(0.0));
-        assert_eq!(lines(&[exact.clone()]), ["verified every row: equal to the reference"]);
+        assert_eq!(
+            lines(std::slice::from_ref(&exact)),
+            ["verified every row: equal to the reference"]
+        );
         let rows = [exact, verified_to(128, Some(0.254)), verified_to(256, None), none];
         assert_eq!(
             lines(&rows),
