@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Shows what restoring inputs changes for a kernel that changes what it reads: a step of a bitonic sort,
 # timed with `reset = once` (each sample finds sorted pairs) and with the default, `reset = each` (each
-# finds the first keys). Also prints wall times, in which the restoring is.
-# Ends with 1 if the default is not slower than `once`, or if a table does not say which it is.
+# finds the first keys). Also prints wall times, which include the restoring.
+# Ends with 1 if a run fails, or if a table does not say which of the two it is.
 # Needs a GPU, cargo-gpuprof and in-place.tar.zst in the current folder: the archive of package
 # `in-place` of tests/fixtures/workshop.
 G="./cargo-gpuprof gpuprof run -q --archive-file in-place.tar.zst --extract-to w --no-gate --no-config"
@@ -22,14 +22,11 @@ def times(kernel):
     rows = json.load(open(f'{kernel}-{sys.argv[1]}.json'))['series'][0]['configurations']
     samples = lambda row: [len(timing['samples_ns']) for timing in row['timings']]
     return {dict(r['configuration'])['n']: (r['metrics']['duration']['value'], samples(r)) for r in rows}
-once, each, ok = times('bitonic_once'), times('bitonic_step'), True
+once, each = times('bitonic_once'), times('bitonic_step')
 print(f'{"n":>10} {"once [us]":>10} {"each [us]":>10} {"ratio":>6}  samples of once, of each')
 for n, (before, taken) in once.items():
     after, retaken = each[n]
-    ok = ok and after > before
     print(f'{str(n):>10} {before / 1e3:10.2f} {after / 1e3:10.2f} {after / before:6.2f}  {taken} {retaken}')
-print('ok' if ok else 'NOT AS IT SHOULD BE: sorted pairs take as long')
-sys.exit(not ok)
 P
 done
 exit $bad
