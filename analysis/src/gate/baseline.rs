@@ -21,8 +21,12 @@ use crate::view::columns::TOTALS;
 /// What a run was to hold of its baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
-    /// Whether all series and configurations of the built harnesses were selected.
+    /// Whether all configurations were selected of each series that was.
     pub whole: bool,
+    /// Texts of which the key of a selected series holds one; all series where there are none.
+    pub filters: Vec<String>,
+    /// Whether a key must equal a filter.
+    pub exact: bool,
     /// Packages that exist and were not selected.
     pub other_packages: BTreeSet<String>,
     /// The bench targets that were selected; all where it is empty.
@@ -35,8 +39,16 @@ impl Scope {
         Self { whole: true, ..Self::default() }
     }
 
+    /// Whether all of the series of this key was selected. A filter that only a configuration's key
+    /// holds selects a part of a series.
+    fn selects(&self, key: &str) -> bool {
+        let fits = |filter: &String| if self.exact { key == filter } else { key.contains(filter) };
+        self.filters.is_empty() || self.filters.iter().any(fits)
+    }
+
     fn holds(&self, id: &SeriesId) -> bool {
         self.whole
+            && self.selects(&id.to_string())
             && !self.other_packages.contains(&id.package)
             && (self.targets.is_empty() || self.targets.contains(&id.target))
     }

@@ -46,7 +46,13 @@ pub struct JudgingOptions {
     pub strict: bool,
     /// What the environment says. An option of its own: clap takes a flag that the environment sets
     /// for given, and refuses the opposite one beside it.
-    #[arg(long, hide = true, value_parser = BoolishValueParser::new(), env = "GPUPROF_STRICT")]
+    #[arg(
+        long = "GPUPROF_STRICT",
+        hide = true,
+        value_name = "BOOL",
+        value_parser = BoolishValueParser::new(),
+        env = "GPUPROF_STRICT"
+    )]
     pub strict_by_environment: Option<bool>,
     /// Do not exit with 106 when a threshold cannot be judged (the default)
     #[arg(long, overrides_with = "strict", help_heading = "Gate")]

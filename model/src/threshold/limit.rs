@@ -155,8 +155,11 @@ fn percentage(
             .with_help("write == baseline, or <= baseline + 5%"));
     }
     if sign < 0.0 && value >= 100.0 {
-        return Err(ParseError::new("a decrease by 100% or more always holds", place)
-            .with_help("write a percentage below 100"));
+        let message = match comparison {
+            Comparison::AtMost | Comparison::Below => "nothing can decrease by 100% or more",
+            _ => "a decrease by 100% or more always holds",
+        };
+        return Err(ParseError::new(message, place).with_help("write a percentage below 100"));
     }
     Ok(sign * value)
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::error::{Error, Result};
 use super::number::{IntoNumber, Number, Scalar};
 
 /// What a buffer holds before a launch.
@@ -73,6 +74,9 @@ pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::D
 
     /// The tolerance where the annotation gives none, absolute and relative.
     const TOLERANCE: f64;
+
+    /// The lowest value, and what all values are below.
+    const RANGE: (f64, f64);
 }
 
 macro_rules! integer_elements {
@@ -86,6 +90,7 @@ macro_rules! integer_elements {
             }
             fn magnitude(self) -> f64 { 0.0 }
             const TOLERANCE: f64 = 0.0;
+            const RANGE: (f64, f64) = (Self::MIN as f64, Self::MAX as f64 + 1.0);
         }
     )*};
 }
@@ -108,12 +113,28 @@ macro_rules! float_elements {
             }
             fn magnitude(self) -> f64 { f64::from(self).abs() }
             const TOLERANCE: f64 = $tolerance;
+            const RANGE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
         }
     )*};
 }
 float_elements!(f32 24 1e-5 f64 53 1e-12);
 
 impl Generator {
+    /// Refuses a range that holds nothing, or what a buffer of `T` called `name` cannot hold.
+    ///
+    /// # Errors
+    /// The buffer, the range and the type.
+    pub(crate) fn check<T: Element>(&self, name: &str) -> Result<()> {
+        let Fill::Random { low, high, .. } = self.fill else { return Ok(()) };
+        let (lowest, above) = T::RANGE;
+        let wrong = match low < high {
+            false => "is empty: write the lower bound first".to_owned(),
+            true if low < lowest || high > above => format!("goes beyond {}", T::NAME),
+            true => return Ok(()),
+        };
+        Err(Error::invalid(format!("`{name}` is random in {low}..{high}, which {wrong}")))
+    }
+
     /// The elements, from a seed of their own so that no two buffers are alike.
     pub(crate) fn elements<T: Element>(&self, length: usize, seed: u64) -> Vec<T> {
         let mut state = seed;
@@ -172,6 +193,21 @@ mod tests {
         assert!(floats.iter().all(|v| (0.0..1.0).contains(v)));
         let bins: Vec<u32> = random_in(1000, 0..10).elements(1000, 7);
         assert!((0..10).all(|bin| bins.contains(&bin)) && bins.iter().all(|&b| b < 10));
+    }
+
+    #[test]
+    fn a_range_that_holds_nothing_or_too_much_is_refused() {
+        let told = |generator: Generator| generator.check::<u8>("text").unwrap_err().to_string();
+        assert!(random_in(4, 0..256).check::<u8>("text").is_ok());
+        assert!(random_in(4, -1.0..1.0).check::<f32>("x").is_ok());
+        assert_eq!(
+            told(random_in(4, 300..301)),
+            "`text` is random in 300..301, which goes beyond u8"
+        );
+        assert_eq!(told(random_in(4, -1..1)), "`text` is random in -1..1, which goes beyond u8");
+        let empty = "`text` is random in 26..0, which is empty: write the lower bound first";
+        assert_eq!(told(random_in(4, 26.0..0.0)), empty);
+        assert!(random_in(4, f64::NAN..1.0).check::<f32>("x").is_err());
     }
 
     #[test]

@@ -215,6 +215,7 @@ impl<'r> KernelRun<'r> {
                 T::NAME
             )));
         }
+        generator.check::<T>(name)?;
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
         let Session { quiet, stream, .. } = self.run.session;

@@ -99,9 +99,30 @@ pub(crate) fn convert<T: Scalar>(name: &str, expression: impl IntoNumber) -> Res
     })
 }
 
+/// The value of `expression` as an amount.
+///
+/// # Errors
+/// As [`convert`]; and a difference of unsigned axes that fell below 0, which release builds let
+/// wrap around.
+pub(crate) fn amount(name: &str, expression: impl IntoNumber) -> Result<u64> {
+    let amount: u64 = convert(name, expression)?;
+    match amount.cast_signed() {
+        0.. => Ok(amount),
+        below => Err(Error::invalid(format!("`{name}` is {below}: its expression falls below 0"))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_amount_that_fell_below_zero_is_refused() {
+        assert_eq!(amount("bytes", 7_u64).unwrap(), 7);
+        let error = amount("bytes", 256_u64.wrapping_sub(1000)).unwrap_err();
+        assert_eq!(error.to_string(), "`bytes` is -744: its expression falls below 0");
+        assert!(error.is_refusal());
+    }
 
     #[test]
     fn nothing_is_truncated() {

@@ -14,7 +14,7 @@ use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::launch::Launch;
-use super::number::{IntoNumber, convert};
+use super::number::{IntoNumber, amount, convert};
 use super::session::Session;
 
 /// One pass over one configuration.
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
     /// }
     /// ```
     pub fn bytes(&mut self, bytes: impl IntoNumber) -> Result<()> {
-        self.result.declared_bytes = Some(convert("bytes", bytes)?);
+        self.result.declared_bytes = Some(amount("bytes", bytes)?);
         Ok(())
     }
 
@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
     /// }
     /// ```
     pub fn flops(&mut self, flops: impl IntoNumber) -> Result<()> {
-        self.result.declared_flops = Some(convert("flops", flops)?);
+        self.result.declared_flops = Some(amount("flops", flops)?);
         Ok(())
     }
 

@@ -25,9 +25,9 @@ pub(super) fn read(
     let Some(name) = settings.baseline_of(&source.root()) else { return Ok(None) };
     let selection = &options.selection;
     let scope = Scope {
-        whole: selection.filters.is_empty()
-            && selection.series.is_empty()
-            && selection.sample.is_none(),
+        whole: selection.series.is_empty() && selection.sample.is_none(),
+        filters: selection.filters.clone(),
+        exact: selection.exact,
         other_packages: source.other_packages(),
         targets: options.cargo.bench.clone(),
     };

@@ -25,6 +25,7 @@ use crate::options::{MessageFormat, PlaceOptions, RunOptions};
 use crate::report::{Format, Screen, Terms};
 use crate::sections::{SectionFile, Sections};
 use crate::store::baseline::{Baselines, Found};
+use crate::store::document;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
 use gpuprof_analysis::view;
@@ -57,9 +58,9 @@ pub(super) fn run(
     let baselines = Baselines::new(&root, &target);
     let loaded = match baselines.read(name)? {
         Found::Run(run) => run,
-        Found::Missing(reason) => {
-            return Err(Failure::usage(format!("--load-baseline: {reason}")));
-        }
+        // Any run that `report` and `compare` find will do.
+        Found::Missing(reason) => document::find(&target, name)
+            .map_err(|_| Failure::usage(format!("--load-baseline: {reason}")))?,
     };
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&view, &catalogue, &loaded)?;
