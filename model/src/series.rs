@@ -39,6 +39,13 @@ pub fn entry_point(symbol: &str, constants: &[&str], configuration: &Configurati
     name
 }
 
+/// Whether a `key` is one that `filters` select: it holds one of them, or with `exact` equals one.
+/// Without filters every key is.
+pub fn selects(filters: &[String], exact: bool, key: &str) -> bool {
+    let fits = |filter: &String| if exact { key == filter } else { key.contains(filter) };
+    filters.is_empty() || filters.iter().any(fits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
-use gpuprof_model::series::SeriesId;
+use gpuprof_model::series::{SeriesId, selects};
 
 use crate::gate::by_key::ByKey;
 use crate::gate::change;
@@ -39,16 +39,11 @@ impl Scope {
         Self { whole: true, ..Self::default() }
     }
 
-    /// Whether all of the series of this key was selected. A filter that only a configuration's key
-    /// holds selects a part of a series.
-    fn selects(&self, key: &str) -> bool {
-        let fits = |filter: &String| if self.exact { key == filter } else { key.contains(filter) };
-        self.filters.is_empty() || self.filters.iter().any(fits)
-    }
-
+    /// Whether all of the series was selected. A filter that only a configuration's key holds
+    /// selects a part of a series.
     fn holds(&self, id: &SeriesId) -> bool {
         self.whole
-            && self.selects(&id.to_string())
+            && selects(&self.filters, self.exact, &id.to_string())
             && !self.other_packages.contains(&id.package)
             && (self.targets.is_empty() || self.targets.contains(&id.target))
     }
@@ -222,9 +217,8 @@ fn lost_metrics<'r>(
     theirs.columns.iter().filter(lost).map(|name| format!("{}: {name}", ours.id))
 }
 
-/// The thresholds that a baseline brings to a series: no exact metric
-/// among its columns and none of [`TOTALS`] may get worse at all, and `duration` not by more than
-/// [`DEFAULT_PERCENT`]. The totals are held whatever is shown: a ratio stays as it is, or becomes
+/// The thresholds that a baseline brings to a series: no exact metric among its columns and none of
+/// [`TOTALS`] may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`]. The totals are held whatever is shown: a ratio stays as it is, or becomes
 /// better, where everything is done twice.
 ///
 /// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it

@@ -2,6 +2,7 @@
 
 use gpuprof_model::ParseError;
 use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::series::selects;
 
 use super::overrides::Override;
 use crate::error::Failure;
@@ -42,11 +43,7 @@ pub(super) const MAX_VISITED: u64 = 1 << 24;
 
 impl Selection {
     pub(super) fn takes(&self, key: &str) -> bool {
-        self.filters.is_empty()
-            || self
-                .filters
-                .iter()
-                .any(|f| if self.exact { key == f } else { key.contains(f.as_str()) })
+        selects(&self.filters, self.exact, key)
     }
 
     /// Whether a key of `series` can be taken: what is `false` for needs no search.

@@ -80,6 +80,16 @@ enum Place<T> {
     None,
 }
 
+impl<T> Place<T> {
+    fn device(&self) -> Option<&CudaSlice<T>> {
+        match self {
+            Self::Own(device) => Some(device),
+            Self::Arena(placed) => Some(&placed.device),
+            Self::None => None,
+        }
+    }
+}
+
 impl<T: Element> TypedBuffer<T> {
     /// Knows `initial`, and lies nowhere until it is placed.
     pub(crate) fn unplaced(
@@ -132,11 +142,7 @@ impl<T: Element> Buffer for TypedBuffer<T> {
     }
 
     fn pointer(&self) -> u64 {
-        match &self.place {
-            Place::Own(device) => device.device_ptr(&self.stream).0,
-            Place::Arena(placed) => placed.device.device_ptr(&self.stream).0,
-            Place::None => 0,
-        }
+        self.place.device().map_or(0, |device| device.device_ptr(&self.stream).0)
     }
 
     fn bytes(&self) -> u64 {
@@ -156,11 +162,8 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         if !self.written || self.initial.is_empty() {
             return Ok(0.0);
         }
-        let device = match &self.place {
-            Place::Own(device) => self.stream.clone_dtoh(device)?,
-            Place::Arena(placed) => self.stream.clone_dtoh(&*placed.device)?,
-            Place::None => return Err(not_placed(self.name)),
-        };
+        let device = self.place.device().ok_or_else(|| not_placed(self.name))?;
+        let device = self.stream.clone_dtoh(device)?;
         let expected = host.take::<T>(position);
         if expected.len() != device.len() {
             return Err(Error::failed(format!(

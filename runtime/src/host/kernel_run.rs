@@ -219,7 +219,7 @@ impl<'r> KernelRun<'r> {
         let position = self.arguments.len() as u64;
         let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
         let Session { quiet, stream, .. } = self.run.session;
-        if Arena::serves(self.run.request) {
+        if self.shares_memory() {
             let buffer = TypedBuffer::unplaced(name, initial, written, stream);
             self.arguments.push(Argument::Buffer(Box::new(buffer)));
             return Ok(());

@@ -139,10 +139,9 @@ impl Ending<'_> {
             // What could not be shown is in the file all the same.
             folder.save(run, code.or_worse(failure.code), self.gate.gated).ok();
         }
-        outcome.and(shown).map_err(|failure| {
-            let code = code.or_worse(failure.code);
-            let message = failure.message.clone();
-            failure.told_as(code, message)
+        outcome.and(shown).map_err(|mut failure| {
+            failure.code = code.or_worse(failure.code);
+            failure
         })?;
         Ok(code)
     }

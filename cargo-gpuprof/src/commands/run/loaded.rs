@@ -59,8 +59,12 @@ pub(super) fn run(
     let loaded = match baselines.read(name)? {
         Found::Run(run) => run,
         // Any run that `report` and `compare` find will do.
-        Found::Missing(reason) => document::find(&target, name)
-            .map_err(|_| Failure::usage(format!("--load-baseline: {reason}")))?,
+        Found::Missing(reason) => {
+            document::find(&target, name).map_err(|failure| match failure.code {
+                ExitCode::Usage => Failure::usage(format!("--load-baseline: {reason}")),
+                _ => failure,
+            })?
+        }
     };
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&view, &catalogue, &loaded)?;
