@@ -56,16 +56,7 @@ pub(super) fn run(
         )));
     };
     let baselines = Baselines::new(&root, &target);
-    let loaded = match baselines.read(name)? {
-        Found::Run(run) => run,
-        // Any run that `report` and `compare` find will do.
-        Found::Missing(reason) => {
-            document::find(&target, name).map_err(|failure| match failure.code {
-                ExitCode::Usage => Failure::usage(format!("--load-baseline: {reason}")),
-                _ => failure,
-            })?
-        }
-    };
+    let loaded = stored(name, &baselines, &target)?;
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
     check_view(&view, &catalogue, &loaded)?;
     let against = Against {
@@ -96,6 +87,19 @@ pub(super) fn run(
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     written?;
     Ok((code, Some(run)))
+}
+
+/// The run to judge: a baseline, or any run that `report` and `compare` find.
+fn stored(name: &str, baselines: &Baselines, target: &Utf8Path) -> Result<Run> {
+    match baselines.read(name)? {
+        Found::Run(run) => Ok(run),
+        Found::Missing(reason) => {
+            document::find(target, name).map_err(|failure| match failure.code {
+                ExitCode::Usage => Failure::usage(format!("--load-baseline: {reason}")),
+                _ => failure,
+            })
+        }
+    }
 }
 
 /// The configuration file, and the sections with the metrics that it defines.
