@@ -2,10 +2,14 @@
 //!
 //! A `.tar.zst` (nextest's model) whose first entry, [`MANIFEST`], lists every other file with its
 //! hash. Reading trusts nothing: what is not listed, not a plain file, outside the folder, of
-//! another architecture or another content is refused by name.
+//! another architecture or another content, or larger than an archive may be, is refused by name.
+//! Neither side holds a file in memory: both copy it in pieces.
 
+mod limits;
 mod pack;
 mod unpack;
+#[cfg(test)]
+mod unpack_tests;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sections::SectionFile;
 
+pub use limits::Limits;
 pub use pack::{Contents, pack};
 pub use unpack::{Unpacked, unpack};
 

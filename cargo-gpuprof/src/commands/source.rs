@@ -132,7 +132,7 @@ impl Source {
         config: Option<(Config, Catalogue)>,
         known: &Catalogue,
     ) -> Result<Self> {
-        let unpacked = archive::unpack(path, folder)?;
+        let unpacked = archive::unpack(path, folder, &archive::Limits::default())?;
         let (config, catalogue) = match (config, &unpacked.manifest.config) {
             (Some(loaded), _) => loaded,
             (None, Some(text)) => {

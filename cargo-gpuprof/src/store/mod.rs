@@ -1,7 +1,6 @@
 //! What gpuprof keeps below the target folder: runs, their passes, and the emulated driver.
 //!
-//! Every file is written whole or not at all: to a name of its own in the same folder, then
-//! renamed.
+//! Every file is written whole or not at all.
 
 pub mod baseline;
 pub mod document;
@@ -11,10 +10,10 @@ pub mod prune;
 mod run_folder;
 pub mod runs;
 mod untrusted;
+mod whole;
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
@@ -26,36 +25,10 @@ use crate::error::{Failure, Result};
 use crate::hex::hex;
 
 pub use run_folder::RunFolder;
+pub use whole::{WholeFile, write_whole};
 
 /// The emulated driver, built with this tool.
 static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));
-
-/// Writes `bytes` to `path` whole or not at all.
-///
-/// # Errors
-/// The file system's.
-pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    // A device or a pipe (`/dev/stdout`, `/dev/full`) is written, not replaced by a file of its
-    // name.
-    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return fs::File::options().write(true).open(path)?.write_all(bytes);
-    }
-    let folder = path.parent().filter(|p| !p.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(without_temporary_name)?;
-    file.write_all(bytes)?;
-    // Temporary files are private; results are as readable as any other file.
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    // A full disk or quota may show only now, and the old file must not be replaced by an empty
-    // one.
-    file.as_file().sync_data()?;
-    file.persist(path).map(drop).map_err(|e| e.error)
-}
-
-/// The system's own error: tempfile adds a name to it that nobody has ever given.
-fn without_temporary_name(error: io::Error) -> io::Error {
-    let system = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<io::Error>());
-    system.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
-}
 
 /// Makes sure that `path` can be written, and its folder there, before work is done for it.
 ///
