@@ -231,6 +231,38 @@ fn a_path_that_leaves_its_folder() {
 }
 
 #[test]
+fn a_name_that_is_a_command_of_a_ci_runner() {
+    let with_command = |mut archive: Archive| {
+        let path = "kernels/\n::error::gone\u{1b}[2J".into();
+        archive.0.push(Entry { path, bytes: Vec::new() });
+        archive
+    };
+    assert_snapshot!(refusal(with_command), @"
+    exit code: 103
+    ----- stdout -----
+
+    ----- stderr -----
+    error: vector.tar.zst: holds `kernels/
+    : :error::gone`, which its manifest does not list
+    ");
+}
+
+#[test]
+fn an_archive_that_unpacks_to_far_more_than_it_is() {
+    let bomb = |archive: Archive| {
+        let mut archive = archive.with_manifest(|manifest| {
+            manifest["files"]["kernels/bomb.ptx"] = "00".into();
+        });
+        let bytes = vec![0; 200 << 20];
+        archive.0.push(Entry { path: "kernels/bomb.ptx".into(), bytes });
+        archive
+    };
+    let told = refusal(bomb);
+    assert!(told.contains("error: vector.tar.zst: `kernels/bomb.ptx` unpacks "), "{told}");
+    assert!(told.contains("no executable and no PTX is compressed that well"), "{told}");
+}
+
+#[test]
 fn a_harness_whose_path_leaves_its_folder() {
     let elsewhere = |archive: Archive| {
         archive.with_manifest(|manifest| {

@@ -425,6 +425,19 @@ fn an_unknown_key_in_the_configuration_file() {
 }
 
 #[test]
+fn what_a_configuration_file_holds_steers_no_terminal_and_no_runner() {
+    let hostile = "x = 1\n\u{1b}[2J\u{202e} = \"\"\"\n::error::gone\n\"\"\" ##[error]\n";
+    let told = with_config(hostile).exits_with(96).stderr;
+    assert!(
+        told.starts_with("error: .config/gpuprof.toml is not a valid configuration\n"),
+        "{told}"
+    );
+    assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
+    let line = |line: &str| line.trim_start().starts_with("::") || line.contains("##[");
+    assert!(!told.lines().any(line), "{told}");
+}
+
+#[test]
 fn a_value_of_the_wrong_type_in_the_configuration_file() {
     assert_snapshot!(with_config("timeout = \"soon\"\n").transcript(), @r#"
     exit code: 96

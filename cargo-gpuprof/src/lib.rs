@@ -31,4 +31,5 @@ pub mod report;
 pub mod schedule;
 pub mod sections;
 pub mod store;
+pub mod terminal;
 pub mod tool;

@@ -8,6 +8,7 @@ mod axes;
 mod benchmark;
 mod changes;
 mod csv;
+mod escaped;
 mod evidence;
 mod format;
 mod github;

@@ -16,6 +16,7 @@ use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{Color, RunOptions, RunsAction};
 use crate::report::Screen;
+use crate::terminal::{Terminal, say};
 use gpuprof_model::ExitCode as Code;
 
 /// What the executable does.
@@ -58,7 +59,8 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             list::list(&options, interrupt, &mut printed).map(|()| Code::Success)
         }
         Some(Command::Metrics(options)) => {
-            metrics::metrics(&options, &mut printed).map(|()| Code::Success)
+            let mut shown = Terminal::new(&mut printed);
+            metrics::metrics(&options, &mut shown).map(|()| Code::Success)
         }
         Some(Command::Doctor(options)) => doctor::doctor(&options, interrupt, &mut printed),
         Some(Command::Guard(options)) => guard::guard(&options),
@@ -89,7 +91,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         }
         Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
             if !options.quiet {
-                eprintln!("gpuprof: wrote {sentence}");
+                say!("gpuprof: wrote {sentence}");
             }
             Code::Success
         }),
@@ -123,7 +125,7 @@ fn screen(color: Color) -> Screen {
 
 fn end(outcome: &Result<Code>) -> ExitCode {
     if let Err(failure) = outcome {
-        eprintln!("error: {failure}");
+        say!("error: {failure}");
     }
     ExitCode::from(outcome.as_ref().map_or_else(|failure| failure.code, |&code| code).code())
 }

@@ -82,6 +82,28 @@ fn no_message_decides_what_happens_and_no_result_holds_a_result() {
     );
 }
 
+/// What the tool says holds text from files and other programs, which must not act on a terminal or
+/// in a CI job's log.
+#[test]
+fn the_tool_says_everything_through_the_terminal_module() {
+    // The stand-in for rustc says nothing but its own words, and elsewhere than on Linux there is
+    // only `main`.
+    let free = ["src/main.rs", "src/build/kernels/wrapper.rs"];
+    let mut found = Vec::new();
+    for file in files::with_extension("rs") {
+        let shown = files::shown(&file);
+        let Some(path) = shown.strip_prefix("cargo-gpuprof/") else { continue };
+        if !path.starts_with("src/") || free.contains(&path) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let says = |line: &str| line.contains("println!(") || line.contains("dbg!(");
+        let lines = text.lines().enumerate().filter(|(_, line)| says(line));
+        found.extend(lines.map(|(index, _)| format!("{shown}:{}", index + 1)));
+    }
+    assert!(found.is_empty(), "say these with `terminal::say!`:\n{}", found.join("\n"));
+}
+
 /// Data flows one way, so a file can be read and moved with what stands below it.
 #[test]
 fn files_of_a_package_import_each_other_without_circles() {

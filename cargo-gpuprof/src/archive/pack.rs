@@ -129,8 +129,7 @@ fn write(path: &Utf8Path, manifest: &[u8], files: &[Packed]) -> Result<u64> {
     for file in files {
         let opened = File::open(&file.from).map_err(|e| unreadable(&file.from, &e))?;
         let mut exactly = opened.take(file.size);
-        append(&mut builder, &file.name, &mut exactly, file.size, file.mode)
-            .map_err(unwritable)?;
+        append(&mut builder, &file.name, &mut exactly, file.size, file.mode).map_err(unwritable)?;
         if exactly.limit() > 0 {
             return Err(archive_failure(format!("{} shrank while it was packed", file.from)));
         }

@@ -31,6 +31,7 @@ use super::{KERNEL_TARGET as TARGET, shown};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 use crate::options::CargoOptions;
+use crate::terminal::say;
 
 /// What a kernel build is asked for.
 #[derive(Debug)]
@@ -146,7 +147,7 @@ impl CargoBuild<'_> {
         let (package, made, ir) = (self.package, self.made(), self.ir());
         let flags = flags::known(self.flags.clone(), self.build.toolchain);
         if !self.build.cargo.silent() {
-            eprintln!("gpuprof: building the kernels of `{package}` for {}", self.build.arch);
+            say!("gpuprof: building the kernels of `{package}` for {}", self.build.arch);
         }
         let ended = messages::show(&mut self.command(Some(&made), &flags)?)?;
         let read = |path: &Utf8Path| fs::read_to_string(path);
@@ -205,7 +206,7 @@ impl CargoBuild<'_> {
     fn refuse(&self, ir: &str, ptx: Option<&str>) -> Result<()> {
         let findings = audit::findings(ir, ptx);
         let (errors, warnings): (Vec<_>, Vec<_>) = findings.iter().partition(|f| f.refuses());
-        warnings.iter().for_each(|finding| eprintln!("warning: {finding}"));
+        warnings.iter().for_each(|finding| say!("warning: {finding}"));
         if errors.is_empty() {
             return Ok(());
         }

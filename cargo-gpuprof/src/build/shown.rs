@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::process::Command;
 
+use crate::terminal::say;
+
 /// Prints `command` to standard error where that is asked for.
 pub(super) fn command(command: &Command, verbose: bool) {
     if verbose {
-        eprintln!("gpuprof: running {}", line(command));
+        say!("gpuprof: running {}", line(command));
     }
 }
 

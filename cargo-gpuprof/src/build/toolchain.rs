@@ -15,6 +15,7 @@ use gpuprof_model::ExitCode;
 
 use super::cargo;
 use crate::error::{Failure, Result};
+use crate::terminal::say;
 
 /// A toolchain that can build kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,9 +228,7 @@ fn add_rust_src(candidates: &Candidates) -> bool {
     if !known {
         return false;
     }
-    eprintln!(
-        "gpuprof: kernels need the source of Rust's core library (the component rust-src, 4 MB)"
-    );
+    say!("gpuprof: kernels need the source of Rust's core library (the component rust-src, 4 MB)");
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         eprint!("gpuprof: run `rustup component add rust-src` now? [Y/n] ");
         let _ = io::stderr().flush();
@@ -240,7 +239,7 @@ fn add_rust_src(candidates: &Candidates) -> bool {
             return false;
         }
     } else {
-        eprintln!("gpuprof: running `rustup component add rust-src`");
+        say!("gpuprof: running `rustup component add rust-src`");
     }
     Command::new(&candidates.rustup)
         .args(["component", "add", "rust-src"])

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 
 use gpuprof_model::run::{Provenance, Run};
+use gpuprof_model::text::printable_in_colour;
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
@@ -13,6 +14,7 @@ use crate::report;
 use crate::report::{Format, Screen, Terms};
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;
+use crate::terminal::say;
 use gpuprof_analysis::view::View;
 
 /// Lists, shows, moves and replaces baselines.
@@ -73,7 +75,7 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
 }
 
 fn told(sentence: &str) {
-    eprintln!("gpuprof: {sentence}");
+    say!("gpuprof: {sentence}");
 }
 
 fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> Result<()> {
@@ -84,7 +86,9 @@ fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> R
             told("there are no baselines; make one with --save-baseline NAME");
             String::new()
         }
-        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
+        MessageFormat::Human => {
+            printable_in_colour(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
+        }
     };
     out.write_all(text.as_bytes()).map_err(|e| stdout(&e))
 }

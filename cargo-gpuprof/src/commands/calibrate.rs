@@ -15,6 +15,7 @@ use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions};
 use crate::report::Screen;
 use crate::store::document;
+use crate::terminal::shown;
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, default_gate,
     rate_default_gate,
@@ -60,7 +61,10 @@ pub fn calibrate(
     }
     let rated = rate_default_gate(&catalogue, &run);
     let written = match options.run.output.message_format {
-        MessageFormat::Human => human(&run, &all, out).and_then(|()| human_rates(&rated, out)),
+        MessageFormat::Human => shown(out, |mut out| {
+            human(&run, &all, &mut out)?;
+            human_rates(&rated, &mut out)
+        }),
         MessageFormat::Json => json(&all, &rated, out),
     };
     written.map_err(|e| Failure::output(Path::new("standard output"), &e))?;

@@ -21,6 +21,7 @@ use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{Backend, DoctorOptions};
+use crate::terminal::shown;
 use check::{Check, PARAMETERS, State};
 use devices::Examined;
 
@@ -71,7 +72,7 @@ pub fn doctor(
         text.extend(device.checks.iter().map(ToString::to_string));
     }
     text.push_str(&format!("\n{sentence}\n"));
-    out.write_all(text.as_bytes())
+    shown(out, |out| out.write_all(text.as_bytes()))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     Ok(code)
 }

@@ -13,6 +13,7 @@ use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{CargoOptions, ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
+use crate::terminal::shown;
 
 /// Lists the selected series.
 ///
@@ -33,7 +34,9 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
     let written = match options.message_format {
-        MessageFormat::Human => planned.iter().try_for_each(|series| human(series, out)),
+        MessageFormat::Human => {
+            shown(out, |mut out| planned.iter().try_for_each(|series| human(series, &mut out)))
+        }
         MessageFormat::Json => planned.iter().try_for_each(|series| json(series, out)),
     };
     written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))

@@ -22,6 +22,7 @@ use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
 use crate::options::{MetricsOptions, Set};
 use crate::sections::{self, SectionFile, Sections};
+use crate::terminal::say;
 use shown::{described, show};
 
 /// Prints what was asked for.
@@ -87,7 +88,7 @@ fn of_chip(chips: &Chips, chip: &str, cupti: Option<&Utf8Path>) -> Result<Vec<De
         answer => answer.refusal(),
     };
     let Some(metrics) = chips.metrics(chip) else { return Err(Failure::usage(refusal.reason)) };
-    eprintln!(
+    say!(
         "gpuprof: {chip} as CUPTI {} knows it; descriptions and passes need CUPTI: {refusal}",
         chips.cupti()
     );

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use gpuprof_model::text::printable;
+use gpuprof_model::text::{printable, printable_in_colour};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
 use crate::report::{Format, Screen, Terms};
 use crate::store::document;
 use crate::store::runs::{self, State, StoredRun};
+use crate::terminal::say;
 use gpuprof_analysis::view::View;
 
 /// Lists, shows and removes runs.
@@ -42,10 +43,12 @@ fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Resul
     let text = match format {
         MessageFormat::Json => all.iter().map(|run| format!("{}\n", listed(run))).collect(),
         MessageFormat::Human if all.is_empty() => {
-            eprintln!("gpuprof: there are no runs; `cargo gpuprof run` makes one");
+            say!("gpuprof: there are no runs; `cargo gpuprof run` makes one");
             String::new()
         }
-        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
+        MessageFormat::Human => {
+            printable_in_colour(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
+        }
     };
     out.write_all(text.as_bytes()).map_err(|e| stdout(&e))
 }
@@ -174,14 +177,14 @@ fn remove(chosen: &[StoredRun], which: &RemoveOptions, out: &mut impl Write) -> 
                 writeln!(out, "{line}").map_err(|e| stdout(&e))?;
             }
         } else if run.state == State::UnderWay {
-            eprintln!("gpuprof: run {} is under way and stays", run.id);
+            say!("gpuprof: run {} is under way and stays", run.id);
         } else {
             let kept = std::io::Error::other("it is in use, or its folder cannot be changed");
             return Err(Failure::output(run.folder.as_std_path(), &kept));
         }
     }
     let plural = if count == 1 { "" } else { "s" };
-    eprintln!("gpuprof: removed {count} run{plural}, {}", size(bytes));
+    say!("gpuprof: removed {count} run{plural}, {}", size(bytes));
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use super::thresholds;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{MessageFormat, RunOptions};
+use crate::terminal::shown;
 
 /// Shows them.
 ///
@@ -40,7 +41,7 @@ pub fn show_config(
         series.push((&planned.series, all, columns));
     }
     let written = match options.output.message_format {
-        MessageFormat::Human => human(&settings, &series, out),
+        MessageFormat::Human => shown(out, |mut out| human(&settings, &series, &mut out)),
         MessageFormat::Json => json(&settings, &series, out),
     };
     written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))

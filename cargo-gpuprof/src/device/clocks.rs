@@ -20,6 +20,7 @@ use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{ClockControl, Shown};
+use crate::terminal::say;
 
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -182,7 +183,7 @@ impl LockedClocks {
         let _ = second.wait();
         match said {
             Some(Said::Restored) => {
-                eprintln!(
+                say!(
                     "gpuprof: the clock guard of {} was killed; a second one reset the clocks",
                     self.uuid
                 );
@@ -199,7 +200,7 @@ impl LockedClocks {
 impl Drop for LockedClocks {
     fn drop(&mut self) {
         if let Err(failure) = self.end() {
-            eprintln!("gpuprof: {failure}");
+            say!("gpuprof: {failure}");
         }
     }
 }

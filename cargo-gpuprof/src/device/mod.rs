@@ -23,6 +23,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::ClockControl;
+use crate::terminal::say;
 use clocks::LockedClocks;
 use lock::{Lock, Owner};
 
@@ -63,7 +64,7 @@ impl Hold {
         })?;
         drop(waiting);
         if let Some(warning) = clocks::settled(uuid, interrupt)? {
-            eprintln!("gpuprof: {warning}");
+            say!("gpuprof: {warning}");
         }
         let clocks = match terms.clocks {
             ClockControl::None => None,
@@ -130,7 +131,7 @@ impl<'a> Waiting<'a> {
             return;
         }
         if self.is_news(owner) {
-            eprintln!("gpuprof: {text}");
+            say!("gpuprof: {text}");
             self.told = Some(owner.cloned());
         }
     }

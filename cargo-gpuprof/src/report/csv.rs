@@ -15,6 +15,8 @@
 //!   samples.
 //! * A metric has a row where it has a value, or where it is a column of its series: then `value`
 //!   is empty and `reason` says why. Other metrics that are not to be had have no row.
+//! * In front of a text that a spreadsheet would take for a formula stands an apostrophe: one that
+//!   begins with `=`, `+`, `-`, `@`, a tab or a line break and is no number.
 //! * A configuration that did not finish has a row for each column, with its `status` and `reason`;
 //!   one row with an empty `metric` where the series has no columns.
 
@@ -24,6 +26,7 @@ use gpuprof_model::metric::Class;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
+use super::escaped;
 use super::sheet::metric_names;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
@@ -68,12 +71,12 @@ impl Report for Csv {
             run.series.iter().flat_map(|s| &s.configurations).any(|r| r.device.is_some());
         let label: &[&str] = if labelled { &["device"] } else { &[] };
         let mut writer = csv::Writer::from_writer(out);
-        let titles = axes.iter().map(|axis| format!("axis:{axis}"));
+        let titles = axes.iter().map(|axis| escaped::csv(&format!("axis:{axis}")));
         let fixed = COLUMNS.iter().chain(&["rank"]).chain(label).map(|&title| title.to_owned());
         writer.write_record(fixed.chain(titles))?;
         for part in run.series.iter().flat_map(parts) {
             let series = &*part.series;
-            let device = label.iter().map(|_| part.device.unwrap_or_default().to_owned());
+            let device = label.iter().map(|_| escaped::csv(part.device.unwrap_or_default()));
             let device: Vec<String> = device.collect();
             let viewed = view.of(series);
             let rows = &viewed.series.configurations;
@@ -90,9 +93,11 @@ impl Report for Csv {
                 .collect();
             for &at in &viewed.shown {
                 let row = &rows[at];
-                let place = |axis: &&str| row.configuration.get(axis).map(ToString::to_string);
-                let point: Vec<String> =
-                    axes.iter().map(|axis| place(axis).unwrap_or_default()).collect();
+                let value = |axis: &&str| row.configuration.get(axis).map(ToString::to_string);
+                let point: Vec<String> = axes
+                    .iter()
+                    .map(|axis| value(axis).map(|text| escaped::csv(&text)).unwrap_or_default())
+                    .collect();
                 for (name, metric) in metrics(&names, row, view.columns.is_empty()) {
                     let rank = ranks.iter().find(|(other, _)| *other == name);
                     let rank = rank.map_or("", |(_, ranks)| ranks[at].word()).to_owned();
@@ -151,12 +156,12 @@ fn cells(
     let text = |text: Option<String>| text.unwrap_or_default();
     let number = |number: Option<f64>| number.map(|n| n.to_string()).unwrap_or_default();
     [
-        series.id.package.clone(),
-        series.id.target.clone(),
-        series.id.kernel.clone(),
-        row.configuration.to_string(),
+        escaped::csv(&series.id.package),
+        escaped::csv(&series.id.target),
+        escaped::csv(&series.id.kernel),
+        escaped::csv(&row.configuration.to_string()),
         row.status.word().to_owned(),
-        name.to_owned(),
+        escaped::csv(name),
         number(value),
         text(unit.map(|unit| unit.symbol().to_owned())),
         text(metric.filter(|_| value.is_some()).map(|m| m.source.to_string())),
@@ -168,7 +173,7 @@ fn cells(
         number(samples.map(|s| s.max)),
         number(samples.map(|s| s.standard_deviation)),
         text(samples.map(|s| s.count.to_string())),
-        text(reason.map(str::to_owned)),
+        text(reason.map(escaped::csv)),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! GitHub annotations: workflow commands that put what went wrong at the annotated kernel's line.
 //!
 //! Input: a run. Output: one `::error`, `::warning` or `::notice` line each; nothing for what
-//! passed. The escapes are those of GitHub's own toolkit (`packages/core/src/command.ts`).
+//! passed.
 
 use std::io::{self, Write};
 
@@ -11,6 +11,7 @@ use gpuprof_model::verdict::{Verdict, Weight};
 use gpuprof_analysis::gate::run::unmeasured;
 use gpuprof_analysis::view::View;
 
+use super::escaped::{github_message, github_property};
 use super::evidence::in_full;
 use super::{Report, on_device};
 
@@ -21,7 +22,7 @@ pub struct GithubAnnotations;
 impl Report for GithubAnnotations {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         for series in &run.series {
-            let place = format!("file={},line={},", property(&series.file), series.line);
+            let place = format!("file={},line={},", github_property(&series.file), series.line);
             for row in &series.configurations {
                 if let Status::Failed { reason } | Status::Timeout { reason } = &row.status {
                     let title = format!("{} {}", series.id.kernel, row.status.word());
@@ -62,13 +63,5 @@ fn annotation(
     message: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "::{level} {place}title={}::{}", property(title), escaped(message))
-}
-
-fn escaped(text: &str) -> String {
-    text.trim_end().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-fn property(text: &str) -> String {
-    escaped(text).replace(':', "%3A").replace(',', "%2C")
+    writeln!(out, "::{level} {place}title={}::{}", github_property(title), github_message(message))
 }

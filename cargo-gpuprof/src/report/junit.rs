@@ -20,6 +20,7 @@ use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, 
 use gpuprof_analysis::gate::run::{Gate, unmeasured};
 use gpuprof_analysis::view::View;
 
+use super::escaped::xml;
 use super::evidence::{evidence_with_place, in_full};
 use super::{Report, key, on_device};
 
@@ -43,7 +44,7 @@ impl Report for Junit {
                     ExitCode::Success => skipped("missing", message),
                     _ => bad(NonSuccessKind::Failure, "missing", &message),
                 };
-                TestCase::new(key.as_str(), status)
+                TestCase::new(xml(key), status)
             }));
             document.add_test_suite(vanished);
         }
@@ -54,7 +55,7 @@ impl Report for Junit {
 
 impl Junit {
     fn suite(self, series: &SeriesResult) -> TestSuite {
-        let mut suite = TestSuite::new(series.id.to_string());
+        let mut suite = TestSuite::new(xml(&series.id.to_string()));
         for row in &series.configurations {
             let mut case = configuration(series, row);
             if let Some(time) = timed(row) {
@@ -79,7 +80,7 @@ impl Junit {
             let evidence = evidence_with_place(judgement);
             let mut failure = bad(NonSuccessKind::Failure, &word, &evidence);
             if judgement.violations.len() > 1 {
-                failure.set_description(in_full(judgement));
+                failure.set_description(xml(&in_full(judgement)));
             }
             return failure;
         }
@@ -121,21 +122,21 @@ fn timed(row: &ConfigurationResult) -> Option<Duration> {
 }
 
 fn case(series: &SeriesResult, name: &str, status: TestCaseStatus) -> TestCase {
-    let mut case = TestCase::new(name, status);
-    case.set_classname(series.id.to_string());
-    case.extra.insert("file".into(), series.file.as_str().into());
+    let mut case = TestCase::new(xml(name), status);
+    case.set_classname(xml(&series.id.to_string()));
+    case.extra.insert("file".into(), xml(&series.file).into());
     case.extra.insert("line".into(), series.line.to_string().into());
     case
 }
 
 fn skipped(of_type: &str, message: String) -> TestCaseStatus {
     let mut skipped = TestCaseStatus::skipped();
-    skipped.set_type(of_type).set_message(message);
+    skipped.set_type(of_type).set_message(xml(&message));
     skipped
 }
 
 fn bad(kind: NonSuccessKind, of_type: &str, message: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
-    status.set_type(of_type).set_message(message);
+    status.set_type(of_type).set_message(xml(message));
     status
 }

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{Judgement, Weight};
 
+use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, changes, notes, place_of, remarks};
@@ -28,7 +29,7 @@ impl Report for Markdown {
         for part in run.series.iter().flat_map(parts) {
             let series = &*part.series;
             writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;
-            let place = escaped(&format!("{}:{}", series.file, series.line));
+            let place = markdown_paragraph(&format!("{}:{}", series.file, series.line));
             writeln!(out, "{place} {}\n", escaped(&place_of(&part, &run.provenance)))?;
             let viewed = view.of(series);
             write_table(&viewed, view, out)?;
@@ -134,35 +135,5 @@ fn sign(judgement: &Judgement) -> char {
         Weight::Fine => '✅',
         Weight::Bad => '❌',
         Weight::Warning | Weight::Doubtful => '⚠',
-    }
-}
-
-/// `text` so that it means itself inside a table cell or list item, on one line.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.trim_end().chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\n' => out.push_str("<br>"),
-            '\r' => {}
-            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn foreign_text_means_itself() {
-        assert_eq!(escaped("a|b\n<script>`x`*_"), "a\\|b<br>&lt;script&gt;\\`x\\`\\*\\_");
     }
 }

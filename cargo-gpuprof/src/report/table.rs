@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::text::one_line;
 use gpuprof_model::verdict::Judgement;
 
 use super::evidence::{evidence, others};
@@ -19,6 +20,7 @@ use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::{Report, Summary, axes, changes, grid, place_of, remarks};
+use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
 use gpuprof_analysis::view::{View, Viewed};
 
@@ -49,14 +51,16 @@ impl Report for Table {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for series in &run.series {
-            for part in parts(series) {
-                let place = place_of(&part, &run.provenance);
-                self.series(view, &part.series, &place, out)?;
-                writeln!(out)?;
+        terminal::shown(out, |out| {
+            for series in &run.series {
+                for part in parts(series) {
+                    let place = place_of(&part, &run.provenance);
+                    self.series(view, &part.series, &place, out)?;
+                    writeln!(out)?;
+                }
             }
-        }
-        self.end(run, out)
+            self.end(run, out)
+        })
     }
 }
 
@@ -96,8 +100,8 @@ impl Table {
         let paint = Paint(self.colour);
         let viewed = view.of(series);
         let columns = sheet::metric_names(series, view);
-        let place = paint.faint(format_args!("{}:{}", series.file, series.line));
-        writeln!(out, "{}  {place}  {on}", paint.bold(&series.id))?;
+        let place = paint.faint(format_args!("{}:{}", one_line(&series.file), series.line));
+        writeln!(out, "{}  {place}  {on}", paint.bold(one_line(&series.id.to_string())))?;
         if series.configurations.is_empty() {
             writeln!(out, "no configuration")?;
         } else {
@@ -113,7 +117,7 @@ impl Table {
         self.write_shapes(&viewed, view, out)?;
         for section in &viewed.series.sections {
             let Some(sheet) = Sheet::of_section(&viewed, section) else { continue };
-            writeln!(out, "\n{}", paint.bold(&section.title))?;
+            writeln!(out, "\n{}", paint.bold(one_line(&section.title)))?;
             for metrics in self.fitting(&sheet) {
                 for line in self.layout(&sheet.axes, metrics).lines() {
                     writeln!(out, "{}", highlighted(line.trim_end(), paint))?;
@@ -195,15 +199,15 @@ impl Table {
     fn layout(&self, axes: &[Column], metrics: &[Column]) -> comfy_table::Table {
         let columns: Vec<&Column> = axes.iter().chain(metrics).collect();
         let mut table = comfy_table::Table::new();
-        table.load_style(STYLE).set_header(columns.iter().map(|column| column.title.as_str()));
+        table.load_style(STYLE).set_header(columns.iter().map(|column| one_line(&column.title)));
         let rows = columns.first().map_or(0, |column| column.cells.len());
         for row in 0..rows {
             let text = |column: &&Column| {
                 let cell = &column.cells[row];
                 match (cell.best, cell.tied) {
-                    (true, _) => format!("{MARK}{}", cell.text),
-                    (false, true) => format!("{TIED}{}", cell.text),
-                    (false, false) => cell.text.clone(),
+                    (true, _) => format!("{MARK}{}", one_line(&cell.text)),
+                    (false, true) => format!("{TIED}{}", one_line(&cell.text)),
+                    (false, false) => one_line(&cell.text),
                 }
             };
             table.add_row(columns.iter().map(text));
@@ -256,7 +260,7 @@ fn write_notes(notes: &[Note], paint: Paint, out: &mut dyn Write) -> io::Result<
             _ => paint.faint(label),
         };
         let indented = note.text.replace('\n', &format!("\n{:1$}", "", width + 2 + 2));
-        writeln!(out, " {label}  {}: {indented}", note.subject)?;
+        writeln!(out, " {label}  {}: {indented}", one_line(&note.subject))?;
     }
     Ok(())
 }
@@ -268,15 +272,16 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
     writeln!(out)?;
     let word = |judgement: &Judgement| judgement.word().to_uppercase();
     let words = judgements.iter().map(|j| word(j).len()).max().unwrap_or(0);
-    let texts = judgements.iter().map(|j| j.threshold.chars().count()).max().unwrap_or(0);
+    let texts =
+        judgements.iter().map(|j| one_line(&j.threshold).chars().count()).max().unwrap_or(0);
     for judgement in judgements {
         writeln!(
             out,
             " {}  {:texts$}  {}  {}",
             paint.weight(judgement.weight(), format_args!("{:words$}", word(judgement))),
-            judgement.threshold,
+            one_line(&judgement.threshold),
             evidence(judgement),
-            paint.faint(format_args!("[{}]", judgement.written_in())),
+            paint.faint(format_args!("[{}]", one_line(&judgement.written_in()))),
         )?;
         for line in others(judgement) {
             writeln!(out, " {:words$}    {line}", "")?;
@@ -289,7 +294,7 @@ fn write_changes(series: &SeriesResult, paint: Paint, out: &mut dyn Write) -> io
     let Some((lines, counts)) = changes::of(series) else { return Ok(()) };
     writeln!(out)?;
     let words = lines.iter().map(|l| l.outcome.to_string().len()).max().unwrap_or(0);
-    let subjects = lines.iter().map(|l| l.subject.chars().count()).max().unwrap_or(0);
+    let subjects = lines.iter().map(|l| one_line(&l.subject).chars().count()).max().unwrap_or(0);
     for changes::Line { outcome, subject, text } in &lines {
         let word = format!("{:words$}", outcome.to_string());
         let word = match outcome {
@@ -297,7 +302,7 @@ fn write_changes(series: &SeriesResult, paint: Paint, out: &mut dyn Write) -> io
             Outcome::Better => paint.good(word),
             _ => paint.doubtful(word),
         };
-        writeln!(out, " {word}  {subject:subjects$}  {text}")?;
+        writeln!(out, " {word}  {:subjects$}  {text}", one_line(subject))?;
     }
     writeln!(out, " {}", paint.faint(counts))
 }

@@ -5,6 +5,7 @@ use camino::Utf8Path;
 use crate::build::KERNEL_TARGET as TARGET;
 use crate::build::toolchain::Toolchain;
 use crate::options::CargoOptions;
+use crate::terminal::say;
 
 /// What keeps a barrier from being copied into both arms of a branch. `JumpThreading` does so on
 /// rustc's side (rust-lang/rust#137086). LLVM does so with a call of a function that is not marked
@@ -31,7 +32,7 @@ pub(super) fn known(flags: Vec<String>, toolchain: &Toolchain) -> Vec<String> {
     let unknown: Vec<&str> =
         CONVERGENT.into_iter().filter(|flag| !toolchain.knows(&[flag])).collect();
     if !unknown.is_empty() && toolchain.minor().is_none_or(|minor| minor < MARKS_BY_ITSELF) {
-        eprintln!(
+        say!(
             "warning: {} does not know {}: a barrier in a function of yours may be compiled into both arms of a \
              branch, and the block then hangs or computes something else; use another --kernel-toolchain",
             toolchain.version,

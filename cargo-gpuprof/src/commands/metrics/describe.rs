@@ -18,6 +18,7 @@ use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;
 use crate::sections::Sections;
+use crate::terminal::say;
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";
@@ -144,7 +145,7 @@ fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip>
     }
     Ok(match chips.find(name, Some(chip)) {
         Ok(metric) => {
-            eprintln!("gpuprof: {refusal}");
+            say!("gpuprof: {refusal}");
             let (described, submetrics) = (metric.described(), metric.submetrics().to_vec());
             OnChip::Found(OfChip { described, submetrics, passes: None })
         }

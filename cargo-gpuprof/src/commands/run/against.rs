@@ -9,6 +9,7 @@ use crate::commands::settings::Settings;
 use crate::error::{Failure, Result};
 use crate::options::RunOptions;
 use crate::store::baseline::{self, Baselines, Found};
+use crate::terminal::say;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::Gate;
 
@@ -83,13 +84,13 @@ pub(super) fn save(
     } else {
         let lost = baseline::lost(path, run);
         baseline::write(path, run)?;
-        eprintln!("gpuprof: kept as baseline `{name}` in {path}");
+        say!("gpuprof: kept as baseline `{name}` in {path}");
         if let Some(sentence) = lost {
-            eprintln!("gpuprof: {sentence}");
+            say!("gpuprof: {sentence}");
         }
         return Ok(());
     };
-    eprintln!("gpuprof: not kept as baseline `{name}`: {obstacle}");
+    say!("gpuprof: not kept as baseline `{name}`: {obstacle}");
     Ok(())
 }
 

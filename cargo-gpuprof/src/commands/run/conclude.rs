@@ -24,6 +24,7 @@ use crate::options::{KeepRuns, MessageFormat, ReplayMode};
 use crate::report::json_lines::Event;
 use crate::report::{Report, Screen};
 use crate::store::prune;
+use crate::terminal::say;
 use gpuprof_analysis::gate::run::Gate;
 
 /// Judges, writes and shows what was `measured`; a `signal` may have cut it short.
@@ -114,7 +115,7 @@ impl Ending<'_> {
         let Inputs { exports, folder, .. } = self.inputs;
         let mut judged = self.signal.map_or_else(|| self.gate.exit_code(run), ExitCode::Signal);
         if let Some(text) = &self.denied {
-            eprintln!("gpuprof: {text}");
+            say!("gpuprof: {text}");
             judged = judged.or_worse(ExitCode::NotPossible);
         }
         let code = |outcome: &Result<()>| match outcome {
@@ -131,9 +132,7 @@ impl Ending<'_> {
             .map_err(|e| Failure::output(Path::new("standard output"), &e));
         if cut_short && !self.quiet {
             let id = &folder.id;
-            eprintln!(
-                "gpuprof: to continue where it stopped, add --resume {id} to the same command"
-            );
+            say!("gpuprof: to continue where it stopped, add --resume {id} to the same command");
         }
         if let Err(failure) = &shown {
             // What could not be shown is in the file all the same.
@@ -152,7 +151,7 @@ fn prune(target_directory: &Utf8Path, keep: KeepRuns, quiet: bool) {
     let removed = prune::prune(target_directory, keep);
     if !removed.is_empty() && !quiet {
         let runs = if removed.len() == 1 { "run" } else { "runs" };
-        eprintln!(
+        say!(
             "gpuprof: removed {} {runs} older than the last {keep} (set keep-runs in \
              {DEFAULT_PATH} to keep more; baselines are never removed)",
             removed.len()

@@ -21,6 +21,7 @@ use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
 use crate::options::DeviceSelection;
 use crate::schedule::assignment::Assignment;
+use crate::terminal::say;
 
 /// The devices of a run.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +95,7 @@ impl Devices {
         let (all, busy) = (self.records.len(), busy.max(1));
         if busy < all {
             if !quiet {
-                eprintln!(
+                say!(
                     "gpuprof: {busy} of {all} devices are used: there are too few configurations \
                      for the others"
                 );
@@ -169,7 +170,7 @@ fn without_gpus(
         ));
     }
     if !quiet {
-        eprintln!(
+        say!(
             "gpuprof: devices = {asked} [{}] has no effect: the emulated driver has a single \
              device",
             wanted.origin

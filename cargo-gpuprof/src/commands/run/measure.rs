@@ -20,6 +20,7 @@ use crate::execute::{Execution, Interrupt};
 use crate::options::MessageFormat;
 use crate::report::json_lines;
 use crate::store::journal::{Journal, Replayed};
+use crate::terminal::say;
 
 /// What was measured.
 pub(super) struct Measured {
@@ -71,7 +72,7 @@ fn journal(prepared: &Prepared<'_>) -> Result<(Journal, Replayed)> {
         return Ok((Journal::begin(&folder.path, &prepared.made)?, Replayed::default()));
     }
     let (journal, replayed) = Journal::resume(&folder.path, &prepared.made)?;
-    eprintln!("gpuprof: resuming {}: {} passes are done", folder.id, replayed.len());
+    say!("gpuprof: resuming {}: {} passes are done", folder.id, replayed.len());
     Ok((journal, replayed))
 }
 
@@ -117,7 +118,7 @@ impl<'a, W: Write> Listeners<'a, W> {
         if let Some(sentence) = self.retries.sentence(self.plan)
             && !self.plan.options.output.quiet
         {
-            eprintln!("gpuprof: {sentence}");
+            say!("gpuprof: {sentence}");
         }
         self.results.end()
     }

@@ -32,6 +32,7 @@ use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document, journal};
+use crate::terminal::say;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str =
@@ -146,7 +147,7 @@ fn hold(
     let Inputs { settings, source, .. } = inputs;
     let asked = settings.clock_control.value;
     if devices.emulated && asked != ClockControl::None && !options.output.quiet {
-        eprintln!("gpuprof: --clock-control has no effect: the emulated driver has no clocks");
+        say!("gpuprof: --clock-control has no effect: the emulated driver has no clocks");
     }
     let nvml = settings.nvml_path(&source.root());
     let terms = Terms {
@@ -254,7 +255,7 @@ fn select(
     if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
         let keys = described.values().flatten().map(|s| s.id.to_string());
         for sentence in layers.tables_of_no_series(&keys.collect::<Vec<_>>()) {
-            eprintln!("gpuprof: {sentence}");
+            say!("gpuprof: {sentence}");
         }
     }
     let selection = selection(&options.selection, layers);

@@ -6,6 +6,8 @@ use std::time::Duration;
 use gpuprof_model::run::ConfigurationResult;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::terminal::say;
+
 /// How far the sweep is.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
@@ -43,7 +45,7 @@ impl Progress {
         if self.plain {
             let (word, seconds) = (result.status.word(), held.as_secs_f64());
             let on = result.device.as_ref().map(|uuid| format!("  on {uuid}")).unwrap_or_default();
-            eprintln!("[{}/{}] {key}{on}  {word} in {seconds:.2} s", self.done, self.total);
+            say!("[{}/{}] {key}{on}  {word} in {seconds:.2} s", self.done, self.total);
         }
     }
 }

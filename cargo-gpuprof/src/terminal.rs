@@ -1,0 +1,90 @@
+//! What people read on standard output and standard error, where the text of others could act.
+//!
+//! Input: lines, some of them with names and messages that came from files, archives and other
+//! programs. Output: the same lines without what steers a terminal or is a command of a CI runner
+//! ([`gpuprof_model::text::printable`]). Everything for people goes through here; what programs
+//! read (JSON, CSV) has escapes of its own.
+
+use std::io::{self, Write};
+
+use gpuprof_model::text::{printable, printable_in_colour};
+
+/// Says what a format and its arguments make, which may have several lines, on standard error.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::terminal::say_text(&format!($($text)*)) };
+}
+
+pub(crate) use say;
+
+/// Says `text` on standard error.
+pub fn say_text(text: &str) {
+    // Whoever closed standard error does not want to hear of it.
+    let _ = writeln!(io::stderr(), "{}", printable(text));
+}
+
+/// Shows on `out` what `write` writes.
+///
+/// # Errors
+/// Those of `out`.
+pub fn shown(
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut terminal = Terminal::new(out);
+    write(&mut terminal)?;
+    terminal.flush()
+}
+
+/// A writer that holds a line until all of it is known; flushed, also one that has no end.
+pub struct Terminal<'o> {
+    inner: &'o mut dyn Write,
+    line: Vec<u8>,
+}
+
+impl<'o> Terminal<'o> {
+    /// Shows on `inner` what is written.
+    pub fn new(inner: &'o mut dyn Write) -> Self {
+        Self { inner, line: Vec::new() }
+    }
+
+    fn write_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        self.inner.write_all(printable_in_colour(&String::from_utf8_lossy(&line)).as_bytes())
+    }
+}
+
+impl Write for Terminal<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|&b| b == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.write_line()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_line()?;
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_made_safe_however_they_are_cut() {
+        for cut in 0..20 {
+            let text = "\u{1b}[1mé\u{1b}[0m\u{1b}[2J\n::error::é".as_bytes();
+            let mut shown = Vec::new();
+            let write = |out: &mut dyn Write| {
+                out.write_all(&text[..cut])?;
+                out.write_all(&text[cut..])
+            };
+            super::shown(&mut shown, write).unwrap();
+            assert_eq!(String::from_utf8(shown).unwrap(), "\u{1b}[1mé\u{1b}[0m\n: :error::é");
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Runs with hostile text in every name, path, reason and condition, in every format: what is
+//! written has the structure that it has with ordinary text, and nothing in it acts.
+//!
+//! A property per destination. A run of the corpus gives the structure; some of its texts are
+//! replaced, each wherever it occurs, so that what was the same stays the same.
+
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::LazyLock;
+
+use camino::Utf8Path;
+use cargo_gpuprof::report::{
+    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Json, JsonLines, Junit, Markdown, Report,
+    Table,
+};
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::Run;
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser};
+use serde_json::Value;
+
+/// A run with judgements, changes and failures.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let path =
+        Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/run-1-gpu-with-baseline.json");
+    let text = fs::read(path).expect("the corpus is there");
+    let text = String::from_utf8(text).expect("it is text");
+    // A metric of the user's own, which is just a name to us.
+    serde_json::from_str(&text.replace("flop_rate", "own_metric")).expect("it is JSON")
+});
+
+/// The texts that may be any: a run with another one in their place is still a run. Our own metrics
+/// are not among them, since reports show more beside some of them.
+static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    texts(&DOCUMENT, &mut all);
+    all.sort();
+    all.dedup();
+    let probe = |text: &String| replaced(&[(text.clone(), "a probe".to_owned())].into()).is_some();
+    let own = Catalogue::built_in();
+    all.retain(|text| !text.is_empty() && own.find(text).is_none());
+    all.retain(probe);
+    all
+});
+
+fn texts(value: &Value, all: &mut Vec<String>) {
+    match value {
+        Value::String(text) => all.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| texts(value, all)),
+        Value::Object(values) => values.values().for_each(|value| texts(value, all)),
+        _ => {}
+    }
+}
+
+/// The run with other texts.
+fn replaced(by: &BTreeMap<String, String>) -> Option<Run> {
+    fn walk(value: &mut Value, by: &BTreeMap<String, String>) {
+        match value {
+            Value::String(text) => {
+                if let Some(new) = by.get(text) {
+                    *text = new.clone();
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| walk(value, by)),
+            Value::Object(values) => {
+                for (key, mut value) in std::mem::take(values) {
+                    walk(&mut value, by);
+                    // The names of metrics are keys, and texts where columns name them.
+                    values.insert(by.get(&key).cloned().unwrap_or(key), value);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut value = DOCUMENT.clone();
+    walk(&mut value, by);
+    serde_json::from_value(value).ok()
+}
+
+/// The run with ordinary texts, for the structure.
+fn ordinary() -> Run {
+    replaced(&BTreeMap::new()).expect("it is a run")
+}
+
+fn written(report: &dyn Report, run: &Run) -> String {
+    let mut out = Vec::new();
+    report.write(run, &mut out).expect("memory can be written");
+    String::from_utf8(out).expect("reports are text")
+}
+
+/// Text of what matters to some destination, and of anything else.
+fn hostile() -> impl Strategy<Value = String> {
+    let parts = prop::sample::select(vec![
+        "::error::x",
+        "##[error]",
+        "\u{1b}[2J",
+        "\u{1b}[31m",
+        "\u{9b}2J",
+        "\r",
+        "\n",
+        "\n\n",
+        "\t",
+        "\u{0}",
+        "\u{7f}",
+        "\u{202e}",
+        "\u{2066}",
+        "\u{2028}",
+        "\u{fffe}",
+        "\u{ffff}",
+        "]]>",
+        "<!--",
+        "<script>",
+        "&",
+        "\"",
+        "'",
+        "%",
+        "%0A",
+        ",",
+        ";",
+        ":",
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "=",
+        "＝1",
+        "|",
+        "`",
+        "```\n",
+        "*",
+        "**",
+        "_",
+        "~~",
+        "[a](http://b)",
+        "![a](b)",
+        "https://a.b/c",
+        "www.a.b",
+        "@everyone",
+        "#1",
+        "GH-1",
+        "a@b.c",
+        ":+1:",
+        "$x$",
+        "<b@c.d>",
+        "\\",
+        "# h",
+        "- l",
+        "1. l",
+        "    code",
+        "---",
+        "> q",
+        " ",
+        "word",
+        "é",
+        "\u{10ffff}",
+    ]);
+    let parts = prop::collection::vec(parts, 1..6).prop_map(|parts| parts.concat());
+    prop_oneof![4 => parts, 1 => any::<String>()]
+}
+
+/// Hostile texts by those that they replace.
+fn hostile_texts() -> impl Strategy<Value = BTreeMap<String, String>> {
+    let chosen = prop::collection::vec((0..TEXTS.len(), hostile()), 1..8);
+    chosen.prop_map(|chosen| {
+        let by = chosen.into_iter().enumerate();
+        // The number keeps two texts two, and no text empty.
+        let by = by.map(|(number, (at, text))| (TEXTS[at].clone(), format!("{text}z{number}")));
+        by.collect()
+    })
+}
+
+/// What steers a terminal or is a command of a CI runner.
+fn acting(text: &str) -> Option<String> {
+    let steers = |c: char| {
+        c.is_control() && c != '\n' && c != '\t'
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}')
+    };
+    let command = |line: &&str| line.trim_start().starts_with("::") || line.contains("##[");
+    let line = text.lines().find(command).map(ToOwned::to_owned);
+    line.or_else(|| text.chars().find(|&c| steers(c)).map(|c| format!("{c:?}")))
+}
+
+/// `text` without the colours that a table may use.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(part.len());
+        match part[end..].strip_prefix('m') {
+            Some(rest) => out.push_str(rest),
+            None => out.push_str(&format!("\u{1b}[{part}")),
+        }
+    }
+    out
+}
+
+/// The elements of an XML document with the names of their attributes.
+fn elements(xml: &str) -> Vec<String> {
+    let mut reader = quick_xml::Reader::from_str(xml);
+    let mut all = Vec::new();
+    loop {
+        match reader.read_event().unwrap_or_else(|e| panic!("{e} in {xml}")) {
+            quick_xml::events::Event::Eof => return all,
+            quick_xml::events::Event::Start(tag) | quick_xml::events::Event::Empty(tag) => {
+                let names = tag.attributes().map(|attribute| {
+                    let attribute = attribute.unwrap_or_else(|e| panic!("{e} in {xml}"));
+                    String::from_utf8_lossy(attribute.key.as_ref()).into_owned()
+                });
+                let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
+                all.push([vec![name], names.collect()].concat().join(" "));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The structure of a page: what is not text.
+fn structure(markdown: &str) -> Vec<String> {
+    let told = |event: Event<'_>| match event {
+        Event::Text(_) | Event::SoftBreak => None,
+        Event::InlineHtml(tag) if &*tag == "<br>" => None,
+        other => Some(format!("{other:?}")),
+    };
+    Parser::new_ext(markdown, Options::all()).filter_map(told).collect()
+}
+
+/// What GitHub makes a link of in text that no parser of Markdown does.
+fn links(markdown: &str) -> Option<&str> {
+    let word = |c: char| c.is_ascii_alphanumeric();
+    let after = |mark: &str| {
+        let ends = markdown.match_indices(mark).map(move |(at, _)| at + mark.len());
+        ends.filter(|&end| markdown[end..].starts_with(word)).map(|end| &markdown[end..]).next()
+    };
+    after("@").or_else(|| after("://")).or_else(|| after("www.")).or_else(|| after("\\#"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_table_steers_no_terminal_and_no_runner(by in hostile_texts(), colour: bool) {
+        let run = replaced(&by).expect("any text will do");
+        let table = Table { colour, width: Some(80) };
+        let text = without_colours(&written(&table, &run));
+        prop_assert_eq!(acting(&text), None, "{}", text);
+    }
+
+    #[test]
+    fn github_sees_the_commands_that_are_ours(by in hostile_texts()) {
+        let run = replaced(&by).expect("any text will do");
+        let text = written(&GithubAnnotations, &run);
+        let before = written(&GithubAnnotations, &ordinary());
+        prop_assert_eq!(text.lines().count(), before.lines().count(), "{}", text);
+        for line in text.lines() {
+            prop_assert!(!line.replace('\t', "").chars().any(char::is_control), "{line:?}");
+            let (level, rest) = line[2..].split_once(' ').expect("a level comes first");
+            prop_assert!(["error", "warning", "notice"].contains(&level), "{line}");
+            let (properties, _) = rest.split_once("::").expect("a message comes last");
+            for property in properties.split(',') {
+                let (key, value) = property.split_once('=').expect("it is a property");
+                prop_assert!(["file", "line", "title"].contains(&key), "{line}");
+                prop_assert!(!value.contains(':'), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn junit_is_well_formed_and_has_the_same_elements(by in hostile_texts()) {
+        let run = replaced(&by).expect("any text will do");
+        let text = written(&Junit::default(), &run);
+        let allowed = |c: char| {
+            matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+        };
+        prop_assert_eq!(text.chars().find(|&c| !allowed(c)), None);
+        prop_assert_eq!(elements(&text), elements(&written(&Junit::default(), &ordinary())));
+    }
+
+    #[test]
+    fn no_cell_of_csv_is_a_formula(by in hostile_texts()) {
+        let run = replaced(&by).expect("any text will do");
+        let text = written(&Csv, &run);
+        prop_assert_eq!(acting(&text), None, "{}", text);
+        let records = |text: &str| -> Vec<csv::StringRecord> {
+            let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+            reader.records().map(|record| record.expect("records are of one length")).collect()
+        };
+        let before = records(&written(&Csv, &ordinary()));
+        let after = records(&text);
+        prop_assert_eq!(after.len(), before.len());
+        for cell in after.iter().flatten() {
+            let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+            prop_assert!(!formula || cell.parse::<f64>().is_ok(), "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_same_structure_and_links_nothing(by in hostile_texts()) {
+        let run = replaced(&by).expect("any text will do");
+        let text = written(&Markdown, &run);
+        prop_assert_eq!(acting(&text), None, "{}", text);
+        prop_assert_eq!(links(&text), None, "{}", text);
+        prop_assert_eq!(structure(&text), structure(&written(&Markdown, &ordinary())), "{}", text);
+    }
+
+    #[test]
+    fn json_is_json(by in hostile_texts()) {
+        let run = replaced(&by).expect("any text will do");
+        for report in [&Json as &dyn Report, &Bmf, &GithubActionBenchmark] {
+            let text = written(report, &run);
+            prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+        }
+        for line in written(&JsonLines { exit_code: None }, &run).lines() {
+            prop_assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn texts_of_every_kind_are_replaced() {
+    let known = ["saxpy", "kernels", "examples/saxpy/src/lib.rs", "own_metric", "n"];
+    for text in known {
+        assert!(TEXTS.iter().any(|it| it == text), "{text} is not among {:?}", *TEXTS);
+    }
+    assert!(TEXTS.len() > 20, "{:?}", *TEXTS);
+}
