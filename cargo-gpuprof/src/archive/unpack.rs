@@ -21,6 +21,9 @@ use crate::store::WholeFile;
 /// How much of a file is in memory at a time.
 const PIECE: usize = 64 << 10;
 
+/// What the decoder may have read of a file before the first byte of it comes out.
+const READ_AHEAD: u64 = 256 << 10;
+
 /// An archive on disk.
 #[derive(Debug)]
 pub struct Unpacked {
@@ -177,7 +180,8 @@ impl<'a, R: Read> Reading<'a, R> {
         let mut file = WholeFile::create(&target.path).map_err(unwritable)?;
         let mut hash = Sha256::new();
         let mut piece = vec![0; PIECE];
-        let mut unpacked = self.unpacked - entry.size();
+        let (mut copied, begins) = (0, self.compressed.get());
+        let before = self.unpacked - entry.size();
         loop {
             let length = match entry.read(&mut piece) {
                 Ok(0) => break,
@@ -185,9 +189,14 @@ impl<'a, R: Read> Reading<'a, R> {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(broken(self.path, &e)),
             };
-            unpacked += length as u64;
-            let most = self.limits.ratio(self.compressed.get(), unpacked);
-            most.map_err(|told| self.bad(&format!("`{name}` {told}")))?;
+            copied += length as u64;
+            // Of the archive so far, and of this file, however well the others are compressed.
+            let read = self.compressed.get();
+            let here = read - begins + READ_AHEAD;
+            for (compressed, unpacked) in [(read, before + copied), (here, copied)] {
+                let most = self.limits.ratio(compressed, unpacked);
+                most.map_err(|told| self.bad(&format!("`{name}` {told}")))?;
+            }
             hash.update(&piece[..length]);
             file.write_all(&piece[..length]).map_err(unwritable)?;
         }
