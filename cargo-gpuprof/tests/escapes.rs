@@ -90,74 +90,69 @@ fn written(report: &dyn Report, run: &Run) -> String {
     String::from_utf8(out).expect("reports are text")
 }
 
+/// What acts somewhere, a piece a line.
+const PIECES: &str = r#"
+::error::x
+##[error]
+ESC[2J
+ESC[31m
+]]>
+<!--
+<script>
+&
+"
+'
+%
+%0A
+,
+;
+:
+=1+1
++1
+-1
+@SUM(A1)
+=
+＝1
+|
+`
+```
+*
+**
+_
+~~
+[a](http://b)
+![a](b)
+https://a.b/c
+www.a.b
+@everyone
+#1
+GH-1
+a@b.c
+:+1:
+$x$
+<b@c.d>
+\
+# h
+- l
+1. l
+    code
+---
+> q
+word
+é
+"#;
+
+/// Characters that act by themselves.
+const CHARACTERS: &str =
+    "\r\n\t \u{0}\u{7f}\u{9b}\u{202e}\u{2066}\u{2028}\u{fffe}\u{ffff}\u{10ffff}";
+
 /// Text of what matters to some destination, and of anything else.
 fn hostile() -> impl Strategy<Value = String> {
-    let parts = prop::sample::select(vec![
-        "::error::x",
-        "##[error]",
-        "\u{1b}[2J",
-        "\u{1b}[31m",
-        "\u{9b}2J",
-        "\r",
-        "\n",
-        "\n\n",
-        "\t",
-        "\u{0}",
-        "\u{7f}",
-        "\u{202e}",
-        "\u{2066}",
-        "\u{2028}",
-        "\u{fffe}",
-        "\u{ffff}",
-        "]]>",
-        "<!--",
-        "<script>",
-        "&",
-        "\"",
-        "'",
-        "%",
-        "%0A",
-        ",",
-        ";",
-        ":",
-        "=1+1",
-        "+1",
-        "-1",
-        "@SUM(A1)",
-        "=",
-        "＝1",
-        "|",
-        "`",
-        "```\n",
-        "*",
-        "**",
-        "_",
-        "~~",
-        "[a](http://b)",
-        "![a](b)",
-        "https://a.b/c",
-        "www.a.b",
-        "@everyone",
-        "#1",
-        "GH-1",
-        "a@b.c",
-        ":+1:",
-        "$x$",
-        "<b@c.d>",
-        "\\",
-        "# h",
-        "- l",
-        "1. l",
-        "    code",
-        "---",
-        "> q",
-        " ",
-        "word",
-        "é",
-        "\u{10ffff}",
-    ]);
-    let parts = prop::collection::vec(parts, 1..6).prop_map(|parts| parts.concat());
-    prop_oneof![4 => parts, 1 => any::<String>()]
+    let pieces = PIECES.lines().filter(|piece| !piece.is_empty());
+    let pieces = pieces.map(|piece| piece.replace("ESC", "\u{1b}"));
+    let all = pieces.chain(CHARACTERS.chars().map(String::from)).collect::<Vec<_>>();
+    let parts = prop::collection::vec(prop::sample::select(all), 1..6);
+    prop_oneof![4 => parts.prop_map(|parts| parts.concat()), 1 => any::<String>()]
 }
 
 /// Hostile texts by those that they replace.

@@ -14,8 +14,8 @@ const ESC: char = '\u{1b}';
 /// - Control characters but line breaks and tabs, and the sequences of a terminal, are left out.
 /// - What changes the direction of reading, and the line and paragraph separators, are written as
 ///   `\u{202e}`: two names that differ in them alone stay two names.
-/// - A line cannot begin with `::`, and no word with `##[` or `##word[`, which GitHub's, Azure's and
-///   TeamCity's runners read as commands: a blank parts them.
+/// - A line cannot begin with `::`, and no word with `##[` or `##word[`, which the runners of
+///   GitHub, Azure and TeamCity read as commands: a blank parts them.
 pub fn printable(text: &str) -> String {
     let mut out = neutral(text, false);
     out.truncate(out.trim_end().len());

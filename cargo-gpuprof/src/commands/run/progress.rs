@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::text::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal::say;
@@ -32,7 +33,7 @@ impl Progress {
 
     pub(super) fn start(&self, key: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(key.to_owned());
+            bar.set_message(one_line(key));
         }
     }
 
