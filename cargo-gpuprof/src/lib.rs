@@ -28,6 +28,7 @@ mod hex;
 pub mod options;
 pub mod plan;
 pub mod report;
+pub mod revision;
 pub mod schedule;
 pub mod sections;
 pub mod store;

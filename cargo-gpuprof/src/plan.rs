@@ -25,9 +25,21 @@ pub use overrides::Override;
 /// How many series a message names before it counts the rest.
 const NAMED: usize = 20;
 
+/// The revision that a series is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Side {
+    /// The one that is judged.
+    #[default]
+    Head,
+    /// The one that it is compared with (`--base`).
+    Base,
+}
+
 /// One series to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedSeries {
+    /// The revision.
+    pub side: Side,
     /// Which harness holds it.
     pub harness: usize,
     /// The series, its axes with the overrides applied.
@@ -76,7 +88,7 @@ pub fn plan(
             ));
         }
         if whole || !configurations.is_empty() {
-            planned.push(PlannedSeries { harness, series, configurations });
+            planned.push(PlannedSeries { side: Side::Head, harness, series, configurations });
         }
     }
     overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
@@ -99,6 +111,29 @@ pub fn plan(
         format!("no configuration meets the conditions of {}", series.join(", "))
     };
     Err(Failure::new(ExitCode::NoSeries, message))
+}
+
+/// A series of the other revision with the overrides of `selection` that fit it: what only this
+/// revision has axes for says nothing of it.
+pub fn of_base(mut series: SeriesDescription, selection: &Selection) -> SeriesDescription {
+    for change in &selection.overrides {
+        let (one, changes) = ([(0, series.clone())], std::slice::from_ref(change));
+        let Ok(read) = overrides::read(&one, changes) else { continue };
+        let mut changed = series.clone();
+        if overrides::apply(&mut changed, &read).is_ok() {
+            series = changed;
+        }
+    }
+    series
+}
+
+/// Every configuration of a series of the other revision that is selected; none where only a sample
+/// is, or where there are more than a run may have: no other run measures what is told of them.
+pub fn selected_of_base(series: &SeriesDescription, selection: &Selection) -> Vec<Configuration> {
+    match selection.sample {
+        Some(_) => Vec::new(),
+        None => every(series, selection).unwrap_or_default(),
+    }
 }
 
 /// The series that the filters may take, with the overrides.

@@ -6,6 +6,8 @@
 //! at once, so a space of millions costs what is kept of it. Axes that follow from others come
 //! after the rest.
 
+mod membership;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

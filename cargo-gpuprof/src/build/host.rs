@@ -43,6 +43,9 @@ pub fn metadata(options: &CargoOptions) -> Result<Metadata> {
     let mut other = vec!["--no-deps".to_owned()];
     other.extend(options.manifest_args());
     command.other_options(other);
+    if let Some(folder) = &options.folder {
+        command.current_dir(folder);
+    }
     command
         .exec()
         .map_err(|e| Failure::new(ExitCode::MetadataFailed, format!("cargo metadata failed: {e}")))
@@ -51,6 +54,35 @@ pub fn metadata(options: &CargoOptions) -> Result<Metadata> {
 /// The folder of everything gpuprof writes.
 pub fn target_directory(metadata: &Metadata, options: &CargoOptions) -> Utf8PathBuf {
     options.target_dir.clone().unwrap_or_else(|| metadata.target_directory.clone())
+}
+
+/// `options` without the packages and targets that the workspace does not have: another revision is
+/// asked for what it has of this one.
+///
+/// # Errors
+/// It has none of the packages that were named (exit code 4).
+pub fn as_far_as_known(metadata: &Metadata, options: CargoOptions) -> Result<CargoOptions> {
+    let members = metadata.workspace_packages();
+    let bare = |spec: &str| spec.split(['@', '#']).next().unwrap_or(spec).to_owned();
+    let known = |spec: &String| members.iter().any(|p| p.name.as_str() == bare(spec));
+    let has_bench = |name: &String| {
+        let mut targets = members.iter().flat_map(|package| &package.targets);
+        targets.any(|target| target.is_bench() && target.name == *name)
+    };
+    let kept = |all: &[String], is: &dyn Fn(&String) -> bool| -> Result<Vec<String>> {
+        let kept: Vec<String> = all.iter().filter(|name| is(name)).cloned().collect();
+        if kept.is_empty() && !all.is_empty() {
+            let message = format!("it has no {}", all.join(", "));
+            return Err(Failure::new(ExitCode::NoSeries, message));
+        }
+        Ok(kept)
+    };
+    Ok(CargoOptions {
+        package: kept(&options.package, &known)?,
+        bench: kept(&options.bench, &has_bench)?,
+        exclude: options.exclude.iter().filter(|spec| known(spec)).cloned().collect(),
+        ..options
+    })
 }
 
 /// Builds the bench targets of the selected packages that depend on gpuprof.
@@ -142,6 +174,9 @@ fn build_command(targets: &[(&Package, &str)], options: &CargoOptions) -> Comman
     command.args(options.verbosity());
     if let Some(jobs) = &options.jobs {
         command.args(["--jobs", jobs]);
+    }
+    if let Some(folder) = &options.folder {
+        command.current_dir(folder);
     }
     command
 }

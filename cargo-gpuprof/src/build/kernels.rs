@@ -241,6 +241,9 @@ impl CargoBuild<'_> {
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_BUILD_TARGET")
             .stdin(Stdio::null());
+        if let Some(folder) = &self.build.cargo.folder {
+            command.current_dir(folder);
+        }
         shown::command(&command, self.build.cargo.verbose);
         Ok(command)
     }

@@ -7,6 +7,7 @@
 
 mod against;
 mod backend;
+mod base;
 mod conclude;
 mod counters;
 mod devices;
@@ -23,6 +24,7 @@ mod provenance;
 mod refusal;
 mod results;
 mod resume_key;
+mod sides;
 
 use std::io::Write;
 

@@ -200,6 +200,18 @@ impl Settings {
         library(&self.nvml_path, root)
     }
 
+    /// The other revision that is measured beside this one, unless the command line names a
+    /// baseline; a path that the configuration file names lies below the workspace's `root`.
+    pub fn base_of(&self, root: &Utf8Path) -> Option<String> {
+        let text = self.base.value.as_ref()?;
+        if self.base.on_command_line() {
+            return Some(text.clone());
+        }
+        let relative = text.starts_with('.') || text.ends_with(".tar.zst");
+        let written = if relative { root.join(text).into_string() } else { text.clone() };
+        (!self.baseline.on_command_line()).then_some(written)
+    }
+
     /// What the baseline is called; a file that the configuration file names lies below the
     /// workspace's `root`, wherever the command is given.
     pub fn baseline_of(&self, root: &Utf8Path) -> Option<String> {

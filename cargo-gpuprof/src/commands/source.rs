@@ -121,6 +121,25 @@ impl Source {
         })
     }
 
+    /// Builds the harnesses of another revision of a workspace, as far as it has what `cargo` asks
+    /// for. Settings are those of this revision.
+    ///
+    /// # Errors
+    /// Metadata or build; it has nothing of it.
+    pub fn other_revision(cargo: &CargoOptions) -> Result<Self> {
+        let metadata = host::metadata(cargo)?;
+        let cargo = host::as_far_as_known(&metadata, cargo.clone())?;
+        let target_directory = host::target_directory(&metadata, &cargo);
+        store::writable(&target_directory)?;
+        Ok(Self {
+            harnesses: host::build(&metadata, &cargo)?,
+            target_directory,
+            config: Config::default(),
+            catalogue: Sections::built_in()?.catalogue().clone(),
+            origin: Origin::Workspace { metadata: Box::new(metadata), cargo: Box::new(cargo) },
+        })
+    }
+
     /// Unpacks an archive into `folder`; runs are kept below the present folder. Without a `config`
     /// its own applies, which may use the metrics of `known`.
     ///

@@ -7,16 +7,20 @@ use camino::Utf8PathBuf;
 use gpuprof_model::protocol::Sampling;
 
 use crate::options::Repeats;
+use crate::plan::Side;
 
 use super::{Ahead, Counters, HarnessProcess};
+
+/// PTX by revision and package.
+pub type Modules = BTreeMap<Side, BTreeMap<String, Utf8PathBuf>>;
 
 /// What the passes of a run on one device have in common.
 #[derive(Debug)]
 pub struct Execution<'a> {
     /// How processes run.
     pub process: HarnessProcess<'a>,
-    /// PTX by package.
-    pub modules: &'a BTreeMap<String, Utf8PathBuf>,
+    /// PTX by revision and package.
+    pub modules: &'a Modules,
     /// Whether the emulated driver must answer.
     pub emulated: bool,
     /// Processes that time each configuration.

@@ -114,7 +114,8 @@ impl Execution<'_> {
     /// What to ask a harness for `job` itself, not for what follows it.
     pub fn request(&self, job: &Job, planned: &PlannedSeries) -> Vec<MeasureRequest> {
         let id = &planned.series.id;
-        let modules = || self.modules.iter().map(|(p, f)| (p.clone(), f.into())).collect();
+        let own = self.modules.get(&planned.side);
+        let modules = || own.into_iter().flatten().map(|(p, f)| (p.clone(), f.into())).collect();
         let one = |(at, &configuration): (usize, &usize)| MeasureRequest {
             kernel: id.kernel.clone(),
             configuration: planned.configurations[configuration].clone(),

@@ -46,6 +46,12 @@ pub struct CargoOptions {
     /// Assert that Cargo.lock remains unchanged
     #[arg(long, help_heading = "Manifest")]
     pub locked: bool,
+    /// The folder that cargo is started in, instead of the present one; set for other revisions
+    #[arg(skip)]
+    pub folder: Option<Utf8PathBuf>,
+    /// Configuration files of cargo's that are not found from there; set for other revisions
+    #[arg(skip)]
+    pub config_files: Vec<Utf8PathBuf>,
     /// Print no cargo messages; set by the commands that have --quiet
     #[arg(skip)]
     pub quiet: bool,
@@ -76,7 +82,7 @@ impl CargoOptions {
         }
     }
 
-    /// The options of manifest and lock file, for every cargo command.
+    /// The options of manifest, lock file and configuration, for every cargo command.
     pub fn manifest_args(&self) -> Vec<String> {
         let mut args = Vec::new();
         for (set, flag) in
@@ -88,6 +94,9 @@ impl CargoOptions {
         }
         if let Some(path) = &self.manifest_path {
             args.extend(["--manifest-path".to_owned(), path.to_string()]);
+        }
+        for file in &self.config_files {
+            args.extend(["--config".to_owned(), file.to_string()]);
         }
         args
     }

@@ -14,6 +14,24 @@ pub struct GateOptions {
     /// Compare with this baseline: a name, or a file with a run
     #[arg(long, value_name = "NAME|FILE", env = "GPUPROF_BASELINE", help_heading = "Gate")]
     pub baseline: Option<String>,
+    /// Build and measure another revision beside this one and compare with it: a git revision,
+    /// `merge-base`, a folder with another checkout, or an archive
+    #[arg(
+        long,
+        value_name = "REV",
+        conflicts_with_all = ["baseline", "load_baseline"],
+        help_heading = "Gate"
+    )]
+    pub base: Option<String>,
+    /// As --base, with an archive of the other revision
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "archive_file",
+        conflicts_with_all = ["base", "baseline", "load_baseline"],
+        help_heading = "Gate"
+    )]
+    pub base_archive: Option<Utf8PathBuf>,
     /// Compare this stored run with the baseline instead of measuring: a name, or a file with a run
     #[arg(
         long,

@@ -102,6 +102,9 @@ macro_rules! settings {
             /// The baseline to compare with: a name or a file.
             baseline "--baseline": String => Option<String> = None,
                 |o| o.gate.baseline.clone();
+            /// The other revision that is measured beside this one.
+            base "--base": String => Option<String> = None,
+                |o| o.gate.base.clone();
             /// Whether a baseline of another device is compared with as well.
             across_devices "--across-devices": bool => bool = false,
                 |o| o.gate.judging.across_devices();

@@ -14,6 +14,8 @@ use std::cmp::Reverse;
 
 use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
 
+use super::Pairs;
+
 /// The device of every configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
@@ -44,6 +46,22 @@ impl Assignment {
             of[series] = dealt;
         }
         Self { devices, of }
+    }
+
+    /// With the series of another revision behind these, which have `counts` of configurations:
+    /// partners stay on one device.
+    #[must_use]
+    pub fn with_partners(mut self, pairs: &Pairs, counts: &[usize]) -> Self {
+        for &count in counts {
+            let series = self.of.len();
+            let device = |index| {
+                let partner = pairs.partner((series, index));
+                partner.map_or(0, |(head, position)| self.of[head][position])
+            };
+            let of = (0..count).map(device).collect();
+            self.of.push(of);
+        }
+        self
     }
 
     /// How many devices there are.
@@ -135,6 +153,17 @@ mod tests {
         assert_eq!(spread.parted(), [1]);
         assert_eq!(spread.loads(), [(1, 10), (1, 10), (1, 10), (1, 2)]);
         assert_eq!(Assignment::new(&[1], 4).loads(), [(1, 1), (0, 0), (0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn partners_are_on_one_device() {
+        let mut pairs = Pairs::default();
+        pairs.join(0, 1, vec![1, 3, 4]);
+        let spread = Assignment::new(&[5], 2);
+        let both = spread.clone().with_partners(&pairs, &[3]);
+        for (index, position) in [(0, 1), (1, 3), (2, 4)] {
+            assert_eq!(both.device((1, index)), spread.device((0, position)));
+        }
     }
 
     proptest! {

@@ -2,6 +2,8 @@
 
 pub mod assignment;
 mod order;
+mod pairs;
 pub mod queue;
 
 pub use order::*;
+pub use pairs::Pairs;

@@ -57,6 +57,9 @@ pub struct Batch {
     pub repeat: u32,
     /// The positions of the configurations, in order.
     pub configurations: Vec<usize>,
+    /// Whether the next batch is the same one of the other revision, which nothing may come
+    /// between.
+    pub before_its_partner: bool,
 }
 
 /// Every pass of series with these `counts` of configurations, by process.
@@ -67,6 +70,7 @@ pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isola
                 series,
                 repeat,
                 configurations: vec![configuration],
+                before_its_partner: false,
             };
             schedule(counts, repeats, order).into_iter().map(batch).collect()
         }
@@ -77,7 +81,7 @@ pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isola
                 if order == Interleave::Rounds {
                     shuffle(&mut configurations, &mut random);
                 }
-                Batch { series, repeat, configurations }
+                Batch { series, repeat, configurations, before_its_partner: false }
             };
             // A series without configurations has no process.
             let one: Vec<usize> = counts.iter().map(|&count| count.min(1)).collect();

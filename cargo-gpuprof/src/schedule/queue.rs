@@ -3,7 +3,8 @@
 //! Input: the batches of timed passes, and how many steps the counters take. Output: every job
 //! once. Jobs that were given back come first. Then come the timed passes that all configurations
 //! need; the process of the last one goes on to the first counter step, and the other steps follow.
-//! The extra timed passes that some configurations turn out to need come last, in rounds.
+//! Nothing comes between a batch and the same one of the other revision: the counters of the first
+//! come behind those of the second. The extra timed passes that some configurations turn out to need come last, in rounds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;
@@ -19,6 +20,8 @@ pub struct Queue {
     steps: usize,
     joined: bool,
     first: VecDeque<Job>,
+    /// The counters of a batch whose partner comes first.
+    put_off: Vec<Job>,
     later: BTreeMap<u32, VecDeque<Job>>,
 }
 
@@ -33,6 +36,7 @@ impl Queue {
             steps,
             joined,
             first: VecDeque::new(),
+            put_off: Vec::new(),
             later: BTreeMap::new(),
         }
     }
@@ -59,7 +63,9 @@ impl Iterator for Queue {
         if let Some(job) = self.first.pop_front() {
             return Some(job);
         }
-        let Some(Batch { series, repeat, configurations }) = self.batches.next() else {
+        let Some(Batch { series, repeat, configurations, before_its_partner }) =
+            self.batches.next()
+        else {
             let mut round = self.later.first_entry()?;
             let job = round.get_mut().pop_front();
             if round.get().is_empty() {
@@ -70,9 +76,15 @@ impl Iterator for Queue {
         let counters = |step| Job::new(series, Pass::Counters { step }, configurations.clone());
         let last = repeat + 1 == self.repeats;
         let mut steps = if last { 0..self.steps } else { 0..0 };
-        let then =
-            if self.joined { steps.next() } else { None }.map(|step| Box::new(counters(step)));
-        self.first.extend(steps.map(counters));
+        let then = match self.joined && !before_its_partner {
+            true => steps.next().map(|step| Box::new(counters(step))),
+            false => None,
+        };
+        if before_its_partner {
+            self.put_off = steps.map(counters).collect();
+        } else {
+            self.first.extend(steps.map(counters).chain(self.put_off.drain(..)));
+        }
         Some(Job { then, ..Job::new(series, Pass::Timed { repeat }, configurations) })
     }
 }
@@ -82,7 +94,7 @@ mod tests {
     use super::*;
     use crate::options::Interleave;
     use crate::options::Isolate;
-    use crate::schedule::batches;
+    use crate::schedule::{Pairs, batches};
 
     fn told(jobs: impl Iterator<Item = Job>) -> Vec<String> {
         let text = |job: &Job| match job.pass {
@@ -114,6 +126,27 @@ mod tests {
         assert_eq!(of(2, 2), ["time [0, 1] 0", both, "count [0, 1] 1"]);
         assert_eq!(of(1, 2), ["time [0, 1] 0, count [0, 1] 0", "count [0, 1] 1"]);
         assert_eq!(of(2, 0), ["time [0, 1] 0", "time [0, 1] 1"]);
+    }
+
+    #[test]
+    fn no_counters_come_between_the_times_of_partners() {
+        let mut pairs = Pairs::default();
+        pairs.join(0, 1, vec![0]);
+        let one = pairs.put_beside(batches(&[1], 2, Interleave::None, Isolate::Configuration));
+        let jobs: Vec<Job> = Queue::new(one, 2, 2, true).collect();
+        let kinds = told(jobs.iter().cloned());
+        let order = [
+            "time [0] 0",
+            "time [0] 0",
+            "time [0] 1",
+            "time [0] 1, count [0] 0",
+            "count [0] 1",
+            "count [0] 0",
+            "count [0] 1",
+        ];
+        assert_eq!(kinds, order);
+        let of = |at: usize| jobs[at].series;
+        assert!(of(0) != of(1) && of(2) != of(3) && of(4) == of(3) && of(5) == of(2));
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub struct Made {
     pub harnesses: BTreeMap<String, String>,
     /// The axes of each series, and its configurations as one hash.
     pub series: Vec<(String, Vec<Axis>, String)>,
+    /// The other revision that is measured beside it. Lines count its series behind these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<MadeOf>,
     /// Name, UUID and driver of the device; none on the emulated driver.
     pub device: Option<(String, String, u32)>,
     /// The UUIDs of all devices, where the configurations are spread over several.
@@ -73,6 +76,17 @@ pub struct Made {
     pub counters: Vec<String>,
 }
 
+/// What the other revision of a run is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MadeOf {
+    /// As [`Made::kernels`].
+    pub kernels: BTreeMap<String, String>,
+    /// As [`Made::harnesses`].
+    pub harnesses: BTreeMap<String, String>,
+    /// As [`Made::series`].
+    pub series: Vec<(String, Vec<Axis>, String)>,
+}
+
 fn untouched() -> String {
     "none".to_owned()
 }
@@ -83,6 +97,7 @@ impl Made {
         let checks = [
             (self.kernels == now.kernels, "the kernels (their PTX)"),
             (self.series == now.series, "the axes or the selection of configurations"),
+            (self.base == now.base, "the other revision (--base)"),
             (self.devices == now.devices, "the choice of devices (--devices)"),
             (self.device == now.device, "the device or its driver"),
             (self.backend == now.backend, "the backend"),

@@ -17,6 +17,7 @@ use super::{verdict_document, write_whole};
 use crate::awaited::Awaited;
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
+use crate::plan::Side;
 
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";
@@ -94,32 +95,42 @@ impl RunFolder {
         self.path.join("passes")
     }
 
-    /// Puts copies of the executables into the folder and makes `harnesses` name them.
+    /// Puts copies of the executables into the folder and makes `harnesses`, of a revision, name
+    /// them.
     ///
     /// # Errors
     /// They cannot be copied (exit code 110).
-    pub fn copy_harnesses(&self, harnesses: &mut [Harness]) -> Result<()> {
+    pub fn copy_harnesses(&self, side: Side, harnesses: &mut [Harness]) -> Result<()> {
         for harness in harnesses {
             let name = format!("{}-{}", harness.package, harness.target);
-            harness.executable = self.copy(&harness.executable, &name)?;
+            harness.executable = self.copy(&harness.executable, side, &name)?;
         }
         Ok(())
     }
 
-    /// Puts copies of the PTX files into the folder and makes `modules`, by package, name them.
+    /// Puts copies of the PTX files into the folder and makes `modules`, of a revision and by
+    /// package, name them.
     ///
     /// # Errors
     /// They cannot be copied (exit code 110).
-    pub fn copy_kernels(&self, modules: &mut BTreeMap<String, Utf8PathBuf>) -> Result<()> {
+    pub fn copy_kernels(
+        &self,
+        side: Side,
+        modules: &mut BTreeMap<String, Utf8PathBuf>,
+    ) -> Result<()> {
         for (package, path) in modules {
-            *path = self.copy(path, &format!("{package}.ptx"))?;
+            *path = self.copy(path, side, &format!("{package}.ptx"))?;
         }
         Ok(())
     }
 
-    fn copy(&self, from: &Utf8Path, name: &str) -> Result<Utf8PathBuf> {
-        let to = self.path.join(COPIES).join(name);
-        fs::create_dir_all(self.path.join(COPIES))
+    fn copy(&self, from: &Utf8Path, side: Side, name: &str) -> Result<Utf8PathBuf> {
+        let folder = match side {
+            Side::Head => self.path.join(COPIES),
+            Side::Base => self.path.join(COPIES).join("base"),
+        };
+        let to = folder.join(name);
+        fs::create_dir_all(&folder)
             // A run that was killed left its own, which may still be executing.
             .and_then(|()| match fs::remove_file(&to) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
@@ -133,17 +144,26 @@ impl RunFolder {
         let _ = fs::remove_dir_all(&self.path);
     }
 
-    /// Writes `run.json`, `verdict.json`, and a copy of the latter beside all runs. All are tried.
+    /// Writes `run.json`, `base.json` where another revision was measured beside it,
+    /// `verdict.json`, and a copy of the latter beside all runs. All are tried.
     ///
     /// # Errors
     /// The first that cannot be written (exit code 110).
-    pub fn save(&self, run: &Run, exit_code: ExitCode, gated: bool) -> Result<()> {
+    pub fn save(
+        &self,
+        run: &Run,
+        base: Option<&Run>,
+        exit_code: ExitCode,
+        gated: bool,
+    ) -> Result<()> {
         let verdict = verdict_document(run, exit_code, gated);
         let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
         let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
-        let run = serde_json::to_vec(run).expect("runs are plain data");
+        let bytes = |run: &Run| serde_json::to_vec(run).expect("runs are plain data");
+        let (run, base) = (bytes(run), base.map(bytes));
         let files = [
             Some((self.path.join("run.json"), &run)),
+            base.as_ref().map(|base| (self.path.join("base.json"), base)),
             Some((self.path.join("verdict.json"), &verdict)),
             latest.map(|p| (p, &verdict)),
         ];
@@ -260,7 +280,7 @@ mod tests {
         fs::write(&built, "first").unwrap();
         let folder = RunFolder::create(&target).unwrap();
         let mut modules = BTreeMap::from([("k".to_owned(), built.clone())]);
-        folder.copy_kernels(&mut modules).unwrap();
+        folder.copy_kernels(Side::Head, &mut modules).unwrap();
         fs::write(&built, "second").unwrap();
         assert_eq!(fs::read_to_string(&modules["k"]).unwrap(), "first");
         drop(folder);

@@ -157,7 +157,7 @@ mod tests {
         let ended = RunFolder::create(&target).unwrap();
         let series = fixture::series(vec![fixture::emulated(64, 1024), fixture::failed(128)]);
         let run = fixture::run(&ended.id, vec![series]);
-        ended.save(&run, ExitCode::ProcessFailed, true).unwrap();
+        ended.save(&run, None, ExitCode::ProcessFailed, true).unwrap();
         drop(ended);
         let stopped = target.join("gpuprof/runs").join(OLD);
         fs::create_dir(&stopped).unwrap();

@@ -48,21 +48,25 @@ pub(super) fn of_cargo(package: &str, options: &CargoOptions) -> Vec<String> {
         ["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]
             .into_iter()
             .chain(["--release", "--target", TARGET, "-Zbuild-std=core"])
-            .chain([
-                "--config",
-                "profile.release.lto=\"fat\"",
-                "--config",
-                "profile.release.panic=\"abort\"",
-                // Paths in the PTX begin at the workspace, the registry or Rust's library: two
-                // clones make the same PTX, and nobody's home is in it. Diagnostics keep
-                // theirs.
-                "-Ztrim-paths",
-                "--config",
-                "profile.release.trim-paths=\"object\"",
-            ])
             .map(str::to_owned)
+            // A configuration file among them gives way to what follows.
+            .chain(options.manifest_args())
+            .chain(
+                [
+                    "--config",
+                    "profile.release.lto=\"fat\"",
+                    "--config",
+                    "profile.release.panic=\"abort\"",
+                    // Paths in the PTX begin at the workspace, the registry or Rust's library: two
+                    // clones make the same PTX, and nobody's home is in it. Diagnostics keep
+                    // theirs.
+                    "-Ztrim-paths",
+                    "--config",
+                    "profile.release.trim-paths=\"object\"",
+                ]
+                .map(str::to_owned),
+            )
             .collect();
-    arguments.extend(options.manifest_args());
     arguments.extend(options.feature_args());
     arguments.extend(["--", "-Ccodegen-units=1", "-Clinker=true"].map(str::to_owned));
     arguments

@@ -24,18 +24,23 @@ pub(super) fn read(
     source: &Source,
 ) -> Result<Option<Against>> {
     let Some(name) = settings.baseline_of(&source.root()) else { return Ok(None) };
+    let scope = scope(options, source);
+    let makes_it = options.gate.save_baseline.as_ref() == Some(&name);
+    let run = found(baselines, &name, settings, makes_it)?.into();
+    let across_devices = settings.across_devices.value;
+    Ok(Some(Against { name, run, across_devices, scope }))
+}
+
+/// What a run with these `options` was to hold of what it is compared with.
+pub(super) fn scope(options: &RunOptions, source: &Source) -> Scope {
     let selection = &options.selection;
-    let scope = Scope {
+    Scope {
         whole: selection.series.is_empty() && selection.sample.is_none(),
         filters: selection.filters.clone(),
         exact: selection.exact,
         other_packages: source.other_packages(),
         targets: options.cargo.bench.clone(),
-    };
-    let makes_it = options.gate.save_baseline.as_ref() == Some(&name);
-    let run = found(baselines, &name, settings, makes_it)?.into();
-    let across_devices = settings.across_devices.value;
-    Ok(Some(Against { name, run, across_devices, scope }))
+    }
 }
 
 /// The baseline called `name`; where it is missing, only a run that gates nothing or that

@@ -40,12 +40,14 @@ pub(super) fn conclude(
 ) -> Result<(ExitCode, Run)> {
     let Plan { options, inputs, .. } = &prepared.plan;
     let Inputs { settings, against, save_to, source, .. } = inputs;
-    let Measured { mut run, denied, outcome } = measured;
+    let Measured { mut run, base, denied, outcome } = measured;
     forget_denied(&prepared.plan, &denied);
-    run.comparison = against.as_ref().map(|against| against.comparison(&run));
+    let against = base.as_ref().or(against.as_ref());
+    run.comparison = against.map(|against| against.comparison(&run));
     let gate = settings.gate();
     let ending = Ending {
         inputs,
+        base: base.as_ref().and_then(|base| base.run.as_ref().ok()),
         gate,
         signal,
         denied: thresholds_without_counters(&prepared.plan, gate, &run, &denied),
@@ -92,6 +94,8 @@ fn thresholds_without_counters(
 /// Where a run goes when it ends.
 struct Ending<'a> {
     inputs: &'a Inputs,
+    /// The other revision, where it was measured as well.
+    base: Option<&'a Run>,
     gate: Gate,
     /// The signal that ended it early.
     signal: Option<u8>,
@@ -124,7 +128,7 @@ impl Ending<'_> {
         };
         let cut_short = outcome.is_err() || self.signal.is_some();
         let outcome = outcome.and(exports.write_files(run));
-        let saved = folder.save(run, code(&outcome), self.gate.gated);
+        let saved = folder.save(run, self.base, code(&outcome), self.gate.gated);
         let outcome = outcome.and(saved);
         let code = code(&outcome);
         let shown = exports
@@ -136,7 +140,7 @@ impl Ending<'_> {
         }
         if let Err(failure) = &shown {
             // What could not be shown is in the file all the same.
-            folder.save(run, code.or_worse(failure.code), self.gate.gated).ok();
+            folder.save(run, self.base, code.or_worse(failure.code), self.gate.gated).ok();
         }
         outcome.and(shown).map_err(|mut failure| {
             failure.code = code.or_worse(failure.code);

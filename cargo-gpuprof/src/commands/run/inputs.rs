@@ -10,6 +10,7 @@ use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::run::SectionColumns;
 use tempfile::TempDir;
 
+use super::base::Base;
 use super::exports::Exports;
 use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
@@ -33,14 +34,16 @@ pub(super) struct Inputs {
     pub(super) layers: Layers,
     /// The settings.
     pub(super) settings: Settings,
-    /// The baseline to compare with.
+    /// The stored baseline to compare with.
     pub(super) against: Option<Against>,
+    /// The other revision, in its place.
+    pub(super) base: Option<Base>,
     /// The baseline to keep the run as: its name and file.
     pub(super) save_to: Option<(String, Utf8PathBuf)>,
 }
 
 /// A planned series with its thresholds and columns.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Checked {
     pub(super) planned: PlannedSeries,
     pub(super) thresholds: Vec<Placed>,
@@ -50,6 +53,11 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// How many configurations it has.
+    pub(super) fn count(&self) -> usize {
+        self.planned.configurations.len()
+    }
+
     /// Every metric that is shown or judged.
     pub(super) fn asked(&self, catalogue: &Catalogue) -> impl Iterator<Item = Arc<Metric>> {
         let shown = self.columns.iter().chain(&self.viewed).chain(self.in_sections());

@@ -12,20 +12,25 @@ use gpuprof_model::failure::Denial;
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 
 use super::engine::{self, At, Event, Observer, Planned};
+use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
 use super::results::Results;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, Interrupt};
 use crate::options::MessageFormat;
+use crate::plan::Side;
 use crate::report::json_lines;
 use crate::store::journal::{Journal, Replayed};
 use crate::terminal::say;
+use gpuprof_analysis::gate::baseline::Against;
 
 /// What was measured.
 pub(super) struct Measured {
     /// The run, with a result for every planned configuration.
     pub(super) run: Run,
+    /// What was measured of the other revision, to compare with.
+    pub(super) base: Option<Against>,
     /// Of each device: why its counters could no longer be had, where a pass found that out.
     pub(super) denied: Vec<Option<Denial>>,
     /// What kept the engine from its end, where something did.
@@ -49,17 +54,17 @@ pub(super) fn measure(
         failed => failed,
     };
     let outcome = outcome.and(listeners.empty_series());
-    let (run, denied) = listeners.end();
-    Ok(Measured { run, denied, outcome })
+    Ok(Measured { outcome, ..listeners.end() })
 }
 
 /// What the engine is to do, as `executions` do it.
 fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> Planned<'a> {
     Planned {
         checked: &prepared.plan.checked,
+        pairs: &prepared.plan.pairs,
         assignment: &prepared.plan.assignment,
         executions,
-        harnesses: &prepared.plan.inputs.source.harnesses,
+        harnesses: &prepared.plan.harnesses,
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
     }
@@ -103,7 +108,7 @@ impl<'a, W: Write> Listeners<'a, W> {
 
     /// Judges the series that have no configuration: no event speaks of them.
     fn empty_series(&mut self) -> Result<()> {
-        let all = self.plan.checked.iter().enumerate();
+        let all = self.plan.heads().iter().enumerate();
         for (at, _) in all.filter(|(_, series)| series.planned.configurations.is_empty()) {
             if let Some(series) = self.results.series(at) {
                 self.lines.series_finished(series)?;
@@ -112,8 +117,8 @@ impl<'a, W: Write> Listeners<'a, W> {
         Ok(())
     }
 
-    /// The run, and of each device why its counters could no longer be had.
-    fn end(self) -> (Run, Vec<Option<Denial>>) {
+    /// What was measured.
+    fn end(self) -> Measured {
         drop(self.progress);
         if let Some(sentence) = self.retries.sentence(self.plan)
             && !self.plan.options.output.quiet
@@ -141,7 +146,10 @@ impl<W: Write> Observer for Listeners<'_, W> {
                 if !matches!(result.status, Status::Skipped { .. }) {
                     self.progress.end(&name(self.plan, at), result, held);
                 }
-                let told = self.lines.configuration_finished(at, result);
+                let told = match self.plan.checked[at.0].planned.side {
+                    Side::Head => self.lines.configuration_finished(at, result),
+                    Side::Base => Ok(()),
+                };
                 let judged = self.results.series(at.0);
                 return told
                     .and(judged.map_or(Ok(()), |series| self.lines.series_finished(series)));
@@ -151,10 +159,14 @@ impl<W: Write> Observer for Listeners<'_, W> {
     }
 }
 
-/// `package::target::kernel/axis=value`.
+/// `package::target::kernel/axis=value`, with the revision where it is the other one.
 fn name(plan: &Plan<'_>, (series, index): At) -> String {
     let planned = &plan.checked[series].planned;
-    format!("{}/{}", planned.series.id, planned.configurations[index])
+    let side = match planned.side {
+        Side::Head => "",
+        Side::Base => " (base)",
+    };
+    format!("{}/{}{side}", planned.series.id, planned.configurations[index])
 }
 
 /// What was retried in isolation: what fails only beside others is a fault that somebody may want
@@ -188,7 +200,8 @@ struct Lines<'a, W> {
 impl<W: Write> Lines<'_, W> {
     fn run_started(&mut self, prepared: &Prepared<'_>) -> Result<()> {
         let (document, plan) = (&prepared.document, self.plan);
-        let (series, configurations) = (plan.checked.len(), plan.configurations());
+        let heads = plan.heads();
+        let (series, configurations) = (heads.len(), heads.iter().map(Checked::count).sum());
         let provenance = &document.provenance;
         self.write(&json_lines::Event::run_started(
             &document.id,

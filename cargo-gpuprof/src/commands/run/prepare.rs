@@ -11,15 +11,18 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
 
+use super::base::{self, Base};
 use super::counters::{self, CounterSetup, Known};
 use super::devices::Devices;
 use super::exports::Exports;
 use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use super::refusal::Blocked;
+use super::sides::{self, Joined};
 use super::{against, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Settings};
+use crate::commands::source::Kernels;
 use crate::commands::{KernelTarget, Source, Wanted};
 use crate::commands::{thresholds, viewed};
 use crate::device::{Hold, Terms};
@@ -27,7 +30,7 @@ use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{CargoOptions, ClockControl, Interleave, Repeats, RunOptions};
-use crate::plan::{self, PlannedSeries};
+use crate::plan::{self, PlannedSeries, Side};
 use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
@@ -45,7 +48,11 @@ pub(in crate::commands) const NO_NOISE: &str =
 pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
     let view = options.view.view()?;
     let exports = Exports::open(&options.output)?;
+    base::check(options)?;
     let (unpacked, mut source) = open_source(options)?;
+    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
+    let settings = Settings::new(options, &layers);
+    let mut base = Base::open(options, &settings, &source)?;
     let folder = match &options.gate.resume {
         None => RunFolder::create(&source.target_directory)?,
         Some(text) => {
@@ -53,15 +60,19 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
             RunFolder::reopen(&path)?
         }
     };
-    folder.copy_harnesses(&mut source.harnesses)?;
-    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
-    let settings = Settings::new(options, &layers);
+    folder.copy_harnesses(Side::Head, &mut source.harnesses)?;
+    if let Some(base) = &mut base {
+        folder.copy_harnesses(Side::Base, &mut base.source.harnesses)?;
+    }
     let baselines = Baselines::new(&source.root(), &source.target_directory);
     let save_to = match &options.gate.save_baseline {
         Some(name) => Some((name.clone(), baselines.place_of_run(name)?)),
         None => None,
     };
-    let against = against::read(options, &settings, &baselines, &source)?;
+    let against = match base {
+        Some(_) => None,
+        None => against::read(options, &settings, &baselines, &source)?,
+    };
     Ok(Inputs {
         view,
         exports,
@@ -71,6 +82,7 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
         layers,
         settings,
         against,
+        base,
         save_to,
     })
 }
@@ -105,7 +117,7 @@ pub(super) fn plan<'o>(
         inputs.folder.discard();
         return Err(Failure::new(ExitCode::NotJudged, NO_NOISE));
     }
-    let counts: Vec<usize> = checked.iter().map(|c| c.planned.configurations.len()).collect();
+    let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
     let assignment = devices.assign(&counts, options.output.quiet);
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
     let chosen = choose(chip)?;
@@ -123,7 +135,18 @@ pub(super) fn plan<'o>(
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if devices.emulated { Repeats::exactly(1) } else { settings.repeat.value };
+    let heads = checked.len();
+    let joined = join(&inputs, options, &checked, &probe)?;
+    let counts: Vec<usize> = joined.checked.iter().map(Checked::count).collect();
+    let assignment = assignment.with_partners(&joined.pairs, &counts);
+    checked.extend(joined.checked);
+    let of_base = inputs.base.iter().flat_map(|base| &base.source.harnesses);
+    let harnesses = inputs.source.harnesses.iter().chain(of_base).cloned().collect();
     let plan = Plan {
+        harnesses,
+        heads,
+        pairs: joined.pairs,
+        known: joined.known,
         options,
         inputs,
         catalogue,
@@ -136,6 +159,20 @@ pub(super) fn plan<'o>(
         repeat,
     };
     Ok((plan, holds))
+}
+
+/// What is measured of the other revision, if there is one.
+fn join(
+    inputs: &Inputs,
+    options: &RunOptions,
+    heads: &[Checked],
+    probe: &HarnessProcess<'_>,
+) -> Result<Joined> {
+    let Some(base) = &inputs.base else { return Ok(Joined::default()) };
+    let described = discover::series(probe, &base.source.harnesses).map_err(|f| base.blamed(f))?;
+    let selection = selection(&options.selection, &inputs.layers);
+    sides::join(heads, described, inputs.source.harnesses.len(), &selection)
+        .map_err(|f| base.blamed(f))
 }
 
 /// Takes the devices, with their clocks.
@@ -183,8 +220,8 @@ fn setups(
 /// # Errors
 /// There is one (exit code 107).
 pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
-    let Plan { catalogue, checked, setups, devices, assignment, inputs, .. } = plan;
-    refusal::of_all(catalogue, checked, setups, devices, assignment, &inputs.settings)
+    let Plan { catalogue, setups, devices, assignment, inputs, .. } = plan;
+    refusal::of_all(catalogue, plan.heads(), setups, devices, assignment, &inputs.settings)
 }
 
 /// The run, with its kernels built.
@@ -192,15 +229,12 @@ pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
 /// # Errors
 /// Toolchain, build, files.
 pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
-    let Inputs { source, folder, .. } = &plan.inputs;
-    let device_functions = plan.checked.iter().filter(|c| c.planned.series.device_function);
-    let packages: BTreeSet<String> =
-        device_functions.map(|c| c.planned.series.source_package.clone()).collect();
-    let settings = &plan.inputs.settings;
-    let toolchain = settings.kernel_toolchain.value.as_deref();
-    let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain };
-    let mut kernels = source.kernels(&packages, target)?;
-    folder.copy_kernels(&mut kernels.modules)?;
+    let Inputs { source, folder, base, .. } = &plan.inputs;
+    let kernels = kernels(&plan, source, Side::Head)?;
+    let of_base = match base {
+        Some(base) => kernels_of_base(&plan, base)?,
+        None => Kernels::default(),
+    };
     let emulator = match plan.devices.emulated {
         true => Some(store::emulator_folder(&source.target_directory)?),
         false => None,
@@ -213,9 +247,34 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
         series: Vec::new(),
         comparison: None,
     };
-    let made = resume_key::of(&plan, &document);
+    let base = base.as_ref().map(|base| Run {
+        id: format!("{}/base", folder.id),
+        provenance: provenance::of_base(&document.provenance, base, &of_base),
+        series: plan.known.clone(),
+        ..document.clone()
+    });
+    let made = resume_key::of(&plan, &document, base.as_ref());
     let passes = folder.passes();
-    Ok(Prepared { modules: kernels.modules, emulator, document, made, passes, plan })
+    let modules = [(Side::Head, kernels.modules), (Side::Base, of_base.modules)].into();
+    Ok(Prepared { modules, emulator, document, base, made, passes, plan })
+}
+
+/// The kernels of one revision, from its `source`, copied into the run's folder.
+fn kernels(plan: &Plan<'_>, source: &Source, side: Side) -> Result<Kernels> {
+    let own = plan.checked.iter().map(|c| &c.planned).filter(|planned| planned.side == side);
+    let device_functions = own.filter(|planned| planned.series.device_function);
+    let packages: BTreeSet<String> =
+        device_functions.map(|planned| planned.series.source_package.clone()).collect();
+    let settings = &plan.inputs.settings;
+    let toolchain = settings.kernel_toolchain.value.as_deref();
+    let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain };
+    let mut kernels = source.kernels(&packages, target)?;
+    plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;
+    Ok(kernels)
+}
+
+fn kernels_of_base(plan: &Plan<'_>, base: &Base) -> Result<Kernels> {
+    kernels(plan, &base.source, Side::Base).map_err(|failure| base.blamed(failure))
 }
 
 /// The harnesses and the series that `options` select.

@@ -3,20 +3,22 @@
 //! Output: values that hold whatever is decided before the first process measures. They are made
 //! once, by [`prepare`](super::prepare), and nothing changes them afterwards.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
 use gpuprof_model::protocol::Sampling;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, SeriesResult};
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::inputs::{Checked, Inputs};
+use crate::build::host::Harness;
 use crate::device::profiler;
-use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt};
+use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt, Modules};
 use crate::options::{CacheControl, Interleave, Repeats, RunOptions};
+use crate::schedule::Pairs;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Made;
 use crate::store::plans::Plans;
@@ -29,8 +31,16 @@ pub(super) struct Plan<'o> {
     pub(super) inputs: Inputs,
     /// The metrics that are known, by the formulas of the chip.
     pub(super) catalogue: Catalogue,
-    /// The series.
+    /// The harnesses of this revision, and behind them those of the other one.
+    pub(super) harnesses: Vec<Harness>,
+    /// The series: those of this revision, and behind them those of the other one.
     pub(super) checked: Vec<Checked>,
+    /// How many of them are of this revision.
+    pub(super) heads: usize,
+    /// Which configurations of the two are measured side by side.
+    pub(super) pairs: Pairs,
+    /// Every series that the other revision has, with what is not measured of it.
+    pub(super) known: Vec<SeriesResult>,
     /// The devices.
     pub(super) devices: Devices,
     /// Which of them measures what.
@@ -46,9 +56,14 @@ pub(super) struct Plan<'o> {
 }
 
 impl Plan<'_> {
+    /// The series of this revision.
+    pub(super) fn heads(&self) -> &[Checked] {
+        &self.checked[..self.heads]
+    }
+
     /// How many configurations there are.
     pub(super) fn configurations(&self) -> usize {
-        self.checked.iter().map(|series| series.planned.configurations.len()).sum()
+        self.checked.iter().map(Checked::count).sum()
     }
 
     /// The device's attributes that are shown or judged and not always told, each once.
@@ -77,12 +92,14 @@ impl Plan<'_> {
 pub(super) struct Prepared<'o> {
     /// What is to be measured, and on which devices.
     pub(super) plan: Plan<'o>,
-    /// PTX by package.
-    pub(super) modules: BTreeMap<String, Utf8PathBuf>,
+    /// PTX by revision and package.
+    pub(super) modules: Modules,
     /// Where the emulated driver lies, where it answers.
     pub(super) emulator: Option<Utf8PathBuf>,
     /// The run's document, as far as it is known: no series yet.
     pub(super) document: Run,
+    /// The same of the other revision, with all that is known of it.
+    pub(super) base: Option<Run>,
     /// What a run that resumes this one must be made of.
     pub(super) made: Made,
     /// Where processes find what they are asked, and answer.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use camino::Utf8PathBuf;
 use gpuprof_model::run::Provenance;
 
+use super::base::Base;
 use super::prepared::Plan;
 use crate::commands::settings::{Setting, Settings};
 use crate::commands::source::Kernels;
@@ -17,11 +19,6 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
     let Plan { options, devices, order, inputs, .. } = plan;
     let Conditions { ahead, clock_control, cache_control, replay_mode, kernel_arch, isolate } =
         Conditions::of(&inputs.settings);
-    let hashes: BTreeMap<String, String> = kernels
-        .modules
-        .iter()
-        .filter_map(|(package, path)| Some((package.clone(), store::sha256_of(path)?)))
-        .collect();
     let ahead = Ahead::on(devices.records.first(), ahead);
     let clocks = if devices.emulated { ClockControl::None } else { clock_control };
     Provenance {
@@ -33,13 +30,30 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         cache_control: cache_control.text(),
         clock_control: clocks.text(),
         replay_mode: counts.then(|| replay_mode.text()),
-        ptx_sha256: hashes,
+        ptx_sha256: hashes(kernels),
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: inputs.source.git_revision(),
         profile: Some(options.cargo.profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
         order: schedule::described(*order, isolate, ahead.times),
     }
+}
+
+/// The provenance of the other revision, with its `kernels`: all the rest is as in `head`, since one
+/// run measures both.
+pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Provenance {
+    Provenance {
+        ptx_sha256: hashes(kernels),
+        kernel_toolchain: kernels.toolchain.clone(),
+        git_revision: base.source.git_revision(),
+        ..head.clone()
+    }
+}
+
+fn hashes(kernels: &Kernels) -> BTreeMap<String, String> {
+    let hash =
+        |(package, path): (&String, &Utf8PathBuf)| Some((package.clone(), store::sha256_of(path)?));
+    kernels.modules.iter().filter_map(hash).collect()
 }
 
 /// The settings that change what is measured, or how: what `analysis`' fingerprint compares and
@@ -88,6 +102,7 @@ impl<'a> Conditions<'a> {
             gate: _,
             strict: _,
             baseline: _,
+            base: _,
             across_devices: _,
             keep_runs: _,
         } = settings;

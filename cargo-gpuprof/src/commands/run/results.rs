@@ -10,11 +10,15 @@ use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::{Axis, Configuration, Space};
 
+use super::against;
 use super::counters::{self, CounterSetup};
 use super::engine::{At, Found};
-use super::inputs::Checked;
+use super::inputs::{Checked, Inputs};
+use super::measure::Measured;
 use super::prepared::{Plan, Prepared};
 use crate::commands::thresholds::Placed;
+use crate::plan::Side;
+use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
 use gpuprof_analysis::view::columns;
@@ -23,6 +27,8 @@ use gpuprof_analysis::view::columns;
 pub(super) struct Results<'a> {
     plan: &'a Plan<'a>,
     run: Run,
+    /// The other revision, as far as it is measured, in the place of a stored baseline.
+    base: Option<Against>,
     rows: Vec<Vec<Option<ConfigurationResult>>>,
     /// Of each series: how many of its configurations have no result yet.
     left: Vec<usize>,
@@ -39,6 +45,7 @@ impl<'a> Results<'a> {
         Self {
             plan,
             run: prepared.document.clone(),
+            base: base(prepared),
             rows: plan.checked.iter().map(none).collect(),
             left: plan.checked.iter().map(|it| it.planned.configurations.len()).collect(),
             series: plan.checked.iter().map(|_| None).collect(),
@@ -55,10 +62,7 @@ impl<'a> Results<'a> {
     pub(super) fn add(&mut self, (at, index): At, mut found: Found) -> &ConfigurationResult {
         let series = &self.plan.checked[at];
         let device = self.plan.assignment.device((at, index));
-        if self.run.provenance.device.is_none() {
-            let known = found.passes.first().map(|pass| pass.device.clone());
-            self.run.provenance.device = known.map(|known| self.described(device, known));
-        }
+        self.take_device(series.planned.side, device, found.passes.first());
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
         let catalogue = &self.plan.catalogue;
         let terms = Terms {
@@ -73,23 +77,70 @@ impl<'a> Results<'a> {
         self.rows[at][index].insert(row)
     }
 
-    /// The judged series at `at`, once each of its configurations has a result.
+    /// The judged series that `at` is of, or is compared with, once each of its configurations has
+    /// a result on either side.
     pub(super) fn series(&mut self, at: usize) -> Option<&SeriesResult> {
-        if self.left[at] > 0 {
+        let pairs = &self.plan.pairs;
+        let head = pairs.head_of(at).map_or(at, |(head, _)| head);
+        let base = pairs.base_of(head);
+        if self.left[head] > 0 || base.is_some_and(|base| self.left[base] > 0) {
             return None;
         }
-        let rows = std::mem::take(&mut self.rows[at]).into_iter().flatten().collect();
-        let judged = self.judged(&self.plan.checked[at], rows);
-        Some(self.series[at].insert(judged))
+        if let Some(base) = base {
+            let measured = self.unjudged(base);
+            self.put_into_base(measured);
+        }
+        let mut series = self.unjudged(head);
+        let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
+        let thresholds: Vec<_> = self.plan.checked[head].thresholds.iter().map(placed).collect();
+        let against = self.base.as_ref().or(self.plan.inputs.against.as_ref());
+        gate::judge(&self.plan.catalogue, &mut series, &thresholds, &self.run, against);
+        Some(self.series[head].insert(series))
     }
 
-    /// The run, and of each device why its counters could no longer be had.
-    pub(super) fn end(mut self) -> (Run, Vec<Option<Denial>>) {
+    /// What was measured.
+    pub(super) fn end(mut self) -> Measured {
         self.run.series = self.series.into_iter().flatten().collect();
-        (self.run, self.denied)
+        Measured { run: self.run, base: self.base, denied: self.denied, outcome: Ok(()) }
     }
 
-    fn judged(&self, series: &Checked, configurations: Vec<ConfigurationResult>) -> SeriesResult {
+    /// Keeps what the first pass of a revision says of `device`.
+    fn take_device(&mut self, side: Side, device: usize, pass: Option<&PassResult>) {
+        let run = match side {
+            Side::Head => Some(&self.run),
+            Side::Base => self.base.as_ref().and_then(|base| base.run.as_ref().ok()),
+        };
+        if run.is_none_or(|run| run.provenance.device.is_some()) {
+            return;
+        }
+        let known = pass.map(|pass| self.described(device, pass.device.clone()));
+        match (side, &mut self.base) {
+            (Side::Base, Some(Against { run: Ok(base), .. })) => base.provenance.device = known,
+            _ => self.run.provenance.device = known,
+        }
+    }
+
+    /// Puts what was `measured` of a series of the other revision before what it has besides.
+    fn put_into_base(&mut self, mut measured: SeriesResult) {
+        let Some(Against { run: Ok(base), .. }) = &mut self.base else { return };
+        let Some(known) = base.series.iter_mut().find(|known| known.id == measured.id) else {
+            return;
+        };
+        measured.configurations.append(&mut known.configurations);
+        *known = measured;
+    }
+
+    /// The series at `at`, whose configurations all have results.
+    fn unjudged(&mut self, at: usize) -> SeriesResult {
+        let rows = std::mem::take(&mut self.rows[at]).into_iter().flatten().collect();
+        self.with_rows(&self.plan.checked[at], rows)
+    }
+
+    fn with_rows(
+        &self,
+        series: &Checked,
+        configurations: Vec<ConfigurationResult>,
+    ) -> SeriesResult {
         let described = &series.planned.series;
         // Who names metrics for this run sees these; the annotation cannot know whether there is
         // time.
@@ -97,7 +148,7 @@ impl<'a> Results<'a> {
             true => columns::choose_annotated(&series.columns, &configurations),
             false => columns::choose(&series.columns, &configurations),
         };
-        let mut finished = SeriesResult {
+        SeriesResult {
             id: described.id.clone(),
             file: described.file.clone(),
             line: described.line,
@@ -109,12 +160,7 @@ impl<'a> Results<'a> {
             judgements: Vec::new(),
             not_applicable: Vec::new(),
             changes: Vec::new(),
-        };
-        let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
-        let thresholds: Vec<_> = series.thresholds.iter().map(placed).collect();
-        let against = self.plan.inputs.against.as_ref();
-        gate::judge(&self.plan.catalogue, &mut finished, &thresholds, &self.run, against);
-        finished
+        }
     }
 
     /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual
@@ -130,6 +176,18 @@ impl<'a> Results<'a> {
             false => record,
         }
     }
+}
+
+/// The other revision, of which nothing is measured yet.
+fn base(prepared: &Prepared<'_>) -> Option<Against> {
+    let Inputs { base, settings, source, .. } = &prepared.plan.inputs;
+    let run = prepared.base.clone()?;
+    Some(Against {
+        name: base.as_ref()?.name.clone(),
+        run: Ok(run),
+        across_devices: settings.across_devices.value,
+        scope: against::scope(prepared.plan.options, source),
+    })
 }
 
 /// The result of a configuration.

@@ -10,6 +10,7 @@ fn made() -> Made {
         kernels: [("saxpy".to_owned(), "abc".to_owned())].into(),
         harnesses: BTreeMap::new(),
         series: vec![("s".into(), vec![Axis::parse("block=64..128").unwrap()], "h".into())],
+        base: None,
         device: Some(("NVIDIA H200".into(), "GPU-1".into(), 13000)),
         devices: Vec::new(),
         backend: "cuda".into(),
@@ -108,10 +109,14 @@ fn counters_are_taken_up_where_they_were_left() {
 #[test]
 fn a_run_made_of_something_else_is_not_resumed() {
     type Change = (&'static str, fn(&mut Made));
-    let changes: [Change; 6] = [
+    let changes: [Change; 7] = [
         ("the kernels (their PTX)", |m| m.kernels.clear()),
         ("the axes or the selection of configurations", |m| m.series.clear()),
         ("the device or its driver", |m| m.device = None),
+        ("the other revision (--base)", |m| {
+            let (kernels, harnesses, series) = Default::default();
+            m.base = Some(MadeOf { kernels, harnesses, series });
+        }),
         ("the choice of devices (--devices)", |m| m.devices = vec!["GPU-2".into()]),
         ("--repeat", |m| m.repeat = Repeats::exactly(5)),
         ("--replay-mode", |m| m.replay_mode = Some("range".into())),

@@ -37,11 +37,12 @@ impl<'a> Sweep<'a, '_> {
         let Planned { assignment, order, isolate, .. } = self.planned;
         let here = |series: usize, index: usize| assignment.device((series, index)) == device;
         let least = execution.repeat.least;
-        let mut batches = batches(&self.planned.counts(), least, order, isolate);
+        let mut batches = batches(&self.planned.counts_of_head(), least, order, isolate);
         for batch in &mut batches {
             batch.configurations.retain(|&index| here(batch.series, index));
         }
         batches.retain(|batch| !batch.configurations.is_empty());
+        let batches = self.planned.pairs.put_beside(batches);
         // Who holds a profiler that others wait for takes no times meanwhile.
         let joined = execution.profiler.is_none();
         let mut queue = Queue::new(batches, least, state::steps(execution), joined);
@@ -59,6 +60,9 @@ impl<'a> Sweep<'a, '_> {
         let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for index in configurations {
             let at = (series, index);
+            if self.planned.pairs.partner(at).is_some() {
+                continue;
+            }
             let repeat = self.planned.execution(at).repeat;
             for repeat in self.state(at).wants_more(repeat) {
                 rounds.entry(repeat).or_default().push(index);

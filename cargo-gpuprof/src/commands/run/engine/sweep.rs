@@ -10,6 +10,8 @@ use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
 use crate::execute::Execution;
 use crate::options::{Interleave, Isolate};
+use crate::plan::Side;
+use crate::schedule::Pairs;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Replayed;
 
@@ -21,6 +23,8 @@ pub(super) const INTERRUPTED: &str = "the run was interrupted";
 pub(in crate::commands::run) struct Planned<'a> {
     /// What is to be measured.
     pub(in crate::commands::run) checked: &'a [Checked],
+    /// Which configurations of two revisions are measured side by side.
+    pub(in crate::commands::run) pairs: &'a Pairs,
     /// Which device measures what.
     pub(in crate::commands::run) assignment: &'a Assignment,
     /// How each device does.
@@ -36,7 +40,13 @@ pub(in crate::commands::run) struct Planned<'a> {
 impl<'a> Planned<'a> {
     /// How many configurations each series has.
     pub(super) fn counts(&self) -> Vec<usize> {
-        self.checked.iter().map(|c| c.planned.configurations.len()).collect()
+        self.checked.iter().map(Checked::count).collect()
+    }
+
+    /// The same, of this revision's; those of the other one are put beside them.
+    pub(super) fn counts_of_head(&self) -> Vec<usize> {
+        let own = self.checked.iter().filter(|c| c.planned.side == Side::Head);
+        own.map(Checked::count).collect()
     }
 
     /// How the device of a configuration does.

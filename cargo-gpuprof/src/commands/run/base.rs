@@ -1,0 +1,298 @@
+//! The other revision of a run (`--base`): what it is, and its harnesses.
+//!
+//! Input: what the command line or the configuration file names. Output: the harnesses of that
+//! revision, built apart from this one's: what cargo makes of it lies below `gpuprof/base` of the
+//! target folder. Everything else of a run (settings, thresholds, selection, libraries) is this
+//! revision's. Nothing of the user's tree changes.
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
+use tempfile::TempDir;
+
+use crate::commands::Source;
+use crate::commands::settings::Settings;
+use crate::config::Config;
+use crate::error::{Failure, Result};
+use crate::options::{CargoOptions, RunOptions};
+use crate::revision::{self, Checkout, Commit, Repository};
+
+/// The folder, below the target folder, of everything that is made of other revisions.
+const FOLDER: &str = "gpuprof/base";
+
+/// The other revision.
+#[derive(Debug)]
+pub(super) struct Base {
+    /// As it was asked for.
+    pub(super) name: String,
+    /// Its harnesses and kernels.
+    pub(super) source: Source,
+    /// Where an archive is unpacked, as long as it is needed.
+    _unpacked: Option<TempDir>,
+    /// Its checkout, which no other run changes meanwhile.
+    _checkout: Option<Checkout>,
+}
+
+impl Base {
+    /// The other revision that is asked for, if any is.
+    ///
+    /// # Errors
+    /// It cannot be had or does not build; the message says that it is this side.
+    pub(super) fn open(
+        options: &RunOptions,
+        settings: &Settings,
+        head: &Source,
+    ) -> Result<Option<Self>> {
+        if let Some(file) = &options.gate.base_archive {
+            return of_archive(file).map(Some).map_err(|f| blamed(file.as_str(), f));
+        }
+        let Some(name) = settings.base_of(&head.root()) else { return Ok(None) };
+        let base = of_name(&name, options, head).map_err(|failure| blamed(&name, failure));
+        base.map(Some).map_err(|failure| settings.base.blamed(failure))
+    }
+
+    /// `failure`, as one of this side.
+    pub(super) fn blamed(&self, failure: Failure) -> Failure {
+        blamed(&self.name, failure)
+    }
+}
+
+/// A revision as people read it, of `git describe --abbrev=40 --dirty`.
+fn shown(revision: &str) -> String {
+    match revision.strip_suffix("-dirty") {
+        Some(clean) => format!("{} with uncommitted changes", short(clean)),
+        None => short(revision).to_owned(),
+    }
+}
+
+fn short(revision: &str) -> &str {
+    let hexadecimal = revision.len() == 40 && revision.chars().all(|c| c.is_ascii_hexdigit());
+    if hexadecimal { &revision[..9] } else { revision }
+}
+
+/// `failure`, which happened on the side of the other revision called `name`.
+fn blamed(name: &str, mut failure: Failure) -> Failure {
+    failure.message = match failure.code {
+        ExitCode::NoSeries => format!(
+            "the base {name} has nothing to compare with: {}\nwithout --base, this revision is \
+             measured alone",
+            failure.message
+        ),
+        _ => format!("the base {name}: {}", failure.message),
+    };
+    failure
+}
+
+/// What the other revision is called means.
+enum Meant {
+    Commit(Commit, Repository),
+    Folder(Option<Repository>),
+    Archive,
+}
+
+impl Meant {
+    /// What `name` means in `folder` of the workspace: what git knows, unless it is written as a
+    /// path, else a file or a folder.
+    fn of(name: &str, folder: &Utf8Path) -> Result<Self> {
+        let path = Utf8Path::new(name);
+        let repository = Repository::of(folder);
+        let known = match &repository {
+            Ok(repository) if !name.starts_with(['.', '/']) => revision::commit(repository, name),
+            Ok(_) => Err(Failure::usage(format!("there is no folder or file {name}"))),
+            Err(failure) => Err(failure.clone()),
+        };
+        match (known, repository) {
+            (Ok(commit), Ok(repository)) => Ok(Self::Commit(commit, repository)),
+            _ if path.is_file() => Ok(Self::Archive),
+            (_, repository) if path.is_dir() => Ok(Self::Folder(repository.ok())),
+            (Err(failure), _) | (_, Err(failure)) => Err(failure),
+        }
+    }
+}
+
+/// Refuses a revision of the command line that means nothing, before anything is built.
+///
+/// # Errors
+/// It does (exit code 2).
+pub(super) fn check(options: &RunOptions) -> Result<()> {
+    let Some(name) = &options.gate.base else { return Ok(()) };
+    let manifest = options.cargo.manifest_path.as_deref();
+    let folder = manifest.and_then(Utf8Path::parent).filter(|folder| *folder != "");
+    let meant = Meant::of(name, folder.unwrap_or(Utf8Path::new(".")));
+    meant.map(|_| ()).map_err(|failure| blamed(name, failure))
+}
+
+fn of_name(name: &str, options: &RunOptions, head: &Source) -> Result<Base> {
+    match Meant::of(name, &head.root())? {
+        Meant::Commit(commit, repository) => of_commit(commit, &repository, options, head),
+        Meant::Folder(repository) => of_folder(name, repository, options, head),
+        Meant::Archive => of_archive(Utf8Path::new(name)),
+    }
+}
+
+/// The revision in a folder that the user has checked out.
+fn of_folder(
+    name: &str,
+    repository: Option<Repository>,
+    options: &RunOptions,
+    head: &Source,
+) -> Result<Base> {
+    let folder = Utf8Path::new(name);
+    let (manifest, of_root) = manifest_of_head(options, head)?;
+    let below = repository.and_then(|repository| {
+        manifest.strip_prefix(&repository.toplevel).map(Utf8Path::to_owned).ok()
+    });
+    let candidates = below.into_iter().chain(["Cargo.toml".into()]).map(|path| folder.join(path));
+    let Some(manifest) = candidates.into_iter().find(|path| path.is_file()) else {
+        return Err(Failure::usage(format!("the folder {folder} has no Cargo.toml")));
+    };
+    let manifest = manifest.canonicalize_utf8().map_err(|e| unreadable(&manifest, &e))?;
+    let place = Place {
+        folder: manifest.parent().map(Into::into),
+        manifest,
+        config_files: Vec::new(),
+        of_root,
+    };
+    built(name.to_owned(), place, None, options, head)
+}
+
+/// A revision that is checked out beside the user's.
+fn of_commit(
+    commit: Commit,
+    repository: &Repository,
+    options: &RunOptions,
+    head: &Source,
+) -> Result<Base> {
+    if !options.output.quiet {
+        let own = head.git_revision().map_or_else(|| "unknown".to_owned(), |r| shown(&r));
+        eprintln!("gpuprof: base: {}, {}; head: {own}", commit.name, short(&commit.hash));
+    }
+    let folder = absolute(&head.target_directory)?.join(FOLDER);
+    let checkout = Checkout::take(repository, &commit.hash, &folder)?;
+    let (manifest, of_root) = manifest_of_head(options, head)?;
+    let there = |path: &Utf8Path| {
+        let below = path.strip_prefix(&repository.toplevel);
+        below.map(|below| checkout.toplevel.join(below)).ok()
+    };
+    let Some(manifest) = there(&manifest).filter(|path| path.is_file()) else {
+        return Err(Failure::new(ExitCode::NoSeries, format!("it has no {manifest}")));
+    };
+    checkout.link_neighbours(&manifest, &head.root())?;
+    if let Some(own) = there(&head.root()) {
+        lock_alike(&head.root(), &own)?;
+    }
+    say_toolchain(repository, &checkout, options);
+    let here = present_folder().and_then(|folder| there(&folder));
+    let place = Place {
+        // Cargo reads the configuration of every folder that it is started in, and the checkout
+        // lies in the user's tree.
+        folder: Some(repository.toplevel.parent().unwrap_or(&repository.toplevel).to_owned()),
+        config_files: config_files(&checkout.toplevel, here.as_deref().or(manifest.parent())),
+        manifest,
+        of_root,
+    };
+    built(commit.name, place, Some(checkout), options, head)
+}
+
+/// Where and how another revision is built.
+struct Place {
+    manifest: Utf8PathBuf,
+    /// Whether it is the manifest of all, and none of a package that was chosen.
+    of_root: bool,
+    folder: Option<Utf8PathBuf>,
+    config_files: Vec<Utf8PathBuf>,
+}
+
+fn built(
+    name: String,
+    place: Place,
+    checkout: Option<Checkout>,
+    options: &RunOptions,
+    head: &Source,
+) -> Result<Base> {
+    let everything = place.of_root && options.cargo.package.is_empty();
+    let cargo = CargoOptions {
+        folder: place.folder,
+        config_files: place.config_files,
+        manifest_path: Some(place.manifest),
+        workspace: options.cargo.workspace || everything,
+        target_dir: Some(absolute(&head.target_directory)?.join(FOLDER).join("target")),
+        quiet: options.output.quiet,
+        ..options.cargo.clone()
+    };
+    let source = Source::other_revision(&cargo)?;
+    Ok(Base { name, source, _unpacked: None, _checkout: checkout })
+}
+
+/// The manifest that says what of this revision is measured, and whether that is the workspace's
+/// because no package was chosen.
+fn manifest_of_head(options: &RunOptions, head: &Source) -> Result<(Utf8PathBuf, bool)> {
+    let given = options.cargo.manifest_path.clone();
+    let here = || present_folder().map(|f| f.join("Cargo.toml")).filter(|path| path.is_file());
+    let (manifest, of_root) = match given.or_else(here) {
+        Some(manifest) => (manifest, false),
+        None => (head.root().join("Cargo.toml"), true),
+    };
+    let manifest = manifest.canonicalize_utf8().map_err(|e| unreadable(&manifest, &e))?;
+    Ok((manifest, of_root))
+}
+
+fn present_folder() -> Option<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?).ok()
+}
+
+fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf> {
+    camino::absolute_utf8(path).map_err(|e| Failure::output(path.as_std_path(), &e))
+}
+
+fn unreadable(path: &Utf8Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("cannot read {path}: {error}"))
+}
+
+/// The configuration files of cargo's from `toplevel` down to `folder`, the one that wins last.
+fn config_files(toplevel: &Utf8Path, folder: Option<&Utf8Path>) -> Vec<Utf8PathBuf> {
+    let folders = folder.into_iter().flat_map(Utf8Path::ancestors);
+    let inside = folders.take_while(|folder| folder.starts_with(toplevel));
+    let file = |folder: &Utf8Path| {
+        let names = ["config", "config.toml"].map(|name| folder.join(".cargo").join(name));
+        names.into_iter().find(|path| path.is_file())
+    };
+    let mut files: Vec<Utf8PathBuf> = inside.filter_map(file).collect();
+    files.reverse();
+    files
+}
+
+/// Where a revision has no lock file, it is built with the dependencies of this one.
+fn lock_alike(here: &Utf8Path, there: &Utf8Path) -> Result<()> {
+    let (ours, theirs) = (here.join("Cargo.lock"), there.join("Cargo.lock"));
+    if theirs.exists() || !ours.is_file() || !there.is_dir() {
+        return Ok(());
+    }
+    let copied = fs::copy(&ours, &theirs);
+    copied.map(|_| ()).map_err(|e| Failure::output(theirs.as_std_path(), &e))
+}
+
+/// Says that a revision asks for another toolchain than the one that builds both.
+fn say_toolchain(repository: &Repository, checkout: &Checkout, options: &RunOptions) {
+    let asked = |folder: &Utf8Path| {
+        let files = ["rust-toolchain.toml", "rust-toolchain"].map(|name| folder.join(name));
+        files.into_iter().find_map(|path| fs::read_to_string(path).ok())
+    };
+    let theirs = asked(&checkout.toplevel);
+    if theirs.is_some() && theirs != asked(&repository.toplevel) && !options.output.quiet {
+        eprintln!(
+            "gpuprof: the base names another toolchain in its rust-toolchain file; one toolchain, \
+             that of this revision, builds both, so what the toolchain changes is not measured"
+        );
+    }
+}
+
+fn of_archive(file: &Utf8Path) -> Result<Base> {
+    let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+    let path = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
+    let settings = (Config::default(), Catalogue::built_in());
+    let source = Source::archive(file, path, Some(settings), &Catalogue::built_in())?;
+    Ok(Base { name: file.to_string(), source, _unpacked: Some(folder), _checkout: None })
+}

@@ -1,0 +1,120 @@
+//! The series of both revisions, joined by name.
+//!
+//! Input: the series that are planned, and those that the harnesses of the other revision describe.
+//! Output: what is measured of the other revision, which is the configurations that both have, and
+//! how it is paired; and the other revision's document, in which everything that it has is named,
+//! so that what is new, gone or changed is told as with a stored baseline.
+
+use std::collections::{BTreeMap, HashSet};
+
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::{Configuration, ExitCode};
+
+use super::inputs::Checked;
+use crate::error::{Failure, Result};
+use crate::plan::{self, PlannedSeries, Selection, Side};
+use crate::schedule::Pairs;
+use gpuprof_analysis::metrics::collect;
+
+/// Why a configuration of the other revision was not measured.
+const GONE: &str = "this revision does not have it";
+
+/// How many series a message names.
+const NAMED: usize = 5;
+
+/// What is measured of the other revision; nothing without one.
+#[derive(Debug, Default)]
+pub(super) struct Joined {
+    /// Its series, to be put behind those of this revision.
+    pub(super) checked: Vec<Checked>,
+    /// How they are paired.
+    pub(super) pairs: Pairs,
+    /// Every series that it has, with the configurations that are not measured.
+    pub(super) known: Vec<SeriesResult>,
+}
+
+/// Joins `heads` with the series `described` by the other revision's harnesses, which come after
+/// the first `harnesses` ones.
+///
+/// # Errors
+/// They have no configuration in common (exit code 4).
+pub(super) fn join(
+    heads: &[Checked],
+    described: BTreeMap<usize, Vec<SeriesDescription>>,
+    harnesses: usize,
+    selection: &Selection,
+) -> Result<Joined> {
+    let mut joined = Joined::default();
+    let flat = described.into_iter().flat_map(|(at, all)| all.into_iter().map(move |s| (at, s)));
+    for (harness, series) in flat {
+        let series = plan::of_base(series, selection);
+        let head = heads.iter().position(|head| head.planned.series.id == series.id);
+        let all = plan::selected_of_base(&series, selection);
+        let Some(head) = head else {
+            joined.known.push(unmeasured(&series, all));
+            continue;
+        };
+        let ours = &heads[head].planned.configurations;
+        let holds = |point: &Configuration| series.space.holds(point).unwrap_or(false);
+        let positions: Vec<usize> = (0..ours.len()).filter(|&at| holds(&ours[at])).collect();
+        let here: HashSet<&Configuration> = ours.iter().collect();
+        let gone = all.into_iter().filter(|point| !here.contains(point));
+        joined.known.push(unmeasured(&series, gone.collect()));
+        if positions.is_empty() {
+            continue;
+        }
+        let planned = PlannedSeries {
+            side: Side::Base,
+            harness: harnesses + harness,
+            configurations: positions.iter().map(|&at| ours[at].clone()).collect(),
+            series,
+        };
+        joined.pairs.join(head, heads.len() + joined.checked.len(), positions);
+        joined.checked.push(Checked { planned, ..heads[head].clone() });
+    }
+    if joined.pairs.is_empty() {
+        return Err(none_in_common(heads, &joined.known));
+    }
+    Ok(joined)
+}
+
+fn none_in_common(heads: &[Checked], known: &[SeriesResult]) -> Failure {
+    let named = |ids: &mut dyn Iterator<Item = String>| {
+        let all: Vec<String> = ids.collect();
+        match all.len().checked_sub(NAMED) {
+            Some(more) if more > 0 => format!("{} and {more} more", all[..NAMED].join(", ")),
+            _ => all.join(", "),
+        }
+    };
+    let ours = named(&mut heads.iter().map(|head| head.planned.series.id.to_string()));
+    let theirs = named(&mut known.iter().map(|series| series.id.to_string()));
+    Failure::new(
+        ExitCode::NoSeries,
+        format!(
+            "the two revisions have no configuration in common, so nothing can be compared\n  \
+             this one is asked for: {ours}\n  the base has: {theirs}\nwithout --base, this \
+             revision is measured alone"
+        ),
+    )
+}
+
+/// A series of which nothing is known but its name and `configurations`, which are not measured.
+fn unmeasured(series: &SeriesDescription, configurations: Vec<Configuration>) -> SeriesResult {
+    let skipped = |configuration| -> ConfigurationResult {
+        collect::unfinished(configuration, Status::Skipped { reason: GONE.to_owned() })
+    };
+    SeriesResult {
+        id: series.id.clone(),
+        file: series.file.clone(),
+        line: series.line,
+        axes: series.space.axes.clone(),
+        dependent_axes: series.space.dependent().map(str::to_owned).collect(),
+        columns: Vec::new(),
+        sections: Vec::new(),
+        configurations: configurations.into_iter().map(skipped).collect(),
+        judgements: Vec::new(),
+        not_applicable: Vec::new(),
+        changes: Vec::new(),
+    }
+}
