@@ -4,6 +4,7 @@
 mod archive;
 mod axes;
 mod bad_input;
+mod base;
 mod broken_kernels;
 mod calibrate;
 mod compiled;

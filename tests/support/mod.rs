@@ -7,6 +7,7 @@
 //! GPU.
 
 mod archive;
+mod commits;
 mod fakes;
 mod folders;
 mod outcome;
@@ -17,6 +18,7 @@ mod tool;
 mod workspace;
 
 pub use archive::{Archive, Entry};
+pub use commits::Commits;
 pub use fakes::{FakeGpu, Happening, times};
 pub use folders::{repository_folder, target_folder};
 pub use outcome::Outcome;

@@ -15,6 +15,7 @@ mod dry_run;
 mod engine;
 mod exports;
 mod inputs;
+mod kernels;
 mod loaded;
 mod measure;
 mod prepare;

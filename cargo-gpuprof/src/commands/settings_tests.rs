@@ -136,6 +136,7 @@ kernel-toolchain = "nightly"
 gate = false
 strict = true
 baseline = "main"
+base = "origin/main"
 across-devices = true
 keep-runs = "all"
 "#;

@@ -4,7 +4,8 @@
 //! once. Jobs that were given back come first. Then come the timed passes that all configurations
 //! need; the process of the last one goes on to the first counter step, and the other steps follow.
 //! Nothing comes between a batch and the same one of the other revision: the counters of the first
-//! come behind those of the second. The extra timed passes that some configurations turn out to need come last, in rounds.
+//! come behind those of the second. The extra timed passes that some configurations turn out to
+//! need come last, in rounds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::IntoIter;

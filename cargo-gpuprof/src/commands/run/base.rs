@@ -27,6 +27,8 @@ const FOLDER: &str = "gpuprof/base";
 pub(super) struct Base {
     /// As it was asked for.
     pub(super) name: String,
+    /// Its commit; that of a folder with `-dirty` where that has changes.
+    pub(super) revision: Option<String>,
     /// Its harnesses and kernels.
     pub(super) source: Source,
     /// Where an archive is unpacked, as long as it is needed.
@@ -48,7 +50,9 @@ impl Base {
         if let Some(file) = &options.gate.base_archive {
             return of_archive(file).map(Some).map_err(|f| blamed(file.as_str(), f));
         }
-        let Some(name) = settings.base_of(&head.root()) else { return Ok(None) };
+        // The noise of a machine is that of one revision.
+        let named = settings.base_of(&head.root()).filter(|_| !options.needs_times);
+        let Some(name) = named else { return Ok(None) };
         let base = of_name(&name, options, head).map_err(|failure| blamed(&name, failure));
         base.map(Some).map_err(|failure| settings.base.blamed(failure))
     }
@@ -155,7 +159,8 @@ fn of_folder(
         config_files: Vec::new(),
         of_root,
     };
-    built(name.to_owned(), place, None, options, head)
+    let base = built(name.to_owned(), place, None, options, head)?;
+    Ok(Base { revision: base.source.git_revision(), ..base })
 }
 
 /// A revision that is checked out beside the user's.
@@ -193,7 +198,9 @@ fn of_commit(
         manifest,
         of_root,
     };
-    built(commit.name, place, Some(checkout), options, head)
+    let base = built(commit.name, place, Some(checkout), options, head)?;
+    // Cargo may have put a lock file into it.
+    Ok(Base { revision: Some(commit.hash), ..base })
 }
 
 /// Where and how another revision is built.
@@ -223,7 +230,7 @@ fn built(
         ..options.cargo.clone()
     };
     let source = Source::other_revision(&cargo)?;
-    Ok(Base { name, source, _unpacked: None, _checkout: checkout })
+    Ok(Base { name, revision: None, source, _unpacked: None, _checkout: checkout })
 }
 
 /// The manifest that says what of this revision is measured, and whether that is the workspace's
@@ -294,5 +301,6 @@ fn of_archive(file: &Utf8Path) -> Result<Base> {
     let path = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
     let settings = (Config::default(), Catalogue::built_in());
     let source = Source::archive(file, path, Some(settings), &Catalogue::built_in())?;
-    Ok(Base { name: file.to_string(), source, _unpacked: Some(folder), _checkout: None })
+    let (name, revision) = (file.to_string(), source.git_revision());
+    Ok(Base { name, revision, source, _unpacked: Some(folder), _checkout: None })
 }

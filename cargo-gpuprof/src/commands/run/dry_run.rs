@@ -13,6 +13,7 @@ use crate::device::profiler;
 use crate::error::{Failure, Result};
 use crate::execute::Counters;
 use crate::options::{Isolate, NOISE_PERCENT, Repeats};
+use crate::plan::Side;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its
@@ -48,7 +49,7 @@ fn text(plan: &Plan<'_>) -> String {
     let counters = setup.and_then(CounterSetup::counters);
     let passes = counters.map_or(0, Counters::passes);
     let mut text: String =
-        plan.checked.iter().map(|series| of_series(series, plan.repeat, passes)).collect();
+        plan.both.checked.iter().map(|series| of_series(series, plan.repeat, passes)).collect();
     text.push_str(&setup.map_or_else(String::new, known));
     for (at, other) in plan.setups.iter().enumerate() {
         if let (Some(_), CounterSetup::Unavailable(metrics, denial)) = (counters, other) {
@@ -75,7 +76,11 @@ fn of_series(series: &Checked, repeat: Repeats, counted: u32) -> String {
             ExitCode::NoSeries.code()
         );
     }
-    let mut text = format!("{}: {count} configurations × {passes}\n", planned.series.id);
+    let side = match planned.side {
+        Side::Head => "",
+        Side::Base => " of the base",
+    };
+    let mut text = format!("{}{side}: {count} configurations × {passes}\n", planned.series.id);
     for point in &planned.configurations {
         text.push_str(&format!("    {point}\n"));
     }
@@ -139,7 +144,7 @@ fn work((series, configurations): (usize, usize), plan: &Plan<'_>) -> Work {
 /// Which of several devices measures how much, and the series that are not measured on one of them
 /// alone.
 fn who(plan: &Plan<'_>) -> String {
-    let Plan { checked, devices, assignment, .. } = plan;
+    let Plan { both, devices, assignment, .. } = plan;
     let mut text = String::new();
     for (name, (_, configurations)) in devices.names().iter().zip(assignment.loads()) {
         text.push_str(&format!(
@@ -148,7 +153,7 @@ fn who(plan: &Plan<'_>) -> String {
         ));
     }
     for series in assignment.parted() {
-        let id = &checked[series].planned.series.id;
+        let id = &both.checked[series].planned.series.id;
         text.push_str(&format!(
             "{id} is measured on several GPUs: its configurations are compared only with those on \
              the same GPU\n"

@@ -54,17 +54,18 @@ pub(super) fn measure(
         failed => failed,
     };
     let outcome = outcome.and(listeners.empty_series());
-    Ok(Measured { outcome, ..listeners.end() })
+    let (run, base, denied) = listeners.end();
+    Ok(Measured { run, base, denied, outcome })
 }
 
 /// What the engine is to do, as `executions` do it.
 fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> Planned<'a> {
     Planned {
-        checked: &prepared.plan.checked,
-        pairs: &prepared.plan.pairs,
+        checked: &prepared.plan.both.checked,
+        pairs: &prepared.plan.both.pairs,
         assignment: &prepared.plan.assignment,
         executions,
-        harnesses: &prepared.plan.harnesses,
+        harnesses: &prepared.plan.both.harnesses,
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
     }
@@ -108,7 +109,7 @@ impl<'a, W: Write> Listeners<'a, W> {
 
     /// Judges the series that have no configuration: no event speaks of them.
     fn empty_series(&mut self) -> Result<()> {
-        let all = self.plan.heads().iter().enumerate();
+        let all = self.plan.both.heads().iter().enumerate();
         for (at, _) in all.filter(|(_, series)| series.planned.configurations.is_empty()) {
             if let Some(series) = self.results.series(at) {
                 self.lines.series_finished(series)?;
@@ -117,8 +118,8 @@ impl<'a, W: Write> Listeners<'a, W> {
         Ok(())
     }
 
-    /// What was measured.
-    fn end(self) -> Measured {
+    /// As [`Results::end`].
+    fn end(self) -> (Run, Option<Against>, Vec<Option<Denial>>) {
         drop(self.progress);
         if let Some(sentence) = self.retries.sentence(self.plan)
             && !self.plan.options.output.quiet
@@ -146,7 +147,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
                 if !matches!(result.status, Status::Skipped { .. }) {
                     self.progress.end(&name(self.plan, at), result, held);
                 }
-                let told = match self.plan.checked[at.0].planned.side {
+                let told = match self.plan.both.checked[at.0].planned.side {
                     Side::Head => self.lines.configuration_finished(at, result),
                     Side::Base => Ok(()),
                 };
@@ -161,7 +162,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
 
 /// `package::target::kernel/axis=value`, with the revision where it is the other one.
 fn name(plan: &Plan<'_>, (series, index): At) -> String {
-    let planned = &plan.checked[series].planned;
+    let planned = &plan.both.checked[series].planned;
     let side = match planned.side {
         Side::Head => "",
         Side::Base => " (base)",
@@ -200,7 +201,7 @@ struct Lines<'a, W> {
 impl<W: Write> Lines<'_, W> {
     fn run_started(&mut self, prepared: &Prepared<'_>) -> Result<()> {
         let (document, plan) = (&prepared.document, self.plan);
-        let heads = plan.heads();
+        let heads = plan.both.heads();
         let (series, configurations) = (heads.len(), heads.iter().map(Checked::count).sum());
         let provenance = &document.provenance;
         self.write(&json_lines::Event::run_started(
@@ -216,7 +217,7 @@ impl<W: Write> Lines<'_, W> {
         (series, _): At,
         result: &ConfigurationResult,
     ) -> Result<()> {
-        let id = &self.plan.checked[series].planned.series.id;
+        let id = &self.plan.both.checked[series].planned.series.id;
         self.write(&json_lines::Event::configuration_finished(id, result))
     }
 

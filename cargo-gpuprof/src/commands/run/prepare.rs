@@ -4,8 +4,6 @@
 //! it costs anything: paths and settings first, then the harnesses and their series, the devices,
 //! their counters, and last the kernels.
 
-use std::collections::BTreeSet;
-
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
@@ -18,12 +16,12 @@ use super::exports::Exports;
 use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use super::refusal::Blocked;
-use super::sides::{self, Joined};
-use super::{against, provenance, refusal, resume_key};
+use super::sides::Both;
+use super::{against, kernels, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::source::Kernels;
-use crate::commands::{KernelTarget, Source, Wanted};
+use crate::commands::{Source, Wanted};
 use crate::commands::{thresholds, viewed};
 use crate::device::{Hold, Terms};
 use crate::discover;
@@ -135,24 +133,14 @@ pub(super) fn plan<'o>(
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
     let repeat = if devices.emulated { Repeats::exactly(1) } else { settings.repeat.value };
-    let heads = checked.len();
-    let joined = join(&inputs, options, &checked, &probe)?;
-    let counts: Vec<usize> = joined.checked.iter().map(Checked::count).collect();
-    let assignment = assignment.with_partners(&joined.pairs, &counts);
-    checked.extend(joined.checked);
-    let of_base = inputs.base.iter().flat_map(|base| &base.source.harnesses);
-    let harnesses = inputs.source.harnesses.iter().chain(of_base).cloned().collect();
+    let both = both(&inputs, options, checked, &probe)?;
     let plan = Plan {
-        harnesses,
-        heads,
-        pairs: joined.pairs,
-        known: joined.known,
+        assignment: assignment.with_partners(&both.pairs, &both.counts()),
+        both,
         options,
         inputs,
         catalogue,
-        checked,
         devices,
-        assignment,
         setups,
         plans,
         order,
@@ -161,18 +149,19 @@ pub(super) fn plan<'o>(
     Ok((plan, holds))
 }
 
-/// What is measured of the other revision, if there is one.
-fn join(
+/// The series of this revision, and those of the other one, if there is one.
+fn both(
     inputs: &Inputs,
     options: &RunOptions,
-    heads: &[Checked],
+    heads: Vec<Checked>,
     probe: &HarnessProcess<'_>,
-) -> Result<Joined> {
-    let Some(base) = &inputs.base else { return Ok(Joined::default()) };
-    let described = discover::series(probe, &base.source.harnesses).map_err(|f| base.blamed(f))?;
+) -> Result<Both> {
+    let own = inputs.source.harnesses.clone();
+    let Some(base) = &inputs.base else { return Ok(Both::alone(own, heads)) };
+    let theirs = &base.source.harnesses;
+    let described = discover::series(probe, theirs).map_err(|failure| base.blamed(failure))?;
     let selection = selection(&options.selection, &inputs.layers);
-    sides::join(heads, described, inputs.source.harnesses.len(), &selection)
-        .map_err(|f| base.blamed(f))
+    Both::join((own, heads), (theirs, described), &selection).map_err(|f| base.blamed(f))
 }
 
 /// Takes the devices, with their clocks.
@@ -221,7 +210,7 @@ fn setups(
 /// There is one (exit code 107).
 pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
     let Plan { catalogue, setups, devices, assignment, inputs, .. } = plan;
-    refusal::of_all(catalogue, plan.heads(), setups, devices, assignment, &inputs.settings)
+    refusal::of_all(catalogue, plan.both.heads(), setups, devices, assignment, &inputs.settings)
 }
 
 /// The run, with its kernels built.
@@ -230,9 +219,9 @@ pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
 /// Toolchain, build, files.
 pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
     let Inputs { source, folder, base, .. } = &plan.inputs;
-    let kernels = kernels(&plan, source, Side::Head)?;
+    let kernels = kernels::of(&plan, source, Side::Head)?;
     let of_base = match base {
-        Some(base) => kernels_of_base(&plan, base)?,
+        Some(base) => kernels::of(&plan, &base.source, Side::Base).map_err(|f| base.blamed(f))?,
         None => Kernels::default(),
     };
     let emulator = match plan.devices.emulated {
@@ -250,31 +239,13 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
     let base = base.as_ref().map(|base| Run {
         id: format!("{}/base", folder.id),
         provenance: provenance::of_base(&document.provenance, base, &of_base),
-        series: plan.known.clone(),
+        series: plan.both.known.clone(),
         ..document.clone()
     });
     let made = resume_key::of(&plan, &document, base.as_ref());
     let passes = folder.passes();
     let modules = [(Side::Head, kernels.modules), (Side::Base, of_base.modules)].into();
     Ok(Prepared { modules, emulator, document, base, made, passes, plan })
-}
-
-/// The kernels of one revision, from its `source`, copied into the run's folder.
-fn kernels(plan: &Plan<'_>, source: &Source, side: Side) -> Result<Kernels> {
-    let own = plan.checked.iter().map(|c| &c.planned).filter(|planned| planned.side == side);
-    let device_functions = own.filter(|planned| planned.series.device_function);
-    let packages: BTreeSet<String> =
-        device_functions.map(|planned| planned.series.source_package.clone()).collect();
-    let settings = &plan.inputs.settings;
-    let toolchain = settings.kernel_toolchain.value.as_deref();
-    let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain };
-    let mut kernels = source.kernels(&packages, target)?;
-    plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;
-    Ok(kernels)
-}
-
-fn kernels_of_base(plan: &Plan<'_>, base: &Base) -> Result<Kernels> {
-    kernels(plan, &base.source, Side::Base).map_err(|failure| base.blamed(failure))
 }
 
 /// The harnesses and the series that `options` select.

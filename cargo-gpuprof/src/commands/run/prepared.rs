@@ -9,16 +9,15 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
 use gpuprof_model::protocol::Sampling;
-use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::run::Run;
 
 use super::counters::CounterSetup;
 use super::devices::Devices;
 use super::inputs::{Checked, Inputs};
-use crate::build::host::Harness;
+use super::sides::Both;
 use crate::device::profiler;
 use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt, Modules};
 use crate::options::{CacheControl, Interleave, Repeats, RunOptions};
-use crate::schedule::Pairs;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Made;
 use crate::store::plans::Plans;
@@ -31,16 +30,8 @@ pub(super) struct Plan<'o> {
     pub(super) inputs: Inputs,
     /// The metrics that are known, by the formulas of the chip.
     pub(super) catalogue: Catalogue,
-    /// The harnesses of this revision, and behind them those of the other one.
-    pub(super) harnesses: Vec<Harness>,
-    /// The series: those of this revision, and behind them those of the other one.
-    pub(super) checked: Vec<Checked>,
-    /// How many of them are of this revision.
-    pub(super) heads: usize,
-    /// Which configurations of the two are measured side by side.
-    pub(super) pairs: Pairs,
-    /// Every series that the other revision has, with what is not measured of it.
-    pub(super) known: Vec<SeriesResult>,
+    /// The series, of both revisions where there are two.
+    pub(super) both: Both,
     /// The devices.
     pub(super) devices: Devices,
     /// Which of them measures what.
@@ -56,19 +47,14 @@ pub(super) struct Plan<'o> {
 }
 
 impl Plan<'_> {
-    /// The series of this revision.
-    pub(super) fn heads(&self) -> &[Checked] {
-        &self.checked[..self.heads]
-    }
-
     /// How many configurations there are.
     pub(super) fn configurations(&self) -> usize {
-        self.checked.iter().map(Checked::count).sum()
+        self.both.checked.iter().map(Checked::count).sum()
     }
 
     /// The device's attributes that are shown or judged and not always told, each once.
     fn attributes(&self) -> Vec<String> {
-        let asked = self.checked.iter().flat_map(|series| series.asked(&self.catalogue));
+        let asked = self.both.checked.iter().flat_map(|series| series.asked(&self.catalogue));
         let mut names: BTreeSet<String> =
             asked.flat_map(|metric| self.catalogue.device_attributes(&metric)).collect();
         names.retain(|name| !KEPT_ATTRIBUTES.contains(&name.as_str()));

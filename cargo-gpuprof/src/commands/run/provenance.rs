@@ -39,13 +39,13 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
     }
 }
 
-/// The provenance of the other revision, with its `kernels`: all the rest is as in `head`, since one
-/// run measures both.
+/// The provenance of the other revision, with its `kernels`: all the rest is as in `head`, since
+/// one run measures both.
 pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Provenance {
     Provenance {
         ptx_sha256: hashes(kernels),
         kernel_toolchain: kernels.toolchain.clone(),
-        git_revision: base.source.git_revision(),
+        git_revision: base.revision.clone(),
         ..head.clone()
     }
 }

@@ -14,7 +14,6 @@ use super::against;
 use super::counters::{self, CounterSetup};
 use super::engine::{At, Found};
 use super::inputs::{Checked, Inputs};
-use super::measure::Measured;
 use super::prepared::{Plan, Prepared};
 use crate::commands::thresholds::Placed;
 use crate::plan::Side;
@@ -46,9 +45,9 @@ impl<'a> Results<'a> {
             plan,
             run: prepared.document.clone(),
             base: base(prepared),
-            rows: plan.checked.iter().map(none).collect(),
-            left: plan.checked.iter().map(|it| it.planned.configurations.len()).collect(),
-            series: plan.checked.iter().map(|_| None).collect(),
+            rows: plan.both.checked.iter().map(none).collect(),
+            left: plan.both.checked.iter().map(|it| it.planned.configurations.len()).collect(),
+            series: plan.both.checked.iter().map(|_| None).collect(),
             denied: vec![None; plan.setups.len()],
         }
     }
@@ -60,7 +59,7 @@ impl<'a> Results<'a> {
 
     /// The result of a configuration, by what was `found`.
     pub(super) fn add(&mut self, (at, index): At, mut found: Found) -> &ConfigurationResult {
-        let series = &self.plan.checked[at];
+        let series = &self.plan.both.checked[at];
         let device = self.plan.assignment.device((at, index));
         self.take_device(series.planned.side, device, found.passes.first());
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
@@ -80,7 +79,7 @@ impl<'a> Results<'a> {
     /// The judged series that `at` is of, or is compared with, once each of its configurations has
     /// a result on either side.
     pub(super) fn series(&mut self, at: usize) -> Option<&SeriesResult> {
-        let pairs = &self.plan.pairs;
+        let pairs = &self.plan.both.pairs;
         let head = pairs.head_of(at).map_or(at, |(head, _)| head);
         let base = pairs.base_of(head);
         if self.left[head] > 0 || base.is_some_and(|base| self.left[base] > 0) {
@@ -92,16 +91,17 @@ impl<'a> Results<'a> {
         }
         let mut series = self.unjudged(head);
         let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
-        let thresholds: Vec<_> = self.plan.checked[head].thresholds.iter().map(placed).collect();
+        let thresholds: Vec<_> =
+            self.plan.both.checked[head].thresholds.iter().map(placed).collect();
         let against = self.base.as_ref().or(self.plan.inputs.against.as_ref());
         gate::judge(&self.plan.catalogue, &mut series, &thresholds, &self.run, against);
         Some(self.series[head].insert(series))
     }
 
-    /// What was measured.
-    pub(super) fn end(mut self) -> Measured {
+    /// The run, the other revision, and of each device why its counters could no longer be had.
+    pub(super) fn end(mut self) -> (Run, Option<Against>, Vec<Option<Denial>>) {
         self.run.series = self.series.into_iter().flatten().collect();
-        Measured { run: self.run, base: self.base, denied: self.denied, outcome: Ok(()) }
+        (self.run, self.base, self.denied)
     }
 
     /// Keeps what the first pass of a revision says of `device`.
@@ -133,7 +133,7 @@ impl<'a> Results<'a> {
     /// The series at `at`, whose configurations all have results.
     fn unjudged(&mut self, at: usize) -> SeriesResult {
         let rows = std::mem::take(&mut self.rows[at]).into_iter().flatten().collect();
-        self.with_rows(&self.plan.checked[at], rows)
+        self.with_rows(&self.plan.both.checked[at], rows)
     }
 
     fn with_rows(

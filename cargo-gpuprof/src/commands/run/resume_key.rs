@@ -11,8 +11,8 @@ use crate::store::{
     journal::{Made, MadeOf},
 };
 
-/// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of the
-/// other revision in `base`.
+/// What `plan` is made of, for the journal of the run that is documented so far in `run`, and of
+/// the other revision in `base`.
 pub(super) fn of(plan: &Plan<'_>, run: &Run, base: Option<&Run>) -> Made {
     let devices = &plan.devices.records;
     let uuids = devices.iter().map(|device| device.uuid.clone());
@@ -33,14 +33,14 @@ pub(super) fn of(plan: &Plan<'_>, run: &Run, base: Option<&Run>) -> Made {
         tool_version: run.provenance.tool_version.clone(),
         kernels: run.provenance.ptx_sha256.clone(),
         harnesses: plan.inputs.source.harnesses.iter().map(harness).collect(),
-        series: plan.heads().iter().map(series).collect(),
+        series: plan.both.heads().iter().map(series).collect(),
         base: base.map(|base| MadeOf {
             kernels: base.provenance.ptx_sha256.clone(),
-            harnesses: plan.harnesses[plan.inputs.source.harnesses.len()..]
+            harnesses: plan.both.harnesses[plan.inputs.source.harnesses.len()..]
                 .iter()
                 .map(harness)
                 .collect(),
-            series: plan.checked[plan.heads..].iter().map(series).collect(),
+            series: plan.both.bases().iter().map(series).collect(),
         }),
         device: devices.first().map(|d| (d.name.clone(), d.uuid.clone(), d.driver_version)),
         devices: if devices.len() > 1 { uuids.collect() } else { Vec::new() },

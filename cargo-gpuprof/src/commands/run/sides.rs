@@ -12,6 +12,7 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::{Configuration, ExitCode};
 
 use super::inputs::Checked;
+use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 use crate::plan::{self, PlannedSeries, Selection, Side};
 use crate::schedule::Pairs;
@@ -23,23 +24,72 @@ const GONE: &str = "this revision does not have it";
 /// How many series a message names.
 const NAMED: usize = 5;
 
-/// What is measured of the other revision; nothing without one.
-#[derive(Debug, Default)]
-pub(super) struct Joined {
-    /// Its series, to be put behind those of this revision.
+/// The series of a run: those of this revision and, behind them, those of the other one.
+#[derive(Debug)]
+pub(super) struct Both {
+    /// The harnesses in the same order, as planned series count them.
+    pub(super) harnesses: Vec<Harness>,
+    /// The series.
     pub(super) checked: Vec<Checked>,
-    /// How they are paired.
+    /// How many of them are of this revision.
+    heads: usize,
+    /// Which configurations are measured side by side.
     pub(super) pairs: Pairs,
-    /// Every series that it has, with the configurations that are not measured.
+    /// Every series that the other revision has, with the configurations that are not measured.
     pub(super) known: Vec<SeriesResult>,
 }
 
-/// Joins `heads` with the series `described` by the other revision's harnesses, which come after
-/// the first `harnesses` ones.
-///
-/// # Errors
-/// They have no configuration in common (exit code 4).
-pub(super) fn join(
+impl Both {
+    /// Those of this revision alone.
+    pub(super) fn alone(harnesses: Vec<Harness>, heads: Vec<Checked>) -> Self {
+        let pairs = Pairs::default();
+        Self { harnesses, heads: heads.len(), checked: heads, pairs, known: Vec::new() }
+    }
+
+    /// Joins the series of this revision with those that the other one's harnesses describe.
+    ///
+    /// # Errors
+    /// They have no configuration in common (exit code 4).
+    pub(super) fn join(
+        (harnesses, heads): (Vec<Harness>, Vec<Checked>),
+        (theirs, described): (&[Harness], BTreeMap<usize, Vec<SeriesDescription>>),
+        selection: &Selection,
+    ) -> Result<Self> {
+        let joined = join(&heads, described, harnesses.len(), selection)?;
+        Ok(Self {
+            harnesses: [&harnesses, theirs].concat(),
+            heads: heads.len(),
+            checked: [heads, joined.checked].concat(),
+            pairs: joined.pairs,
+            known: joined.known,
+        })
+    }
+
+    /// The series of this revision.
+    pub(super) fn heads(&self) -> &[Checked] {
+        &self.checked[..self.heads]
+    }
+
+    /// Those of the other one.
+    pub(super) fn bases(&self) -> &[Checked] {
+        &self.checked[self.heads..]
+    }
+
+    /// How many configurations each series of the other one has.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        self.bases().iter().map(Checked::count).collect()
+    }
+}
+
+/// What is measured of the other revision.
+#[derive(Debug, Default)]
+struct Joined {
+    checked: Vec<Checked>,
+    pairs: Pairs,
+    known: Vec<SeriesResult>,
+}
+
+fn join(
     heads: &[Checked],
     described: BTreeMap<usize, Vec<SeriesDescription>>,
     harnesses: usize,

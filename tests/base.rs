@@ -1,0 +1,131 @@
+//! `--base`: a merge is measured beside the revision that it would change.
+
+use std::fs;
+
+use crate::support::Commits;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// Whether a line of the report tells of a failure, a change, or what only one side has.
+fn tells(line: &str) -> bool {
+    let marks = [" FAIL", " MISSING", " worse", " missing", " new"];
+    marks.iter().any(|mark| line.starts_with(mark))
+}
+
+fn verdict(commits: &Commits) -> Value {
+    let bytes = fs::read(commits.workspace.target.join("gpuprof/verdict.json")).unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+/// One test, since all of it builds in one folder.
+#[test]
+fn a_merge_is_measured_beside_another_revision() {
+    let commits = Commits::get();
+    a_revision_that_cannot_be_compared_with_is_told(commits);
+    a_merge_that_makes_a_kernel_worse_fails(commits);
+    an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
+    a_checkout_of_the_users_is_a_base_too(commits);
+    assert_eq!(commits.git(&["status", "--porcelain"]), "");
+    assert_eq!(commits.git(&["branch", "--list"]), "* main");
+}
+
+fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
+    let unknown = commits.run(&["--base", "god"]).exits_with(2);
+    assert_eq!(
+        unknown.stderr,
+        "error: the base god: no revision, folder or archive is called `god`: did you mean `good`?\n\
+         `git fetch` gets what the remote has\n"
+    );
+    let before = commits.run(&["--base", Commits::BEFORE]).exits_with(4);
+    assert!(
+        before.stderr.contains("error: the base before has nothing to compare with: it has no "),
+        "{}",
+        before.stderr
+    );
+    let broken = commits.run(&["--base", Commits::BROKEN]).exits_with(101);
+    assert!(
+        broken.stderr.ends_with(
+            "error: the base broken: the harness did not build; cargo's errors are above\n"
+        ),
+        "{}",
+        broken.stderr
+    );
+    let none = commits.run(&["--base", Commits::GOOD, "fresh"]).exits_with(4);
+    assert!(none.stderr.contains("have no configuration in common"), "{}", none.stderr);
+}
+
+fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
+    let worse = commits.run(&["--base", "worse~2", "--strict"]).exits_with(100);
+    let lines: Vec<&str> = worse.stdout.lines().filter(|line| tells(line)).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+     FAIL  every load_sectors_per_request <= baseline  32 at block=64,n=1024 (limit 4, baseline 4, 700.0% beyond)  [default]
+     FAIL  every ptx_instructions <= baseline          512 at block=64,n=1024 (limit 480, baseline 480, 6.7% beyond)  [default]
+     FAIL  every global_sectors <= baseline            2,048 at block=64,n=1024 (limit 256, baseline 256, 700.0% beyond)  [default]
+     worse  block=64,n=1024  load_sectors_per_request   4 → 32 (+700.00%)
+     worse  block=64,n=1024  ptx_instructions           480 → 512 (+6.67%)
+     worse  block=64,n=1024  global_sectors             256 → 2,048 (+700.00%)
+     worse  block=128,n=1024  load_sectors_per_request  4 → 32 (+700.00%)
+     worse  block=128,n=1024  ptx_instructions          480 → 512 (+6.67%)
+     worse  block=128,n=1024  global_sectors            256 → 2,048 (+700.00%)
+     missing  shop::kernels::gone is in the baseline `worse~2` and not in this run
+     new  shop::kernels::fresh
+    ");
+    let hash = commits.git(&["rev-parse", "good"]);
+    let verdict = verdict(commits);
+    let run = verdict["run"].as_str().unwrap();
+    let folder = commits.workspace.run_folder(run);
+    let document = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
+    };
+    let (head, base) = (document("run.json"), document("base.json"));
+    assert_eq!(base["provenance"]["git_revision"], *hash);
+    assert_eq!(head["comparison"]["git_revision"], *hash);
+    assert_eq!(head["provenance"]["git_revision"], *commits.git(&["rev-parse", "worse"]));
+    assert_ne!(base["provenance"]["ptx_sha256"], head["provenance"]["ptx_sha256"]);
+    // The other side is a run, as any other.
+    let base = folder.join("base.json").display().to_string();
+    let again = commits.workspace.gpuprof(&["compare", &base, run]).exits_with(100);
+    assert!(again.stdout.contains(" FAIL  every load_sectors_per_request <= baseline"));
+}
+
+fn an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits: &Commits) {
+    let readme = commits.toplevel().join("README");
+    let before = fs::read(&readme).unwrap();
+    fs::write(&readme, "changed\n").unwrap();
+    let same = commits.run(&["--base", "HEAD", "--strict"]).exits_with(0);
+    fs::write(&readme, before).unwrap();
+    let hash = commits.git(&["rev-parse", "--short=9", "HEAD"]);
+    assert!(
+        same.stderr.contains(&format!(
+            "gpuprof: base: HEAD, {hash}; head: {hash} with uncommitted changes\n"
+        )),
+        "{}",
+        same.stderr
+    );
+    assert!(!same.stdout.contains("worse"), "{}", same.stdout);
+}
+
+fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {
+    // It holds the last revision that was measured.
+    let list = commits.git(&["worktree", "list", "--porcelain"]);
+    let lines = list.lines().filter_map(|line| line.strip_prefix("worktree "));
+    let checkout = lines.filter(|path| path.contains("/checkout-")).next_back().unwrap();
+    let same = commits.run(&["--base", checkout, "--strict", "copy"]).exits_with(0);
+    assert!(same.stdout.contains("since the baseline: "), "{}", same.stdout);
+}
+
+#[test]
+fn archives_of_two_revisions_are_compared_where_there_is_no_cargo() {
+    let commits = Commits::get();
+    let both = (commits.base.as_path(), commits.head.as_path());
+    let (folder, tool) = commits.archives(both, &["--strict"]);
+    let worse = tool.env("CARGO", "/nonexistent").env("PATH", "/nonexistent").run();
+    let worse = worse.exits_with(100);
+    for line in [" FAIL  every load_sectors_per_request", " missing  shop::kernels::gone is "] {
+        assert!(worse.stdout.contains(&format!("\n{line}")), "{}", worse.stdout);
+    }
+    let runs = fs::read_dir(folder.path().join("target/gpuprof/runs")).unwrap().flatten();
+    assert!(runs.map(|run| run.path()).all(|run| run.join("base.json").is_file()));
+    let (_folder, tool) = commits.archives((&commits.head, &commits.head), &["--strict"]);
+    tool.run().exits_with(0);
+}

@@ -1,0 +1,245 @@
+//! A user's repository with a history: kernels that get slower, vanish and appear.
+//!
+//! The package lies in a workspace that is a folder of the repository, and depends on one that lies
+//! beside the repository. What every revision builds alike is built where everything is.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use tempfile::TempDir;
+
+use crate::support::workspace::write;
+use crate::support::{Outcome, Tool, Workspace, repository_folder};
+
+/// A kernel that doubles the elements at an index.
+const KERNEL: &str = "
+#[gpuprof::kernel(
+    series(block = [64, 128], n = [1K]),
+    grid = n.div_ceil(block),
+    args(n, random(8 * n)),
+    metrics(duration, load_sectors_per_request),
+)]
+pub unsafe fn NAME(n: u32, data: *mut f32) {
+    let i = thread::global_x();
+    if i < n {
+        // SAFETY: the buffer holds 8 n elements, and no two threads have one in common.
+        unsafe { *data.add((INDEX) as usize) *= 2.0 };
+    }
+}
+";
+
+/// A series of the user's own, whose kernel comes as PTX.
+const SERIES: &str = r#"
+#[cfg(not(target_arch = "nvptx64"))]
+#[gpuprof::series(block = [32, 64], metrics(duration, load_sectors_per_request))]
+fn copy(run: &mut gpuprof::prelude::Run<'_>) -> gpuprof::Result<()> {
+    use gpuprof::cudarc::driver::PushKernelArg;
+    let module = gpuprof::cudarc::nvrtc::Ptx::from_src(PTX);
+    let kernel = run.context().load_module(module)?.load_function("copy")?;
+    let stream = run.stream();
+    let data = stream.alloc_zeros::<f32>(64)?;
+    run.grid(1)?;
+    run.measure(|launch| unsafe {
+        stream.launch_builder(&kernel).arg(&data).launch(launch.config())
+    })
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+const PTX: &str = ".version 7.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 a)
+{
+.reg .b64 %rd<4>;
+.reg .b32 %r<2>;
+.reg .f32 %f<2>;
+ld.param.u64 %rd1, [a];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd3, %rd1, %rd2;
+ld.global.f32 %f1, [%rd3];
+st.global.f32 [%rd3], %f1;
+ret;
+}
+";
+"#;
+
+const MANIFEST: &str = "[package]
+name = \"shop\"
+version = \"0.1.0\"
+edition = \"2024\"
+[lib]
+bench = false
+[[bench]]
+name = \"kernels\"
+harness = false
+[dependencies]
+gpuprof = { path = RUNTIME }
+[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]
+beside = { path = \"../../../beside\" }
+";
+
+/// The library at a revision: its kernels by name and index. The revision's own configuration of
+/// cargo must be the one that is read.
+fn library(revision: &str, kernels: &[(&str, &str)]) -> String {
+    let of = |(name, index): &(&str, &str)| KERNEL.replace("NAME", name).replace("INDEX", index);
+    let kernels: String = kernels.iter().map(of).collect();
+    let check = format!(
+        "const _: () = assert!(env!(\"SHOP\").len() == {}, \"the configuration of another revision\");\n",
+        revision.len()
+    );
+    format!("use gpuprof::prelude::*;\n{check}{kernels}{SERIES}")
+}
+
+/// The repository.
+#[derive(Debug)]
+pub struct Commits {
+    _folder: TempDir,
+    /// The workspace in it.
+    pub workspace: Workspace,
+    /// An archive of [`Commits::GOOD`].
+    pub base: PathBuf,
+    /// An archive of [`Commits::WORSE`].
+    pub head: PathBuf,
+}
+
+static COMMITS: LazyLock<Commits> = LazyLock::new(Commits::made);
+
+impl Commits {
+    /// The revision that holds nothing of gpuprof.
+    pub const BEFORE: &str = "before";
+
+    /// The revision that the others are compared with: the series `scale`, `gone` and `copy`.
+    pub const GOOD: &str = "good";
+
+    /// A revision that does not compile.
+    pub const BROKEN: &str = "broken";
+
+    /// The revision in which `scale` reads with a stride, `gone` is gone and `fresh` is new. It is
+    /// checked out.
+    pub const WORSE: &str = "worse";
+
+    /// The repository of this process, built once.
+    pub fn get() -> &'static Self {
+        &COMMITS
+    }
+
+    fn made() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = folder.path().canonicalize().expect("it is there");
+        let lock = fs::read(repository_folder().join("Cargo.lock")).expect("it is locked");
+        write(&root.join("project/gpu/Cargo.lock"), &lock);
+        let beside = "[package]\nname = \"beside\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        let files = [
+            ("beside/Cargo.toml", beside),
+            ("beside/src/lib.rs", "//! Beside the repository.\n"),
+            ("project/README", "nothing yet\n"),
+        ];
+        for (path, text) in files {
+            write(&root.join(path), text.as_bytes());
+        }
+        let workspace = Workspace { root: root.join("project/gpu"), target: shared_builds(&root) };
+        let [base, head] = ["good.tar.zst", "worse.tar.zst"].map(|name| folder.path().join(name));
+        let commits = Self { _folder: folder, workspace, base, head };
+        commits.write_history();
+        commits
+    }
+
+    fn write_history(&self) {
+        let runtime = format!("{:?}", repository_folder().join("runtime"));
+        self.git(&["init", "--quiet", "--initial-branch", "main"]);
+        self.commit(Self::BEFORE, &[]);
+        let files = [
+            ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"shop\"]\n".to_owned()),
+            ("shop/Cargo.toml", MANIFEST.replace("RUNTIME", &runtime)),
+            ("shop/benches/kernels.rs", "use beside as _;\ngpuprof::main!(shop);\n".to_owned()),
+            (".cargo/config.toml", "[env]\nSHOP = \"good\"\n".to_owned()),
+            ("shop/src/lib.rs", library(Self::GOOD, &[("scale", "i"), ("gone", "i")])),
+        ];
+        self.write(&files);
+        // Cargo leaves out of the lock file what nothing here needs.
+        self.archive(&self.base);
+        self.commit(Self::GOOD, &[]);
+        self.commit(Self::BROKEN, &[("shop/src/lib.rs", "no Rust".to_owned())]);
+        let files = [
+            (".cargo/config.toml", "[env]\nSHOP = \"worse\"\n".to_owned()),
+            ("shop/src/lib.rs", library(Self::WORSE, &[("scale", "i * 8"), ("fresh", "i")])),
+        ];
+        self.commit(Self::WORSE, &files);
+        self.archive(&self.head);
+    }
+
+    /// The top folder of the repository.
+    pub fn toplevel(&self) -> &Path {
+        self.workspace.root.parent().expect("the workspace is a folder of it")
+    }
+
+    /// What git says of the repository.
+    ///
+    /// # Panics
+    /// It refuses.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let who = ["-c", "user.name=gate", "-c", "user.email=gate@example.com"];
+        let output = Command::new("git")
+            .args(who)
+            .args(arguments)
+            .current_dir(self.toplevel())
+            .output()
+            .expect("git can be started");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("it is UTF-8").trim().to_owned()
+    }
+
+    fn write(&self, files: &[(&str, String)]) {
+        for (path, text) in files {
+            write(&self.workspace.root.join(path), text.as_bytes());
+        }
+    }
+
+    fn commit(&self, tag: &str, files: &[(&str, String)]) {
+        self.write(files);
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", tag]);
+        self.git(&["tag", tag]);
+    }
+
+    fn archive(&self, file: &Path) {
+        let file = file.display().to_string();
+        self.workspace.gpuprof(&["archive", "--offline", "--archive-file", &file]).exits_with(0);
+    }
+
+    /// `cargo gpuprof run` in the workspace with `arguments`.
+    pub fn run(&self, arguments: &[&str]) -> Outcome {
+        self.workspace.gpuprof(&[&["run", "--offline"], arguments].concat())
+    }
+
+    /// A folder without a workspace, and there `cargo gpuprof run` of the archive of `head` beside
+    /// that of `base`, both on the emulator.
+    pub fn archives(&self, (base, head): (&Path, &Path), arguments: &[&str]) -> (TempDir, Tool) {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let [base, head] = [base, head].map(|path| path.display().to_string());
+        let run = ["run", "--archive-file", &head, "--base-archive", &base];
+        let run = [&run[..], arguments].concat();
+        let tool = Tool::new(&run, folder.path(), &folder.path().join("not-used"));
+        (folder, tool)
+    }
+}
+
+/// A target folder whose runs lie apart, below `root`. What is built on either side is built where
+/// everything is.
+fn shared_builds(root: &Path) -> PathBuf {
+    let shared = Workspace::repository().target;
+    let target = root.join("built");
+    for side in [target.clone(), target.join("gpuprof/base/target")] {
+        for built in ["release", "gpuprof/kernels"] {
+            let (all, here) = (shared.join(built), side.join(built));
+            fs::create_dir_all(&all).expect("the folder can be made");
+            fs::create_dir_all(here.parent().expect("it has one")).expect("the folder can be made");
+            symlink(all, &here).expect("the link can be made");
+        }
+    }
+    target
+}
