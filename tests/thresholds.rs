@@ -234,6 +234,7 @@ fn show_config_tells_the_layer_of_every_setting() {
     gate              true  [default]
     strict            true  [preset ci]
     baseline          none  [default]
+    base              none  [default]
     across-devices    false  [default]
     keep-runs         all  [--keep-runs]
 
