@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{CargoOptions, RunOptions};
 use crate::revision::{self, Checkout, Commit, Repository};
+use crate::terminal::say;
 
 /// The folder, below the target folder, of everything that is made of other revisions.
 const FOLDER: &str = "gpuprof/base";
@@ -172,7 +173,7 @@ fn of_commit(
 ) -> Result<Base> {
     if !options.output.quiet {
         let own = head.git_revision().map_or_else(|| "unknown".to_owned(), |r| shown(&r));
-        eprintln!("gpuprof: base: {}, {}; head: {own}", commit.name, short(&commit.hash));
+        say!("gpuprof: base: {}, {}; head: {own}", commit.name, short(&commit.hash));
     }
     let folder = absolute(&head.target_directory)?.join(FOLDER);
     let checkout = Checkout::take(repository, &commit.hash, &folder)?;
@@ -289,7 +290,7 @@ fn say_toolchain(repository: &Repository, checkout: &Checkout, options: &RunOpti
     };
     let theirs = asked(&checkout.toplevel);
     if theirs.is_some() && theirs != asked(&repository.toplevel) && !options.output.quiet {
-        eprintln!(
+        say!(
             "gpuprof: the base names another toolchain in its rust-toolchain file; one toolchain, \
              that of this revision, builds both, so what the toolchain changes is not measured"
         );
