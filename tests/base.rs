@@ -108,8 +108,8 @@ fn an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits: &Commits) {
 fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {
     // It holds the last revision that was measured.
     let list = commits.git(&["worktree", "list", "--porcelain"]);
-    let lines = list.lines().filter_map(|line| line.strip_prefix("worktree "));
-    let checkout = lines.filter(|path| path.contains("/checkout-")).next_back().unwrap();
+    let mut lines = list.lines().filter_map(|line| line.strip_prefix("worktree "));
+    let checkout = lines.rfind(|path| path.contains("/checkout-")).unwrap();
     let same = commits.run(&["--base", checkout, "--strict", "copy"]).exits_with(0);
     assert!(same.stdout.contains("since the baseline: "), "{}", same.stdout);
 }
