@@ -3,7 +3,7 @@
 //! The package lies in a workspace that is a folder of the repository, and depends on one that lies
 //! beside the repository. What every revision builds alike is built where everything is.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-use crate::support::workspace::write;
+use crate::support::workspace::{outside, write};
 use crate::support::{Outcome, Tool, Workspace, repository_folder};
 
 /// A kernel that doubles the elements at an index.
@@ -97,7 +97,8 @@ fn library(revision: &str, kernels: &[(&str, &str)]) -> String {
 /// The repository.
 #[derive(Debug)]
 pub struct Commits {
-    _folder: TempDir,
+    /// Locked, so that another test process waits.
+    _busy: File,
     /// The workspace in it.
     pub workspace: Workspace,
     /// An archive of [`Commits::GOOD`].
@@ -128,8 +129,13 @@ impl Commits {
     }
 
     fn made() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let root = folder.path().canonicalize().expect("it is there");
+        let root = outside("commits");
+        fs::create_dir_all(&root).expect("the folder can be made");
+        let busy = File::create(root.join("lock")).expect("the folder can be written");
+        busy.lock().expect("files can be locked");
+        for left in ["project", "built"] {
+            let _ = fs::remove_dir_all(root.join(left));
+        }
         let lock = fs::read(repository_folder().join("Cargo.lock")).expect("it is locked");
         write(&root.join("project/gpu/Cargo.lock"), &lock);
         let beside = "[package]\nname = \"beside\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
@@ -142,8 +148,8 @@ impl Commits {
             write(&root.join(path), text.as_bytes());
         }
         let workspace = Workspace { root: root.join("project/gpu"), target: shared_builds(&root) };
-        let [base, head] = ["good.tar.zst", "worse.tar.zst"].map(|name| folder.path().join(name));
-        let commits = Self { _folder: folder, workspace, base, head };
+        let [base, head] = ["good.tar.zst", "worse.tar.zst"].map(|name| root.join(name));
+        let commits = Self { _busy: busy, workspace, base, head };
         commits.write_history();
         commits
     }

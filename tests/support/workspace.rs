@@ -36,10 +36,7 @@ impl Workspace {
     /// # Panics
     /// The copy cannot be made.
     pub fn fixture(name: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        target_folder().hash(&mut hasher);
-        let root =
-            env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name);
+        let root = outside(name);
         // One test at a time: what is no longer in the fixture is removed, and what is being
         // written is not in it.
         let busy = root.with_extension("lock");
@@ -95,6 +92,13 @@ impl Workspace {
     pub fn run_folder(&self, id: &str) -> PathBuf {
         self.target.join("gpuprof/runs").join(id)
     }
+}
+
+/// A folder outside the repository, the same one every time: what is built of it stays fresh.
+pub(crate) fn outside(name: &str) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    target_folder().hash(&mut hasher);
+    env::temp_dir().join(format!("gpuprof-tests-{:016x}", hasher.finish())).join(name)
 }
 
 fn shared_target() -> PathBuf {
