@@ -44,3 +44,16 @@ fn the_noise_of_a_gpu_is_told_with_the_limit_that_it_can_keep() {
           10           0.0        0.0               82.8     0.0
     ");
 }
+
+#[test]
+fn an_export_takes_standard_output_and_the_noise_goes_to_standard_error() {
+    let gpu = FakeGpu::new();
+    let one = ["calibrate", "--package", "vector", "scale", "--series", "block=64"];
+    let more = ["--metrics", "duration", "--repeat", "6", "--isolate", "kernel"];
+    let written = ["--replay-mode", "none", "--no-config", "--export-csv", "-"];
+    let arguments = [&one[..], &more, &written].concat();
+    let outcome = gpu.tool(&workshop(), &arguments).run().exits_with(0);
+    assert!(outcome.stdout.starts_with("package,target,"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains(",duration,"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("noise (median, worst)"), "{}", outcome.stderr);
+}

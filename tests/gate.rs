@@ -280,7 +280,7 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
         ),
         (
             &["--load-baseline", "aftr", "--baseline", "before"],
-            "--load-baseline: no baseline is named `aftr`: did you mean `after`?",
+            "no baseline, file or run is named `aftr`: did you mean `after`?",
         ),
         (&["--load-baseline", "after", "--resume"], "cannot be used with"),
         (&["copy", "--load-baseline", "after", "--baseline", "before"], "cannot be used with"),

@@ -8,6 +8,7 @@ mod base;
 mod broken_kernels;
 mod calibrate;
 mod compiled;
+mod configured;
 mod described;
 mod device;
 mod devices;

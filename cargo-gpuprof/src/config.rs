@@ -8,21 +8,21 @@ use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, Threshold};
 use serde::Deserialize;
 
 use crate::error::{Failure, Result};
-use crate::options::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, ConfigurationOptions,
-    DeviceSelection, Interleave, Isolate, KeepRuns, MOST_AHEAD, Repeats, ReplayMode, Set, settings,
-};
+use crate::options::types::*;
+use crate::options::{ConfigurationOptions, settings};
 
+mod elsewhere;
 mod metrics;
 mod written;
 
+pub use elsewhere::elsewhere;
 pub use metrics::{MetricDefinition, Metrics, define, direct, on_itself};
 pub use written::Written;
 
@@ -52,7 +52,7 @@ macro_rules! config {
         }
 
         /// The keys that a setting, or something else in the file, has.
-        const KEYS: &[&str] = &["thresholds", "metrics", $(stringify!($name),)* "series", "preset"];
+        pub(crate) const KEYS: &[&str] = &["thresholds", "metrics", $(stringify!($name),)* "series", "preset"];
     };
 }
 
@@ -145,16 +145,18 @@ impl Config {
                 format!("{path} is not a valid configuration\n{}", error.to_string().trim_end());
             if let Some(key) = error.span().and_then(|span| key_at(text, span))
                 && !keys.iter().any(|known| known == key)
-                && let Some(near) = did_you_mean(key, keys.iter().map(String::as_str))
             {
-                message.push_str(&format!("\nhelp: {near}"));
+                let help = elsewhere(key)
+                    .map(str::to_owned)
+                    .or_else(|| did_you_mean(key, keys.iter().map(String::as_str)));
+                message.extend(help.map(|help| format!("\nhelp: {help}")));
             }
             wrong(message)
         })?;
         config.written().for_each(|written| written.locate(text));
-        config.check("", path)?;
+        config.check(path)?;
         for (name, preset) in &config.preset {
-            preset.check(&format!("preset.{name}."), path)?;
+            preset.check(path)?;
             if !preset.preset.is_empty() {
                 return Err(wrong(format!("{path}: `preset.{name}` must not contain presets")));
             }
@@ -170,23 +172,12 @@ impl Config {
         Box::new(self.thresholds.iter_mut().chain(own).chain(presets))
     }
 
-    fn check(&self, table: &str, path: &Utf8Path) -> Result<()> {
+    fn check(&self, path: &Utf8Path) -> Result<()> {
         let wrong = |message: String| Failure::new(ExitCode::Configuration, message);
         let all = self.series.values().flat_map(|s| &s.thresholds).chain(&self.thresholds);
         for Written { text, line, .. } in all {
             let place = format!("{path}:{line}");
             Threshold::parse(text).map_err(|e| wrong(e.render(&place, text)))?;
-        }
-        let zero = [
-            ("timeout", self.timeout == Some(0)),
-            ("max-passes", self.max_passes == Some(0)),
-            ("sample", self.sample == Some(0)),
-        ];
-        if let Some((key, _)) = zero.iter().find(|(_, zero)| *zero) {
-            return Err(wrong(format!("{path}: `{table}{key}` must be at least 1")));
-        }
-        if self.ahead.is_some_and(|ahead| ahead > MOST_AHEAD) {
-            return Err(wrong(format!("{path}: `{table}ahead` must be at most {MOST_AHEAD}")));
         }
         Ok(())
     }
@@ -232,7 +223,17 @@ mod tests {
         let text = error("repeat = 3\nthreshold = [\"duration < 5 us\"]\n");
         assert!(text.starts_with(".config/gpuprof.toml is not a valid configuration\n"), "{text}");
         assert!(text.contains("line 2") && text.contains("threshold = ["), "{text}");
+        assert!(text.ends_with("help: the key is `thresholds`"), "{text}");
+    }
+
+    #[test]
+    fn an_option_that_is_no_setting_says_where_it_belongs() {
+        let text = error("thresholts = [\"duration < 5 us\"]\n");
         assert!(text.ends_with("help: did you mean `thresholds`?"), "{text}");
+        let text = error("package = [\"saxpy\"]\n");
+        assert!(text.ends_with("help: what is built is chosen on the command line"), "{text}");
+        let text = error("[preset.ci]\ntarget-dir = \"t\"\n");
+        assert!(text.ends_with("`build.target-dir` in .cargo/config.toml"), "{text}");
     }
 
     #[test]
@@ -265,9 +266,8 @@ mod tests {
         let text = "sets = [\"basic\", \"memory\"]\nsections = [\"Occupancy\"]\nmax-passes = 4\n";
         let config = Config::parse(text, DEFAULT_PATH.into()).unwrap();
         assert_eq!(config.sets, Some(vec![Set::Basic, Set::Memory]));
-        assert_eq!(config.max_passes, Some(4));
+        assert_eq!(config.max_passes.map(Into::into), Some(4));
         assert!(error("sets = [\"basics\"]").contains("unknown variant `basics`"));
-        assert!(error("max-passes = 0").ends_with("`max-passes` must be at least 1"));
     }
 
     #[test]
@@ -277,10 +277,8 @@ mod tests {
         let config = Config::parse(text, DEFAULT_PATH.into()).unwrap();
         assert_eq!(config.preset["ci"].baseline.as_deref(), Some("main"));
         assert_eq!(config.preset["ci"].interleave, Some(Interleave::None));
-        assert_eq!(
-            error("[preset.ci]\ntimeout = 0"),
-            ".config/gpuprof.toml: `preset.ci.timeout` must be at least 1"
-        );
+        let zero = error("[preset.ci]\ntimeout = 0");
+        assert!(zero.contains("line 2") && zero.contains("expected a nonzero u32"), "{zero}");
         assert_eq!(
             error("[preset.ci.preset.x]"),
             ".config/gpuprof.toml: `preset.ci` must not contain presets"
@@ -289,8 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_refused() {
-        assert_eq!(error("timeout = 0"), ".config/gpuprof.toml: `timeout` must be at least 1");
+    fn bounds_are_those_of_the_command_line_and_told_with_the_line() {
+        for key in ["timeout", "max-passes", "sample", "top"] {
+            let text = error(&format!("strict = true\n{key} = 0"));
+            assert!(text.contains("line 2") && text.contains("expected a nonzero"), "{text}");
+        }
+        assert!(error("ahead = 5").contains("expected a number of processes, at most 4"));
         assert!(error("strict = true\nrepeat = 0").contains("repeat = 0"));
         assert!(error("repeat = \"0..3\"").contains("it must be at least 1"));
     }

@@ -10,6 +10,8 @@
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
+// `console` alone writes to standard error.
+#![warn(clippy::print_stderr)]
 
 pub mod archive;
 mod awaited;
@@ -19,6 +21,7 @@ pub mod chips;
 pub mod cli;
 pub mod commands;
 pub mod config;
+mod console;
 pub mod cupti;
 pub mod device;
 pub mod discover;

@@ -1,26 +1,13 @@
-//! What people read on standard output and standard error, where the text of others could act.
+//! What people read on standard output, where the text of others could act.
 //!
 //! Input: lines, some of them with names and messages that came from files, archives and other
 //! programs. Output: the same lines without what steers a terminal or is a command of a CI runner
-//! ([`gpuprof_model::text::printable`]). Everything for people goes through here; what programs
-//! read (JSON, CSV) has escapes of its own.
+//! ([`gpuprof_model::text::printable`]). Everything for people goes through here, or by standard
+//! error through `console`; what programs read (JSON, CSV) has escapes of its own.
 
 use std::io::{self, Write};
 
-use gpuprof_model::text::{printable, printable_in_colour};
-
-/// Says what a format and its arguments make, which may have several lines, on standard error.
-macro_rules! say {
-    ($($text:tt)*) => { $crate::terminal::say_text(&format!($($text)*)) };
-}
-
-pub(crate) use say;
-
-/// Says `text` on standard error.
-pub fn say_text(text: &str) {
-    // Whoever closed standard error does not want to hear of it.
-    let _ = writeln!(io::stderr(), "{}", printable(text));
-}
+use gpuprof_model::text::printable_in_colour;
 
 /// Shows on `out` what `write` writes.
 ///

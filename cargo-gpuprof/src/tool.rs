@@ -1,22 +1,21 @@
 //! The tool: reads the command line, runs it, and maps the outcome to an exit code.
 
-use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::broken_pipe::MayLeave;
 use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    archive, baselines, calibrate, completions, doctor, list, man, metrics, run, runs, show_config,
-    stored,
+    StandardOutput, archive, baselines, calibrate, completions, doctor, list, man, metrics, run,
+    runs, show_config, stored,
 };
+use crate::console;
 use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::options::{Color, RunOptions, RunsAction};
-use crate::report::Screen;
-use crate::terminal::{Terminal, say};
+use crate::options::{Color, RunsAction};
+use crate::terminal::Terminal;
 use gpuprof_model::ExitCode as Code;
 
 /// What the executable does.
@@ -51,10 +50,11 @@ pub fn main() -> ExitCode {
 
 fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     let mut out = std::io::stdout().lock();
+    let stdout = StandardOutput::of_process();
     let mut printed = MayLeave(std::io::stdout().lock());
     match parsed.command {
-        None => profile(&parsed.run, interrupt, &mut out),
-        Some(Command::Run(options)) => profile(&options, interrupt, &mut out),
+        None => run::run(&parsed.run, stdout, interrupt, &mut out),
+        Some(Command::Run(options)) => run::run(&options, stdout, interrupt, &mut out),
         Some(Command::List(options)) => {
             list::list(&options, interrupt, &mut printed).map(|()| Code::Success)
         }
@@ -67,34 +67,28 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),
-        Some(Command::Compare(options)) => {
-            stored::compare(&options, screen(options.color), &mut printed)
-        }
+        Some(Command::Compare(options)) => stored::compare(&options, stdout, &mut printed),
         Some(Command::Report(options)) => {
-            stored::report(&options, screen(options.color), &mut printed).map(|()| Code::Success)
+            stored::report(&options, stdout, &mut printed).map(|()| Code::Success)
         }
         Some(Command::Baseline(options)) => {
-            baselines::baseline(&options, screen(Color::Auto), &mut printed).map(|()| Code::Success)
+            baselines::baseline(&options, stdout.screen(Color::Auto), &mut printed)
+                .map(|()| Code::Success)
         }
         Some(Command::Runs(options)) => {
             let color = match &options.action {
                 RunsAction::Show { color, .. } => *color,
                 RunsAction::List { .. } | RunsAction::Rm(_) => Color::Auto,
             };
-            runs::runs(&options, screen(color), &mut printed).map(|()| Code::Success)
+            runs::runs(&options, stdout.screen(color), &mut printed).map(|()| Code::Success)
         }
-        Some(Command::Calibrate(options)) => {
-            calibrate::calibrate(&options, screen(Color::Auto), interrupt, &mut out)
-        }
+        Some(Command::Calibrate(options)) => calibrate::calibrate(&options, interrupt, &mut out),
         Some(Command::ShowConfig(options)) => {
             show_config::show_config(&options, interrupt, &mut printed).map(|()| Code::Success)
         }
-        Some(Command::Archive(options)) => archive::archive(&options, interrupt).map(|sentence| {
-            if !options.quiet {
-                say!("gpuprof: wrote {sentence}");
-            }
-            Code::Success
-        }),
+        Some(Command::Archive(options)) => {
+            archive::archive(&options, interrupt).map(|()| Code::Success)
+        }
         Some(Command::Completions(options)) => {
             completions::completions(&options, &cli::command(), &mut printed)
                 .map(|()| Code::Success)
@@ -105,27 +99,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     }
 }
 
-fn profile(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<Code> {
-    run::run(options, screen(options.output.color), interrupt, out)
-}
-
-fn screen(color: Color) -> Screen {
-    let terminal = std::io::stdout().is_terminal();
-    let colour = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
-            anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
-        }
-    };
-    let width =
-        terminal.then(|| terminal_size::terminal_size().map(|(width, _)| width.0)).flatten();
-    Screen { colour, width }
-}
-
 fn end(outcome: &Result<Code>) -> ExitCode {
     if let Err(failure) = outcome {
-        say!("error: {failure}");
+        console::error(failure);
     }
     ExitCode::from(outcome.as_ref().map_or_else(|failure| failure.code, |&code| code).code())
 }

@@ -17,7 +17,7 @@ use crate::measurement::{
 use crate::metric::{Catalogue, Class, Direction, built_in};
 use crate::quantity::Unit;
 use crate::series::SeriesId;
-use crate::verdict::Judgement;
+use crate::verdict::{Judgement, NotApplicable};
 
 /// The version of the run document.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -106,7 +106,7 @@ pub struct SeriesResult {
     pub judgements: Vec<Judgement>,
     /// Thresholds that speak of other devices than this run's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_applicable: Vec<String>,
+    pub not_applicable: Vec<NotApplicable>,
     /// The metrics shown, held against the baseline's; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,

@@ -116,6 +116,35 @@ impl From<Layer> for String {
     }
 }
 
+/// A threshold that speaks of other devices than the run's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(from = "KeptNotApplicable")]
+pub struct NotApplicable {
+    /// The threshold as written.
+    pub threshold: String,
+    /// The layer that it comes from.
+    pub origin: Layer,
+}
+
+/// As it is stored: a text alone in documents that were made before the layer was kept.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum KeptNotApplicable {
+    Text(String),
+    Placed { threshold: String, origin: Layer },
+}
+
+impl From<KeptNotApplicable> for NotApplicable {
+    fn from(kept: KeptNotApplicable) -> Self {
+        match kept {
+            KeptNotApplicable::Text(threshold) => Self { threshold, origin: Layer::Attribute },
+            KeptNotApplicable::Placed { threshold, origin } => Self { threshold, origin },
+        }
+    }
+}
+
 /// A judged threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -298,5 +327,23 @@ pub struct SeriesJudgements {
     /// Its thresholds.
     pub thresholds: Vec<Judgement>,
     /// Thresholds that speak of other devices.
-    pub not_applicable: Vec<String>,
+    pub not_applicable: Vec<NotApplicable>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_of_other_devices_keeps_its_layer_and_older_documents_hold_its_text() {
+        let kept: Vec<NotApplicable> = serde_json::from_str(
+            r#"["on \"A100\" waves >= 1", {"threshold": "waves >= 2", "origin": "preset ci"}]"#,
+        )
+        .unwrap();
+        assert_eq!(kept[0].origin, Layer::Attribute);
+        assert_eq!(kept[1].origin, Layer::Configuration("preset ci".into()));
+        let again: Vec<NotApplicable> =
+            serde_json::from_str(&serde_json::to_string(&kept).unwrap()).unwrap();
+        assert_eq!(again, kept);
+    }
 }

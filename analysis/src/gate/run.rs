@@ -7,7 +7,7 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult, Status};
-use gpuprof_model::verdict::{Judgement, Layer, Place};
+use gpuprof_model::verdict::{Judgement, Layer, NotApplicable, Place};
 use gpuprof_model::{Threshold, Verdict};
 
 use crate::gate::baseline::{Against, default_thresholds};
@@ -118,7 +118,8 @@ pub fn judge(
     }
     for (threshold, origin, place) in &all {
         if !speaks(threshold) {
-            series.not_applicable.push(threshold.text.clone());
+            let (threshold, origin) = (threshold.text.clone(), origin.clone());
+            series.not_applicable.push(NotApplicable { threshold, origin });
             continue;
         }
         let baseline = against.map_or_else(Baseline::none, |against| {

@@ -61,7 +61,8 @@ fn a_threshold_for_another_device_does_not_take_the_default_gate_away() {
     let other = "on \"A100\" every duration <= baseline + 5%";
     let run = judged(after.clone(), before.clone(), &[other]);
     assert_eq!(told(&run.series[0]), [("every global_sectors <= baseline", Verdict::Fail)]);
-    assert_eq!(run.series[0].not_applicable, [other]);
+    let kept = NotApplicable { threshold: other.into(), origin: Layer::CommandLine };
+    assert_eq!(run.series[0].not_applicable, [kept]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::ThresholdFailed);
     let here = "on \"H200\" every global_sectors <= baseline + 100%";
     assert_eq!(told(&judged(after, before, &[here]).series[0]), [(here, Verdict::Pass)]);

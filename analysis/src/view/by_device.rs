@@ -63,13 +63,15 @@ pub fn parts(series: &SeriesResult) -> Vec<Part<'_>> {
 mod tests {
     use super::*;
     use crate::fixture::{rows, series};
+    use gpuprof_model::verdict::{Layer, NotApplicable};
 
     fn on(devices: &[Option<&str>]) -> SeriesResult {
         let mut series = series(rows("registers", &[8.0, 9.0, 7.0]));
         for (row, device) in series.configurations.iter_mut().zip(devices) {
             row.device = device.map(str::to_owned);
         }
-        series.not_applicable = vec!["x".into()];
+        let (threshold, origin) = ("x".into(), Layer::Attribute);
+        series.not_applicable = vec![NotApplicable { threshold, origin }];
         series
     }
 

@@ -249,53 +249,51 @@ impl View {
         all.map(String::as_str)
     }
 
-    /// Refuses names that no metric of `catalogue` and none of `axes` has.
-    ///
-    /// # Errors
-    /// The option and the name of each, with the nearest names.
-    pub fn check(&self, catalogue: &Catalogue, axes: &[(&str, Type)]) -> Result<(), String> {
+    /// The names that no metric of `catalogue` and none of `axes` has, each as the option without
+    /// dashes that says it and what is wrong, with the nearest names.
+    pub fn misfits(
+        &self,
+        catalogue: &Catalogue,
+        axes: &[(&str, Type)],
+    ) -> Vec<(&'static str, String)> {
         let mut names: Vec<&str> = Vec::new();
         for (axis, _) in axes {
             if !names.contains(axis) {
                 names.push(axis);
             }
         }
+        let listed = names.join(", ");
         let is_axis = |name: &str| names.contains(&name);
-        let metric = |option: &str, name: &str| match catalogue.find(name) {
-            Some(_) => Ok(()),
-            None => Err(format!("{option}: {}", catalogue.unknown(name))),
+        let unknown = |name: &str| match catalogue.find(name) {
+            Some(_) => None,
+            None => Some(catalogue.unknown(name)),
         };
-        let either = |option: &str, name: &str| {
-            if is_axis(name) {
-                return Ok(());
-            }
-            metric(option, name)
-                .map_err(|message| format!("{message}; the axes are {}", names.join(", ")))
+        let neither = |name: &str| match is_axis(name) {
+            true => None,
+            false => unknown(name).map(|why| format!("{why}; the axes are {listed}")),
         };
-        let directed = |option: &str, name: &str| match catalogue.find(name) {
-            Some(metric) if metric.direction == Direction::Neither => Err(format!(
-                "{option}: neither direction of `{name}` is better; `[metrics.\"{name}\"]` with \
-                 `direction = \"lower\"` or \"higher\" in the configuration file sets one"
+        let directed = |name: &str| match catalogue.find(name) {
+            Some(metric) if metric.direction == Direction::Neither => Some(format!(
+                "neither direction of `{name}` is better; `[metrics.\"{name}\"]` with `direction \
+                 = \"lower\"` or \"higher\" in the configuration file sets one"
             )),
-            _ => metric(option, name),
+            _ => unknown(name),
         };
-        let best_by = self.best_by.iter().map(|name| directed("--best-by", name));
-        let pareto = self.pareto.iter().map(|name| directed("--pareto", name));
-        let columns = self.columns.iter().map(|name| either("--columns", name));
-        let sort = self.sort.iter().map(|sort| either("--sort", &sort.key));
-        let all = best_by.chain(pareto).chain(columns).chain(sort);
-        let wrong: Vec<String> = all.filter_map(Result::err).collect();
-        if !wrong.is_empty() {
-            return Err(wrong.join("\n"));
-        }
-        for (axis, _) in self.reference.iter().flat_map(|reference| &reference.0.0) {
-            if !is_axis(axis) {
-                let near = gpuprof_model::suggest::did_you_mean(axis, names.iter().copied())
-                    .unwrap_or_else(|| format!("the axes are {}", names.join(", ")));
-                return Err(format!("--reference: no series has an axis `{axis}`: {near}"));
-            }
-        }
-        Ok(())
+        let no_axis = |axis: &str| {
+            let near = || gpuprof_model::suggest::did_you_mean(axis, names.iter().copied());
+            (!is_axis(axis)).then(|| {
+                let near = near().unwrap_or_else(|| format!("the axes are {listed}"));
+                format!("no series has an axis `{axis}`: {near}")
+            })
+        };
+        let best_by = self.best_by.iter().map(|name| ("best-by", directed(name)));
+        let pareto = self.pareto.iter().map(|name| ("pareto", directed(name)));
+        let columns = self.columns.iter().map(|name| ("columns", neither(name)));
+        let sort = self.sort.iter().map(|sort| ("sort", neither(&sort.key)));
+        let fixed = self.reference.iter().flat_map(|reference| &reference.0.0);
+        let reference = fixed.map(|(axis, _)| ("reference", no_axis(axis)));
+        let all = best_by.chain(pareto).chain(columns).chain(sort).chain(reference);
+        all.filter_map(|(option, why)| Some((option, why?))).collect()
     }
 }
 

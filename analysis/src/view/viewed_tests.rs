@@ -124,18 +124,21 @@ fn a_malformed_reference_has_its_place() {
 #[test]
 fn names_that_nothing_has_are_refused_with_the_nearest() {
     let series = saxpy();
-    let check = |view: View| view.check(&Catalogue::built_in(), &types(&series)).unwrap_err();
+    let check = |view: View| {
+        let misfits = view.misfits(&Catalogue::built_in(), &types(&series));
+        misfits.iter().map(|(option, why)| format!("{option}: {why}")).collect::<Vec<_>>()
+    };
     let best_by = |name: &str| View { best_by: Some(name.into()), ..View::default() };
     assert_eq!(
         check(best_by("duratoin")),
-        "--best-by: no metric is named `duratoin`: did you mean `duration`?"
+        ["best-by: no metric is named `duratoin`: did you mean `duration`?"]
     );
     let columns = View { columns: vec!["block".into(), "blok".into()], ..View::default() };
-    assert!(check(columns).starts_with("--columns: no metric is named `blok`"));
+    assert!(check(columns)[0].starts_with("columns: no metric is named `blok`"));
     let reference =
         View { reference: Some(Reference::parse("blok=1").unwrap()), ..View::default() };
     assert_eq!(
         check(reference),
-        "--reference: no series has an axis `blok`: did you mean `block`?"
+        ["reference: no series has an axis `blok`: did you mean `block`?"]
     );
 }

@@ -16,7 +16,7 @@ use gpuprof_model::{ExitCode, protocol};
 
 use super::{cargo, harness_of, shown};
 use crate::error::{Failure, Result};
-use crate::options::CargoOptions;
+use crate::options::{BuildOptions, CargoOptions};
 
 /// A built harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,8 @@ pub fn as_far_as_known(metadata: &Metadata, options: CargoOptions) -> Result<Car
 ///
 /// # Errors
 /// Names that match nothing, no harness at all (exit code 4), a failed build (exit code 101).
-pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>> {
+pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> {
+    let options = &build.cargo;
     let packages = selected(metadata, options)?;
     let wanted = |name: &str| options.bench.is_empty() || options.bench.iter().any(|b| b == name);
     let mut targets: Vec<(&Package, &str)> = Vec::new();
@@ -118,7 +119,7 @@ pub fn build(metadata: &Metadata, options: &CargoOptions) -> Result<Vec<Harness>
             ),
         ));
     }
-    compile(&targets, options)
+    compile(&targets, build)
 }
 
 fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {
@@ -155,23 +156,24 @@ fn selected<'m>(metadata: &'m Metadata, options: &CargoOptions) -> Result<Vec<&'
 }
 
 /// The command that builds `targets`.
-fn build_command(targets: &[(&Package, &str)], options: &CargoOptions) -> Command {
+fn build_command(targets: &[(&Package, &str)], build: &BuildOptions) -> Command {
+    let options = &build.cargo;
     let mut command = Command::new(cargo());
     command.args([
         "build",
         "--message-format=json-render-diagnostics",
         "--profile",
-        &options.profile,
+        &build.profile,
     ]);
     let packages: BTreeSet<&str> = targets.iter().map(|(p, _)| p.name.as_str()).collect();
     let benches: BTreeSet<&str> = targets.iter().map(|&(_, name)| name).collect();
     command.args(packages.iter().flat_map(|package| ["--package", package]));
     command.args(benches.iter().flat_map(|bench| ["--bench", bench]));
-    command.args(options.manifest_args()).args(options.feature_args());
+    command.args(options.manifest_args()).args(build.feature_args());
     if let Some(folder) = &options.target_dir {
         command.args(["--target-dir", folder.as_str()]);
     }
-    command.args(options.verbosity());
+    command.args(build.verbosity());
     if let Some(jobs) = &options.jobs {
         command.args(["--jobs", jobs]);
     }
@@ -182,10 +184,10 @@ fn build_command(targets: &[(&Package, &str)], options: &CargoOptions) -> Comman
 }
 
 /// Builds `targets` and keeps those that hold series.
-fn compile(targets: &[(&Package, &str)], options: &CargoOptions) -> Result<Vec<Harness>> {
+fn compile(targets: &[(&Package, &str)], build: &BuildOptions) -> Result<Vec<Harness>> {
     let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
-    let mut command = build_command(targets, options);
-    shown::command(&command, options.verbose);
+    let mut command = build_command(targets, build);
+    shown::command(&command, build.cargo.verbose);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -28,10 +28,10 @@ use super::fresh::{Stamp, is_fresh};
 use super::messages::{self, Ended};
 use super::toolchain::Toolchain;
 use super::{KERNEL_TARGET as TARGET, shown};
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::hex::hex;
-use crate::options::CargoOptions;
-use crate::terminal::say;
+use crate::options::BuildOptions;
 
 /// What a kernel build is asked for.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct KernelBuild<'a> {
     /// The folder of everything gpuprof writes.
     pub target_directory: &'a Utf8Path,
     /// Cargo's options.
-    pub cargo: &'a CargoOptions,
+    pub cargo: &'a BuildOptions,
     /// The architecture, such as `sm_80`.
     pub arch: &'a str,
     /// The toolchain.
@@ -147,7 +147,8 @@ impl CargoBuild<'_> {
         let (package, made, ir) = (self.package, self.made(), self.ir());
         let flags = flags::known(self.flags.clone(), self.build.toolchain);
         if !self.build.cargo.silent() {
-            say!("gpuprof: building the kernels of `{package}` for {}", self.build.arch);
+            let arch = self.build.arch;
+            console::say(format_args!("building the kernels of `{package}` for {arch}"));
         }
         let ended = messages::show(&mut self.command(Some(&made), &flags)?)?;
         let read = |path: &Utf8Path| fs::read_to_string(path);
@@ -206,7 +207,7 @@ impl CargoBuild<'_> {
     fn refuse(&self, ir: &str, ptx: Option<&str>) -> Result<()> {
         let findings = audit::findings(ir, ptx);
         let (errors, warnings): (Vec<_>, Vec<_>) = findings.iter().partition(|f| f.refuses());
-        warnings.iter().for_each(|finding| say!("warning: {finding}"));
+        warnings.iter().for_each(console::warn);
         if errors.is_empty() {
             return Ok(());
         }
@@ -241,10 +242,10 @@ impl CargoBuild<'_> {
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_BUILD_TARGET")
             .stdin(Stdio::null());
-        if let Some(folder) = &self.build.cargo.folder {
+        if let Some(folder) = &self.build.cargo.cargo.folder {
             command.current_dir(folder);
         }
-        shown::command(&command, self.build.cargo.verbose);
+        shown::command(&command, self.build.cargo.cargo.verbose);
         Ok(command)
     }
 }

@@ -12,6 +12,7 @@ use cargo_metadata::Message;
 use cargo_metadata::diagnostic::DiagnosticLevel;
 use gpuprof_model::ExitCode;
 
+use crate::console;
 use crate::error::{Failure, Result};
 
 /// How a build ended.
@@ -51,7 +52,7 @@ pub(super) fn show(command: &mut Command) -> Result<Ended> {
     for message in Message::parse_stream(BufReader::new(stdout)) {
         let message = message.map_err(|e| failed(format!("cannot read cargo's messages: {e}")))?;
         if let Message::CompilerMessage(said) = message {
-            eprint!("{}", said.message.rendered.as_deref().unwrap_or(&said.message.message));
+            console::raw(said.message.rendered.as_deref().unwrap_or(&said.message.message));
             if said.message.level == DiagnosticLevel::Error {
                 errors = true;
                 let own = said.message.spans.into_iter().filter(|span| span.is_primary);

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::process::Command;
 
-use crate::terminal::say;
+use crate::console;
 
 /// Prints `command` to standard error where that is asked for.
 pub(super) fn command(command: &Command, verbose: bool) {
     if verbose {
-        say!("gpuprof: running {}", line(command));
+        console::say(format_args!("running {}", line(command)));
     }
 }
 

@@ -7,15 +7,15 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use gpuprof_model::ExitCode;
 
 use super::cargo;
+use crate::console;
 use crate::error::{Failure, Result};
-use crate::terminal::say;
 
 /// A toolchain that can build kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -228,10 +228,9 @@ fn add_rust_src(candidates: &Candidates) -> bool {
     if !known {
         return false;
     }
-    say!("gpuprof: kernels need the source of Rust's core library (the component rust-src, 4 MB)");
+    console::say("kernels need the source of Rust's core library (the component rust-src, 4 MB)");
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        eprint!("gpuprof: run `rustup component add rust-src` now? [Y/n] ");
-        let _ = io::stderr().flush();
+        console::raw("gpuprof: run `rustup component add rust-src` now? [Y/n] ");
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).is_err()
             || line.trim().to_lowercase().starts_with('n')
@@ -239,7 +238,7 @@ fn add_rust_src(candidates: &Candidates) -> bool {
             return false;
         }
     } else {
-        say!("gpuprof: running `rustup component add rust-src`");
+        console::say("running `rustup component add rust-src`");
     }
     Command::new(&candidates.rustup)
         .args(["component", "add", "rust-src"])

@@ -18,8 +18,8 @@ mod tests {
     use super::command as command_line;
     use super::parsed as parse;
     use super::*;
-    use crate::options::BaselineOptions;
-    use crate::options::SUBCOMMANDS;
+    use crate::config::{KEYS, elsewhere};
+    use crate::options::{BaselineOptions, Defaults, SUBCOMMANDS};
     use clap::CommandFactory;
 
     #[test]
@@ -91,7 +91,28 @@ mod tests {
 
     #[test]
     fn release_is_what_the_default_is() {
-        assert_eq!(parse("cargo-gpuprof --release nbody").run.cargo.profile, "bench");
+        let profile = |line| parse(line).run.cargo.profile();
+        assert_eq!(profile("cargo-gpuprof --release nbody").unwrap(), Defaults::profile());
+        assert_eq!(profile("cargo-gpuprof --profile dist nbody").unwrap(), "dist");
+    }
+
+    /// An option of `run` that has no key says where it belongs, so none is forgotten.
+    #[test]
+    fn every_option_of_run_is_a_key_or_says_where_it_belongs() {
+        let keys: Vec<String> = KEYS.iter().map(|key| key.replace('_', "-")).collect();
+        let command = command_line();
+        let gpuprof = command.find_subcommand("gpuprof").unwrap();
+        let run = gpuprof.find_subcommand("run").unwrap();
+        let given: Vec<&str> = run
+            .get_arguments()
+            .filter(|argument| !argument.is_hide_set())
+            .filter_map(|argument| argument.get_long().or(Some(argument.get_id().as_str())))
+            .collect();
+        assert!(given.len() > 60, "{given:?}");
+        for option in given {
+            let is_key = keys.iter().any(|key| key == option);
+            assert_ne!(is_key, elsewhere(option).is_some(), "--{option}");
+        }
     }
 
     #[test]

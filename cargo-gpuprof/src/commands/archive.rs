@@ -3,37 +3,40 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::settings::Layers;
-use super::{KernelTarget, Source};
+use super::settings::{Layers, build_options};
+use super::{KernelTarget, Opened, Wanted};
 use crate::archive::{Contents, pack};
-use crate::config::{Config, DEFAULT_PATH};
+use crate::config::DEFAULT_PATH;
+use crate::console::Notes;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::{ArchiveOptions, CargoOptions, KernelOptions};
+use crate::options::{ArchiveOptions, ConfigurationOptions, KernelOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store::check_writable;
 
-/// Builds and packs; returns the sentence that says what was written.
+/// Builds and packs, and says what was written.
 ///
 /// # Errors
 /// Build, discovery, files.
-pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String> {
+pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     check_writable(&options.archive_file)?;
-    let (mut config_text, mut sections) = (None, Vec::new());
-    // Definitions in the configuration file may use what our sections define.
-    let ours = Sections::built_in()?;
-    let cargo = CargoOptions { quiet: options.quiet, ..options.cargo.clone() };
-    let source = Source::workspace(&cargo, |root| {
-        config_text = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
-        let (config, catalogue) = Config::load(root, None, ours.catalogue())?;
-        sections = SectionFile::all(root)?;
-        ours.with(&sections, catalogue.clone())?;
-        for file in &mut sections {
-            file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
-        }
-        Ok((config, catalogue))
+    let opened = Opened::new(&Wanted {
+        archive: None,
+        extract_to: None,
+        cargo: &options.cargo,
+        configuration: &ConfigurationOptions::default(),
     })?;
+    let root = opened.root();
+    let config = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
+    let mut sections = SectionFile::all(root)?;
+    Sections::built_in()?.with(&sections, opened.catalogue.clone())?;
+    for file in &mut sections {
+        file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
+    }
+    let layers = Layers::new(&opened.config, None)?;
+    let quiet = layers.quiet(options.quiet.then_some(true)).value;
+    let (_, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
@@ -44,7 +47,6 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
         .filter(|series| series.device_function)
         .map(|series| series.source_package.clone())
         .collect();
-    let layers = Layers::new(&source.config, None)?;
     let KernelOptions { kernel_arch, kernel_toolchain } = options.kernels.clone();
     let arch = layers.kernel_arch(kernel_arch).value;
     let toolchain = layers.kernel_toolchain(kernel_toolchain).value;
@@ -53,7 +55,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
     let series: usize = described.values().map(Vec::len).sum();
     let contents = Contents {
         modules: kernels.modules,
-        config: config_text,
+        config,
         sections,
         kernel_toolchain: kernels.toolchain,
         git_revision: source.git_revision(),
@@ -61,11 +63,12 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<String
     };
     let bytes = pack(&options.archive_file, &contents)?;
     let (harnesses, modules) = (source.harnesses.len(), contents.modules.len());
-    Ok(format!(
-        "{}: {series} series in {harnesses} {}, {modules} PTX {}, {:.1} MiB",
+    Notes::new(quiet).say(format_args!(
+        "wrote {}: {series} series in {harnesses} {}, {modules} PTX {}, {:.1} MiB",
         options.archive_file,
         if harnesses == 1 { "harness" } else { "harnesses" },
         if modules == 1 { "module" } else { "modules" },
         bytes as f64 / 1_048_576.0
-    ))
+    ));
+    Ok(())
 }

@@ -8,13 +8,13 @@ use gpuprof_model::text::printable_in_colour;
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use crate::report;
 use crate::report::{Format, Screen, Terms};
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;
-use crate::terminal::say;
 use gpuprof_analysis::view::View;
 
 /// Lists, shows, moves and replaces baselines.
@@ -37,13 +37,13 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         BaselineAction::Rm { name } => {
             let path = kept(name)?.path;
             fs::remove_file(&path).map_err(|e| Failure::output(path.as_std_path(), &e))?;
-            told(&format!("removed {path}"));
+            console::say(format_args!("removed {path}"));
             Ok(())
         }
         BaselineAction::Export { name, file, samples } => {
             let run = document::read(&kept(name)?.path)?;
             baseline::write(file, &trimmed(run, *samples))?;
-            told(&format!("wrote {file}"));
+            console::say(format_args!("wrote {file}"));
             Ok(())
         }
         BaselineAction::Import { file, name, checked_in } => {
@@ -69,13 +69,9 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
     }
     let lost = baseline::lost(&path, run);
     baseline::write(&path, run)?;
-    told(&format!("baseline `{name}` is run {} in {path}", run.id));
-    lost.iter().for_each(|sentence| told(sentence));
+    console::say(format_args!("baseline `{name}` is run {} in {path}", run.id));
+    lost.iter().for_each(console::say);
     Ok(())
-}
-
-fn told(sentence: &str) {
-    say!("gpuprof: {sentence}");
 }
 
 fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> Result<()> {
@@ -83,7 +79,7 @@ fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> R
     let text = match format {
         MessageFormat::Json => all.iter().map(json).map(|line| format!("{line}\n")).collect(),
         MessageFormat::Human if all.is_empty() => {
-            told("there are no baselines; make one with --save-baseline NAME");
+            console::say("there are no baselines; make one with --save-baseline NAME");
             String::new()
         }
         MessageFormat::Human => {

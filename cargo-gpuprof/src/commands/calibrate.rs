@@ -7,13 +7,13 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 
-use super::run::{NO_NOISE, profile};
-use super::stored::{places, with_metrics_of};
+use super::run::{NO_NOISE, Presenter, profile};
+use super::settings::Settings;
+use super::stored::{layers, places, with_metrics_of};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::Repeats;
-use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions};
-use crate::report::Screen;
+use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions, RunOptions};
 use crate::store::document;
 use crate::terminal::shown;
 use gpuprof_analysis::gate::calibrate::{
@@ -21,6 +21,7 @@ use gpuprof_analysis::gate::calibrate::{
     rate_default_gate,
 };
 use gpuprof_analysis::gate::rates::Rates;
+use gpuprof_analysis::view::View;
 
 /// Measures, or takes a stored run, and tells what it says of the machine.
 ///
@@ -28,50 +29,105 @@ use gpuprof_analysis::gate::rates::Rates;
 /// What keeps a run from starting; a run with too few processes (exit code 106); standard output.
 pub fn calibrate(
     options: &CalibrateOptions,
-    screen: Screen,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
-    if options.run.dry_run {
-        let message = "calibrate rates what processes measured: --dry-run goes with `run`";
+    let refused = [
+        (options.run.dry_run, "calibrate rates what processes measured: --dry-run goes with `run`"),
+        (options.run.gate.load_baseline.is_some(), "calibrate takes a stored run by --from RUN"),
+    ];
+    if let Some((_, message)) = refused.into_iter().find(|(given, _)| *given) {
         return Err(Failure::usage(message));
     }
-    let (run, code) = match &options.from {
-        Some(text) => {
-            let place = PlaceOptions {
-                manifest_path: options.run.cargo.manifest_path.clone(),
-                target_dir: options.run.cargo.target_dir.clone(),
-            };
-            (document::find(&places(&place).1, text)?, ExitCode::Success)
-        }
-        None => {
-            let mut run = options.run.clone();
-            run.repeat = run.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
-            (run.gate.judging.gate, run.gate.judging.no_gate) = (false, true);
-            run.needs_times = true;
-            let profiled = profile(&run, screen, interrupt, &mut io::sink())?;
-            let Some(run) = profiled.1 else { return Ok(profiled.0) };
-            (run, profiled.0)
-        }
-    };
-    let catalogue = with_metrics_of(Catalogue::built_in(), &run);
-    let all = found_in(&catalogue, &run);
-    if all.is_empty() {
-        return Err(Failure::new(ExitCode::NotJudged, too_few(&run)));
+    match &options.from {
+        Some(text) => of_stored(text, &options.run, out).map(|()| ExitCode::Success),
+        None => of_new(&options.run, interrupt, out),
     }
-    let rated = rate_default_gate(&catalogue, &run);
-    let written = match options.run.output.message_format {
-        MessageFormat::Human => shown(out, |mut out| {
-            human(&run, &all, &mut out)?;
-            human_rates(&rated, &mut out)
-        }),
-        MessageFormat::Json => json(&all, &rated, out),
-    };
-    written.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
-    Ok(code)
 }
 
-fn json(all: &[Calibrated], rated: &[Rates], out: &mut impl Write) -> io::Result<()> {
+/// What the stored run `text` says.
+fn of_stored(text: &str, options: &RunOptions, out: &mut impl Write) -> Result<()> {
+    let (root, target) = places(&PlaceOptions {
+        manifest_path: options.cargo.manifest_path.clone(),
+        target_dir: options.cargo.target_dir.clone(),
+    });
+    let run = document::find(&target, text)?;
+    let (layers, _) = layers(&root, &options.configuration)?;
+    let format = layers.message_format(options.output.message_format).value;
+    let rated = Rated::of(&run)?;
+    rated.write(&run, format, out).map_err(|e| Failure::output(Path::new("standard output"), &e))
+}
+
+/// What a new run says.
+fn of_new(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<ExitCode> {
+    let mut options = options.clone();
+    options.repeat = options.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
+    (options.gate.judging.gate, options.gate.judging.no_gate) = (false, true);
+    options.needs_times = true;
+    let mut shown = Noise { rated: Ok(()) };
+    let (code, _) = profile(&options, &mut shown, interrupt, out)?;
+    shown.rated.map(|()| code)
+}
+
+/// Shows the noise in place of the run.
+struct Noise {
+    rated: Result<()>,
+}
+
+impl Presenter for Noise {
+    fn tells_events(&self) -> bool {
+        false
+    }
+
+    fn show(
+        &mut self,
+        run: &Run,
+        _: ExitCode,
+        (settings, _): (&Settings, &View),
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        match Rated::of(run) {
+            Ok(rated) => rated.write(run, settings.message_format.value, out),
+            Err(failure) => {
+                self.rated = Err(failure);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a run says of the machine.
+struct Rated {
+    metrics: Vec<Calibrated>,
+    gate: Vec<Rates>,
+}
+
+impl Rated {
+    /// What `run` says.
+    ///
+    /// # Errors
+    /// It has too few processes (exit code 106).
+    fn of(run: &Run) -> Result<Self> {
+        let catalogue = with_metrics_of(Catalogue::built_in(), run);
+        let metrics = found_in(&catalogue, run);
+        if metrics.is_empty() {
+            return Err(Failure::new(ExitCode::NotJudged, too_few(run)));
+        }
+        Ok(Self { metrics, gate: rate_default_gate(&catalogue, run) })
+    }
+
+    fn write(&self, run: &Run, format: MessageFormat, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            MessageFormat::Human => shown(out, |out| {
+                human(run, &self.metrics, out)?;
+                human_rates(&self.gate, out)
+            }),
+            MessageFormat::Json => json(&self.metrics, &self.gate, out),
+        }
+    }
+}
+
+fn json(all: &[Calibrated], rated: &[Rates], out: &mut dyn Write) -> io::Result<()> {
     for calibrated in all {
         let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
         writeln!(out, "{line}")?;
@@ -88,7 +144,7 @@ fn json(all: &[Calibrated], rated: &[Rates], out: &mut impl Write) -> io::Result
     Ok(())
 }
 
-fn human_rates(rated: &[Rates], out: &mut impl Write) -> io::Result<()> {
+fn human_rates(rated: &[Rates], out: &mut dyn Write) -> io::Result<()> {
     if rated.is_empty() {
         return Ok(());
     }
@@ -123,7 +179,7 @@ fn too_few(run: &Run) -> String {
     )
 }
 
-fn human(run: &Run, all: &[Calibrated], out: &mut impl Write) -> io::Result<()> {
+fn human(run: &Run, all: &[Calibrated], out: &mut dyn Write) -> io::Result<()> {
     let device = run.provenance.device.as_ref().map_or("no device", |device| device.name.as_str());
     writeln!(out, "{device}, run {}\n", run.id)?;
     let width = all.iter().map(|c| c.metric.len()).max().unwrap_or(0).max("metric".len());

@@ -69,7 +69,7 @@ pub fn doctor(
     let mut text: String = checks.iter().map(ToString::to_string).collect();
     for device in &examined {
         text.push_str(&format!("\n{}\n", device.heading()));
-        text.extend(device.checks.iter().map(ToString::to_string));
+        text.extend(device.checks().map(ToString::to_string));
     }
     text.push_str(&format!("\n{sentence}\n"));
     shown(out, |out| out.write_all(text.as_bytes()))
@@ -80,17 +80,14 @@ pub fn doctor(
 /// What all comes to. The code is that of a run with the same `--devices`; the sentence speaks of
 /// every device.
 fn conclusion(checks: &[Check], expected: bool, devices: &[Examined]) -> (ExitCode, String) {
-    if checks.iter().any(|check| check.what == host::TOOLCHAIN && check.state == State::Fail) {
-        return (ExitCode::BuildFailed, "kernels cannot be built here".to_owned());
-    }
-    if checks.iter().any(|check| check.what == packed::ARCHIVE && check.state == State::Fail) {
-        return (ExitCode::Archive, "the archive cannot be run here".to_owned());
+    if let Some(obstacle) = checks.iter().find_map(|check| check.obstacle) {
+        return (obstacle.code, obstacle.sentence.to_owned());
     }
     let of = |state: State| -> Vec<usize> {
-        devices.iter().filter(|d| d.counters() == Some(state)).map(|d| d.at).collect()
+        devices.iter().filter(|d| d.counters.state == state).map(|d| d.at).collect()
     };
     let (working, untried, failing) = (of(State::Ok), of(State::Warn), of(State::Fail));
-    let needed = devices.iter().any(|d| d.used && d.counters() == Some(State::Fail));
+    let needed = devices.iter().any(|d| d.used && d.counters.state == State::Fail);
     let code = if expected && needed { ExitCode::NotPossible } else { ExitCode::Success };
     if devices.is_empty() {
         return match expected {
@@ -145,6 +142,7 @@ fn listed(devices: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::check::Obstacle;
     use super::*;
     use gpuprof_analysis::fixture::h200;
 
@@ -154,7 +152,8 @@ mod tests {
             at,
             device: h200(),
             used: at == 0,
-            checks: vec![Check::new(state, devices::COUNTERS, "")],
+            settings: Vec::new(),
+            counters: Check::new(state, "counters", ""),
         };
         states.iter().enumerate().map(device).collect()
     }
@@ -171,8 +170,12 @@ mod tests {
         let (code, sentence) = conclusion(&[], false, &[]);
         assert_eq!(code, ExitCode::Success);
         assert!(sentence.contains("the emulator works"));
-        let broken = [Check::new(State::Fail, host::TOOLCHAIN, "")];
-        assert_eq!(conclusion(&broken, false, &[]).0, ExitCode::BuildFailed);
+        // What a check is called decides nothing.
+        let obstacle = Obstacle { code: ExitCode::BuildFailed, sentence: "▒▒▒" };
+        let broken = [Check::obstacle(obstacle, "▒▒▒", "")];
+        assert_eq!(conclusion(&broken, false, &[]), (ExitCode::BuildFailed, "▒▒▒".to_owned()));
+        let unneeded = [Check::new(State::Fail, "toolchain", "")];
+        assert_eq!(conclusion(&unneeded, false, &[]).0, ExitCode::Success);
     }
 
     #[test]

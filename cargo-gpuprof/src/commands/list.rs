@@ -6,12 +6,12 @@ use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::selection::selection;
-use super::settings::Layers;
-use super::{Source, Wanted};
+use super::settings::{Layers, build_options};
+use super::{Opened, Wanted};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::{CargoOptions, ListOptions, MessageFormat};
+use crate::options::{ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
 use crate::terminal::shown;
 
@@ -20,20 +20,22 @@ use crate::terminal::shown;
 /// # Errors
 /// Build, discovery, selection; standard output.
 pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
-    let (folder, source) = Source::open(&Wanted {
+    let opened = Opened::new(&Wanted {
         archive: options.archive_file.as_deref(),
         extract_to: None,
-        cargo: CargoOptions { quiet: options.quiet, ..options.cargo.clone() },
+        cargo: &options.cargo,
         configuration: &options.configuration,
     })?;
+    let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
+    let quiet = layers.quiet(options.quiet.then_some(true)).value;
+    let (folder, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
-    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let selection = selection(&options.selection, &layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
-    let written = match options.message_format {
+    let written = match layers.message_format(options.message_format).value {
         MessageFormat::Human => {
             shown(out, |mut out| planned.iter().try_for_each(|series| human(series, &mut out)))
         }

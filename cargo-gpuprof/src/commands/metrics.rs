@@ -18,11 +18,11 @@ use gpuprof_model::metric::{
 
 use crate::chips::{self, Chips};
 use crate::config::{self, Config};
+use crate::console;
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
 use crate::options::{MetricsOptions, Set};
 use crate::sections::{self, SectionFile, Sections};
-use crate::terminal::say;
 use shown::{described, show};
 
 /// Prints what was asked for.
@@ -88,10 +88,10 @@ fn of_chip(chips: &Chips, chip: &str, cupti: Option<&Utf8Path>) -> Result<Vec<De
         answer => answer.refusal(),
     };
     let Some(metrics) = chips.metrics(chip) else { return Err(Failure::usage(refusal.reason)) };
-    say!(
-        "gpuprof: {chip} as CUPTI {} knows it; descriptions and passes need CUPTI: {refusal}",
+    console::say(format_args!(
+        "{chip} as CUPTI {} knows it; descriptions and passes need CUPTI: {refusal}",
         chips.cupti()
-    );
+    ));
     Ok(metrics.map(|metric| metric.described()).collect())
 }
 

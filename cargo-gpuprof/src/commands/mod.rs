@@ -14,9 +14,11 @@ mod selection;
 pub mod settings;
 pub mod show_config;
 mod source;
+mod standard_output;
 pub mod stored;
 mod table;
 mod thresholds;
 mod viewed;
 
-pub use source::{KernelTarget, Source, Wanted};
+pub use source::{KernelTarget, Opened, Source, Wanted};
+pub use standard_output::StandardOutput;

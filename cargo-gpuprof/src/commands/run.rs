@@ -20,6 +20,7 @@ mod loaded;
 mod measure;
 mod prepare;
 mod prepared;
+mod presenter;
 mod progress;
 mod provenance;
 mod refusal;
@@ -32,13 +33,15 @@ use std::io::Write;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
+use super::StandardOutput;
 use crate::error::Result;
 use crate::execute::Interrupt;
 use crate::options::RunOptions;
-use crate::report::Screen;
+use presenter::Table;
 use refusal::Blocked;
 
 pub(super) use prepare::{NO_NOISE, planned_for};
+pub(super) use presenter::Presenter;
 
 /// Runs; the code says how it ended.
 ///
@@ -46,26 +49,26 @@ pub(super) use prepare::{NO_NOISE, planned_for};
 /// Whatever keeps the run from starting or its results from being written.
 pub fn run(
     options: &RunOptions,
-    screen: Screen,
+    stdout: StandardOutput,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
-    profile(options, screen, interrupt, out).map(|(code, _)| code)
+    if let Some(name) = &options.gate.load_baseline {
+        return loaded::run(name, options, stdout, out);
+    }
+    profile(options, &mut Table(stdout), interrupt, out).map(|(code, _)| code)
 }
 
-/// As [`run`], with the run; none with `--dry-run`.
+/// Measures and concludes; `presenter` shows the run, which is none with `--dry-run`.
 ///
 /// # Errors
 /// As [`run`].
-pub fn profile(
+pub(super) fn profile(
     options: &RunOptions,
-    screen: Screen,
+    presenter: &mut dyn Presenter,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<(ExitCode, Option<Run>)> {
-    if let Some(name) = &options.gate.load_baseline {
-        return loaded::run(name, options, screen, out);
-    }
     let inputs = prepare::inputs(options)?;
     let (plan, holds) = prepare::plan(options, inputs, interrupt)?;
     let refused = prepare::check_counters(&plan);
@@ -75,8 +78,8 @@ pub fn profile(
     }
     refused.map_err(Blocked::into_failure)?;
     let prepared = prepare::build(plan)?;
-    let measured = measure::measure(&prepared, interrupt, out)?;
+    let measured = measure::measure(&prepared, presenter.tells_events(), interrupt, out)?;
     drop(holds);
-    let (code, run) = conclude::conclude(&prepared, measured, interrupt.signal(), screen, out)?;
+    let (code, run) = conclude::conclude(&prepared, measured, interrupt.signal(), presenter, out)?;
     Ok((code, Some(run)))
 }

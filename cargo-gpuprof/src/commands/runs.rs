@@ -11,12 +11,13 @@ use serde_json::json;
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
 use crate::report::{Format, Screen, Terms};
 use crate::store::document;
+use crate::store::named::named;
 use crate::store::runs::{self, State, StoredRun};
-use crate::terminal::say;
 use gpuprof_analysis::view::View;
 
 /// Lists, shows and removes runs.
@@ -43,7 +44,7 @@ fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Resul
     let text = match format {
         MessageFormat::Json => all.iter().map(|run| format!("{}\n", listed(run))).collect(),
         MessageFormat::Human if all.is_empty() => {
-            say!("gpuprof: there are no runs; `cargo gpuprof run` makes one");
+            console::say("there are no runs; `cargo gpuprof run` makes one");
             String::new()
         }
         MessageFormat::Human => {
@@ -132,9 +133,14 @@ fn chosen(all: Vec<StoredRun>, which: &RemoveOptions) -> Result<Vec<StoredRun>> 
         let old = |run: &StoredRun| run.began().is_some_and(|began| began < limit);
         return Ok(all.into_iter().filter(old).collect());
     }
+    let ids: Vec<String> = all.iter().map(|run| run.id.clone()).collect();
     let mut chosen: Vec<StoredRun> = Vec::new();
     for text in &which.runs {
-        let run = named(&all, text)?;
+        let id = named(&ids, text).map_err(|unnamed| {
+            let refused = unnamed.failure("run", text);
+            Failure::usage(format!("{}; nothing was removed", refused.message))
+        })?;
+        let Some(run) = all.iter().find(|run| run.id == id) else { continue };
         if run.state == State::UnderWay {
             return Err(Failure::usage(format!(
                 "run {} is under way and is not removed; nothing was removed",
@@ -148,25 +154,6 @@ fn chosen(all: Vec<StoredRun>, which: &RemoveOptions) -> Result<Vec<StoredRun>> 
     Ok(chosen)
 }
 
-/// The run that `text` is the id of, or the beginning of.
-fn named<'r>(all: &'r [StoredRun], text: &str) -> Result<&'r StoredRun> {
-    let exact = all.iter().find(|run| run.id == text);
-    let begins: Vec<&StoredRun> = all.iter().filter(|run| run.id.starts_with(text)).collect();
-    match (exact, begins.as_slice()) {
-        (Some(run), _) | (None, &[run]) => Ok(run),
-        (None, []) => Err(Failure::usage(format!(
-            "no run is named `{text}`: `cargo gpuprof runs list` shows them; nothing was removed"
-        ))),
-        (None, several) => {
-            let ids: Vec<&str> = several.iter().map(|run| run.id.as_str()).collect();
-            let ids = ids.join(", ");
-            Err(Failure::usage(format!(
-                "`{text}` matches several runs: {ids}; nothing was removed"
-            )))
-        }
-    }
-}
-
 fn remove(chosen: &[StoredRun], which: &RemoveOptions, out: &mut impl Write) -> Result<()> {
     let (mut count, mut bytes) = (0_usize, 0);
     for run in chosen {
@@ -177,14 +164,14 @@ fn remove(chosen: &[StoredRun], which: &RemoveOptions, out: &mut impl Write) -> 
                 writeln!(out, "{line}").map_err(|e| stdout(&e))?;
             }
         } else if run.state == State::UnderWay {
-            say!("gpuprof: run {} is under way and stays", run.id);
+            console::say(format_args!("run {} is under way and stays", run.id));
         } else {
             let kept = std::io::Error::other("it is in use, or its folder cannot be changed");
             return Err(Failure::output(run.folder.as_std_path(), &kept));
         }
     }
     let plural = if count == 1 { "" } else { "s" };
-    say!("gpuprof: removed {count} run{plural}, {}", size(bytes));
+    console::say(format_args!("removed {count} run{plural}, {}", size(bytes)));
     Ok(())
 }
 
@@ -198,24 +185,5 @@ mod tests {
             [0, 1500, 2_345_678, 7_000_000_000].map(size),
             ["0.0 kB", "1.5 kB", "2.3 MB", "7.0 GB"]
         );
-    }
-
-    #[test]
-    fn an_id_is_named_by_its_beginning_where_that_is_of_one() {
-        let run = |id: &str| StoredRun {
-            id: id.into(),
-            folder: id.into(),
-            state: State::Unfinished(None),
-            bytes: 0,
-        };
-        let all = [run("20251121T01-1"), run("20251121T01-12"), run("20251122T01-1")];
-        assert_eq!(named(&all, "20251122").unwrap().id, "20251122T01-1");
-        assert_eq!(named(&all, "20251121T01-1").unwrap().id, "20251121T01-1");
-        let several = named(&all, "20251121").unwrap_err().message;
-        assert!(
-            several.starts_with("`20251121` matches several runs: 20251121T01-1, "),
-            "{several}"
-        );
-        assert!(named(&all, "x").unwrap_err().message.starts_with("no run is named `x`"));
     }
 }

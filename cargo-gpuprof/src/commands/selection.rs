@@ -23,7 +23,7 @@ pub fn selection(options: &SelectionOptions, layers: &Layers) -> Selection {
         overrides: configured.chain(given).collect(),
         filters: options.filters.clone(),
         exact: options.exact,
-        sample: layers.sample(options.sample.map(Into::into)).value,
+        sample: layers.sample(options.sample).value.map(Into::into),
         seed: layers.sample_seed(options.sample_seed).value,
         max_configurations: layers.max_configs(options.max_configs).value,
     }

@@ -6,22 +6,23 @@
 
 use std::fmt;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use crate::config::{Config, DEFAULT_PATH};
+use crate::console::Notes;
 use crate::error::{Failure, Result};
+use crate::options::types::*;
 use crate::options::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Defaults, DeviceSelection,
-    Interleave, Isolate, JudgingOptions, KeepRuns, Repeats, ReplayMode, RunOptions, Set, Shown,
-    library_from, settings,
+    BuildOptions, CargoOptions, Defaults, JudgingOptions, RunOptions, Shown, below, library_from,
+    settings,
 };
 use crate::store::baseline::is_path;
 use gpuprof_analysis::gate::run::Gate;
 
 /// The configuration file and the preset that was asked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Layers {
     file: Config,
     preset: Option<(String, Config)>,
@@ -172,21 +173,30 @@ impl<T: Shown> ShownSetting for Setting<T> {
 
 /// What decides the exit code where nothing is measured: `given`, over `layers`.
 pub fn gate(given: &JudgingOptions, layers: &Layers) -> Gate {
-    let strict = resolve(layers, given.strict(), "--strict", |c| c.strict, Defaults::strict());
-    let gated = resolve(layers, given.gate(), "--gate", |c| c.gate, Defaults::gate());
-    Gate { strict: strict.value, gated: gated.value }
+    Gate { strict: layers.strict(given.strict()).value, gated: layers.gate(given.gate()).value }
 }
 
-/// As [`gate`], whether runs of different devices are compared.
-pub fn across_devices(given: &JudgingOptions, layers: &Layers) -> bool {
-    let default = Defaults::across_devices();
-    resolve(layers, given.across_devices(), "--across-devices", |c| c.across_devices, default).value
+/// How `cargo` builds, over `layers`; without its messages where `quiet`.
+pub fn build_options(cargo: &CargoOptions, quiet: bool, layers: &Layers) -> BuildOptions {
+    BuildOptions {
+        profile: layers.profile(cargo.profile()).value,
+        features: layers.features(cargo.features()).value,
+        all_features: layers.all_features(cargo.all_features()).value,
+        default_features: layers.default_features(cargo.default_features()).value,
+        quiet,
+        cargo: cargo.clone(),
+    }
 }
 
 impl Settings {
     /// What decides the exit code.
     pub fn gate(&self) -> Gate {
         Gate { strict: self.strict.value, gated: self.gate.value }
+    }
+
+    /// What is told of how things go.
+    pub fn notes(&self) -> Notes {
+        Notes::new(self.quiet.value)
     }
 
     /// CUPTI's library or its folder; one that the configuration file names lies below the
@@ -210,6 +220,13 @@ impl Settings {
         let relative = text.starts_with('.') || text.ends_with(".tar.zst");
         let written = if relative { root.join(text).into_string() } else { text.clone() };
         (!self.baseline.on_command_line()).then_some(written)
+    }
+
+    /// The file of the export `setting`; one that the configuration file names lies below the
+    /// workspace's `root`, wherever the command is given.
+    pub fn export(setting: &Setting<Option<Utf8PathBuf>>, root: &Utf8Path) -> Option<Utf8PathBuf> {
+        let path = setting.value.as_deref()?;
+        Some(if setting.on_command_line() { path.to_owned() } else { below(root, path) })
     }
 
     /// What the baseline is called; a file that the configuration file names lies below the

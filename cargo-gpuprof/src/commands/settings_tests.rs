@@ -1,5 +1,6 @@
 use super::*;
 use crate::commands::selection::selection;
+use crate::commands::viewed;
 use crate::options::parsed;
 
 fn settings(file: &str, line: &str) -> Settings {
@@ -139,6 +140,23 @@ baseline = "main"
 base = "origin/main"
 across-devices = true
 keep-runs = "all"
+best-by = "duration"
+reference = "block=64"
+filter = "block > 64"
+columns = ["block", "duration"]
+sort = "duration desc"
+top = 3
+pareto = ["duration", "occupancy"]
+message-format = "json"
+export-csv = "out/all.csv"
+export-json = "out/all.json"
+export-markdown = "out/all.md"
+color = "never"
+quiet = true
+profile = "dist"
+features = ["wide"]
+all-features = true
+default-features = false
 "#;
 
 #[test]
@@ -161,13 +179,14 @@ fn every_setting_can_come_from_the_file_and_from_a_preset_and_is_seen() {
 
 #[test]
 fn a_flag_of_the_command_line_takes_back_what_the_file_says() {
-    let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices";
+    let line = "cargo-gpuprof --wait --verify --gate --no-strict --no-across-devices --no-quiet";
     let all = settings(EVERY, line);
     assert_eq!(all.wait.to_string(), "true  [--wait]");
     assert_eq!(all.verify.to_string(), "true  [--verify]");
     assert_eq!(all.gate.to_string(), "true  [--gate]");
     assert_eq!(all.strict.to_string(), "false  [--no-strict]");
     assert_eq!(all.across_devices.to_string(), "false  [--no-across-devices]");
+    assert_eq!(all.quiet.to_string(), "false  [--no-quiet]");
     let later = settings("", "cargo-gpuprof --no-verify --verify --gate --no-gate");
     assert!(later.verify.value && !later.gate.value);
 }
@@ -179,6 +198,62 @@ fn a_library_of_the_file_is_looked_for_from_where_it_is_written() {
     assert_eq!(all.cupti_path("/work/shop".into()).unwrap(), "libcupti.so.13");
     let given = settings(EVERY, "cargo-gpuprof --nvml-path /lib/nvml.so");
     assert_eq!(given.nvml_path("/work/shop".into()).unwrap(), "/lib/nvml.so");
+}
+
+#[test]
+fn an_export_of_the_file_is_written_where_the_file_says() {
+    let root: &Utf8Path = "/work/shop".into();
+    let all = settings(EVERY, "cargo-gpuprof --export-json here.json");
+    assert_eq!(Settings::export(&all.export_csv, root).unwrap(), "/work/shop/out/all.csv");
+    assert_eq!(Settings::export(&all.export_json, root).unwrap(), "here.json");
+    let piped = settings("export-csv = \"-\"", "cargo-gpuprof");
+    assert_eq!(Settings::export(&piped.export_csv, root).unwrap(), "-");
+    assert_eq!(Settings::export(&piped.export_json, root), None);
+}
+
+#[test]
+fn harnesses_are_built_as_the_layers_say() {
+    let config = Config::parse(EVERY, DEFAULT_PATH.into()).unwrap();
+    let layers = Layers::new(&config, None).unwrap();
+    let built = |line| build_options(&parsed(line).cargo, false, &layers);
+    let of_file = built("cargo-gpuprof");
+    assert_eq!(of_file.profile, "dist");
+    let features = ["--features", "wide", "--all-features", "--no-default-features"];
+    assert_eq!(of_file.feature_args(), features);
+    let given = built("cargo-gpuprof --profile bench --features narrow");
+    assert_eq!(given.profile, "bench");
+    assert_eq!(given.feature_args()[..2], ["--features", "narrow"]);
+    let plain = build_options(&parsed("cargo-gpuprof").cargo, false, &Layers::default());
+    assert_eq!((plain.profile.as_str(), plain.feature_args()), ("bench", Vec::new()));
+}
+
+#[test]
+fn a_view_has_layers_and_what_is_wrong_with_it_is_told_with_its_layer() {
+    let config = Config::parse(
+        "sort = \"duration desc\"\ntop = 3\n[preset.ci]\nsort = \"block\"\nfilter = \"n >\"\n",
+        DEFAULT_PATH.into(),
+    )
+    .unwrap();
+    let placed =
+        |preset, line| viewed::placed(&parsed(line).view, &Layers::new(&config, preset).unwrap());
+    let view = placed(None, "cargo-gpuprof --top 5").unwrap().view;
+    assert_eq!((view.sort.unwrap().descending, view.top), (true, Some(5)));
+    let failure = placed(Some("ci"), "cargo-gpuprof").unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    assert!(failure.message.contains("--> preset ci: `filter`\n"), "{}", failure.message);
+    let failure = placed(None, "cargo-gpuprof --filter n>").unwrap_err();
+    assert_eq!(failure.code, ExitCode::Usage);
+    assert!(failure.message.contains("--> --filter\n"), "{}", failure.message);
+
+    let axes = [vec![("n", gpuprof_model::expression::Type::Int)]];
+    let catalogue = gpuprof_model::metric::Catalogue::built_in();
+    let failure =
+        placed(Some("ci"), "cargo-gpuprof --filter n>1").unwrap().check(&catalogue, &axes);
+    let failure = failure.unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    assert!(failure.message.starts_with("preset ci: `sort`: "), "{}", failure.message);
+    let both = placed(Some("ci"), "cargo-gpuprof --filter n>1 --columns nothing").unwrap();
+    assert_eq!(both.check(&catalogue, &axes).unwrap_err().code, ExitCode::Usage);
 }
 
 /// The book's table of settings is checked against the table in the code.

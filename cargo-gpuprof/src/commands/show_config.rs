@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use gpuprof_model::verdict::written_in;
 
 use super::run::planned_for;
-use super::settings::{Layers, Settings};
-use super::thresholds;
+use super::settings::Settings;
+use super::{thresholds, viewed};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{MessageFormat, RunOptions};
@@ -21,13 +21,13 @@ pub fn show_config(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<()> {
-    let (source, planned) = planned_for(options, interrupt)?;
+    let (source, layers, planned) = planned_for(options, interrupt)?;
     let sections = source.sections()?;
     let catalogue = sections.catalogue();
-    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     // Thresholds may speak of what sections define.
-    let chosen = source.sections()?.choose(&settings.sets.value, &settings.sections.value, None);
+    viewed::placed(&options.view, &layers)?;
+    let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
     let mut series = Vec::new();
     for planned in &planned {
@@ -40,7 +40,7 @@ pub fn show_config(
         let columns = thresholds::columns(catalogue, &planned.series, &layers, &options.metrics)?;
         series.push((&planned.series, all, columns));
     }
-    let written = match options.output.message_format {
+    let written = match settings.message_format.value {
         MessageFormat::Human => shown(out, |mut out| human(&settings, &series, &mut out)),
         MessageFormat::Json => json(&settings, &series, out),
     };

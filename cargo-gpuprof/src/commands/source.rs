@@ -16,7 +16,7 @@ use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
 use crate::error::{Failure, Result};
-use crate::options::{CargoOptions, ConfigurationOptions};
+use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store;
 
@@ -36,7 +36,7 @@ pub struct Source {
 
 #[derive(Debug)]
 enum Origin {
-    Workspace { metadata: Box<Metadata>, cargo: Box<CargoOptions> },
+    Workspace { metadata: Box<Metadata>, cargo: Box<BuildOptions> },
     Archive(Box<Unpacked>),
 }
 
@@ -49,18 +49,37 @@ pub struct KernelTarget<'a> {
     pub toolchain: Option<&'a str>,
 }
 
-/// Which harnesses are wanted: those of an archive, or else those of the workspace, built as
-/// cargo's options say.
+/// Which harnesses are wanted: those of an archive, or else those of the workspace that cargo's
+/// options name.
 #[derive(Debug)]
 pub struct Wanted<'a> {
     /// The archive.
     pub archive: Option<&'a Utf8Path>,
     /// Where it is unpacked, instead of in a temporary folder.
     pub extract_to: Option<&'a Utf8Path>,
-    /// How to build.
-    pub cargo: CargoOptions,
+    /// Where the workspace is, and what is built of it.
+    pub cargo: &'a CargoOptions,
     /// Which configuration file is read.
     pub configuration: &'a ConfigurationOptions,
+}
+
+/// A workspace that was found, or an archive that was unpacked, with its configuration. Nothing is
+/// built yet: settings may say how.
+#[derive(Debug)]
+pub struct Opened {
+    /// The settings.
+    pub config: Config,
+    /// The metrics that are known with our sections and the settings.
+    pub catalogue: Catalogue,
+    place: Place,
+    /// Where an archive is unpacked, as long as it is needed.
+    folder: TempDir,
+}
+
+#[derive(Debug)]
+enum Place {
+    Workspace(Box<Metadata>),
+    Archive(Box<Unpacked>),
 }
 
 /// Built kernels.
@@ -72,101 +91,98 @@ pub struct Kernels {
     pub toolchain: Option<String>,
 }
 
-impl Source {
-    /// Builds or unpacks what is `wanted`. An archive lies in the temporary folder, as long as that
-    /// is held.
+impl Opened {
+    /// Finds or unpacks what is `wanted`, and reads its configuration.
     ///
     /// # Errors
-    /// As [`Source::workspace`] and [`Source::archive`].
-    pub fn open(wanted: &Wanted<'_>) -> Result<(TempDir, Self)> {
+    /// Metadata; an archive that is not what it says; the configuration file.
+    pub fn new(wanted: &Wanted<'_>) -> Result<Self> {
         let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
         // Definitions in the configuration file may use what our sections define.
         let ours = Sections::built_in()?;
         let known = ours.catalogue();
         let load = |root: &Utf8Path| Config::chosen(root, wanted.configuration, known);
-        let source = match wanted.archive {
-            None => Self::workspace(&wanted.cargo, load),
+        let (place, (config, catalogue)) = match wanted.archive {
+            None => {
+                let metadata = host::metadata(wanted.cargo)?;
+                let loaded = load(&metadata.workspace_root)?;
+                (Place::Workspace(Box::new(metadata)), loaded)
+            }
             Some(file) => {
+                let temporary = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
                 let explicit = wanted.configuration.is_explicit();
                 let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
-                let temporary = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
-                Self::archive(file, wanted.extract_to.unwrap_or(temporary), config, known)
+                let unpacked = archive::unpack(
+                    file,
+                    wanted.extract_to.unwrap_or(temporary),
+                    &archive::Limits::default(),
+                )?;
+                let loaded = config.map_or_else(|| of_archive(&unpacked, known), Ok)?;
+                (Place::Archive(Box::new(unpacked)), loaded)
             }
-        }?;
-        Ok((folder, source))
+        };
+        Ok(Self { config, catalogue, place, folder })
     }
 
-    /// Builds the harnesses of a workspace.
+    /// The workspace root; the present folder for an archive.
+    pub fn root(&self) -> &Utf8Path {
+        match &self.place {
+            Place::Workspace(metadata) => &metadata.workspace_root,
+            Place::Archive(_) => Utf8Path::new("."),
+        }
+    }
+
+    /// The harnesses, built as `options` say where they are not unpacked; and the folder in which
+    /// those of an archive lie, as long as it is held.
     ///
     /// # Errors
-    /// Metadata, configuration file or build.
-    pub fn workspace(
-        cargo: &CargoOptions,
-        config: impl FnOnce(&Utf8Path) -> Result<(Config, Catalogue)>,
-    ) -> Result<Self> {
-        let metadata = host::metadata(cargo)?;
-        let (config, catalogue) = config(&metadata.workspace_root)?;
-        let target_directory = host::target_directory(&metadata, cargo);
-        store::writable(&target_directory)?;
-        let harnesses = host::build(&metadata, cargo)?;
-        Ok(Self {
-            harnesses,
-            target_directory,
-            config,
-            catalogue,
-            origin: Origin::Workspace {
-                metadata: Box::new(metadata),
-                cargo: Box::new(cargo.clone()),
-            },
-        })
+    /// The build; a target folder that cannot be written.
+    pub fn build(self, options: BuildOptions) -> Result<(TempDir, Source)> {
+        let Self { config, catalogue, place, folder } = self;
+        let (harnesses, target_directory, origin) = match place {
+            Place::Workspace(metadata) => {
+                let target_directory = host::target_directory(&metadata, &options.cargo);
+                store::writable(&target_directory)?;
+                let harnesses = host::build(&metadata, &options)?;
+                let cargo = Box::new(options);
+                (harnesses, target_directory, Origin::Workspace { metadata, cargo })
+            }
+            Place::Archive(unpacked) => {
+                (unpacked.harnesses(), "target".into(), Origin::Archive(unpacked))
+            }
+        };
+        Ok((folder, Source { harnesses, target_directory, config, catalogue, origin }))
     }
+}
 
-    /// Builds the harnesses of another revision of a workspace, as far as it has what `cargo` asks
+/// The configuration file that an archive holds, where it does.
+fn of_archive(unpacked: &Unpacked, known: &Catalogue) -> Result<(Config, Catalogue)> {
+    let Some(text) = &unpacked.manifest.config else {
+        return Ok((Config::default(), known.clone()));
+    };
+    let config = Config::parse(text, crate::config::DEFAULT_PATH.into())?;
+    let catalogue = config.define(known)?;
+    Ok((config, catalogue))
+}
+
+impl Source {
+    /// Builds the harnesses of another revision of a workspace, as far as it has what `build` asks
     /// for. Settings are those of this revision.
     ///
     /// # Errors
     /// Metadata or build; it has nothing of it.
-    pub fn other_revision(cargo: &CargoOptions) -> Result<Self> {
-        let metadata = host::metadata(cargo)?;
-        let cargo = host::as_far_as_known(&metadata, cargo.clone())?;
+    pub fn other_revision(build: BuildOptions) -> Result<Self> {
+        let metadata = host::metadata(&build.cargo)?;
+        let cargo = host::as_far_as_known(&metadata, build.cargo)?;
         let target_directory = host::target_directory(&metadata, &cargo);
         store::writable(&target_directory)?;
+        let cargo = Box::new(BuildOptions { cargo, ..build });
         Ok(Self {
             harnesses: host::build(&metadata, &cargo)?,
             target_directory,
             config: Config::default(),
             catalogue: Sections::built_in()?.catalogue().clone(),
-            origin: Origin::Workspace { metadata: Box::new(metadata), cargo: Box::new(cargo) },
-        })
-    }
-
-    /// Unpacks an archive into `folder`; runs are kept below the present folder. Without a `config`
-    /// its own applies, which may use the metrics of `known`.
-    ///
-    /// # Errors
-    /// An archive that is not what it says, or its configuration file.
-    pub fn archive(
-        path: &Utf8Path,
-        folder: &Utf8Path,
-        config: Option<(Config, Catalogue)>,
-        known: &Catalogue,
-    ) -> Result<Self> {
-        let unpacked = archive::unpack(path, folder, &archive::Limits::default())?;
-        let (config, catalogue) = match (config, &unpacked.manifest.config) {
-            (Some(loaded), _) => loaded,
-            (None, Some(text)) => {
-                let config = Config::parse(text, crate::config::DEFAULT_PATH.into())?;
-                let catalogue = config.define(known)?;
-                (config, catalogue)
-            }
-            (None, None) => (Config::default(), known.clone()),
-        };
-        Ok(Self {
-            harnesses: unpacked.harnesses(),
-            target_directory: "target".into(),
-            config,
-            catalogue,
-            origin: Origin::Archive(Box::new(unpacked)),
+            origin: Origin::Workspace { metadata: Box::new(metadata), cargo },
         })
     }
 
@@ -207,7 +223,7 @@ impl Source {
         &self,
         packages: &BTreeSet<String>,
         metadata: &Metadata,
-        cargo: &CargoOptions,
+        cargo: &BuildOptions,
         arch: &str,
         toolchain: &Toolchain,
     ) -> Result<Kernels> {

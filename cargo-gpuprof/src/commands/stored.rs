@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::ValueEnum;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
@@ -12,13 +12,16 @@ use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
+use super::StandardOutput;
 use super::settings::{self, Layers};
-use super::viewed;
+use super::viewed::{self, PlacedView};
 use crate::build::host;
 use crate::config::Config;
 use crate::error::{Failure, Result};
-use crate::options::{CargoOptions, CompareOptions, PlaceOptions, ReportOptions, ViewOptions};
-use crate::report::{Format, Screen, Terms};
+use crate::options::{
+    CargoOptions, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
+};
+use crate::report::{Format, Terms};
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole};
@@ -58,14 +61,22 @@ pub(super) fn write(
     format.report(terms).write_as(view, run, out)
 }
 
-/// The view of `options` on `run` in `format`.
+/// The view of `options` over `layers` on `run` in `format`. A format that shows everything takes
+/// none, so the configuration file's does not count there.
 ///
 /// # Errors
-/// A malformed one, one that names what no series has, and one on a format that shows everything.
-fn view(options: &ViewOptions, format: Format, catalogue: &Catalogue, run: &Run) -> Result<View> {
-    let view = options.view()?;
-    let viewed = format.report(Terms::default()).takes_view();
-    if view != View::default() && !viewed {
+/// A malformed one, one that names what no series has, and options on a format that shows
+/// everything.
+fn view(
+    options: &ViewOptions,
+    layers: &Layers,
+    format: Format,
+    (catalogue, run): (&Catalogue, &Run),
+) -> Result<View> {
+    if !format.report(Terms::default()).takes_view() {
+        if *options == ViewOptions::default() {
+            return Ok(View::default());
+        }
         let format = format.to_possible_value().map(|value| value.get_name().to_owned());
         return Err(Failure::usage(format!(
             "--format {} writes the whole run; view options such as --filter work with table, \
@@ -73,16 +84,17 @@ fn view(options: &ViewOptions, format: Format, catalogue: &Catalogue, run: &Run)
             format.unwrap_or_default()
         )));
     }
-    check_view(&view, catalogue, run)?;
-    Ok(view)
+    let placed = viewed::placed(options, layers)?;
+    check_view(&placed, catalogue, run)?;
+    Ok(placed.view)
 }
 
 /// Refuses a view that speaks of what no series of `run` has.
 ///
 /// # Errors
 /// The option and what is wrong with it (exit code 2).
-pub(super) fn check_view(view: &View, catalogue: &Catalogue, run: &Run) -> Result<()> {
-    viewed::check(view, catalogue, &run.series.iter().map(view::types).collect::<Vec<_>>())
+pub(super) fn check_view(view: &PlacedView, catalogue: &Catalogue, run: &Run) -> Result<()> {
+    view.check(catalogue, &run.series.iter().map(view::types).collect::<Vec<_>>())
 }
 
 /// `catalogue` and what `run` measured that it does not know: metrics of a configuration file or a
@@ -101,12 +113,15 @@ pub(super) fn with_metrics_of(catalogue: Catalogue, run: &Run) -> Catalogue {
 /// Writes a stored run in any format.
 ///
 /// # Errors
-/// No such run; a view that does not fit it; output that cannot be written.
-pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
-    let (_, target) = places(&options.place);
+/// No such run; the configuration file; a view that does not fit the run; output that cannot be
+/// written.
+pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write) -> Result<()> {
+    let (root, target) = places(&options.place);
     let run = document::find(&target, &options.run)?;
-    let catalogue = with_metrics_of(Catalogue::built_in(), &run);
-    let view = view(&options.view, options.format, &catalogue, &run)?;
+    let (layers, known) = layers(&root, &options.configuration)?;
+    let catalogue = with_metrics_of(known, &run);
+    let view = view(&options.view, &layers, options.format, (&catalogue, &run))?;
+    let screen = on.screen(layers.color(options.color).value);
     let how = (options.format, Terms { screen, ..Terms::default() });
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
@@ -123,38 +138,47 @@ pub fn report(options: &ReportOptions, screen: Screen, out: &mut impl Write) -> 
 ///
 /// # Errors
 /// No such runs, a malformed condition, a view that does not fit, standard output.
-pub fn compare(options: &CompareOptions, screen: Screen, out: &mut impl Write) -> Result<ExitCode> {
+pub fn compare(
+    options: &CompareOptions,
+    on: StandardOutput,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
     let (root, target) = places(&options.place);
     let baselines = Baselines::new(&root, &target);
-    let side = |text: &str| match baselines.find(text) {
-        Some(kept) => document::read(&kept.path),
-        None => document::find(&target, text).map_err(|failure| match baselines.near(text) {
-            Some(near) if failure.code == ExitCode::Usage => {
-                Failure::usage(format!("no baseline, file or run is named `{text}`: {near}"))
-            }
-            _ => failure,
-        }),
-    };
-    let (before, after) = (side(&options.baseline)?, side(&options.run)?);
-    let ours = Sections::built_in()?;
-    let (config, known) = Config::chosen(&root, &options.configuration, ours.catalogue())?;
-    let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
+    let before = baselines.stored(&target, &options.baseline)?;
+    let after = baselines.stored(&target, &options.run)?;
+    let (layers, known) = layers(&root, &options.configuration)?;
     let gate = settings::gate(&options.judging, &layers);
     let catalogue = with_metrics_of(with_metrics_of(known, &after), &before);
-    let view = view(&options.view, options.format, &catalogue, &after)?;
+    let view = view(&options.view, &layers, options.format, (&catalogue, &after))?;
     let thresholds = conditions(&catalogue, &options.threshold)?;
     check_axes(&thresholds, &after)?;
     let against = Against {
         name: options.baseline.clone(),
         run: Ok(before),
-        across_devices: settings::across_devices(&options.judging, &layers),
+        across_devices: layers.across_devices(options.judging.across_devices()).value,
         scope: Scope::whole(),
     };
     let run = rejudge(&catalogue, after, &thresholds, &against);
     let code = gate.exit_code(&run);
+    let screen = on.screen(layers.color(options.color).value);
     let terms = Terms { screen, exit_code: Some(code), gate };
     write(&run, &view, (options.format, terms), out).map_err(|e| stdout(&e))?;
     Ok(code)
+}
+
+/// The layers of settings of the workspace at `root`, and the metrics that are known there.
+///
+/// # Errors
+/// The configuration file.
+pub(super) fn layers(
+    root: &Utf8Path,
+    options: &ConfigurationOptions,
+) -> Result<(Layers, Catalogue)> {
+    // Definitions in the configuration file may use what our sections define.
+    let ours = Sections::built_in()?;
+    let (config, known) = Config::chosen(root, options, ours.catalogue())?;
+    Ok((Layers::new(&config, options.preset.as_deref())?, known))
 }
 
 /// All of `texts`, or what is wrong with every one that is wrong.

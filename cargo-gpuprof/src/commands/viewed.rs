@@ -1,24 +1,129 @@
-//! Views, checked against the series that they are to show.
+//! Views: read from every layer, and checked against the series that they are to show.
 
 use gpuprof_model::expression::Type;
 use gpuprof_model::metric::Catalogue;
+use gpuprof_model::{ExitCode, Expression, ParseError};
 
+use super::settings::{Layers, Origin, Setting};
 use crate::error::{Failure, Result};
-use gpuprof_analysis::view::View;
+use crate::options::ViewOptions;
+use gpuprof_analysis::view::{Reference, Sort, View};
 
-/// Refuses a view that speaks of what none of the series has, of which `axes` are the axes, and
-/// `catalogue` the metrics.
+/// A view, and where each part of it is written.
+#[derive(Debug)]
+pub struct PlacedView {
+    /// The view.
+    pub view: View,
+    origins: Vec<(&'static str, Origin)>,
+}
+
+/// The view of `given` over `layers`.
 ///
 /// # Errors
-/// The option and what is wrong with it (exit code 2).
-pub(super) fn check(view: &View, catalogue: &Catalogue, axes: &[Vec<(&str, Type)>]) -> Result<()> {
-    view.check(catalogue, &axes.concat()).map_err(Failure::usage)?;
-    let Some(filter) = &view.filter else { return Ok(()) };
-    let errors: Vec<_> = axes.iter().map(|axes| filter.check_condition(axes).err()).collect();
-    match errors.iter().flatten().next() {
-        Some(error) if errors.iter().all(Option::is_some) => {
-            Err(Failure::usage(error.render("--filter", filter.text())))
+/// A text that does not follow its grammar (exit code 2, or 96 for the configuration file).
+pub(super) fn placed(given: &ViewOptions, layers: &Layers) -> Result<PlacedView> {
+    let best_by = layers.best_by(given.best_by.clone());
+    let reference = layers.reference(given.reference.clone());
+    let filter = layers.filter(given.filter.clone());
+    let columns = layers.columns(given.columns());
+    let sort = layers.sort(given.sort.clone());
+    let top = layers.top(given.top);
+    let pareto = layers.pareto(given.pareto());
+    let view = View {
+        best_by: best_by.value,
+        reference: read("reference", &reference, Reference::parse)?,
+        filter: read("filter", &filter, Expression::parse)?,
+        columns: trimmed(&columns.value),
+        sort: read("sort", &sort, Sort::parse)?,
+        top: top.value.map(Into::into),
+        pareto: trimmed(&pareto.value),
+    };
+    let origins = vec![
+        ("best-by", best_by.origin),
+        ("reference", reference.origin),
+        ("filter", filter.origin),
+        ("columns", columns.origin),
+        ("sort", sort.origin),
+        ("pareto", pareto.origin),
+    ];
+    Ok(PlacedView { view, origins })
+}
+
+impl PlacedView {
+    /// Refuses a view that speaks of what none of the series has, of which `axes` are the axes, and
+    /// `catalogue` the metrics.
+    ///
+    /// # Errors
+    /// Each part with what is wrong with it (exit code 2, or 96 where the configuration file alone
+    /// is wrong).
+    pub(super) fn check(&self, catalogue: &Catalogue, axes: &[Vec<(&str, Type)>]) -> Result<()> {
+        let misfits = self.view.misfits(catalogue, &axes.concat());
+        let told: Vec<String> =
+            misfits.iter().map(|(key, why)| format!("{}: {why}", self.place(key))).collect();
+        let here = misfits.iter().map(|(key, _)| self.code(key));
+        if let Some(code) = here.reduce(|all, code| if all == code { all } else { ExitCode::Usage })
+        {
+            return Err(Failure::new(code, told.join("\n")));
         }
-        _ => Ok(()),
+        let Some(filter) = &self.view.filter else { return Ok(()) };
+        let errors: Vec<_> = axes.iter().map(|axes| filter.check_condition(axes).err()).collect();
+        match errors.iter().flatten().next() {
+            Some(error) if errors.iter().all(Option::is_some) => {
+                let message = error.render(&self.place("filter"), filter.text());
+                Err(Failure::new(self.code("filter"), message))
+            }
+            _ => Ok(()),
+        }
     }
+
+    fn origin(&self, key: &str) -> &Origin {
+        let found = self.origins.iter().find(|(of, _)| *of == key);
+        found.map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    fn place(&self, key: &str) -> String {
+        place(key, self.origin(key))
+    }
+
+    fn code(&self, key: &str) -> ExitCode {
+        code(self.origin(key))
+    }
+}
+
+/// How messages name the setting `key` that comes from `origin`.
+fn place(key: &str, origin: &Origin) -> String {
+    match origin {
+        Origin::Configuration(file) => format!("{file}: `{key}`"),
+        Origin::CommandLine(_) | Origin::Default => format!("--{key}"),
+    }
+}
+
+fn code(origin: &Origin) -> ExitCode {
+    match origin {
+        Origin::Configuration(_) => ExitCode::Configuration,
+        Origin::CommandLine(_) | Origin::Default => ExitCode::Usage,
+    }
+}
+
+fn read<T>(
+    key: &str,
+    setting: &Setting<Option<String>>,
+    parse: impl Fn(&str) -> Result<T, ParseError>,
+) -> Result<Option<T>> {
+    let Setting { value, origin } = setting;
+    let parsed = value.as_ref().map(|text| {
+        parse(text).map_err(|e| Failure::new(code(origin), e.render(&place(key, origin), text)))
+    });
+    parsed.transpose()
+}
+
+/// `names` without spaces around them, each once.
+fn trimmed(names: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        if all.iter().all(|other| other != name) {
+            all.push(name.to_owned());
+        }
+    }
+    all
 }

@@ -17,10 +17,10 @@ use super::guard::{self, Said};
 use super::lock::{self, Left};
 use super::nvml::{Lockable, MIG_PREFIX};
 use crate::awaited::Awaited;
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{ClockControl, Shown};
-use crate::terminal::say;
 
 /// How long putting clocks back may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -183,10 +183,10 @@ impl LockedClocks {
         let _ = second.wait();
         match said {
             Some(Said::Restored) => {
-                say!(
-                    "gpuprof: the clock guard of {} was killed; a second one reset the clocks",
+                console::say(format_args!(
+                    "the clock guard of {} was killed; a second one reset the clocks",
                     self.uuid
-                );
+                ));
                 Ok(())
             }
             Some(Said::Refused(reason) | Said::Denied(reason)) => {
@@ -200,7 +200,7 @@ impl LockedClocks {
 impl Drop for LockedClocks {
     fn drop(&mut self) {
         if let Err(failure) = self.end() {
-            say!("gpuprof: {failure}");
+            console::say(failure);
         }
     }
 }

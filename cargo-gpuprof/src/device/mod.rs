@@ -20,10 +20,10 @@ use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::ClockControl;
-use crate::terminal::say;
 use clocks::LockedClocks;
 use lock::{Lock, Owner};
 
@@ -64,7 +64,7 @@ impl Hold {
         })?;
         drop(waiting);
         if let Some(warning) = clocks::settled(uuid, interrupt)? {
-            say!("gpuprof: {warning}");
+            console::say(warning);
         }
         let clocks = match terms.clocks {
             ClockControl::None => None,
@@ -131,7 +131,7 @@ impl<'a> Waiting<'a> {
             return;
         }
         if self.is_news(owner) {
-            say!("gpuprof: {text}");
+            console::say(text);
             self.told = Some(owner.cloned());
         }
     }

@@ -11,7 +11,11 @@ pub const CALIBRATE_REPEAT: u32 = 20;
 #[derive(Debug, Args)]
 pub struct CalibrateOptions {
     /// Take this stored run instead of measuring: `latest`, an id or a prefix of it, or a file
-    #[arg(long, value_name = "RUN")]
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with_all = ["export_csv", "export_json", "export_markdown"]
+    )]
     pub from: Option<String>,
     /// What to measure.
     #[command(flatten)]

@@ -4,6 +4,9 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 
+/// The profile of harnesses where nothing says otherwise.
+pub(super) const BENCH: &str = "bench";
+
 /// Which packages and targets to build, and how.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CargoOptions {
@@ -29,8 +32,8 @@ pub struct CargoOptions {
     #[arg(long, help_heading = "Feature selection")]
     pub no_default_features: bool,
     /// Cargo profile of the harness
-    #[arg(long, value_name = "NAME", default_value = "bench", help_heading = "Compilation")]
-    pub profile: String,
+    #[arg(long, value_name = "NAME", help_heading = "Compilation")]
+    pub profile: Option<String>,
     /// Same as the default: the bench profile is optimised, and kernels always are
     #[arg(long, conflicts_with = "profile", help_heading = "Compilation")]
     pub release: bool,
@@ -52,9 +55,6 @@ pub struct CargoOptions {
     /// Configuration files of cargo's that are not found from there; set for other revisions
     #[arg(skip)]
     pub config_files: Vec<Utf8PathBuf>,
-    /// Print no cargo messages; set by the commands that have --quiet
-    #[arg(skip)]
-    pub quiet: bool,
     /// Print the commands of cargo and rustc
     #[arg(short, long, help_heading = "Compilation")]
     pub verbose: bool,
@@ -67,19 +67,24 @@ pub struct CargoOptions {
 }
 
 impl CargoOptions {
-    /// Whether cargo is to print nothing of its own accord: by our option, or by its setting.
-    pub fn silent(&self) -> bool {
-        let set = std::env::var_os("CARGO_TERM_QUIET").is_some_and(|value| value == "true");
-        self.quiet || (set && !self.verbose)
+    /// The profile that was asked for.
+    pub fn profile(&self) -> Option<String> {
+        self.profile.clone().or_else(|| self.release.then(|| BENCH.to_owned()))
     }
 
-    /// The option that says how much cargo prints.
-    pub fn verbosity(&self) -> Option<&'static str> {
-        match (self.quiet, self.verbose) {
-            (true, _) => Some("--quiet"),
-            (false, true) => Some("--verbose"),
-            (false, false) => None,
-        }
+    /// The features that were asked for.
+    pub fn features(&self) -> Option<Vec<String>> {
+        (!self.features.is_empty()).then(|| self.features.clone())
+    }
+
+    /// That all features were asked for, where they were.
+    pub fn all_features(&self) -> Option<bool> {
+        self.all_features.then_some(true)
+    }
+
+    /// That no default features were asked for, where that is so.
+    pub fn default_features(&self) -> Option<bool> {
+        self.no_default_features.then_some(false)
     }
 
     /// The options of manifest, lock file and configuration, for every cargo command.
@@ -100,6 +105,40 @@ impl CargoOptions {
         }
         args
     }
+}
+
+/// How to build: cargo's options, with those that are settings as all layers have them.
+#[derive(Debug, Clone)]
+pub struct BuildOptions {
+    /// The command line's: the settings among them count no more.
+    pub cargo: CargoOptions,
+    /// The profile of the harness.
+    pub profile: String,
+    /// The features to activate.
+    pub features: Vec<String>,
+    /// Whether all features are activated.
+    pub all_features: bool,
+    /// Whether the default features are.
+    pub default_features: bool,
+    /// Whether cargo prints no messages.
+    pub quiet: bool,
+}
+
+impl BuildOptions {
+    /// Whether cargo is to print nothing of its own accord: by our option, or by its setting.
+    pub fn silent(&self) -> bool {
+        let set = std::env::var_os("CARGO_TERM_QUIET").is_some_and(|value| value == "true");
+        self.quiet || (set && !self.cargo.verbose)
+    }
+
+    /// The option that says how much cargo prints.
+    pub fn verbosity(&self) -> Option<&'static str> {
+        match (self.quiet, self.cargo.verbose) {
+            (true, _) => Some("--quiet"),
+            (false, true) => Some("--verbose"),
+            (false, false) => None,
+        }
+    }
 
     /// The options of features.
     pub fn feature_args(&self) -> Vec<String> {
@@ -110,7 +149,7 @@ impl CargoOptions {
         if self.all_features {
             args.push("--all-features".to_owned());
         }
-        if self.no_default_features {
+        if !self.default_features {
             args.push("--no-default-features".to_owned());
         }
         args

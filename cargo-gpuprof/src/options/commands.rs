@@ -21,8 +21,8 @@ pub struct ListOptions {
     #[command(flatten)]
     pub configuration: ConfigurationOptions,
     /// How to print it.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub message_format: MessageFormat,
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    pub message_format: Option<MessageFormat>,
     /// Print no progress
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
-use super::settings::either;
+use super::either::either;
 use super::{Color, ConfigurationOptions, Interleave, MessageFormat, ViewOptions};
 use crate::report::Format;
 
@@ -130,8 +130,11 @@ pub struct ReportOptions {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<Utf8PathBuf>,
     /// When to colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
-    pub color: Color,
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    pub color: Option<Color>,
+    /// Where settings come from that are not given here.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,
@@ -163,8 +166,8 @@ pub struct CompareOptions {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// When to colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
-    pub color: Color,
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    pub color: Option<Color>,
     /// Which rows and columns to show.
     #[command(flatten)]
     pub view: ViewOptions,

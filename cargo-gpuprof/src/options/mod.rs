@@ -4,11 +4,13 @@
 //! Output: typed values. Of the tool this room looks at the list of report formats only; `cli`
 //! arranges its structures into subcommands.
 
+mod ahead;
 mod calibrate;
 mod cargo;
 mod commands;
 mod configuration;
 mod devices;
+mod either;
 mod gate;
 mod keep_runs;
 mod library;
@@ -22,8 +24,9 @@ mod set;
 mod settings;
 mod view;
 
+pub use ahead::AheadCount;
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
-pub use cargo::{CargoOptions, KernelOptions};
+pub use cargo::{BuildOptions, CargoOptions, KernelOptions};
 pub use commands::{
     ArchiveOptions, AskOptions, CompletionsOptions, DoctorOptions, GuardOptions, ListOptions,
     ManOptions, MetricsOptions,
@@ -43,9 +46,9 @@ pub use output::{Color, MessageFormat, OutputOptions};
 pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
 #[cfg(test)]
 pub(crate) use run::parsed;
-pub use run::{MOST_AHEAD, RunOptions, SUBCOMMANDS, SelectionOptions};
+pub use run::{RunOptions, SUBCOMMANDS, SelectionOptions};
 pub use runs::{Age, RemoveOptions, RunsAction, RunsOptions};
 pub use set::Set;
-pub(crate) use settings::settings;
-pub use settings::{Defaults, Shown, defaults, library_from};
+pub use settings::{Defaults, Shown, below, defaults, library_from};
+pub(crate) use settings::{settings, types};
 pub use view::ViewOptions;

@@ -2,11 +2,14 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 
 use super::KeepRuns;
+use super::either::either;
 
 /// What standard output carries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MessageFormat {
     /// Tables.
     #[default]
@@ -16,11 +19,11 @@ pub enum MessageFormat {
 }
 
 /// Where results go.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct OutputOptions {
     /// Format of standard output
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub message_format: MessageFormat,
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    pub message_format: Option<MessageFormat>,
     /// Write tidy CSV, one row per configuration and metric; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_csv: Option<Utf8PathBuf>,
@@ -37,19 +40,29 @@ pub struct OutputOptions {
     #[arg(
         long,
         value_enum,
-        default_value_t,
         value_name = "WHEN",
         env = "CARGO_TERM_COLOR",
         help_heading = "Output"
     )]
-    pub color: Color,
+    pub color: Option<Color>,
     /// Print no progress
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long, overrides_with = "no_quiet", help_heading = "Output")]
     pub quiet: bool,
+    /// Print progress (the default)
+    #[arg(long, overrides_with = "quiet", help_heading = "Output")]
+    pub no_quiet: bool,
+}
+
+impl OutputOptions {
+    /// Whether `--quiet` or `--no-quiet` was given.
+    pub fn quiet(&self) -> Option<bool> {
+        either(self.quiet, self.no_quiet)
+    }
 }
 
 /// When to colour.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Color {
     /// Where the terminal shows colour.
     #[default]

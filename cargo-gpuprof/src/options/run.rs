@@ -6,9 +6,9 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use gpuprof_model::suggest::did_you_mean;
 
-use super::settings::either;
+use super::either::either;
 use super::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
+    AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
     ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions,
     Repeats, ReplayMode, Set, ViewOptions, library,
 };
@@ -33,9 +33,6 @@ pub const SUBCOMMANDS: [&str; 13] = [
 
 /// What the last run is called.
 const LATEST: &str = "latest";
-
-/// The most processes that may prepare while another one works.
-pub const MOST_AHEAD: u8 = 4;
 
 /// Which series to take.
 #[derive(Debug, Clone, Args)]
@@ -116,8 +113,8 @@ pub struct RunOptions {
     /// both collect counters, 0 where either takes times]. They pause during measurements, but keep
     /// the device memory they hold. On the emulated driver: processes that run beside the first
     /// [default: one for each further core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=i64::from(MOST_AHEAD)), help_heading = "Run")]
-    pub ahead: Option<u8>,
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub ahead: Option<AheadCount>,
     /// CUPTI's library or its folder, instead of searching the usual places
     #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library, help_heading = "Run")]
     pub cupti_path: Option<Utf8PathBuf>,

@@ -4,14 +4,24 @@
 //! the configuration file's keys, `show-config` and the help text follow from it. An option's own
 //! field, with its help, is in [`RunOptions`](super::RunOptions).
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::{
-    AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, DeviceSelection,
-    Interleave, Isolate, KeepRuns, Repeats, ReplayMode, Set,
-};
+use super::cargo::BENCH;
+use types::*;
+
+/// The types of the rows: whoever takes the rows imports all of them.
+pub(crate) mod types {
+    pub(crate) use std::num::{NonZeroU32, NonZeroUsize};
+
+    pub(crate) use camino::Utf8PathBuf;
+
+    pub(crate) use crate::options::{
+        AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Color,
+        DeviceSelection, Interleave, Isolate, KeepRuns, MessageFormat, Repeats, ReplayMode, Set,
+    };
+}
 
 /// Hands the rows to the macro `$to`. A row is
 /// `name "--option": TYPE => VALUE = DEFAULT, |options| GIVEN;` where TYPE is what a layer says,
@@ -29,8 +39,8 @@ macro_rules! settings {
             repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT,
                 |o| o.repeat;
             /// Seconds a process may take.
-            timeout "--timeout": u32 => u32 = 120,
-                |o| o.timeout.map(Into::into);
+            timeout "--timeout": NonZeroU32 => u32 = 120,
+                |o| o.timeout;
             /// What happens to the L2 cache before each sample.
             cache_control "--cache-control": CacheControl => CacheControl = CacheControl::default(),
                 |o| o.cache_control;
@@ -50,7 +60,7 @@ macro_rules! settings {
             isolate "--isolate": Isolate => Isolate = Isolate::default(),
                 |o| o.isolate;
             /// Processes that prepare while another one works; none for what changes no result.
-            ahead "--ahead": u8 => Option<u8> = None,
+            ahead "--ahead": AheadCount => Option<AheadCount> = None,
                 |o| o.ahead;
             /// In which order passes run.
             interleave "--interleave": Interleave => Interleave = Interleave::default(),
@@ -68,8 +78,8 @@ macro_rules! settings {
             sections "--section": Vec<String> => Vec<String> = Vec::new(),
                 |o| (!o.section.is_empty()).then(|| o.section.clone());
             /// The most counter passes that a configuration may need.
-            max_passes "--max-passes": u32 => Option<u32> = None,
-                |o| o.max_passes.map(Into::into);
+            max_passes "--max-passes": NonZeroU32 => Option<NonZeroU32> = None,
+                |o| o.max_passes;
             /// How launches of two passes are matched.
             app_replay_match "--app-replay-match":
                 AppReplayMatch => AppReplayMatch = AppReplayMatch::default(),
@@ -79,8 +89,8 @@ macro_rules! settings {
                 AppReplayMode => AppReplayMode = AppReplayMode::default(),
                 |o| o.app_replay_mode;
             /// Configurations to take of each series; none for all.
-            sample "--sample": usize => Option<usize> = None,
-                |o| o.selection.sample.map(Into::into);
+            sample "--sample": NonZeroUsize => Option<NonZeroUsize> = None,
+                |o| o.selection.sample;
             /// The seed of a sample.
             sample_seed "--sample-seed": u64 => u64 = 0,
                 |o| o.selection.sample_seed;
@@ -108,6 +118,58 @@ macro_rules! settings {
             /// Whether a baseline of another device is compared with as well.
             across_devices "--across-devices": bool => bool = false,
                 |o| o.gate.judging.across_devices();
+            /// The metric that decides which configuration is best; none for the headline metric.
+            best_by "--best-by": String => Option<String> = None,
+                |o| o.view.best_by.clone();
+            /// The configuration that the others are compared with, besides the best.
+            reference "--reference": String => Option<String> = None,
+                |o| o.view.reference.clone();
+            /// The condition on the rows that are compared and shown.
+            filter "--filter": String => Option<String> = None,
+                |o| o.view.filter.clone();
+            /// Axes and metrics to show; none for all axes and the series' metrics.
+            columns "--columns": Vec<String> => Vec<String> = Vec::new(),
+                |o| o.view.columns();
+            /// The axis or metric to sort by.
+            sort "--sort": String => Option<String> = None,
+                |o| o.view.sort.clone();
+            /// The most rows to show.
+            top "--top": NonZeroUsize => Option<NonZeroUsize> = None,
+                |o| o.view.top;
+            /// The metrics whose front is marked.
+            pareto "--pareto": Vec<String> => Vec<String> = Vec::new(),
+                |o| o.view.pareto();
+            /// What standard output carries.
+            message_format "--message-format":
+                MessageFormat => MessageFormat = MessageFormat::default(),
+                |o| o.output.message_format;
+            /// The CSV file that is written as well.
+            export_csv "--export-csv": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.output.export_csv.clone();
+            /// The JSON file that is written as well.
+            export_json "--export-json": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.output.export_json.clone();
+            /// The Markdown file that is written as well.
+            export_markdown "--export-markdown": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.output.export_markdown.clone();
+            /// When to colour.
+            color "--color": Color => Color = Color::default(),
+                |o| o.output.color;
+            /// Whether neither progress nor notes are printed.
+            quiet "--quiet": bool => bool = false,
+                |o| o.output.quiet();
+            /// The cargo profile of the harness.
+            profile "--profile": String => String = BENCH.to_owned(),
+                |o| o.cargo.profile();
+            /// The features to activate.
+            features "--features": Vec<String> => Vec<String> = Vec::new(),
+                |o| o.cargo.features();
+            /// Whether all features are activated.
+            all_features "--all-features": bool => bool = false,
+                |o| o.cargo.all_features();
+            /// Whether the default features are activated.
+            default_features "--default-features": bool => bool = true,
+                |o| o.cargo.default_features();
             /// How many runs are kept below the target folder.
             keep_runs "--keep-runs": KeepRuns => KeepRuns = KeepRuns::default(),
                 |o| o.output.keep_runs;
@@ -115,11 +177,6 @@ macro_rules! settings {
     };
 }
 pub(crate) use settings;
-
-/// What a pair of flags says: the one that is given later wins, and clap sees to that.
-pub(super) fn either(yes: bool, no: bool) -> Option<bool> {
-    if yes { Some(true) } else { no.then_some(false) }
-}
 
 /// A value of a setting, as people and programs read it.
 pub trait Shown {
@@ -149,7 +206,7 @@ macro_rules! words {
 }
 
 words!(Backend, CacheControl, ClockControl, ReplayMode, Isolate, Interleave);
-words!(AppReplayMatch, AppReplayMode, Set);
+words!(AppReplayMatch, AppReplayMode, Set, MessageFormat, Color);
 
 macro_rules! numbers {
     ($($type:ty),*) => {$(
@@ -165,7 +222,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u8, u32, u64, usize, Repeats);
+numbers!(u32, u64, usize, NonZeroU32, NonZeroUsize, AheadCount, Repeats);
 
 macro_rules! texts {
     ($($type:ty),*) => {$(
@@ -217,6 +274,11 @@ impl<T: Shown> Shown for Vec<T> {
 /// `path`, as a file below `root` names it: from there, unless it is a bare name for the linker.
 pub fn library_from(root: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
     if path.as_str().contains('/') { root.join(path) } else { path.to_owned() }
+}
+
+/// `path`, as a file below `root` names it: from there, unless it is `-`, a standard stream.
+pub fn below(root: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
+    if path == "-" { path.to_owned() } else { root.join(path) }
 }
 
 macro_rules! of_defaults {

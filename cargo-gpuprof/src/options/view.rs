@@ -3,13 +3,9 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use gpuprof_model::{Expression, ParseError};
-
-use crate::error::{Failure, Result};
-use gpuprof_analysis::view::{Reference, Sort, View};
 
 /// Which rows and columns the table shows, and what it compares.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct ViewOptions {
     /// Metric that decides which configuration is best
     #[arg(long, value_name = "METRIC", help_heading = "View")]
@@ -35,37 +31,13 @@ pub struct ViewOptions {
 }
 
 impl ViewOptions {
-    /// The view.
-    ///
-    /// # Errors
-    /// A text that does not follow its grammar (exit code 2).
-    pub fn view(&self) -> Result<View> {
-        fn read<T>(
-            option: &str,
-            text: Option<&String>,
-            parse: impl Fn(&str) -> Result<T, ParseError>,
-        ) -> Result<Option<T>> {
-            let parsed =
-                text.map(|text| parse(text).map_err(|e| Failure::usage(e.render(option, text))));
-            parsed.transpose()
-        }
-        let trimmed = |names: &[String]| -> Vec<String> {
-            let mut all: Vec<String> = Vec::new();
-            for name in names.iter().map(|name| name.trim()) {
-                if all.iter().all(|other| other != name) {
-                    all.push(name.to_owned());
-                }
-            }
-            all
-        };
-        Ok(View {
-            best_by: self.best_by.clone(),
-            reference: read("--reference", self.reference.as_ref(), Reference::parse)?,
-            filter: read("--filter", self.filter.as_ref(), Expression::parse)?,
-            columns: trimmed(&self.columns),
-            sort: read("--sort", self.sort.as_ref(), Sort::parse)?,
-            top: self.top.map(Into::into),
-            pareto: trimmed(&self.pareto),
-        })
+    /// The columns that were asked for.
+    pub fn columns(&self) -> Option<Vec<String>> {
+        (!self.columns.is_empty()).then(|| self.columns.clone())
+    }
+
+    /// The metrics of the front that was asked for.
+    pub fn pareto(&self) -> Option<Vec<String>> {
+        (!self.pareto.is_empty()).then(|| self.pareto.clone())
     }
 }

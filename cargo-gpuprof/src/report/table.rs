@@ -12,7 +12,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::text::one_line;
-use gpuprof_model::verdict::Judgement;
+use gpuprof_model::verdict::{Judgement, NotApplicable};
 
 use super::evidence::{evidence, others};
 use super::note::Note;
@@ -126,8 +126,8 @@ impl Table {
         }
         write_notes(&notes::of(&viewed.series, &columns), paint, out)?;
         write_judgements(&series.judgements, paint, out)?;
-        for text in &series.not_applicable {
-            writeln!(out, " {}", paint.faint(format_args!("not for this device: {text}")))?;
+        for NotApplicable { threshold, .. } in &series.not_applicable {
+            writeln!(out, " {}", paint.faint(format_args!("not for this device: {threshold}")))?;
         }
         write_changes(series, paint, out)
     }

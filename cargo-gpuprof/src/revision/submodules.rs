@@ -7,8 +7,8 @@
 use camino::Utf8Path;
 
 use super::Repository;
+use crate::console;
 use crate::error::{Failure, Result};
-use crate::terminal::say;
 
 /// Fills the submodules of `checkout`, whose clones are those of `user`'s; and theirs.
 ///
@@ -39,10 +39,10 @@ fn one(
     let kept = user.common_folder().map(|folder| folder.join("modules").join(name));
     let there = |folder: &Utf8Path| folder.join(".git").exists() || folder.join("HEAD").exists();
     let Some(source) = [Some(in_tree), kept].into_iter().flatten().find(|f| there(f)) else {
-        say!(
-            "gpuprof: the submodule {path} is not in this clone, so it is empty in the base as \
+        console::say(format_args!(
+            "the submodule {path} is not in this clone, so it is empty in the base as \
              well; `git submodule update --init --recursive` gets it"
-        );
+        ));
         return Ok(());
     };
     let own = Repository { toplevel: checkout.toplevel.join(path) };

@@ -12,6 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
+use super::named::Unnamed;
 use super::{document, write_whole};
 use crate::error::{Failure, Result};
 
@@ -106,8 +107,28 @@ impl Baselines {
         }
     }
 
+    /// The run that `text` names: a kept baseline, or else any that [`document::find`] finds below
+    /// `target_directory`.
+    ///
+    /// # Errors
+    /// Nothing, or more than one, has the name (exit code 2); a file that is no run document (exit
+    /// code 96).
+    pub fn stored(&self, target_directory: &Utf8Path, text: &str) -> Result<Run> {
+        let path = match self.find(text) {
+            Some(kept) => kept.path,
+            None => document::locate(target_directory, text).map_err(|unnamed| {
+                let unnamed = match (unnamed, self.near(text)) {
+                    (Unnamed::None(_), Some(near)) => Unnamed::None(near),
+                    (unnamed, _) => unnamed,
+                };
+                unnamed.failure("baseline, file or run", text)
+            })?,
+        };
+        document::read(&path)
+    }
+
     /// The names that `name` may have been meant to be.
-    pub fn near(&self, name: &str) -> Option<String> {
+    fn near(&self, name: &str) -> Option<String> {
         did_you_mean(name, self.all().iter().map(|kept| kept.name.as_str()))
     }
 

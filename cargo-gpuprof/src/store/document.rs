@@ -9,13 +9,16 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
-use gpuprof_model::suggest::did_you_mean;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::named::{Unnamed, named};
 use super::untrusted::{self, place, wrong};
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use gpuprof_model::text::printable;
+
+/// The run document in a run's folder.
+const FILE: &str = "run.json";
 
 /// Reads the run document at `path`.
 ///
@@ -101,14 +104,23 @@ fn neutralise(value: &mut Value) {
 /// # Errors
 /// Nothing, or more than one, has the name (exit code 2); the file is no run (exit code 96).
 pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
+    let path = locate(target_directory, text);
+    read(&path.map_err(|unnamed| unnamed.failure("file or run", text))?)
+}
+
+/// The file of the run that `text` names, as [`find`] takes it.
+///
+/// # Errors
+/// Nothing, or more than one, has the name.
+pub fn locate(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf, Unnamed> {
     let path = Utf8Path::new(text);
     if path.is_file() {
-        return read(path);
+        return Ok(path.to_owned());
     }
-    if path.join("run.json").is_file() {
-        return read(&path.join("run.json"));
+    if path.join(FILE).is_file() {
+        return Ok(path.join(FILE));
     }
-    read(&folder(target_directory, text, "run.json")?.join("run.json"))
+    Ok(among(target_directory, text, FILE)?.join(FILE))
 }
 
 /// The folder of the run that `text` names and that holds `file`.
@@ -116,6 +128,11 @@ pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
 /// # Errors
 /// Nothing, or more than one, has the name (exit code 2).
 pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf> {
+    let found = among(target_directory, text, file);
+    found.map_err(|unnamed| unnamed.failure("file or run", text))
+}
+
+fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf, Unnamed> {
     let runs = target_directory.join("gpuprof/runs");
     let mut ids: Vec<String> = fs::read_dir(&runs)
         .into_iter()
@@ -124,29 +141,12 @@ pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf
         .filter(|id| runs.join(id).join(file).is_file())
         .collect();
     ids.sort();
-    let chosen = match text {
-        "latest" => ids.last(),
-        _ => match ids.iter().filter(|id| id.starts_with(text)).collect::<Vec<_>>().as_slice() {
-            [one] => Some(*one),
-            several if several.len() > 1 => {
-                let all: Vec<&str> = several.iter().map(|id| id.as_str()).collect();
-                return Err(Failure::usage(format!(
-                    "`{text}` matches several runs: {}",
-                    all.join(", ")
-                )));
-            }
-            _ => None,
-        },
+    let chosen = match (text, ids.last()) {
+        ("latest", Some(last)) => last,
+        (_, Some(_)) => named(&ids, text)?,
+        (_, None) => return Err(Unnamed::None(format!("there are none below {runs}"))),
     };
-    chosen.map(|id| runs.join(id)).ok_or_else(|| {
-        let near = did_you_mean(text, ids.iter().map(String::as_str)).unwrap_or_else(|| match ids
-            .last()
-        {
-            Some(last) => format!("the last one is {last}"),
-            None => format!("there are none below {runs}"),
-        });
-        Failure::usage(format!("no file or run is named `{text}`: {near}"))
-    })
+    Ok(runs.join(chosen))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 pub mod baseline;
 pub mod document;
 pub mod journal;
+pub mod named;
 pub mod plans;
 pub mod prune;
 mod run_folder;

@@ -4,8 +4,8 @@ use camino::Utf8Path;
 
 use crate::build::KERNEL_TARGET as TARGET;
 use crate::build::toolchain::Toolchain;
-use crate::options::CargoOptions;
-use crate::terminal::say;
+use crate::console;
+use crate::options::BuildOptions;
 
 /// What keeps a barrier from being copied into both arms of a branch. `JumpThreading` does so on
 /// rustc's side (rust-lang/rust#137086). LLVM does so with a call of a function that is not marked
@@ -32,25 +32,25 @@ pub(super) fn known(flags: Vec<String>, toolchain: &Toolchain) -> Vec<String> {
     let unknown: Vec<&str> =
         CONVERGENT.into_iter().filter(|flag| !toolchain.knows(&[flag])).collect();
     if !unknown.is_empty() && toolchain.minor().is_none_or(|minor| minor < MARKS_BY_ITSELF) {
-        say!(
-            "warning: {} does not know {}: a barrier in a function of yours may be compiled into both arms of a \
+        console::warn(format_args!(
+            "{} does not know {}: a barrier in a function of yours may be compiled into both arms of a \
              branch, and the block then hangs or computes something else; use another --kernel-toolchain",
             toolchain.version,
             unknown.join(" ")
-        );
+        ));
     }
     flags.into_iter().filter(|flag| !unknown.contains(&flag.as_str())).collect()
 }
 
 /// Cargo's arguments but for what is emitted.
-pub(super) fn of_cargo(package: &str, options: &CargoOptions) -> Vec<String> {
+pub(super) fn of_cargo(package: &str, options: &BuildOptions) -> Vec<String> {
     let mut arguments: Vec<String> =
         ["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]
             .into_iter()
             .chain(["--release", "--target", TARGET, "-Zbuild-std=core"])
             .map(str::to_owned)
             // A configuration file among them gives way to what follows.
-            .chain(options.manifest_args())
+            .chain(options.cargo.manifest_args())
             .chain(
                 [
                     "--config",

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::build::KERNEL_TARGET as TARGET;
+use crate::console;
 
 /// Says that this executable is started as a wrapper.
 pub(super) const MARK: &str = "__GPUPROF_KERNEL_RUSTC";
@@ -39,11 +40,11 @@ pub fn main() -> ExitCode {
     let all = users.into_iter().chain(arguments);
     let mut all = all.skip_while(|program| program.is_empty());
     let Some(program) = all.next() else {
-        eprintln!("error: {MARK} is set, and no rustc is named");
+        console::error(format_args!("{MARK} is set, and no rustc is named"));
         return ExitCode::from(2);
     };
     let error = Command::new(&program).args(all).env_remove(MARK).env_remove(USERS).exec();
-    eprintln!("error: cannot start {}: {error}", program.to_string_lossy());
+    console::error(format_args!("cannot start {}: {error}", program.to_string_lossy()));
     ExitCode::from(2)
 }
 

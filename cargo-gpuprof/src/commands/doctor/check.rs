@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use gpuprof_model::ExitCode;
+
 /// Where the driver says who may read counters.
 pub(super) const PARAMETERS: &str = "/proc/driver/nvidia/params";
 
@@ -29,11 +31,31 @@ pub(super) struct Check {
     pub(super) state: State,
     pub(super) what: &'static str,
     pub(super) found: String,
+    /// What keeps the main job from running at all, where this does.
+    pub(super) obstacle: Option<Obstacle>,
+}
+
+/// What a failed check comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Obstacle {
+    /// What a run would exit with.
+    pub(super) code: ExitCode,
+    /// What cannot be done here.
+    pub(super) sentence: &'static str,
 }
 
 impl Check {
     pub(super) fn new(state: State, what: &'static str, found: impl Into<String>) -> Self {
-        Self { state, what, found: found.into() }
+        Self { state, what, found: found.into(), obstacle: None }
+    }
+
+    /// A check that failed, and without which nothing runs.
+    pub(super) fn obstacle(
+        obstacle: Obstacle,
+        what: &'static str,
+        found: impl Into<String>,
+    ) -> Self {
+        Self { obstacle: Some(obstacle), ..Self::new(State::Fail, what, found) }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::execute::VISIBLE_ENV;
 use crate::options::DoctorOptions;
 
 /// What the line of the trial is called.
-pub(super) const COUNTERS: &str = "counters";
+const COUNTERS: &str = "counters";
 
 /// A device and what was found of it.
 #[derive(Debug)]
@@ -28,13 +28,16 @@ pub(super) struct Examined {
     pub(super) device: DeviceRecord,
     /// Whether a run with the same `--devices` measures on it.
     pub(super) used: bool,
-    pub(super) checks: Vec<Check>,
+    /// Its settings.
+    pub(super) settings: Vec<Check>,
+    /// How a trial session on it ended.
+    pub(super) counters: Check,
 }
 
 impl Examined {
-    /// How its trial ended.
-    pub(super) fn counters(&self) -> Option<State> {
-        self.checks.iter().find(|check| check.what == COUNTERS).map(|check| check.state)
+    /// Its checks, in the order in which they are shown.
+    pub(super) fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.settings.iter().chain([&self.counters])
     }
 
     /// The line over its checks.
@@ -76,14 +79,15 @@ pub(super) fn examined(
         let visible = (!alone).then_some(&*device.uuid);
         let ask = |question| cupti::ask_on(visible, cupti, question);
         let (library, uuid) = (options.nvml_path.clone(), device.uuid.clone());
-        let mut checks = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
-        checks.push(match has_cupti {
+        let settings = gpu::settings(ask(Question::Nvml { library, uuid })?, &device.uuid);
+        let counters = match has_cupti {
             true => held(&device, || ask(Question::Trial).map(tried))?,
             false => {
                 Check::new(State::Fail, COUNTERS, "not tested: CUPTI does not work (see above)")
             }
-        });
-        Ok(Examined { at, device, used: options.devices.is_some() || at == 0, checks })
+        };
+        let used = options.devices.is_some() || at == 0;
+        Ok(Examined { at, device, used, settings, counters })
     };
     chosen.into_iter().map(examine).collect()
 }

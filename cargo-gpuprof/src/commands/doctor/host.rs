@@ -2,13 +2,19 @@
 
 use std::process::{Command, Stdio};
 
-use super::check::{Check, State};
+use gpuprof_model::ExitCode;
+
+use super::check::{Check, Obstacle, State};
 use crate::build::toolchain::{self, Candidates};
 use crate::build::{self};
 use crate::cupti::Answer;
 
 /// What the line of the kernels' toolchain is called.
-pub(super) const TOOLCHAIN: &str = "toolchain";
+const TOOLCHAIN: &str = "toolchain";
+
+/// Without a toolchain where something is built.
+const NO_KERNELS: Obstacle =
+    Obstacle { code: ExitCode::BuildFailed, sentence: "kernels cannot be built here" };
 
 /// Where CUPTI is.
 pub(super) fn library(located: Answer, has_gpu: bool) -> Check {
@@ -36,7 +42,7 @@ pub(super) fn kernels(asked: Option<&str>) -> Check {
 /// Without a toolchain: a machine that has no cargo either is one that runs archives.
 fn without(builds: bool, reason: &str) -> Check {
     if builds {
-        return Check::new(State::Fail, TOOLCHAIN, reason);
+        return Check::obstacle(NO_KERNELS, TOOLCHAIN, reason);
     }
     Check::new(
         State::Warn,
@@ -81,8 +87,9 @@ mod tests {
             (here.state, here.found.as_str()),
             (State::Fail, "kernels need the source of Rust's core library")
         );
+        assert_eq!(here.obstacle.map(|obstacle| obstacle.code), Some(ExitCode::BuildFailed));
         let archives = without(false, "…");
-        assert_eq!(archives.state, State::Warn);
+        assert_eq!((archives.state, archives.obstacle), (State::Warn, None));
         assert!(archives.found.contains("Archives need neither"), "{archives:?}");
     }
 }

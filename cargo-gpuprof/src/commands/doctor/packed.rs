@@ -4,32 +4,41 @@
 //! that a system library that is too old shows.
 
 use camino::Utf8Path;
+use gpuprof_model::ExitCode;
 
-use super::check::{Check, State};
-use crate::commands::{Source, Wanted};
+use super::check::{Check, Obstacle, State};
+use crate::commands::settings::{Layers, build_options};
+use crate::commands::{Opened, Wanted};
 use crate::discover;
 use crate::error::Result;
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{CargoOptions, ConfigurationOptions};
 
 /// What the line of the archive is called.
-pub(super) const ARCHIVE: &str = "archive";
+const ARCHIVE: &str = "archive";
+
+/// An archive that does not work here.
+const NO_ARCHIVE: Obstacle =
+    Obstacle { code: ExitCode::Archive, sentence: "the archive cannot be run here" };
 
 /// Whether the archive `file` can be run here.
 pub(super) fn archive(file: &Utf8Path, interrupt: &Interrupt) -> Check {
     match asked(file, interrupt) {
         Ok(found) => Check::new(State::Ok, ARCHIVE, found),
-        Err(failure) => Check::new(State::Fail, ARCHIVE, failure.message),
+        Err(failure) => Check::obstacle(NO_ARCHIVE, ARCHIVE, failure.message),
     }
 }
 
 fn asked(file: &Utf8Path, interrupt: &Interrupt) -> Result<String> {
-    let (folder, source) = Source::open(&Wanted {
+    let cargo = CargoOptions::default();
+    let opened = Opened::new(&Wanted {
         archive: Some(file),
         extract_to: None,
-        cargo: CargoOptions::default(),
+        cargo: &cargo,
         configuration: &ConfigurationOptions { no_config: true, ..Default::default() },
     })?;
+    let layers = Layers::new(&opened.config, None)?;
+    let (folder, source) = opened.build(build_options(&cargo, true, &layers))?;
     let folder = Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;

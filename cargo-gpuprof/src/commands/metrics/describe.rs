@@ -14,11 +14,11 @@ use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
 use super::shown::{described, show, show_grounds};
 use crate::chips::{self, Chips};
+use crate::console;
 use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
 use crate::options::MetricsOptions;
 use crate::sections::Sections;
-use crate::terminal::say;
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
 const DEFAULT_CHIP: &str = "GH100";
@@ -145,7 +145,7 @@ fn ask_about(name: &str, chip: &str, options: &MetricsOptions) -> Result<OnChip>
     }
     Ok(match chips.find(name, Some(chip)) {
         Ok(metric) => {
-            say!("gpuprof: {refusal}");
+            console::say(&refusal);
             let (described, submetrics) = (metric.described(), metric.submetrics().to_vec());
             OnChip::Found(OfChip { described, submetrics, passes: None })
         }

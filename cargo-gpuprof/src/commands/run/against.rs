@@ -6,10 +6,10 @@ use gpuprof_model::run::{Run, Status};
 
 use crate::commands::Source;
 use crate::commands::settings::Settings;
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::options::RunOptions;
 use crate::store::baseline::{self, Baselines, Found};
-use crate::terminal::say;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::Gate;
 
@@ -89,13 +89,11 @@ pub(super) fn save(
     } else {
         let lost = baseline::lost(path, run);
         baseline::write(path, run)?;
-        say!("gpuprof: kept as baseline `{name}` in {path}");
-        if let Some(sentence) = lost {
-            say!("gpuprof: {sentence}");
-        }
+        console::say(format_args!("kept as baseline `{name}` in {path}"));
+        lost.iter().for_each(console::say);
         return Ok(());
     };
-    say!("gpuprof: not kept as baseline `{name}`: {obstacle}");
+    console::say(format_args!("not kept as baseline `{name}`: {obstacle}"));
     Ok(())
 }
 

@@ -9,16 +9,14 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::Catalogue;
 use tempfile::TempDir;
 
-use crate::commands::Source;
 use crate::commands::settings::Settings;
-use crate::config::Config;
+use crate::commands::{Opened, Source, Wanted};
+use crate::console::Notes;
 use crate::error::{Failure, Result};
-use crate::options::{CargoOptions, RunOptions};
+use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions, RunOptions};
 use crate::revision::{self, Checkout, Commit, Repository};
-use crate::terminal::say;
 
 /// The folder, below the target folder, of everything that is made of other revisions.
 const FOLDER: &str = "gpuprof/base";
@@ -46,15 +44,16 @@ impl Base {
     pub(super) fn open(
         options: &RunOptions,
         settings: &Settings,
+        build: &BuildOptions,
         head: &Source,
     ) -> Result<Option<Self>> {
         if let Some(file) = &options.gate.base_archive {
-            return of_archive(file).map(Some).map_err(|f| blamed(file.as_str(), f));
+            return of_archive(file, build).map(Some).map_err(|f| blamed(file.as_str(), f));
         }
         // The noise of a machine is that of one revision.
         let named = settings.base_of(&head.root()).filter(|_| !options.needs_times);
         let Some(name) = named else { return Ok(None) };
-        let base = of_name(&name, options, head).map_err(|failure| blamed(&name, failure));
+        let base = of_name(&name, build, head).map_err(|failure| blamed(&name, failure));
         base.map(Some).map_err(|failure| settings.base.blamed(failure))
     }
 
@@ -129,11 +128,11 @@ pub(super) fn check(options: &RunOptions) -> Result<()> {
     meant.map(|_| ()).map_err(|failure| blamed(name, failure))
 }
 
-fn of_name(name: &str, options: &RunOptions, head: &Source) -> Result<Base> {
+fn of_name(name: &str, build: &BuildOptions, head: &Source) -> Result<Base> {
     match Meant::of(name, &head.root())? {
-        Meant::Commit(commit, repository) => of_commit(commit, &repository, options, head),
-        Meant::Folder(repository) => of_folder(name, repository, options, head),
-        Meant::Archive => of_archive(Utf8Path::new(name)),
+        Meant::Commit(commit, repository) => of_commit(commit, &repository, build, head),
+        Meant::Folder(repository) => of_folder(name, repository, build, head),
+        Meant::Archive => of_archive(Utf8Path::new(name), build),
     }
 }
 
@@ -141,11 +140,11 @@ fn of_name(name: &str, options: &RunOptions, head: &Source) -> Result<Base> {
 fn of_folder(
     name: &str,
     repository: Option<Repository>,
-    options: &RunOptions,
+    build: &BuildOptions,
     head: &Source,
 ) -> Result<Base> {
     let folder = Utf8Path::new(name);
-    let (manifest, of_root) = manifest_of_head(options, head)?;
+    let (manifest, of_root) = manifest_of_head(build, head)?;
     let below = repository.and_then(|repository| {
         manifest.strip_prefix(&repository.toplevel).map(Utf8Path::to_owned).ok()
     });
@@ -160,7 +159,7 @@ fn of_folder(
         config_files: Vec::new(),
         of_root,
     };
-    let base = built(name.to_owned(), place, None, options, head)?;
+    let base = built(name.to_owned(), place, None, build, head)?;
     Ok(Base { revision: base.source.git_revision(), ..base })
 }
 
@@ -168,16 +167,15 @@ fn of_folder(
 fn of_commit(
     commit: Commit,
     repository: &Repository,
-    options: &RunOptions,
+    build: &BuildOptions,
     head: &Source,
 ) -> Result<Base> {
-    if !options.output.quiet {
-        let own = head.git_revision().map_or_else(|| "unknown".to_owned(), |r| shown(&r));
-        say!("gpuprof: base: {}, {}; head: {own}", commit.name, short(&commit.hash));
-    }
+    let own = head.git_revision().map_or_else(|| "unknown".to_owned(), |r| shown(&r));
+    let (name, hash) = (&commit.name, short(&commit.hash));
+    Notes::new(build.quiet).say(format_args!("base: {name}, {hash}; head: {own}"));
     let folder = absolute(&head.target_directory)?.join(FOLDER);
     let checkout = Checkout::take(repository, &commit.hash, &folder)?;
-    let (manifest, of_root) = manifest_of_head(options, head)?;
+    let (manifest, of_root) = manifest_of_head(build, head)?;
     let there = |path: &Utf8Path| {
         let below = path.strip_prefix(&repository.toplevel);
         below.map(|below| checkout.toplevel.join(below)).ok()
@@ -189,7 +187,7 @@ fn of_commit(
     if let Some(own) = there(&head.root()) {
         lock_alike(&head.root(), &own)?;
     }
-    say_toolchain(repository, &checkout, options);
+    say_toolchain(repository, &checkout, Notes::new(build.quiet));
     let here = present_folder().and_then(|folder| there(&folder));
     let place = Place {
         // Cargo reads the configuration of every folder that it is started in, and the checkout
@@ -199,7 +197,7 @@ fn of_commit(
         manifest,
         of_root,
     };
-    let base = built(commit.name, place, Some(checkout), options, head)?;
+    let base = built(commit.name, place, Some(checkout), build, head)?;
     // Cargo may have put a lock file into it.
     Ok(Base { revision: Some(commit.hash), ..base })
 }
@@ -217,27 +215,26 @@ fn built(
     name: String,
     place: Place,
     checkout: Option<Checkout>,
-    options: &RunOptions,
+    build: &BuildOptions,
     head: &Source,
 ) -> Result<Base> {
-    let everything = place.of_root && options.cargo.package.is_empty();
+    let everything = place.of_root && build.cargo.package.is_empty();
     let cargo = CargoOptions {
         folder: place.folder,
         config_files: place.config_files,
         manifest_path: Some(place.manifest),
-        workspace: options.cargo.workspace || everything,
+        workspace: build.cargo.workspace || everything,
         target_dir: Some(absolute(&head.target_directory)?.join(FOLDER).join("target")),
-        quiet: options.output.quiet,
-        ..options.cargo.clone()
+        ..build.cargo.clone()
     };
-    let source = Source::other_revision(&cargo)?;
+    let source = Source::other_revision(BuildOptions { cargo, ..build.clone() })?;
     Ok(Base { name, revision: None, source, _unpacked: None, _checkout: checkout })
 }
 
 /// The manifest that says what of this revision is measured, and whether that is the workspace's
 /// because no package was chosen.
-fn manifest_of_head(options: &RunOptions, head: &Source) -> Result<(Utf8PathBuf, bool)> {
-    let given = options.cargo.manifest_path.clone();
+fn manifest_of_head(build: &BuildOptions, head: &Source) -> Result<(Utf8PathBuf, bool)> {
+    let given = build.cargo.manifest_path.clone();
     let here = || present_folder().map(|f| f.join("Cargo.toml")).filter(|path| path.is_file());
     let (manifest, of_root) = match given.or_else(here) {
         Some(manifest) => (manifest, false),
@@ -283,25 +280,28 @@ fn lock_alike(here: &Utf8Path, there: &Utf8Path) -> Result<()> {
 }
 
 /// Says that a revision asks for another toolchain than the one that builds both.
-fn say_toolchain(repository: &Repository, checkout: &Checkout, options: &RunOptions) {
+fn say_toolchain(repository: &Repository, checkout: &Checkout, notes: Notes) {
     let asked = |folder: &Utf8Path| {
         let files = ["rust-toolchain.toml", "rust-toolchain"].map(|name| folder.join(name));
         files.into_iter().find_map(|path| fs::read_to_string(path).ok())
     };
     let theirs = asked(&checkout.toplevel);
-    if theirs.is_some() && theirs != asked(&repository.toplevel) && !options.output.quiet {
-        say!(
-            "gpuprof: the base names another toolchain in its rust-toolchain file; one toolchain, \
-             that of this revision, builds both, so what the toolchain changes is not measured"
+    if theirs.is_some() && theirs != asked(&repository.toplevel) {
+        notes.say(
+            "the base names another toolchain in its rust-toolchain file; one toolchain, that of \
+             this revision, builds both, so what the toolchain changes is not measured",
         );
     }
 }
 
-fn of_archive(file: &Utf8Path) -> Result<Base> {
-    let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
-    let path = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
-    let settings = (Config::default(), Catalogue::built_in());
-    let source = Source::archive(file, path, Some(settings), &Catalogue::built_in())?;
+fn of_archive(file: &Utf8Path, build: &BuildOptions) -> Result<Base> {
+    let opened = Opened::new(&Wanted {
+        archive: Some(file),
+        extract_to: None,
+        cargo: &build.cargo,
+        configuration: &ConfigurationOptions { no_config: true, ..Default::default() },
+    })?;
+    let (folder, source) = opened.build(build.clone())?;
     let (name, revision) = (file.to_string(), source.git_revision());
     Ok(Base { name, revision, source, _unpacked: Some(folder), _checkout: None })
 }

@@ -17,14 +17,13 @@ use super::counters::CounterSetup;
 use super::inputs::Inputs;
 use super::measure::Measured;
 use super::prepared::{Plan, Prepared};
+use super::presenter::Presenter;
 use super::{against, refusal};
 use crate::config::DEFAULT_PATH;
+use crate::console::{self, Notes};
 use crate::error::{Failure, Result};
-use crate::options::{KeepRuns, MessageFormat, ReplayMode};
-use crate::report::json_lines::Event;
-use crate::report::{Report, Screen};
+use crate::options::{KeepRuns, ReplayMode};
 use crate::store::prune;
-use crate::terminal::say;
 use gpuprof_analysis::gate::run::Gate;
 
 /// Judges, writes and shows what was `measured`; a `signal` may have cut it short.
@@ -35,10 +34,10 @@ pub(super) fn conclude(
     prepared: &Prepared<'_>,
     measured: Measured,
     signal: Option<u8>,
-    screen: Screen,
+    presenter: &mut dyn Presenter,
     out: &mut impl Write,
 ) -> Result<(ExitCode, Run)> {
-    let Plan { options, inputs, .. } = &prepared.plan;
+    let Plan { inputs, .. } = &prepared.plan;
     let Inputs { settings, against, save_to, source, .. } = inputs;
     let Measured { mut run, base, denied, outcome } = measured;
     forget_denied(&prepared.plan, &denied);
@@ -51,17 +50,14 @@ pub(super) fn conclude(
         gate,
         signal,
         denied: thresholds_without_counters(&prepared.plan, gate, &run, &denied),
-        quiet: options.output.quiet,
     };
-    let json = options.output.message_format == MessageFormat::Json;
-    let code = ending.write(&run, outcome, out, |code, out| match json {
-        true => Event::run_finished(&run, Some(code)).write(out),
-        false => screen.table().write_as(&inputs.view, &run, out),
+    let code = ending.write(&run, outcome, out, |code, out| {
+        presenter.show(&run, code, (settings, &inputs.view.view), out)
     })?;
     if let Some((name, path)) = save_to {
         against::save(name, path, (&run, code), gate)?;
     }
-    prune(&source.target_directory, settings.keep_runs.value, options.output.quiet);
+    prune(&source.target_directory, settings.keep_runs.value, inputs.notes());
     Ok((code, run))
 }
 
@@ -101,7 +97,6 @@ struct Ending<'a> {
     signal: Option<u8>,
     /// Why a threshold could not be met, where a pass found that counters cannot be had.
     denied: Option<String>,
-    quiet: bool,
 }
 
 impl Ending<'_> {
@@ -119,7 +114,7 @@ impl Ending<'_> {
         let Inputs { exports, folder, .. } = self.inputs;
         let mut judged = self.signal.map_or_else(|| self.gate.exit_code(run), ExitCode::Signal);
         if let Some(text) = &self.denied {
-            say!("gpuprof: {text}");
+            console::say(text);
             judged = judged.or_worse(ExitCode::NotPossible);
         }
         let code = |outcome: &Result<()>| match outcome {
@@ -132,11 +127,13 @@ impl Ending<'_> {
         let outcome = outcome.and(saved);
         let code = code(&outcome);
         let shown = exports
-            .show(run, self.quiet, out, |out| show(code, out))
+            .show(run, self.inputs.notes(), out, |out| show(code, out))
             .map_err(|e| Failure::output(Path::new("standard output"), &e));
-        if cut_short && !self.quiet {
+        if cut_short {
             let id = &folder.id;
-            say!("gpuprof: to continue where it stopped, add --resume {id} to the same command");
+            self.inputs.notes().say(format_args!(
+                "to continue where it stopped, add --resume {id} to the same command"
+            ));
         }
         if let Err(failure) = &shown {
             // What could not be shown is in the file all the same.
@@ -151,14 +148,14 @@ impl Ending<'_> {
 }
 
 /// Removes the oldest runs, and says so.
-fn prune(target_directory: &Utf8Path, keep: KeepRuns, quiet: bool) {
+fn prune(target_directory: &Utf8Path, keep: KeepRuns, notes: Notes) {
     let removed = prune::prune(target_directory, keep);
-    if !removed.is_empty() && !quiet {
+    if !removed.is_empty() {
         let runs = if removed.len() == 1 { "run" } else { "runs" };
-        say!(
-            "gpuprof: removed {} {runs} older than the last {keep} (set keep-runs in \
+        notes.say(format_args!(
+            "removed {} {runs} older than the last {keep} (set keep-runs in \
              {DEFAULT_PATH} to keep more; baselines are never removed)",
             removed.len()
-        );
+        ));
     }
 }

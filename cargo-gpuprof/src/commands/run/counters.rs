@@ -134,7 +134,7 @@ pub(super) fn plan(
     known: Known<'_>,
     process: &HarnessProcess<'_>,
 ) -> Result<CounterSetup> {
-    let written = written(checked, &inputs.view, &known.device.name);
+    let written = written(checked, &inputs.view.view, &known.device.name);
     let names = needed(known.catalogue, checked, &written);
     let setup = planned((&written, names), inputs, dry_run, known, process)?;
     if let (CounterSetup::Unavailable(..), Some(chip)) = (&setup, known.chip) {
@@ -195,7 +195,7 @@ fn planned(
         }
     };
     let passes = plan.groups.iter().map(|group| group.passes).sum();
-    if max_passes.value.is_some_and(|most| passes > most) {
+    if max_passes.value.is_some_and(|most| passes > most.get()) {
         let each = self::cost(cupti, chip, &metrics, true)?;
         return Err(too_many(known.catalogue, passes, max_passes, each.as_ref(), written));
     }

@@ -15,13 +15,13 @@ use gpuprof_model::protocol::DriverProbe;
 use super::backend;
 use crate::build::host::Harness;
 use crate::commands::settings::{Setting, Settings};
+use crate::console::Notes;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt, VISIBLE_ENV};
 use crate::options::DeviceSelection;
 use crate::schedule::assignment::Assignment;
-use crate::terminal::say;
 
 /// The devices of a run.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,6 @@ impl Devices {
     /// the configuration file).
     pub(super) fn find(
         settings: &Settings,
-        quiet: bool,
         probe: &HarnessProcess<'_>,
         harness: &Harness,
     ) -> Result<Self> {
@@ -61,7 +60,7 @@ impl Devices {
             return Ok(Self { records: shown, emulated, asked: false });
         };
         if emulated {
-            without_gpus(asked, wanted, quiet)?;
+            without_gpus(asked, wanted, settings.notes())?;
             return Ok(Self { emulated, ..Self::default() });
         }
         // The environment may say what is to be seen.
@@ -88,18 +87,15 @@ impl Devices {
 
     /// Assigns series with these `counts` of configurations to the devices; a device that is left
     /// with nothing to do is let go.
-    pub(super) fn assign(&mut self, counts: &[usize], quiet: bool) -> Assignment {
+    pub(super) fn assign(&mut self, counts: &[usize], notes: Notes) -> Assignment {
         let assignment = Assignment::new(counts, self.records.len());
         let busy =
             assignment.loads().iter().filter(|(_, configurations)| *configurations > 0).count();
         let (all, busy) = (self.records.len(), busy.max(1));
         if busy < all {
-            if !quiet {
-                say!(
-                    "gpuprof: {busy} of {all} devices are used: there are too few configurations \
-                     for the others"
-                );
-            }
+            notes.say(format_args!(
+                "{busy} of {all} devices are used: there are too few configurations for the others"
+            ));
             self.records.truncate(busy);
             return Assignment::new(counts, busy);
         }
@@ -157,7 +153,7 @@ impl Devices {
 fn without_gpus(
     asked: &DeviceSelection,
     wanted: &Setting<Option<DeviceSelection>>,
-    quiet: bool,
+    notes: Notes,
 ) -> Result<()> {
     if wanted.on_command_line() {
         return Err(Failure::new(
@@ -169,12 +165,9 @@ fn without_gpus(
             ),
         ));
     }
-    if !quiet {
-        say!(
-            "gpuprof: devices = {asked} [{}] has no effect: the emulated driver has a single \
-             device",
-            wanted.origin
-        );
-    }
+    notes.say(format_args!(
+        "devices = {asked} [{}] has no effect: the emulated driver has a single device",
+        wanted.origin
+    ));
     Ok(())
 }

@@ -5,11 +5,13 @@
 
 use std::io::{self, Write};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::run::Run;
 
+use crate::commands::settings::Settings;
+use crate::console::Notes;
 use crate::error::{Failure, Result};
-use crate::options::{MessageFormat, OutputOptions};
+use crate::options::MessageFormat;
 use crate::report::{Csv, Json, Markdown, Report};
 use crate::store::{check_writable, write_whole};
 
@@ -20,20 +22,22 @@ const STANDARD_OUTPUT: &str = "-";
 pub(super) struct Exports(Vec<(Utf8PathBuf, Box<dyn Report>)>);
 
 impl Exports {
-    /// Checks that every path can be written, and that standard output is to hold one document.
+    /// Checks that every path can be written, and that standard output is to hold one document. A
+    /// path of the configuration file starts at the workspace's `root`.
     ///
     /// # Errors
     /// A path that cannot (exit code 110); two documents (exit code 2).
-    pub(super) fn open(options: &OutputOptions) -> Result<Self> {
-        let asked: [(&Option<Utf8PathBuf>, Box<dyn Report>); 3] = [
-            (&options.export_csv, Box::new(Csv)),
-            (&options.export_json, Box::new(Json)),
-            (&options.export_markdown, Box::new(Markdown)),
+    pub(super) fn open(settings: &Settings, root: &Utf8Path) -> Result<Self> {
+        let asked: [(_, _, Box<dyn Report>); 3] = [
+            ("--export-csv", &settings.export_csv, Box::new(Csv)),
+            ("--export-json", &settings.export_json, Box::new(Json)),
+            ("--export-markdown", &settings.export_markdown, Box::new(Markdown)),
         ];
-        let names = ["--export-csv", "--export-json", "--export-markdown"];
-        let to_stdout = names.iter().zip(&asked).filter(|(_, (path, _))| is_stdout(path));
-        let mut to_stdout: Vec<&str> = to_stdout.map(|(name, _)| *name).collect();
-        if options.message_format == MessageFormat::Json {
+        let asked =
+            asked.map(|(name, setting, report)| (name, Settings::export(setting, root), report));
+        let to_stdout = asked.iter().filter(|(_, path, _)| is_stdout(path));
+        let mut to_stdout: Vec<&str> = to_stdout.map(|(name, ..)| *name).collect();
+        if settings.message_format.value == MessageFormat::Json {
             to_stdout.push("--message-format json");
         }
         if let [first, second, ..] = to_stdout[..] {
@@ -42,12 +46,12 @@ impl Exports {
             )));
         }
         let mut exports = Vec::new();
-        for (path, report) in asked {
+        for (_, path, report) in asked {
             let Some(path) = path else { continue };
             if path != STANDARD_OUTPUT {
-                check_writable(path)?;
+                check_writable(&path)?;
             }
-            exports.push((path.clone(), report));
+            exports.push((path, report));
         }
         Ok(Self(exports))
     }
@@ -67,14 +71,14 @@ impl Exports {
     }
 
     /// Writes what standard output holds: the export that goes there, or else what `shown` writes.
-    /// Beside an export that goes to standard error, unless `quiet`.
+    /// Beside an export that goes to standard error, as `notes` do.
     ///
     /// # Errors
     /// Those of `out`.
     pub(super) fn show(
         &self,
         run: &Run,
-        quiet: bool,
+        notes: Notes,
         out: &mut dyn Write,
         shown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -82,11 +86,8 @@ impl Exports {
             None => shown(&mut *out)?,
             Some((_, report)) => {
                 report.write(run, &mut *out)?;
-                if !quiet {
-                    // Whoever reads standard output has the run: a closed standard error loses
-                    // nothing.
-                    let _ = shown(&mut io::stderr().lock());
-                }
+                // Whoever reads standard output has the run: a closed standard error loses nothing.
+                notes.shown(shown);
             }
         }
         out.flush()

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::gate::baseline::Against;
-use gpuprof_analysis::view::View;
 use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::run::SectionColumns;
 use tempfile::TempDir;
@@ -15,13 +14,15 @@ use super::exports::Exports;
 use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::thresholds::Placed;
+use crate::commands::viewed::PlacedView;
+use crate::console::Notes;
 use crate::plan::PlannedSeries;
 use crate::store::RunFolder;
 
 /// What the command line, the configuration and the workspace or archive give.
 pub(super) struct Inputs {
     /// How the run is shown.
-    pub(super) view: View,
+    pub(super) view: PlacedView,
     /// Which files it is written to as well.
     pub(super) exports: Exports,
     /// Harnesses, and where kernels come from.
@@ -40,6 +41,13 @@ pub(super) struct Inputs {
     pub(super) base: Option<Base>,
     /// The baseline to keep the run as: its name and file.
     pub(super) save_to: Option<(String, Utf8PathBuf)>,
+}
+
+impl Inputs {
+    /// What is told of how the run goes.
+    pub(super) fn notes(&self) -> Notes {
+        self.settings.notes()
+    }
 }
 
 /// A planned series with its thresholds and columns.

@@ -11,7 +11,7 @@ use std::path::Path;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::run::SeriesResult;
 use gpuprof_model::verdict::Layer;
 
 use super::against;
@@ -19,13 +19,13 @@ use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, with_metrics_of};
 use crate::commands::thresholds::{self, Annotated};
+use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, PlaceOptions, RunOptions};
-use crate::report::{Format, Screen, Terms};
+use crate::report::{Format, Terms};
 use crate::sections::{SectionFile, Sections};
-use crate::store::baseline::{Baselines, Found};
-use crate::store::document;
+use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
 use gpuprof_analysis::view;
@@ -38,11 +38,9 @@ use gpuprof_analysis::view;
 pub(super) fn run(
     name: &str,
     options: &RunOptions,
-    screen: Screen,
+    stdout: StandardOutput,
     out: &mut impl Write,
-) -> Result<(ExitCode, Option<Run>)> {
-    let view = options.view.view()?;
-    let exports = Exports::open(&options.output)?;
+) -> Result<ExitCode> {
     let (root, target) = places(&PlaceOptions {
         manifest_path: options.cargo.manifest_path.clone(),
         target_dir: options.cargo.target_dir.clone(),
@@ -50,15 +48,17 @@ pub(super) fn run(
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
+    let placed = viewed::placed(&options.view, &layers)?;
+    let exports = Exports::open(&settings, &root)?;
     let Some(baseline) = settings.baseline_of(&root) else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"
         )));
     };
     let baselines = Baselines::new(&root, &target);
-    let loaded = stored(name, &baselines, &target)?;
+    let loaded = baselines.stored(&target, name)?;
     let catalogue = with_metrics_of(sections.catalogue().clone(), &loaded);
-    check_view(&view, &catalogue, &loaded)?;
+    check_view(&placed, &catalogue, &loaded)?;
     let against = Against {
         run: against::found(&baselines, &baseline, &settings, false)?.into(),
         name: baseline,
@@ -76,30 +76,18 @@ pub(super) fn run(
     let run = rejudge_each(&catalogue, loaded, of, &against);
     let gate = settings.gate();
     let code = gate.exit_code(&run);
-    let format = match options.output.message_format {
+    let format = match settings.message_format.value {
         MessageFormat::Json => Format::JsonLines,
         MessageFormat::Human => Format::Table,
     };
     let written = exports.write_files(&run);
+    let screen = stdout.screen(settings.color.value);
     let report = format.report(Terms { screen, exit_code: Some(code), gate });
     exports
-        .show(&run, options.output.quiet, out, |out| report.write_as(&view, &run, out))
+        .show(&run, settings.notes(), out, |out| report.write_as(&placed.view, &run, out))
         .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     written?;
-    Ok((code, Some(run)))
-}
-
-/// The run to judge: a baseline, or any run that `report` and `compare` find.
-fn stored(name: &str, baselines: &Baselines, target: &Utf8Path) -> Result<Run> {
-    match baselines.read(name)? {
-        Found::Run(run) => Ok(run),
-        Found::Missing(reason) => {
-            document::find(target, name).map_err(|failure| match failure.code {
-                ExitCode::Usage => Failure::usage(format!("--load-baseline: {reason}")),
-                _ => failure,
-            })
-        }
-    }
+    Ok(code)
 }
 
 /// The configuration file, and the sections with the metrics that it defines.
@@ -118,11 +106,10 @@ fn written(
     layers: &Layers,
     command_line: &[String],
 ) -> Result<Vec<Written>> {
-    let judged = series.judgements.iter().filter(|judgement| judgement.origin == Layer::Attribute);
-    let attribute: Vec<String> = judged
-        .map(|judgement| judgement.threshold.clone())
-        .chain(series.not_applicable.iter().cloned())
-        .collect();
+    let judged = series.judgements.iter().map(|judged| (&judged.threshold, &judged.origin));
+    let others = series.not_applicable.iter().map(|other| (&other.threshold, &other.origin));
+    let all = judged.chain(others).filter(|(_, origin)| **origin == Layer::Attribute);
+    let attribute: Vec<String> = all.map(|(threshold, _)| threshold.clone()).collect();
     let annotated = Annotated {
         key: series.id.to_string(),
         place: format!("{}:{}", series.file, series.line),

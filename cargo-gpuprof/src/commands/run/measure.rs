@@ -16,13 +16,13 @@ use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
 use super::results::Results;
+use crate::console;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, Interrupt};
 use crate::options::MessageFormat;
 use crate::plan::Side;
 use crate::report::json_lines;
 use crate::store::journal::{Journal, Replayed};
-use crate::terminal::say;
 use gpuprof_analysis::gate::baseline::Against;
 
 /// What was measured.
@@ -37,18 +37,19 @@ pub(super) struct Measured {
     pub(super) outcome: Result<()>,
 }
 
-/// Measures what is `prepared`.
+/// Measures what is `prepared`; where it `tells_events`, as JSON lines to `out`.
 ///
 /// # Errors
 /// A journal that cannot be written, or that is of another run. Nothing has been measured then.
 pub(super) fn measure(
     prepared: &Prepared<'_>,
+    tells_events: bool,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<Measured> {
     let (journal, replayed) = journal(prepared)?;
     let executions = prepared.executions(interrupt);
-    let mut listeners = Listeners::new(prepared, journal, out);
+    let mut listeners = Listeners::new(prepared, journal, tells_events.then_some(out));
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
         failed => failed,
@@ -78,7 +79,7 @@ fn journal(prepared: &Prepared<'_>) -> Result<(Journal, Replayed)> {
         return Ok((Journal::begin(&folder.path, &prepared.made)?, Replayed::default()));
     }
     let (journal, replayed) = Journal::resume(&folder.path, &prepared.made)?;
-    say!("gpuprof: resuming {}: {} passes are done", folder.id, replayed.len());
+    console::say(format_args!("resuming {}: {} passes are done", folder.id, replayed.len()));
     Ok((journal, replayed))
 }
 
@@ -93,17 +94,17 @@ struct Listeners<'a, W> {
 }
 
 impl<'a, W: Write> Listeners<'a, W> {
-    fn new(prepared: &'a Prepared<'a>, journal: Journal, out: &'a mut W) -> Self {
+    fn new(prepared: &'a Prepared<'a>, journal: Journal, out: Option<&'a mut W>) -> Self {
         let plan = &prepared.plan;
-        let output = &plan.options.output;
-        let json = output.message_format == MessageFormat::Json;
+        let settings = &plan.inputs.settings;
+        let json = settings.message_format.value == MessageFormat::Json;
         Self {
             plan,
             journal,
             results: Results::new(prepared),
-            progress: Progress::new(plan.configurations(), output.quiet),
+            progress: Progress::new(plan.configurations(), settings.notes()),
             retries: Retries::default(),
-            lines: Lines { out: json.then_some(out), plan },
+            lines: Lines { out: out.filter(|_| json), plan },
         }
     }
 
@@ -121,10 +122,8 @@ impl<'a, W: Write> Listeners<'a, W> {
     /// As [`Results::end`].
     fn end(self) -> (Run, Option<Against>, Vec<Option<Denial>>) {
         drop(self.progress);
-        if let Some(sentence) = self.retries.sentence(self.plan)
-            && !self.plan.options.output.quiet
-        {
-            say!("gpuprof: {sentence}");
+        if let Some(sentence) = self.retries.sentence(self.plan) {
+            self.plan.inputs.notes().say(sentence);
         }
         self.results.end()
     }
@@ -225,7 +224,7 @@ impl<W: Write> Lines<'_, W> {
         for judgement in &series.judgements {
             self.write(&json_lines::Event::threshold_judged(&series.id, judgement))?;
         }
-        self.write(&json_lines::Event::series_finished(series, &self.plan.inputs.view))
+        self.write(&json_lines::Event::series_finished(series, &self.plan.inputs.view.view))
     }
 
     fn write(&mut self, event: &json_lines::Event<'_>) -> Result<()> {

@@ -19,21 +19,21 @@ use super::refusal::Blocked;
 use super::sides::Both;
 use super::{against, kernels, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
-use crate::commands::settings::{Layers, Settings};
+use crate::commands::settings::{Layers, Settings, build_options};
 use crate::commands::source::Kernels;
-use crate::commands::{Source, Wanted};
+use crate::commands::{Opened, Source, Wanted};
 use crate::commands::{thresholds, viewed};
+use crate::console;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
-use crate::options::{CargoOptions, ClockControl, Interleave, Repeats, RunOptions};
+use crate::options::{ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
 use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document, journal};
-use crate::terminal::say;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str =
@@ -44,13 +44,15 @@ pub(in crate::commands) const NO_NOISE: &str =
 /// # Errors
 /// Malformed options, files that cannot be written, configuration file, build, baseline.
 pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
-    let view = options.view.view()?;
-    let exports = Exports::open(&options.output)?;
     base::check(options)?;
-    let (unpacked, mut source) = open_source(options)?;
-    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
+    let opened = open(options)?;
+    let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
-    let mut base = Base::open(options, &settings, &source)?;
+    let view = viewed::placed(&options.view, &layers)?;
+    let exports = Exports::open(&settings, opened.root())?;
+    let build = build_options(&options.cargo, settings.quiet.value, &layers);
+    let (unpacked, mut source) = opened.build(build.clone())?;
+    let mut base = Base::open(options, &settings, &build, &source)?;
     let folder = match &options.gate.resume {
         None => RunFolder::create(&source.target_directory)?,
         Some(text) => {
@@ -109,23 +111,23 @@ pub(super) fn plan<'o>(
         .map(|planned| check(sections.catalogue(), planned, &inputs.layers, options))
         .collect::<Result<Vec<_>>>()?;
     let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
-    viewed::check(view, sections.catalogue(), &axes)?;
-    let mut devices = Devices::find(settings, options.output.quiet, &probe, &source.harnesses[0])?;
+    view.check(sections.catalogue(), &axes)?;
+    let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
     if devices.emulated && options.needs_times {
         inputs.folder.discard();
         return Err(Failure::new(ExitCode::NotJudged, NO_NOISE));
     }
     let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
-    let assignment = devices.assign(&counts, options.output.quiet);
+    let assignment = devices.assign(&counts, inputs.notes());
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
     let chosen = choose(chip)?;
     let catalogue = chip.map_or_else(|| sections.catalogue().clone(), |c| sections.catalogue_on(c));
     for series in &mut checked {
         series.sections.clone_from(&chosen);
-        series.viewed = view.names().map(str::to_owned).collect();
+        series.viewed = view.view.names().map(str::to_owned).collect();
     }
     if devices.emulated {
-        counters::check_names(&checked, view, &catalogue)?;
+        counters::check_names(&checked, &view.view, &catalogue)?;
     }
     let plans = Plans::new(&source.target_directory);
     let holds = hold(&devices, (&inputs, options), interrupt)?;
@@ -172,8 +174,9 @@ fn hold(
 ) -> Result<Vec<Hold>> {
     let Inputs { settings, source, .. } = inputs;
     let asked = settings.clock_control.value;
-    if devices.emulated && asked != ClockControl::None && !options.output.quiet {
-        say!("gpuprof: --clock-control has no effect: the emulated driver has no clocks");
+    if devices.emulated && asked != ClockControl::None {
+        let text = "--clock-control has no effect: the emulated driver has no clocks";
+        inputs.notes().say(text);
     }
     let nvml = settings.nvml_path(&source.root());
     let terms = Terms {
@@ -248,28 +251,30 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
     Ok(Prepared { modules, emulator, document, base, made, passes, plan })
 }
 
-/// The harnesses and the series that `options` select.
+/// The harnesses, the layers of settings, and the series that `options` select.
 ///
 /// # Errors
 /// Build, configuration file, discovery, selection.
 pub(in crate::commands) fn planned_for(
     options: &RunOptions,
     interrupt: &Interrupt,
-) -> Result<(Source, Vec<PlannedSeries>)> {
-    let (unpacked, source) = open_source(options)?;
+) -> Result<(Source, Layers, Vec<PlannedSeries>)> {
+    let opened = open(options)?;
+    let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
+    let quiet = layers.quiet(options.output.quiet()).value;
+    let (unpacked, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
     let folder = Utf8Path::from_path(unpacked.path()).expect("temporary paths are UTF-8");
-    let layers = Layers::new(&source.config, options.configuration.preset.as_deref())?;
     let process = HarnessProcess::asked(folder, interrupt);
     let planned = select(options, &layers, &process, &source)?;
-    Ok((source, planned))
+    Ok((source, layers, planned))
 }
 
-/// The harnesses, and the temporary folder in which an archive's lie.
-fn open_source(options: &RunOptions) -> Result<(tempfile::TempDir, Source)> {
-    Source::open(&Wanted {
+/// The workspace or the archive.
+fn open(options: &RunOptions) -> Result<Opened> {
+    Opened::new(&Wanted {
         archive: options.archive_file.as_deref(),
         extract_to: options.extract_to.as_deref(),
-        cargo: CargoOptions { quiet: options.output.quiet, ..options.cargo.clone() },
+        cargo: &options.cargo,
         configuration: &options.configuration,
     })
 }
@@ -285,7 +290,7 @@ fn select(
     if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
         let keys = described.values().flatten().map(|s| s.id.to_string());
         for sentence in layers.tables_of_no_series(&keys.collect::<Vec<_>>()) {
-            say!("gpuprof: {sentence}");
+            console::say(sentence);
         }
     }
     let selection = selection(&options.selection, layers);

@@ -119,7 +119,7 @@ impl Prepared<'_> {
             emulated: devices.emulated,
             attributes: self.plan.attributes(),
             repeat: *repeat,
-            ahead: Ahead::on(device, settings.ahead.value),
+            ahead: Ahead::on(device, settings.ahead.value.map(Into::into)),
             verify: settings.verify.value,
             sampling: Sampling {
                 cold_cache: settings.cache_control.value == CacheControl::All,

@@ -7,20 +7,21 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::text::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::terminal::say;
+use crate::console::Notes;
 
 /// How far the sweep is.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
-    plain: bool,
+    /// Where there is no terminal.
+    plain: Option<Notes>,
     total: usize,
     done: usize,
 }
 
 impl Progress {
-    pub(super) fn new(total: usize, quiet: bool) -> Self {
+    pub(super) fn new(total: usize, notes: Notes) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let bar = (terminal && !quiet).then(|| {
+        let bar = (terminal && !notes.quiet()).then(|| {
             let bar =
                 ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {eta} left  {msg}");
@@ -28,7 +29,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self { bar, plain: !terminal && !quiet, total, done: 0 }
+        Self { bar, plain: (!terminal).then_some(notes), total, done: 0 }
     }
 
     pub(super) fn start(&self, key: &str) {
@@ -43,10 +44,11 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
-        if self.plain {
+        if let Some(notes) = self.plain {
             let (word, seconds) = (result.status.word(), held.as_secs_f64());
             let on = result.device.as_ref().map(|uuid| format!("  on {uuid}")).unwrap_or_default();
-            say!("[{}/{}] {key}{on}  {word} in {seconds:.2} s", self.done, self.total);
+            let Self { done, total, .. } = self;
+            notes.plain(format_args!("[{done}/{total}] {key}{on}  {word} in {seconds:.2} s"));
         }
     }
 }

@@ -7,7 +7,7 @@ use gpuprof_model::run::Provenance;
 
 use super::base::Base;
 use super::prepared::Plan;
-use crate::commands::settings::{Setting, Settings};
+use crate::commands::settings::Settings;
 use crate::commands::source::Kernels;
 use crate::execute::Ahead;
 use crate::options::{CacheControl, ClockControl, Isolate, ReplayMode, Shown};
@@ -16,9 +16,10 @@ use crate::{schedule, store};
 /// The provenance of `plan` with `kernels`, which `counts` on hardware or does not; the device of
 /// its first pass is put in when that has ended.
 pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance {
-    let Plan { options, devices, order, inputs, .. } = plan;
-    let Conditions { ahead, clock_control, cache_control, replay_mode, kernel_arch, isolate } =
-        Conditions::of(&inputs.settings);
+    let Plan { devices, order, inputs, .. } = plan;
+    let conditions = Conditions::of(&inputs.settings);
+    let Conditions { ahead, clock_control, cache_control, replay_mode, .. } = conditions;
+    let Conditions { kernel_arch, profile, isolate, .. } = conditions;
     let ahead = Ahead::on(devices.records.first(), ahead);
     let clocks = if devices.emulated { ClockControl::None } else { clock_control };
     Provenance {
@@ -33,7 +34,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         ptx_sha256: hashes(kernels),
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: inputs.source.git_revision(),
-        profile: Some(options.cargo.profile.clone()),
+        profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
         order: schedule::described(*order, isolate, ahead.times),
     }
@@ -64,55 +65,40 @@ struct Conditions<'a> {
     cache_control: CacheControl,
     replay_mode: ReplayMode,
     kernel_arch: &'a String,
+    profile: &'a String,
     isolate: Isolate,
 }
 
 impl<'a> Conditions<'a> {
     /// A new setting does not compile before it is said here which of the two kinds it is.
     fn of(settings: &'a Settings) -> Self {
+        #[rustfmt::skip]
         let Settings {
-            ahead: Setting { value: ahead, .. },
-            clock_control: Setting { value: clock_control, .. },
-            cache_control: Setting { value: cache_control, .. },
-            replay_mode: Setting { value: replay_mode, .. },
-            kernel_arch: Setting { value: kernel_arch, .. },
-            isolate: Setting { value: isolate, .. },
-            // Recorded from what they led to: the devices, the toolchain, the order, the plan.
-            backend: _,
-            devices: _,
-            kernel_toolchain: _,
-            interleave: _,
-            repeat: _,
+            ahead, clock_control, cache_control, replay_mode, kernel_arch, profile, isolate,
+            // Recorded from what they led to: the devices, the toolchain, the order, the plan, and
+            // the hashes of what was built.
+            backend: _, devices: _, kernel_toolchain: _, interleave: _, repeat: _,
+            features: _, all_features: _, default_features: _,
             // How launches are matched with each other changes which of them count together; the
             // plan of counters holds it.
-            app_replay_match: _,
-            app_replay_mode: _,
-            // Where libraries are, how long to wait, what to select, show, keep and judge.
-            nvml_path: _,
-            cupti_path: _,
-            timeout: _,
-            wait: _,
-            verify: _,
-            sets: _,
-            sections: _,
-            max_passes: _,
-            sample: _,
-            sample_seed: _,
-            max_configs: _,
-            gate: _,
-            strict: _,
-            baseline: _,
-            base: _,
-            across_devices: _,
-            keep_runs: _,
+            app_replay_match: _, app_replay_mode: _,
+            // Where libraries are, how long to wait, what to select, keep and judge.
+            nvml_path: _, cupti_path: _, timeout: _, wait: _, verify: _, sets: _, sections: _,
+            max_passes: _, sample: _, sample_seed: _, max_configs: _, gate: _, strict: _,
+            baseline: _, base: _, across_devices: _, keep_runs: _,
+            // What is shown and written.
+            best_by: _, reference: _, filter: _, columns: _, sort: _, top: _, pareto: _,
+            message_format: _, export_csv: _, export_json: _, export_markdown: _, color: _,
+            quiet: _,
         } = settings;
         Self {
-            ahead: *ahead,
-            clock_control: *clock_control,
-            cache_control: *cache_control,
-            replay_mode: *replay_mode,
-            kernel_arch,
-            isolate: *isolate,
+            ahead: ahead.value.map(Into::into),
+            clock_control: clock_control.value,
+            cache_control: cache_control.value,
+            replay_mode: replay_mode.value,
+            kernel_arch: &kernel_arch.value,
+            profile: &profile.value,
+            isolate: isolate.value,
         }
     }
 }

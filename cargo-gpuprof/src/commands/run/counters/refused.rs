@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -68,11 +69,11 @@ pub(super) fn needed_for(
 pub(super) fn too_many(
     catalogue: &Catalogue,
     passes: u32,
-    most: &Setting<Option<u32>>,
+    most: &Setting<Option<NonZeroU32>>,
     cost: Option<&Cost>,
     written: &BTreeSet<&str>,
 ) -> Failure {
-    let limit = most.value.unwrap_or_default();
+    let limit = most.value.map_or(0, NonZeroU32::get);
     let allows = match most.on_command_line() {
         true => format!("--max-passes allows {limit}"),
         false => format!("max-passes allows {limit} [{}]", most.origin),
@@ -125,7 +126,7 @@ mod tests {
                 each("smsp__inst_executed.sum", 9),
             ],
         };
-        let setting = |origin| Setting { value: Some(5), origin };
+        let setting = |origin| Setting { value: NonZeroU32::new(5), origin };
         let given = setting(Origin::CommandLine("--max-passes".into()));
         let of_preset = setting(Origin::Configuration("preset ci".into()));
         let written = BTreeSet::new();

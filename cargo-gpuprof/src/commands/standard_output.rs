@@ -1,0 +1,32 @@
+//! The terminal that standard output may be.
+
+use std::io::{self, IsTerminal};
+
+use crate::options::Color;
+use crate::report::Screen;
+
+/// What standard output is, before anything says when to colour.
+#[derive(Debug, Clone, Copy)]
+pub struct StandardOutput {
+    colours: bool,
+    width: Option<u16>,
+}
+
+impl StandardOutput {
+    /// That of standard output.
+    pub fn of_process() -> Self {
+        let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+        let size = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+        Self { colours, width: size.map(|(width, _)| width.0) }
+    }
+
+    /// How it is written to where `color` says when to colour.
+    pub fn screen(self, color: Color) -> Screen {
+        let colour = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => self.colours,
+        };
+        Screen { colour, width: self.width }
+    }
+}
