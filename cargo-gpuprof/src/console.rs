@@ -2,8 +2,8 @@
 //!
 //! Input: sentences. Output: lines that begin with who speaks. Nothing else in this crate writes to
 //! standard error, and here alone is decided what `--quiet` silences. A standard error that is
-//! closed loses what is said, and ends nothing. What is said holds text of files and other programs,
-//! so it is made safe as on standard output.
+//! closed loses what is said, and ends nothing. What is said holds text of files and other
+//! programs, so it is made safe as on standard output.
 
 use std::fmt::Display;
 use std::io::{self, Write};
