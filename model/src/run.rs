@@ -4,23 +4,30 @@
 //! joined by name. The document carries [`SCHEMA_VERSION`], so that a reader can refuse what it
 //! does not know.
 
+mod document;
+mod metric_result;
+mod metrics;
+mod shared;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
-use crate::comparison::{Change, Comparison, Interval};
+use crate::comparison::{Change, Comparison};
 use crate::configuration::Configuration;
-use crate::measurement::{
-    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Source, Timing,
-};
-use crate::metric::{Catalogue, Class, Direction, built_in};
-use crate::quantity::Unit;
+use crate::measurement::{DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing};
+use crate::metric::{Catalogue, Direction, built_in};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
-/// The version of the run document.
-pub const SCHEMA_VERSION: u32 = 1;
+pub use metric_result::{MetricResult, ProcessValue, Statistics};
+pub use metrics::Metrics;
+pub use shared::Shared;
+
+/// The version of the run document. Version 1 repeated in every row what is now said once for a
+/// series; it is read as before.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +40,7 @@ pub struct Run {
     /// What produced it.
     pub provenance: Provenance,
     /// Its series, in the order planned.
+    #[cfg_attr(test, schemars(with = "Vec<document::SeriesDocument<'static>>"))]
     pub series: Vec<SeriesResult>,
     /// What it was compared with, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,9 +87,8 @@ pub struct Provenance {
     pub git_revision: Option<String>,
 }
 
-/// One series of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+/// One series of a run. Its serde form says once what its rows have in common.
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeriesResult {
     /// What it is called.
     pub id: SeriesId,
@@ -93,22 +100,18 @@ pub struct SeriesResult {
     pub axes: Vec<Axis>,
     /// The axes among them that say nothing new: derived ones, and those zipped with an earlier
     /// one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependent_axes: Vec<String>,
     /// The metrics to show, in order.
     pub columns: Vec<String>,
     /// Sections, each a table of its own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionColumns>,
     /// Its configurations, in series order.
     pub configurations: Vec<ConfigurationResult>,
     /// Its judged thresholds.
     pub judgements: Vec<Judgement>,
     /// Thresholds that speak of other devices than this run's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_applicable: Vec<NotApplicable>,
     /// The metrics shown, held against the baseline's; empty without one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
@@ -204,18 +207,16 @@ impl Status {
 }
 
 /// One configuration of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConfigurationResult {
     /// The point of the series.
     pub configuration: Configuration,
     /// The UUID of the device that all of its passes ran on, where the run had several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// How it ended.
     pub status: Status,
     /// Its metrics by name.
-    pub metrics: BTreeMap<String, MetricResult>,
+    pub metrics: Metrics,
     /// The samples of each process that timed it.
     pub timings: Vec<Timing>,
     /// What limits its theoretical occupancy.
@@ -226,7 +227,6 @@ pub struct ConfigurationResult {
     pub verified: bool,
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
     /// none where nothing was verified and where a function of the user's compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
 }
 
@@ -240,224 +240,18 @@ impl Run {
             let metric = catalogue.find(name).filter(|_| built_in(name).is_some())?;
             Some((metric.direction, metric.direction_set.is_some()))
         };
-        let rows = self.series.iter_mut().flat_map(|series| &mut series.configurations);
-        for (name, result) in rows.flat_map(|row| &mut row.metrics) {
-            if !known.contains_key(name) {
-                known.insert(name.clone(), direction(name));
+        let mut shared = Shared::default();
+        for row in self.series.iter_mut().flat_map(|series| &mut series.configurations) {
+            let turned = row.metrics.turn(|name, result| {
+                if !known.contains_key(name) {
+                    known.insert(name.to_owned(), direction(name));
+                }
+                let (direction, set) = (*known.get(name)?)?;
+                (set || !result.direction_set).then_some((direction, set))
+            });
+            if turned {
+                shared.keep_once(&mut row.metrics);
             }
-            let Some(Some((direction, set))) = known.get(name) else { continue };
-            if *set || !result.direction_set {
-                (result.direction, result.direction_set) = (*direction, *set);
-            }
-        }
-    }
-}
-
-/// One metric of one configuration.
-///
-/// Its serde form has one of `"value": NUMBER`, `"unavailable": REASON` and `"unstable": REASON`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(into = "MetricDocument", try_from = "MetricDocument")]
-pub struct MetricResult {
-    /// The value (the median, where there are samples), or why there is none.
-    pub value: Result<f64, String>,
-    /// Whether there is none because the device would not hold still: it was measured, and the
-    /// measurement says nothing of the kernel.
-    pub unstable: bool,
-    /// The base unit of the value and of the statistics.
-    pub unit: Unit,
-    /// Whether lower or higher is better, or neither.
-    pub direction: Direction,
-    /// Whether a section or a configuration file set that direction, in place of the one that is
-    /// built in.
-    pub direction_set: bool,
-    /// Whether it is a deterministic count.
-    pub class: Class,
-    /// Where it came from.
-    pub source: Source,
-    /// Over the samples, where there are any.
-    pub statistics: Option<Statistics>,
-    /// Of a noisy metric: each process' own, in the order the processes ran.
-    pub processes: Vec<ProcessValue>,
-}
-
-/// A noisy metric in one process: the statistics of its samples, all the same where there is but
-/// one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ProcessValue {
-    /// The middle sample.
-    pub median: f64,
-    /// The 95th percentile (nearest rank).
-    pub p95: f64,
-    /// The smallest sample.
-    pub min: f64,
-    /// The arithmetic mean.
-    pub mean: f64,
-}
-
-/// The serde form of [`MetricResult`].
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct MetricDocument {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    unavailable: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    unstable: Option<String>,
-    unit: Unit,
-    direction: Direction,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    direction_set: bool,
-    class: Class,
-    source: Source,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    statistics: Option<Statistics>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    processes: Vec<ProcessValue>,
-}
-
-impl From<MetricResult> for MetricDocument {
-    fn from(metric: MetricResult) -> Self {
-        let (value, unavailable, unstable) = match (metric.value, metric.unstable) {
-            (Ok(value), _) => (Some(value), None, None),
-            (Err(reason), false) => (None, Some(reason), None),
-            (Err(reason), true) => (None, None, Some(reason)),
-        };
-        Self {
-            value,
-            unavailable,
-            unstable,
-            unit: metric.unit,
-            direction: metric.direction,
-            direction_set: metric.direction_set,
-            class: metric.class,
-            source: metric.source,
-            statistics: metric.statistics,
-            processes: metric.processes,
-        }
-    }
-}
-
-impl TryFrom<MetricDocument> for MetricResult {
-    type Error = &'static str;
-
-    fn try_from(document: MetricDocument) -> Result<Self, Self::Error> {
-        let MetricDocument { value, unavailable, unstable, .. } = document;
-        let (value, unstable) = match (value, unavailable, unstable) {
-            (Some(value), None, None) => (Ok(value), false),
-            (None, Some(reason), None) => (Err(reason), false),
-            (None, None, Some(reason)) => (Err(reason), true),
-            _ => {
-                return Err(
-                    "a metric needs either a `value` or the reason it is `unavailable` or `unstable`",
-                );
-            }
-        };
-        Ok(Self {
-            value,
-            unstable,
-            unit: document.unit,
-            direction: document.direction,
-            direction_set: document.direction_set,
-            class: document.class,
-            source: document.source,
-            statistics: document.statistics,
-            processes: document.processes,
-        })
-    }
-}
-
-/// Descriptive statistics over all samples of all processes.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Statistics {
-    /// How many samples.
-    pub count: usize,
-    /// How many processes they come from.
-    pub processes: usize,
-    /// The middle sample.
-    pub median: f64,
-    /// The arithmetic mean.
-    pub mean: f64,
-    /// The 95th percentile (nearest rank).
-    pub p95: f64,
-    /// The smallest sample.
-    pub min: f64,
-    /// The largest sample.
-    pub max: f64,
-    /// The sample standard deviation; 0 for one sample.
-    pub standard_deviation: f64,
-    /// (largest − smallest median of a process) / median of those medians, in percent; `None` for
-    /// one process.
-    pub process_spread_percent: Option<f64>,
-    /// The median absolute deviation from the median, not scaled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub median_absolute_deviation: Option<f64>,
-    /// Where the median of process medians lies, by order statistics; `None` for one process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
-    /// The standard deviation within a process (robust: 1.4826 times the median absolute
-    /// deviation), in percent of the median of process medians.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within_percent: Option<f64>,
-    /// The standard deviation between processes that the one within does not explain, in percent of
-    /// the median of process medians; `None` for one process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub between_percent: Option<f64>,
-    /// The correlation of neighbouring samples (lag 1), the median over processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub autocorrelation: Option<f64>,
-    /// How far the samples drift from the first half of a process to the second, in percent of
-    /// their median, where a trend is significant: the largest over processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drift_percent: Option<f64>,
-    /// Samples far from the median of their process.
-    #[serde(default)]
-    pub outliers: usize,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn metric(value: Result<f64, String>) -> MetricResult {
-        MetricResult {
-            value,
-            unstable: false,
-            unit: Unit::Bytes,
-            direction: Direction::Lower,
-            direction_set: false,
-            class: Class::Exact,
-            source: Source::Declared,
-            statistics: None,
-            processes: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_metric_is_written_with_its_value_or_its_reason() {
-        let written = |m: &MetricResult| serde_json::to_string(m).unwrap();
-        let rest = r#""unit":"B","direction":"lower","class":"exact","source":"declared"}"#;
-        let unstable = MetricResult { unstable: true, ..metric(Err("too hot".into())) };
-        for (metric, head) in [
-            (metric(Ok(12.0)), r#"{"value":12.0,"#),
-            (metric(Err("not here".into())), r#"{"unavailable":"not here","#),
-            (unstable, r#"{"unstable":"too hot","#),
-        ] {
-            assert_eq!(written(&metric), format!("{head}{rest}"));
-            assert_eq!(serde_json::from_str::<MetricResult>(&written(&metric)).unwrap(), metric);
-        }
-        for bad in [
-            r#"{"value":null,"#,
-            r#"{"value":1.0,"unavailable":"both","#,
-            "{",
-            r#"{"unstable":"a","unavailable":"b","#,
-        ] {
-            let error = serde_json::from_str::<MetricResult>(&format!("{bad}{rest}")).unwrap_err();
-            assert!(error.to_string().contains("either a `value`"), "{error}");
         }
     }
 }

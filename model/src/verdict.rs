@@ -294,11 +294,14 @@ pub struct Violation {
     pub interval: Option<Interval>,
 }
 
+/// The version of `verdict.json`.
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// `verdict.json`: what a run came to, for wrappers that lose exit codes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VerdictDocument {
-    /// The version of the run document, whose types this shares.
+    /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
     /// The name of the run's folder.
     pub run: String,

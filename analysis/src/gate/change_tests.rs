@@ -137,7 +137,7 @@ fn exact_metrics_compare_exactly() {
 fn a_metric_with_another_unit_or_definition_is_another_metric() {
     let mut before = finished(point(64, N), &[emulated_pass(64, N)]);
     let defined = before.metrics["load_sectors_per_request"].clone();
-    before.metrics.insert("own".into(), defined);
+    before.metrics.insert("own", defined);
     let of_metric = |name: &str, redefine: &dyn Fn(&mut MetricResult)| {
         let mut after = before.clone();
         redefine(after.metrics.get_mut(name).unwrap());

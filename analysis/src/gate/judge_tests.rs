@@ -174,8 +174,12 @@ fn a_value_that_is_no_number_never_passes() {
         assert_eq!(verdict(text, &all), Verdict::Unavailable, "{text}");
     }
     let mut row = row(0, "duration", Ok(1.0));
-    row.metrics.get_mut("duration").unwrap().statistics =
-        Some(Statistics { count: 1, processes: 1, p95: f64::NAN, ..Statistics::default() });
+    row.metrics.get_mut("duration").unwrap().statistics = Some(Box::new(Statistics {
+        count: 1,
+        processes: 1,
+        p95: f64::NAN,
+        ..Statistics::default()
+    }));
     assert_eq!(verdict("duration.p95 <= 1 s", &[row]), Verdict::Unavailable);
 }
 

@@ -5,13 +5,12 @@
 //! the reason there is none. Exact values must be the same in every process; where they are not,
 //! the configuration has failed and none of its values is shown.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::{PassResult, Timing};
 use gpuprof_model::metric::{Catalogue, Class, Metric, Origin};
-use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Metrics, ProcessValue, Status};
 
 use crate::metrics::derive::Derived;
 use crate::metrics::leaf;
@@ -82,7 +81,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         configuration,
         device: None,
         status,
-        metrics: BTreeMap::new(),
+        metrics: Metrics::default(),
         timings: Vec::new(),
         occupancy_limiter: None,
         launches: Vec::new(),
@@ -95,10 +94,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
 ///
 /// # Errors
 /// The first exact value, launch or device in which two passes differ.
-pub fn metrics(
-    passes: &[PassResult],
-    terms: &Terms<'_>,
-) -> Result<BTreeMap<String, MetricResult>, Divergence> {
+pub fn metrics(passes: &[PassResult], terms: &Terms<'_>) -> Result<Metrics, Divergence> {
     replay::agree(passes, terms.discipline)?;
     let catalogue = terms.catalogue;
     let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
@@ -115,7 +111,7 @@ pub fn metrics(
         let result = measured.result(passes);
         // Processes that held still say nothing where another did not.
         let processes = if result.unstable { Vec::new() } else { measured.per_process(passes) };
-        (metric.name.to_string(), MetricResult { processes, ..result })
+        (Arc::from(&*metric.name), MetricResult { processes, ..result })
     };
     Ok(all.map(entry).collect())
 }
@@ -149,7 +145,7 @@ impl Measured<'_> {
             direction_set: metric.direction_set.is_some(),
             class: self.class,
             source: leaf::source(metric, self.emulated),
-            statistics,
+            statistics: statistics.map(Box::new),
             processes: Vec::new(),
         }
     }

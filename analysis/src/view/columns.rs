@@ -103,7 +103,7 @@ fn deciding(series: &SeriesResult) -> Result<&str, Option<String>> {
     let rows = &series.configurations;
     let names = || series.columns.iter().map(String::as_str);
     let ordered = names().filter(|&n| n == "duration").chain(names().filter(|&n| n != "duration"));
-    let several = ordered.filter(|name| values(name, rows).len() > 1);
+    let several = ordered.filter(|name| values(name, rows).nth(1).is_some());
     let shown: Vec<&str> =
         several.filter(|&name| name == "duration" || varied(name, rows)).collect();
     let decides = |name: &&&str| comparable(name, rows) && !describes_the_launch(name);
@@ -220,20 +220,25 @@ pub fn known(name: &str, configurations: &[ConfigurationResult]) -> Option<(Unit
         .or_else(|| built_in(name).map(|metric| (metric.unit, metric.class)))
 }
 
-fn values(name: &str, configurations: &[ConfigurationResult]) -> Vec<f64> {
-    configurations.iter().filter_map(|c| value(c, name)).collect()
+fn values<'c>(
+    name: &'c str,
+    configurations: &'c [ConfigurationResult],
+) -> impl Iterator<Item = f64> + 'c {
+    configurations.iter().filter_map(move |c| value(c, name))
 }
 
 fn available(name: &str, configurations: &[ConfigurationResult]) -> bool {
-    !values(name, configurations).is_empty()
+    values(name, configurations).next().is_some()
 }
 
 fn positive(name: &str, configurations: &[ConfigurationResult]) -> bool {
-    values(name, configurations).iter().any(|&value| value > 0.0)
+    values(name, configurations).any(|value| value > 0.0)
 }
 
 fn varied(name: &str, configurations: &[ConfigurationResult]) -> bool {
-    values(name, configurations).windows(2).any(|pair| pair[0] != pair[1])
+    let mut values = values(name, configurations);
+    let first = values.next();
+    values.any(|value| Some(value) != first)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use gpuprof_model::expression::{Expression, Type, Value};
 use gpuprof_model::metric::{Catalogue, Direction};
@@ -76,18 +77,23 @@ impl Reference {
         Ok(Self(Configuration(pairs)))
     }
 
-    /// The position of the row that `row` is compared with.
-    fn of(&self, row: &ConfigurationResult, series: &SeriesResult) -> Option<usize> {
-        let fixed = |axis: &str| self.0.get(axis);
+    /// For each row of `series` the position of the row that it is compared with.
+    fn places(&self, series: &SeriesResult) -> Vec<Option<usize>> {
         // What follows from other axes follows from the reference's values, not from the row's.
-        let free = |axis: &str| !series.dependent_axes.iter().any(|other| other == axis);
-        let matches = |other: &ConfigurationResult| {
-            other.configuration.0.iter().all(|(axis, value)| match fixed(axis) {
-                Some(wanted) => wanted == value,
-                None => !free(axis) || row.configuration.get(axis) == Some(value),
-            })
+        let free = |axis: &str| {
+            self.0.get(axis).is_none() && series.dependent_axes.iter().all(|other| other != axis)
         };
-        series.configurations.iter().position(matches)
+        let rest = |row: &'_ ConfigurationResult| -> Vec<(String, AxisValue)> {
+            row.configuration.0.iter().filter(|(axis, _)| free(axis)).cloned().collect()
+        };
+        let mut by_rest = HashMap::new();
+        for (at, row) in series.configurations.iter().enumerate() {
+            let mut fixed = self.0.0.iter();
+            if fixed.all(|(axis, value)| row.configuration.get(axis).is_none_or(|v| v == value)) {
+                by_rest.entry(rest(row)).or_insert(at);
+            }
+        }
+        series.configurations.iter().map(|row| by_rest.get(&rest(row)).copied()).collect()
     }
 }
 
@@ -161,7 +167,7 @@ impl View {
                 .collect();
             if !missing.is_empty() {
                 remarks.push(format!("--reference: the series has no axis {}", missing.join(", ")));
-            } else if series.configurations.iter().all(|row| reference.of(row, &series).is_none()) {
+            } else if reference.places(&series).iter().all(Option::is_none) {
                 let axes = reference.0.0.iter().map(|(axis, _)| axis);
                 let values: Vec<String> = axes.map(|axis| values_of(axis, &series)).collect();
                 let values = values.join("; ");
@@ -234,12 +240,12 @@ impl View {
     ) -> Option<Vec<Option<f64>>> {
         let reference = self.reference.as_ref()?;
         let rows = &series.configurations;
-        let ratio = |row: &ConfigurationResult| {
-            let other = &rows[reference.of(row, series)?];
+        let ratio = |(row, place): (&ConfigurationResult, Option<usize>)| {
+            let other = &rows[place?];
             let (value, base) = (best::value(row, metric)?, best::value(other, metric)?);
             best::result(row, metric)?.direction.times_worse(value, base)
         };
-        Some(rows.iter().map(ratio).collect())
+        Some(rows.iter().zip(reference.places(series)).map(ratio).collect())
     }
 
     /// The names of axes and metrics that the view speaks of.
@@ -306,10 +312,9 @@ pub fn types(series: &SeriesResult) -> Vec<(&str, Type)> {
 pub(super) fn narrowed(series: &SeriesResult, rows: Vec<ConfigurationResult>) -> SeriesResult {
     let mut narrowed = SeriesResult { configurations: rows, ..without_rows(series) };
     for axis in &mut narrowed.axes {
-        let rows = &narrowed.configurations;
-        axis.values.retain(|value| {
-            rows.iter().any(|row| row.configuration.get(&axis.name) == Some(value))
-        });
+        let rows = narrowed.configurations.iter();
+        let left: HashSet<_> = rows.filter_map(|row| row.configuration.get(&axis.name)).collect();
+        axis.values.retain(|value| left.contains(value));
     }
     narrowed
 }

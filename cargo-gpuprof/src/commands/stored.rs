@@ -1,7 +1,7 @@
 //! `report` and `compare`: what can be done with stored runs, without a GPU.
 
-use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::collections::{BTreeSet, HashSet};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -24,7 +24,7 @@ use crate::options::{
 use crate::report::{Format, Terms};
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;
-use crate::store::{document, write_whole};
+use crate::store::{document, write_whole_by};
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::{self, View};
@@ -58,7 +58,10 @@ pub(super) fn write(
     (format, terms): (Format, Terms),
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    format.report(terms).write_as(view, run, out)
+    // A line at a time would be a call of the system a line.
+    let mut out = BufWriter::new(out);
+    format.report(terms).write_as(view, run, &mut out)?;
+    out.flush()
 }
 
 /// The view of `options` over `layers` on `run` in `format`. A format that shows everything takes
@@ -101,7 +104,11 @@ pub(super) fn check_view(view: &PlacedView, catalogue: &Catalogue, run: &Run) ->
 /// section that is elsewhere, or has changed since.
 pub(super) fn with_metrics_of(catalogue: Catalogue, run: &Run) -> Catalogue {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
-    rows.flat_map(|row| &row.metrics).fold(catalogue, |catalogue, (name, result)| {
+    let mut known = HashSet::new();
+    let new = rows
+        .flat_map(|row| &row.metrics)
+        .filter(|(name, result)| known.insert((*name, result.direction_set)));
+    new.fold(catalogue, |catalogue, (name, result)| {
         let catalogue = catalogue.with_recorded(name, result.unit, result.direction, result.class);
         match result.direction_set {
             true => catalogue.with_recorded_direction(name, result.direction),
@@ -125,12 +132,8 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let how = (options.format, Terms { screen, ..Terms::default() });
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
-        Some(path) => {
-            let mut bytes = Vec::new();
-            write(&run, &view, how, &mut bytes)
-                .and_then(|()| write_whole(path, &bytes))
-                .map_err(|e| Failure::output(path.as_std_path(), &e))
-        }
+        Some(path) => write_whole_by(path, |file| write(&run, &view, how, file))
+            .map_err(|e| Failure::output(path.as_std_path(), &e)),
     }
 }
 

@@ -69,7 +69,7 @@ impl Report for Bmf {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut all: BTreeMap<String, BTreeMap<&str, Measured>> = BTreeMap::new();
         for (series, row, name, result, value) in shown(run) {
-            let interval = result.statistics.and_then(|statistics| statistics.interval);
+            let interval = result.statistics.as_ref().and_then(|statistics| statistics.interval);
             let measured = Measured {
                 value,
                 lower_value: interval.map(|interval| interval.low),
@@ -91,7 +91,7 @@ impl Report for GithubActionBenchmark {
             &MetricResult,
             f64,
         )| {
-            let interval = result.statistics.and_then(|statistics| statistics.interval);
+            let interval = result.statistics.as_ref().and_then(|statistics| statistics.interval);
             let half = |interval: gpuprof_model::comparison::Interval| {
                 format!("± {}", (interval.high - interval.low) / 2.0)
             };

@@ -132,8 +132,10 @@ fn metrics<'r>(
     let others = row
         .metrics
         .iter()
-        .filter(|(name, metric)| others && metric.value.is_ok() && !columns.contains(name))
-        .map(|(name, metric)| (name.as_str(), Some(metric)));
+        .filter(|(name, metric)| {
+            others && metric.value.is_ok() && columns.iter().all(|c| c != name)
+        })
+        .map(|(name, metric)| (name, Some(metric)));
     let mut all: Vec<_> = named.chain(others).collect();
     if all.is_empty() {
         all.push(("", None));

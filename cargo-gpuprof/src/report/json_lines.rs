@@ -6,15 +6,12 @@
 //! `run-finished`. Where passes run in rounds, configurations of all series finish in the order of
 //! the last round. Readers must ignore reasons and fields that they do not know.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::measurement::OccupancyLimiter;
-use gpuprof_model::run::{
-    ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult,
-};
+use gpuprof_model::run::{ConfigurationResult, Metrics, Provenance, Run, SeriesResult};
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
@@ -25,6 +22,9 @@ use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::by_device::{Part, parts};
 use gpuprof_analysis::view::columns;
 use gpuprof_analysis::view::rank::{Ranking, ranking};
+
+/// The version of the lines; each can be read alone.
+pub const LINES_VERSION: u32 = 1;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,7 +45,7 @@ pub enum Event<'r> {
 /// What is known before the first pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunStarted<'r> {
-    /// The version of the run document, whose types the lines share.
+    /// [`LINES_VERSION`] of the writer.
     pub schema_version: u32,
     /// The name of the run's folder.
     pub id: &'r str,
@@ -75,7 +75,7 @@ pub struct ConfigurationFinished<'r> {
     /// Why it did not finish.
     pub status_reason: Option<&'r str>,
     /// Every metric by name: its `value` or why it is `unavailable`.
-    pub metrics: &'r BTreeMap<String, MetricResult>,
+    pub metrics: &'r Metrics,
     /// What limits its theoretical occupancy.
     pub occupancy_limiter: Option<OccupancyLimiter>,
     /// Whether `verify` ran and agreed.
@@ -150,7 +150,7 @@ impl<'r> Event<'r> {
         series: usize,
         configurations: usize,
     ) -> Self {
-        let schema_version = SCHEMA_VERSION;
+        let schema_version = LINES_VERSION;
         Self::RunStarted(RunStarted { schema_version, id, provenance, series, configurations })
     }
 

@@ -26,7 +26,7 @@ const NAMED: usize = 4;
 pub(super) fn of(series: &SeriesResult) -> Vec<Note> {
     let statistics = |row: &ConfigurationResult| -> Option<Statistics> {
         let finished = row.status == Status::Finished;
-        row.metrics.get("duration").filter(|_| finished)?.statistics
+        row.metrics.get("duration").filter(|_| finished)?.statistics.as_deref().copied()
     };
     let rows: Vec<(&ConfigurationResult, Statistics)> =
         series.configurations.iter().filter_map(|row| Some((row, statistics(row)?))).collect();

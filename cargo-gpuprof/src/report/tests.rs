@@ -148,7 +148,7 @@ pub(super) fn troubled_run() -> Run {
 fn trimmed(mut run: Run) -> Run {
     let kept = ["duration", "load_sectors_per_request", "bytes"];
     for row in run.series.iter_mut().flat_map(|series| &mut series.configurations) {
-        row.metrics.retain(|name, _| kept.contains(&name.as_str()));
+        row.metrics.retain(|name, _| kept.contains(&name));
     }
     run
 }

@@ -13,7 +13,7 @@ use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 
 use super::named::Unnamed;
-use super::{document, write_whole};
+use super::{document, write_whole_by};
 use crate::error::{Failure, Result};
 
 /// Where checked-in baselines are, below the workspace root.
@@ -173,13 +173,14 @@ impl Baselines {
 /// # Errors
 /// It cannot be written (exit code 110).
 pub fn write(path: &Utf8Path, run: &Run) -> Result<()> {
-    let mut bytes = serde_json::to_vec_pretty(run).expect("runs are plain data");
-    bytes.push(b'\n');
     let write = || -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        write_whole(path, &bytes)
+        write_whole_by(path, |file| {
+            serde_json::to_writer_pretty(&mut *file, run)?;
+            file.write_all(b"\n")
+        })
     };
     write().map_err(|e| Failure::output(path.as_std_path(), &e))
 }
@@ -228,7 +229,7 @@ fn lost_columns(baseline: &Run, run: &Run) -> Vec<String> {
 pub fn without_samples(mut run: Run) -> Run {
     for row in run.series.iter_mut().flat_map(|series| &mut series.configurations) {
         row.timings.clear();
-        row.metrics.retain(|_, metric| metric.value.is_ok());
+        row.metrics.forget_absent();
     }
     run
 }

@@ -4,13 +4,14 @@
 //! the byte at which the file stops being one. What must stay true: a torn file is never half a
 //! run, and a file of a newer schema is refused by its number, not by a field that is not known.
 
+use std::collections::HashSet;
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
+use memchr::{memchr, memchr2, memchr3_iter};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::named::{Unnamed, named};
 use super::untrusted::{self, place, wrong};
@@ -40,30 +41,35 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     let at = |error: serde_json::Error| {
         wrong(format!("{path} is not a run document: {}", place(bytes, 0, &error)))
     };
-    let Versioned { schema_version } = serde_json::from_slice(bytes).map_err(at)?;
+    let read: serde_json::Result<Run> = serde_json::from_slice(bytes);
+    let schema_version = match &read {
+        Ok(run) => run.schema_version,
+        Err(_) => serde_json::from_slice::<Versioned>(bytes).map_err(at)?.schema_version,
+    };
     if schema_version > SCHEMA_VERSION {
         return Err(wrong(format!(
             "{path} has schema {schema_version}, but this cargo-gpuprof only reads up to \
              {SCHEMA_VERSION}; use a newer one"
         )));
     }
-    let mut run: Run = serde_json::from_slice(bytes).map_err(at)?;
+    let mut run = read.map_err(at)?;
+    // What is written again has today's form.
+    run.schema_version = SCHEMA_VERSION;
     if may_steer(bytes) {
-        let mut value: Value = serde_json::from_slice(bytes).map_err(at)?;
-        neutralise(&mut value);
-        run = serde_json::from_value(value).map_err(|e| {
+        drop(run);
+        run = serde_json::from_slice(&neutralised(bytes)).map_err(|e| {
             wrong(format!("{path} is not a run document: without its control characters, {e}"))
         })?;
     }
     run.directed_by(&Catalogue::built_in());
-    let mut ids = std::collections::BTreeSet::new();
+    let mut ids = HashSet::new();
     for series in &run.series {
         if !ids.insert(series.id.to_string()) {
             return Err(wrong(format!("{path} holds the series {} twice", series.id)));
         }
-        let mut keys = std::collections::BTreeSet::new();
+        let mut keys = HashSet::with_capacity(series.configurations.len());
         for row in &series.configurations {
-            if !keys.insert(row.configuration.to_string()) {
+            if !keys.insert(&row.configuration) {
                 let (id, key) = (&series.id, &row.configuration);
                 return Err(wrong(format!("{path} holds {id}/{key} twice")));
             }
@@ -75,28 +81,48 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
 /// Whether a string of the document may hold a control character: JSON writes those as escapes, but
 /// for DEL and the second set, which is U+0080 to U+009F.
 fn may_steer(json: &[u8]) -> bool {
-    json.windows(2).any(|pair| match *pair {
-        [b'\\', next] => matches!(next, b'u' | b'b' | b'f' | b'r'),
-        [0xc2, next] => next < 0xa0,
-        [first, _] => first == 0x7f,
-        _ => false,
+    memchr3_iter(b'\\', 0xc2, 0x7f, json).any(|at| match (json[at], json.get(at + 1)) {
+        (b'\\', next) => matches!(next, Some(b'u' | b'b' | b'f' | b'r')),
+        (0xc2, next) => next.is_some_and(|&next| next < 0xa0),
+        _ => true,
     })
 }
 
-/// Takes out of every text what could steer a terminal: whoever wrote the document may be anybody.
-fn neutralise(value: &mut Value) {
+/// `json` without what could steer a terminal in any of its texts: whoever wrote the document may be
+/// anybody. Only the texts are looked at, so a large document costs no more than its bytes.
+fn neutralised(json: &[u8]) -> Vec<u8> {
     let steers = |text: &str| text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
-    match value {
-        Value::String(text) if steers(text) => *text = printable(text),
-        Value::Array(all) => all.iter_mut().for_each(neutralise),
-        Value::Object(all) => {
-            for (key, mut value) in std::mem::take(all) {
-                neutralise(&mut value);
-                all.insert(if steers(&key) { printable(&key) } else { key }, value);
+    let mut calm = Vec::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(start) = memchr(b'"', rest) {
+        let (before, from) = rest.split_at(start);
+        calm.extend_from_slice(before);
+        let (quoted, after) = from.split_at(text_length(from));
+        match serde_json::from_slice::<String>(quoted) {
+            Ok(text) if steers(&text) => {
+                let text = serde_json::to_string(&printable(&text)).expect("text is plain data");
+                calm.extend_from_slice(text.as_bytes());
             }
+            _ => calm.extend_from_slice(quoted),
         }
-        _ => {}
+        rest = after;
     }
+    calm.extend_from_slice(rest);
+    calm
+}
+
+/// The bytes of the text that `json` begins with, both quotation marks included.
+fn text_length(json: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(next) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += next + 1;
+        if json[at - 1] == b'"' {
+            return at;
+        }
+        // What follows a backslash ends nothing.
+        at += 1;
+    }
+    json.len()
 }
 
 /// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one.
@@ -251,7 +277,7 @@ mod tests {
         let newer = parse(br#"{"schema_version":99,"what":"ever"}"#, path).unwrap_err();
         assert_eq!(
             newer.message,
-            "b.json has schema 99, but this cargo-gpuprof only reads up to 1; use a newer one"
+            "b.json has schema 99, but this cargo-gpuprof only reads up to 2; use a newer one"
         );
     }
 

@@ -18,15 +18,15 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::{Run, SCHEMA_VERSION, SeriesResult};
-use gpuprof_model::verdict::{SeriesJudgements, VerdictDocument};
+use gpuprof_model::run::{Run, SeriesResult};
+use gpuprof_model::verdict::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 
 pub use run_folder::RunFolder;
-pub use whole::{WholeFile, write_whole};
+pub use whole::{WholeFile, write_whole, write_whole_by};
 
 /// The emulated driver, built with this tool.
 static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));

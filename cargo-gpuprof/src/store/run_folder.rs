@@ -13,7 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
-use super::{verdict_document, write_whole};
+use super::{verdict_document, write_whole, write_whole_by};
 use crate::awaited::Awaited;
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
@@ -159,17 +159,17 @@ impl RunFolder {
         let verdict = verdict_document(run, exit_code, gated);
         let latest = self.path.parent().and_then(Utf8Path::parent).map(|p| p.join("verdict.json"));
         let verdict = serde_json::to_vec_pretty(&verdict).expect("verdicts are plain data");
-        let bytes = |run: &Run| serde_json::to_vec(run).expect("runs are plain data");
-        let (run, base) = (bytes(run), base.map(bytes));
-        let files = [
-            Some((self.path.join("run.json"), &run)),
-            base.as_ref().map(|base| (self.path.join("base.json"), base)),
-            Some((self.path.join("verdict.json"), &verdict)),
-            latest.map(|p| (p, &verdict)),
-        ];
-        let mut outcome = Ok(());
-        for (path, bytes) in files.into_iter().flatten() {
-            let written = write_whole(&path, bytes);
+        let document = |name: &str, run: &Run| {
+            let path = self.path.join(name);
+            write_whole_by(&path, |file| Ok(serde_json::to_writer(file, run)?))
+                .map_err(|e| Failure::output(path.as_std_path(), &e))
+        };
+        let mut outcome = document("run.json", run);
+        if let Some(base) = base {
+            outcome = outcome.and(document("base.json", base));
+        }
+        for path in [Some(self.path.join("verdict.json")), latest].into_iter().flatten() {
+            let written = write_whole(&path, &verdict);
             outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
         }
         outcome

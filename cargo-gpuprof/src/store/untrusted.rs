@@ -1,7 +1,7 @@
 //! Files that anybody may have written, read with suspicion.
 //!
-//! Input: a path, or bytes and the error they gave. Output: all bytes of an ordinary file of
-//! bearable size, or a sentence with the path and the byte at which it stops being what it should
+//! Input: a path, or bytes and the error they gave. Output: all bytes of an ordinary file that
+//! memory can hold, or a sentence with the path and the byte at which it stops being what it should
 //! be. What is no file (a folder, a named pipe, which would wait for ever, a device) is refused
 //! unread, and no message repeats what a file holds at length or in a way that could steer a
 //! terminal.
@@ -15,9 +15,6 @@ use gpuprof_model::ExitCode;
 
 use crate::error::{Failure, Result};
 use gpuprof_model::text::printable;
-
-/// A stored file larger than this is none of ours.
-const MAX_BYTES: u64 = 1 << 30;
 
 /// The longest that a message about a file's content is.
 const MAX_MESSAGE: usize = 300;
@@ -47,17 +44,26 @@ pub(super) fn read_open(file: &mut File, path: &Utf8Path) -> Result<Vec<u8>> {
     let failed = |e: std::io::Error| wrong(format!("cannot read {path}: {e}"));
     let known = file.metadata().map_err(failed)?;
     ordinary(path, known.file_type())?;
+    // No number of rows is too large, so only memory sets a limit.
+    let limit = memory();
     let mut bytes = Vec::new();
-    if known.len() <= MAX_BYTES {
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if known.len() <= limit {
+        bytes.try_reserve_exact(usize::try_from(known.len()).unwrap_or(usize::MAX)).ok();
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     }
     let size = known.len().max(bytes.len() as u64);
-    if size > MAX_BYTES {
+    if size > limit {
         return Err(wrong(format!(
-            "{path} has {size} bytes, more than any run (at most {MAX_BYTES})"
+            "{path} has {size} bytes, more than the memory of this machine ({limit})"
         )));
     }
     Ok(bytes)
+}
+
+/// The bytes of this machine's memory.
+fn memory() -> u64 {
+    let known = rustix::system::sysinfo();
+    known.totalram.saturating_mul(u64::from(known.mem_unit))
 }
 
 fn ordinary(path: &Utf8Path, kind: FileType) -> Result<()> {

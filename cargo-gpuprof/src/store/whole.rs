@@ -5,7 +5,7 @@
 //! name, once all of it is on the disk.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -88,9 +88,20 @@ impl Write for WholeFile {
 /// # Errors
 /// The file system's.
 pub fn write_whole(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = WholeFile::create(path)?;
-    file.write_all(bytes)?;
-    file.commit()
+    write_whole_by(path, |file| file.write_all(bytes))
+}
+
+/// Writes what `write` writes to `path`, whole or not at all; it need not be in memory as a whole.
+///
+/// # Errors
+/// The file system's, and those of `write`.
+pub fn write_whole_by(
+    path: &Utf8Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 16, WholeFile::create(path)?);
+    write(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
 }
 
 /// The system's own error: tempfile adds a name to it that nobody has ever given.

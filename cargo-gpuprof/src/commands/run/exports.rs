@@ -13,7 +13,7 @@ use crate::console::Notes;
 use crate::error::{Failure, Result};
 use crate::options::MessageFormat;
 use crate::report::{Csv, Json, Markdown, Report};
-use crate::store::{check_writable, write_whole};
+use crate::store::{check_writable, write_whole_by};
 
 /// The path that means standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -63,8 +63,7 @@ impl Exports {
     pub(super) fn write_files(&self, run: &Run) -> Result<()> {
         let mut outcome = Ok(());
         for (path, report) in self.0.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
-            let mut bytes = Vec::new();
-            let written = report.write(run, &mut bytes).and_then(|()| write_whole(path, &bytes));
+            let written = write_whole_by(path, |file| report.write(run, file));
             outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
         }
         outcome

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
-use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Shared, Status};
 use gpuprof_model::{Axis, Configuration, Space};
 
 use super::against;
@@ -29,6 +29,8 @@ pub(super) struct Results<'a> {
     /// The other revision, as far as it is measured, in the place of a stored baseline.
     base: Option<Against>,
     rows: Vec<Vec<Option<ConfigurationResult>>>,
+    /// What the rows have in common.
+    shared: Shared,
     /// Of each series: how many of its configurations have no result yet.
     left: Vec<usize>,
     series: Vec<Option<SeriesResult>>,
@@ -46,6 +48,7 @@ impl<'a> Results<'a> {
             run: prepared.document.clone(),
             base: base(prepared),
             rows: plan.both.checked.iter().map(none).collect(),
+            shared: Shared::default(),
             left: plan.both.checked.iter().map(|it| it.planned.configurations.len()).collect(),
             series: plan.both.checked.iter().map(|_| None).collect(),
             denied: vec![None; plan.setups.len()],
@@ -71,7 +74,8 @@ impl<'a> Results<'a> {
         };
         let configuration = &series.planned.configurations[index];
         let device = self.run.provenance.devices.get(device).map(|name| name.uuid.clone());
-        let row = ConfigurationResult { device, ..result(found, configuration, &terms) };
+        let mut row = ConfigurationResult { device, ..result(found, configuration, &terms) };
+        self.shared.keep_once(&mut row.metrics);
         self.left[at] -= 1;
         self.rows[at][index].insert(row)
     }

@@ -1,0 +1,346 @@
+//! The serde form of a series: what its rows have in common is said once.
+//!
+//! Input: a series, or its document. Output: the other. The series holds the unit, the direction,
+//! the class and the source of each metric, and the tables of metrics without a value with their
+//! reasons; a row holds its values and the number of its table. A row that differs says so itself,
+//! as every row of version 1 does. Rows are written one by one and, as they are read, kept in the
+//! form that a run has in memory: nothing holds all of them in another one.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::metric_result::{MetricDocument, MetricResult, Traits};
+use super::metrics::{Entry, Metrics};
+use super::{ConfigurationResult, SectionColumns, SeriesResult, Shared, Status};
+use crate::axis::Axis;
+use crate::comparison::Change;
+use crate::configuration::Configuration;
+use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing};
+use crate::series::SeriesId;
+use crate::verdict::{Judgement, NotApplicable};
+
+/// One series of a run.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "SeriesResult"))]
+pub(super) struct SeriesDocument<'a> {
+    /// What it is called.
+    id: Cow<'a, SeriesId>,
+    /// The annotated function's file.
+    file: Cow<'a, str>,
+    /// The annotated function's line.
+    line: u32,
+    /// The axes that were swept, each with the values that occur.
+    axes: Cow<'a, [Axis]>,
+    /// The axes among them that say nothing new: derived ones, and those zipped with an earlier
+    /// one.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    dependent_axes: Cow<'a, [String]>,
+    /// The metrics to show, in order.
+    columns: Cow<'a, [String]>,
+    /// Sections, each a table of its own.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    sections: Cow<'a, [SectionColumns]>,
+    /// What all rows say alike of a metric, by its name; a row that differs says so itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: BTreeMap<Cow<'a, str>, Traits>,
+    /// Metrics without a value by name, with the reason; a row has the number of its table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    absent: Vec<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    /// Its configurations, in series order.
+    #[cfg_attr(test, schemars(with = "Vec<RowDocument<'static>>"))]
+    configurations: Rows<'a>,
+    /// Its judged thresholds.
+    judgements: Cow<'a, [Judgement]>,
+    /// Thresholds that speak of other devices than this run's.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    not_applicable: Cow<'a, [NotApplicable]>,
+    /// The metrics shown, held against the baseline's; empty without one.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    changes: Cow<'a, [Change]>,
+}
+
+/// One configuration of a run.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "ConfigurationResult"))]
+struct RowDocument<'a> {
+    /// The point of the series.
+    configuration: Cow<'a, Configuration>,
+    /// The UUID of the device that all of its passes ran on, where the run had several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    device: Option<Cow<'a, str>>,
+    /// How it ended.
+    status: Cow<'a, Status>,
+    /// Its metrics by name.
+    metrics: BTreeMap<Cow<'a, str>, MetricDocument<'a>>,
+    /// The table of those without a value, among the series'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    absent: Option<usize>,
+    /// The samples of each process that timed it.
+    timings: Cow<'a, [Timing]>,
+    /// What limits its theoretical occupancy.
+    occupancy_limiter: Option<OccupancyLimiter>,
+    /// The launches of its measured range.
+    launches: Cow<'a, [LaunchRecord]>,
+    /// Whether `verify` ran and agreed.
+    verified: bool,
+    /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
+    /// none where nothing was verified and where a function of the user's compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    largest_error: Option<f64>,
+}
+
+/// The rows of a series: to be written, or as they were read.
+enum Rows<'a> {
+    Written { rows: &'a [ConfigurationResult], said: Said<'a> },
+    Read(Vec<ReadRow>),
+}
+
+/// A row before the rest of its series is known.
+struct ReadRow {
+    /// Its own metrics are in `own` still.
+    row: ConfigurationResult,
+    own: Vec<Entry>,
+    /// Of each of them: whether its traits are the series'.
+    untold: Vec<bool>,
+    /// The number of its table.
+    absent: Option<usize>,
+}
+
+/// What the document of a series says once for its rows.
+#[derive(Default)]
+struct Said<'a> {
+    traits: HashMap<&'a str, Traits>,
+    /// Tables in the order of their numbers.
+    tables: Vec<BTreeMap<&'a str, &'a str>>,
+    /// Of each table of a row, by its address: its number in the document, and those of its
+    /// entries that are not in the one there.
+    numbers: HashMap<*const Vec<Entry>, (Option<usize>, Vec<&'a Entry>)>,
+}
+
+impl<'a> Said<'a> {
+    /// Of `rows`.
+    fn of(rows: &'a [ConfigurationResult]) -> Self {
+        let mut said = Self::default();
+        let mut alike: HashMap<BTreeMap<&str, &str>, usize> = HashMap::new();
+        for row in rows {
+            for (name, result) in row.metrics.own() {
+                said.traits.entry(name).or_insert_with(|| result.traits());
+            }
+            let table = row.metrics.absent();
+            let address = Arc::as_ptr(table);
+            if table.is_empty() || said.numbers.contains_key(&address) {
+                continue;
+            }
+            let (mut reasons, mut others) = (BTreeMap::new(), Vec::new());
+            for entry @ (name, result) in &**table {
+                let traits = *said.traits.entry(name).or_insert_with(|| result.traits());
+                match &result.value {
+                    Err(reason) if result.is_absent() && traits == result.traits() => {
+                        reasons.insert(&**name, reason.as_str());
+                    }
+                    _ => others.push(entry),
+                }
+            }
+            let next = alike.len();
+            let number = (!reasons.is_empty()).then(|| {
+                *alike.entry(reasons).or_insert_with_key(|reasons| {
+                    said.tables.push(reasons.clone());
+                    next
+                })
+            });
+            said.numbers.insert(address, (number, others));
+        }
+        said
+    }
+
+    /// The document of `row`, one of those that it is of.
+    fn row(&self, row: &'a ConfigurationResult) -> RowDocument<'a> {
+        let (absent, others) = match self.numbers.get(&Arc::as_ptr(row.metrics.absent())) {
+            Some((number, others)) => (*number, others.as_slice()),
+            None => (None, [].as_slice()),
+        };
+        let others = others.iter().map(|(name, result)| (name, result));
+        let document = |(name, result): (&'a Arc<str>, &'a MetricResult)| {
+            let traits = self.traits.get(&**name).copied();
+            (Cow::Borrowed(&**name), MetricDocument::of(result, traits))
+        };
+        RowDocument {
+            configuration: Cow::Borrowed(&row.configuration),
+            device: row.device.as_deref().map(Cow::Borrowed),
+            status: Cow::Borrowed(&row.status),
+            metrics: row.metrics.own().chain(others).map(document).collect(),
+            absent,
+            timings: Cow::Borrowed(&row.timings),
+            occupancy_limiter: row.occupancy_limiter,
+            launches: Cow::Borrowed(&row.launches),
+            verified: row.verified,
+            largest_error: row.largest_error,
+        }
+    }
+}
+
+impl Serialize for SeriesResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let said = Said::of(&self.configurations);
+        let absent = said.tables.iter().map(|table| {
+            table.iter().map(|(&name, &reason)| (name.into(), reason.into())).collect()
+        });
+        let document = SeriesDocument {
+            id: Cow::Borrowed(&self.id),
+            file: Cow::Borrowed(&self.file),
+            line: self.line,
+            axes: Cow::Borrowed(&self.axes),
+            dependent_axes: Cow::Borrowed(&self.dependent_axes),
+            columns: Cow::Borrowed(&self.columns),
+            sections: Cow::Borrowed(&self.sections),
+            metrics: said.traits.iter().map(|(&name, &traits)| (name.into(), traits)).collect(),
+            absent: absent.collect(),
+            configurations: Rows::Written { rows: &self.configurations, said },
+            judgements: Cow::Borrowed(&self.judgements),
+            not_applicable: Cow::Borrowed(&self.not_applicable),
+            changes: Cow::Borrowed(&self.changes),
+        };
+        document.serialize(serializer)
+    }
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Written { rows, said } => {
+                serializer.collect_seq(rows.iter().map(|row| said.row(row)))
+            }
+            Self::Read(_) => Err(serde::ser::Error::custom("these rows have no series yet")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Rows<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
+            type Value = Vec<ReadRow>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of configurations")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
+                let (mut rows, mut shared) = (Vec::new(), Shared::default());
+                while let Some(row) = all.next_element::<RowDocument<'_>>()? {
+                    rows.push(row.read(&mut shared).map_err(Error::custom)?);
+                }
+                Ok(rows)
+            }
+        }
+        deserializer.deserialize_seq(Each).map(Self::Read)
+    }
+}
+
+impl RowDocument<'_> {
+    /// The row as far as it is known without its series.
+    fn read(self, shared: &mut Shared) -> Result<ReadRow, String> {
+        let configuration = self.configuration.into_owned();
+        let (mut own, mut untold) = (Vec::with_capacity(self.metrics.len()), Vec::new());
+        for (name, told) in self.metrics {
+            untold.push(told.is_untold());
+            let result = told.metric(Some(Traits::UNKNOWN));
+            let result = result.map_err(|e| format!("{name} of {configuration}: {e}"))?;
+            own.push((shared.name(&name), result));
+        }
+        let row = ConfigurationResult {
+            configuration,
+            device: self.device.map(Cow::into_owned),
+            status: self.status.into_owned(),
+            metrics: Metrics::default(),
+            timings: self.timings.into_owned(),
+            occupancy_limiter: self.occupancy_limiter,
+            launches: self.launches.into_owned(),
+            verified: self.verified,
+            largest_error: self.largest_error,
+        };
+        Ok(ReadRow { row, own, untold, absent: self.absent })
+    }
+}
+
+impl ReadRow {
+    /// The row, with what its series says of its metrics.
+    fn row(
+        mut self,
+        traits: &BTreeMap<Cow<'_, str>, Traits>,
+        tables: &[Arc<Vec<Entry>>],
+    ) -> Result<ConfigurationResult, String> {
+        let configuration = &self.row.configuration;
+        for ((name, result), untold) in self.own.iter_mut().zip(self.untold) {
+            if !untold {
+                continue;
+            }
+            let known = traits.get(&**name).ok_or_else(|| {
+                format!("neither {name} of {configuration} nor its series has its unit")
+            })?;
+            result.set_traits(*known);
+        }
+        let absent = match self.absent {
+            None => Arc::default(),
+            Some(number) => Arc::clone(tables.get(number).ok_or_else(|| {
+                format!("{configuration} has the table {number} of {}", tables.len())
+            })?),
+        };
+        self.row.metrics = Metrics::of(self.own, absent)
+            .map_err(|name| format!("{configuration} has {name} twice"))?;
+        Ok(self.row)
+    }
+}
+
+impl<'de> Deserialize<'de> for SeriesResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let document = SeriesDocument::deserialize(deserializer)?;
+        let mut shared = Shared::default();
+        let mut tables = Vec::new();
+        for table in document.absent {
+            let mut entries = Vec::with_capacity(table.len());
+            for (name, reason) in table {
+                let Some(traits) = document.metrics.get(&name) else {
+                    return Err(Error::custom(format!("the series has no unit of {name}")));
+                };
+                let metric = MetricResult::absent(*traits, reason.into_owned());
+                entries.push((shared.name(&name), metric));
+            }
+            tables.push(Arc::new(entries));
+        }
+        let Rows::Read(rows) = document.configurations else {
+            return Err(Error::custom("these rows were never read"));
+        };
+        let mut configurations = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut row = row.row(&document.metrics, &tables).map_err(Error::custom)?;
+            // Version 1 repeats in each row why metrics are absent.
+            shared.keep_once(&mut row.metrics);
+            configurations.push(row);
+        }
+        Ok(Self {
+            id: document.id.into_owned(),
+            file: document.file.into_owned(),
+            line: document.line,
+            axes: document.axes.into_owned(),
+            dependent_axes: document.dependent_axes.into_owned(),
+            columns: document.columns.into_owned(),
+            sections: document.sections.into_owned(),
+            configurations,
+            judgements: document.judgements.into_owned(),
+            not_applicable: document.not_applicable.into_owned(),
+            changes: document.changes.into_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

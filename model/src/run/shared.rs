@@ -1,0 +1,75 @@
+//! What the rows of a run have in common, kept once.
+//!
+//! Input: rows, as they are made or read. Output: the same rows, of which those that lack the same
+//! metrics for the same reasons refer to one table, and those with values of the same to one list of
+//! names. A row costs the memory of the values that it has.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::Arc;
+
+use super::metrics::{Entry, Metrics};
+
+/// What rows have in common.
+#[derive(Debug, Default)]
+pub struct Shared {
+    names: HashSet<Arc<str>>,
+    /// The names of rows' own metrics.
+    lists: HashSet<Arc<Vec<Arc<str>>>>,
+    /// Tables of absent metrics by the hash of their names and reasons.
+    absent: HashMap<u64, Vec<Arc<Vec<Entry>>>>,
+    hashes: RandomState,
+}
+
+impl Shared {
+    /// Makes `metrics` refer to what earlier ones had as well.
+    pub fn keep_once(&mut self, metrics: &mut Metrics) {
+        metrics.divide();
+        let (names, absent) = metrics.shared_mut();
+        self.keep_names_once(names);
+        self.keep_table_once(absent);
+    }
+
+    fn keep_names_once(&mut self, list: &mut Arc<Vec<Arc<str>>>) {
+        if let Some(known) = self.lists.get(list) {
+            *list = Arc::clone(known);
+            return;
+        }
+        for name in Arc::make_mut(list) {
+            *name = once(&mut self.names, name);
+        }
+        self.lists.insert(Arc::clone(list));
+    }
+
+    /// The one copy of `name`.
+    pub(super) fn name(&mut self, name: &str) -> Arc<str> {
+        once(&mut self.names, name)
+    }
+
+    fn keep_table_once(&mut self, table: &mut Arc<Vec<Entry>>) {
+        let mut hash = self.hashes.build_hasher();
+        for (name, result) in table.iter() {
+            name.hash(&mut hash);
+            result.value.as_ref().err().hash(&mut hash);
+        }
+        let alike = self.absent.entry(hash.finish()).or_default();
+        if let Some(known) = alike.iter().find(|known| known == &&*table) {
+            *table = Arc::clone(known);
+            return;
+        }
+        for (name, _) in Arc::make_mut(table) {
+            *name = once(&mut self.names, name);
+        }
+        alike.push(Arc::clone(table));
+    }
+}
+
+/// The copy of `name` that `names` has, or now has.
+fn once(names: &mut HashSet<Arc<str>>, name: &str) -> Arc<str> {
+    if let Some(known) = names.get(name) {
+        return Arc::clone(known);
+    }
+    let new: Arc<str> = name.into();
+    names.insert(Arc::clone(&new));
+    new
+}
