@@ -96,7 +96,7 @@ fn a_second_run_has_the_same_counters_to_the_last_digit() {
     assert_eq!(metrics["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]["value"], 65536.0);
     assert_eq!(metrics["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]["value"], 262_144.0);
     assert_eq!(metrics["load_sectors_per_request"]["value"], 4.0);
-    assert_eq!(metrics["load_sectors_per_request"]["source"], "derived");
+    assert_eq!(first[0]["metrics"]["load_sectors_per_request"]["source"], "derived");
     assert_eq!(first, series());
 }
 

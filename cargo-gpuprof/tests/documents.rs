@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cargo_gpuprof::report::{Csv, Json, Markdown, Report};
 use cargo_gpuprof::store::document;
+use gpuprof_analysis::fixture;
 use gpuprof_model::verdict::VerdictDocument;
 
 fn folder(path: &str) -> PathBuf {
@@ -41,6 +42,18 @@ fn old_runs_and_baselines_stay_readable_and_can_be_reported() {
         read += 1;
     }
     assert!(read >= 3, "the corpus is not whole: {read} files");
+}
+
+#[test]
+fn a_row_is_stored_as_the_values_that_it_has() {
+    let rows = |count: u64| (1..=count).map(|at| fixture::emulated(64, 1024 * at)).collect();
+    let size = |count| {
+        let run = fixture::run("x", vec![fixture::series(rows(count))]);
+        serde_json::to_vec(&run).expect("runs are plain data").len()
+    };
+    let (few, many) = (size(10), size(110));
+    // 117 metrics of which 54 have no value, each with unit and reason, were 19 KB.
+    assert!((many - few) / 100 < 4000, "a row has {} bytes", (many - few) / 100);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use memchr::{memchr, memchr2, memchr3_iter};
 use serde::Deserialize;
 
 use super::named::{Unnamed, named};
+use super::order;
 use super::untrusted::{self, place, wrong};
 use crate::error::Result;
 use gpuprof_model::text::printable;
@@ -166,7 +167,7 @@ fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8Path
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|id| runs.join(id).join(file).is_file())
         .collect();
-    ids.sort();
+    order::sort(&runs, &mut ids);
     let chosen = match (text, ids.last()) {
         ("latest", Some(last)) => last,
         (_, Some(_)) => named(&ids, text)?,

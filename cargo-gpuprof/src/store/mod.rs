@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod document;
 pub mod journal;
 pub mod named;
+mod order;
 pub mod plans;
 pub mod prune;
 mod run_folder;

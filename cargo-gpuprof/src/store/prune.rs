@@ -9,8 +9,8 @@ use std::fs::{self, File};
 
 use camino::Utf8Path;
 
-use super::journal;
 use super::run_folder::LOCK;
+use super::{journal, order};
 use crate::options::KeepRuns;
 
 /// A run on its way out.
@@ -35,16 +35,16 @@ pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
             let _ = fs::remove_dir_all(&folder);
         } else if is_id(&name) {
             let begun = folder.join(journal::FILE).exists() || folder.join("run.json").exists();
-            if begun { &mut began } else { &mut idle }.push(name);
+            if begun { &mut began } else { &mut idle }.push(order::place(&runs, name));
         }
     }
     began.sort_unstable();
-    idle.retain(|id| began.last().is_some_and(|newest| id < newest));
-    for id in idle {
+    idle.retain(|place| began.last().is_some_and(|newest| place < newest));
+    for (_, id) in idle {
         remove(&runs, &id);
     }
     let old = began.len().saturating_sub(keep.get() as usize);
-    began.into_iter().take(old).filter(|id| remove(&runs, id)).collect()
+    began.into_iter().take(old).map(|(_, id)| id).filter(|id| remove(&runs, id)).collect()
 }
 
 /// Whether a folder is named as a run: its start, `-`, and digits.

@@ -13,7 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
-use super::{verdict_document, write_whole, write_whole_by};
+use super::{order, verdict_document, write_whole, write_whole_by};
 use crate::awaited::Awaited;
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
@@ -57,7 +57,11 @@ impl RunFolder {
             let lock = File::create(new.path().join(LOCK))?;
             lock.lock()?;
             fs::create_dir(new.path().join("passes"))?;
+            let (number, turn) = order::next(&runs)?;
+            let path = Utf8Path::from_path(new.path()).ok_or(io::ErrorKind::InvalidFilename)?;
+            order::write(path, number)?;
             let id = place(new.path(), &runs)?;
+            drop(turn);
             // It has another name by now.
             let _ = new.keep();
             Ok(Self { path: runs.join(&id), id, lock })

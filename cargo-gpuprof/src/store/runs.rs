@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 
 use super::prune::{self, is_id};
 use super::run_folder::LOCK;
-use super::{journal, untrusted};
+use super::{journal, order, untrusted};
 
 /// A stored run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn all(target_directory: &Utf8Path) -> Vec<StoredRun> {
     let mut ids: Vec<String> =
         folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     ids.retain(|id| is_id(id));
-    ids.sort_unstable();
+    order::sort(&runs, &mut ids);
     ids.into_iter().filter_map(|id| stored(&runs.join(&id), id)).collect()
 }
 
