@@ -293,7 +293,7 @@ mod tests {
     fn counted(block: u64, values: &[(&str, f64)]) -> ConfigurationResult {
         let mut row = emulated(block, 1 << 20);
         for (name, value) in values {
-            row.metrics.get_mut(*name).unwrap().value = Ok(*value);
+            row.metrics.get_mut(name).unwrap().value = Ok(*value);
         }
         row
     }

@@ -1,8 +1,8 @@
 //! What the rows of a run have in common, kept once.
 //!
 //! Input: rows, as they are made or read. Output: the same rows, of which those that lack the same
-//! metrics for the same reasons refer to one table, and those with values of the same to one list of
-//! names. A row costs the memory of the values that it has.
+//! metrics for the same reasons refer to one table, and those with values of the same to one list
+//! of names. A row costs the memory of the values that it has.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};

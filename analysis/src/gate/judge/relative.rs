@@ -159,7 +159,7 @@ fn decide(
             interval: None,
         })
     };
-    let source = decider.configuration.metrics.get(&*metric.name).map(|result| result.source);
+    let source = decider.configuration.metrics.get(&metric.name).map(|result| result.source);
     Judgement {
         verdict: *verdict,
         value: Some(quantity(decider.after.value)),

@@ -173,7 +173,7 @@ fn worst_value(comparison: Comparison, held: &Held<'_>) -> f64 {
 
 /// How `metric` repeats where `configuration` was measured.
 fn class(metric: &Metric, configuration: &ConfigurationResult) -> Class {
-    configuration.metrics.get(&*metric.name).map_or(metric.class, |result| result.class)
+    configuration.metrics.get(&metric.name).map_or(metric.class, |result| result.class)
 }
 
 /// The value beyond which the run is better than the baseline by more than the tolerance.
