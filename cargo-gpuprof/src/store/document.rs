@@ -89,7 +89,8 @@ fn may_steer(json: &[u8]) -> bool {
     })
 }
 
-/// `json` without what could steer a terminal in any of its texts: anybody may have written it. Only the texts are looked at, so a large document costs no more than its bytes.
+/// `json` without what could steer a terminal in any of its texts: anybody may have written it.
+/// Only the texts are looked at, so a large document costs no more than its bytes.
 fn neutralised(json: &[u8]) -> Vec<u8> {
     let steers = |text: &str| text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
     let mut calm = Vec::with_capacity(json.len());
