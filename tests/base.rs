@@ -1,6 +1,7 @@
 //! `--base`: a merge is measured beside the revision that it would change.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::Commits;
 use insta::assert_snapshot;
@@ -110,7 +111,7 @@ fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {
     let list = commits.git(&["worktree", "list", "--porcelain"]);
     let mut lines = list.lines().filter_map(|line| line.strip_prefix("worktree "));
     let checkout = lines.rfind(|path| path.contains("/checkout-")).unwrap();
-    let same = commits.run(&["--base", checkout, "--strict", "copy"]).exits_with(0);
+    let same = commits.run_beside(Path::new(checkout), &["--strict", "copy"]).exits_with(0);
     assert!(same.stdout.contains("since the baseline: "), "{}", same.stdout);
 }
 

@@ -65,6 +65,8 @@ commit() {
     local message=$1 each
     shift
     for each in "$@"; do kernel "${each%%=*}" "${each#*=}" >> src/lib.rs; done
+    # Cargo leaves out of the lock file what is not needed.
+    cargo metadata --quiet --format-version 1 > metadata.json
     git add --all
     git -c user.name=gate -c user.email=gate@example.com commit --quiet --message "$message"
 }
@@ -80,7 +82,6 @@ gate() {
 }
 
 git init --quiet --initial-branch main
-cargo metadata --format-version 1 > metadata.json # Cargo leaves out of the lock file what is not needed.
 commit 'main' scale=i add=i
 merge same 'a change that costs nothing' scale='i + 0' add='0 + i'
 gate 0

@@ -133,7 +133,7 @@ impl Commits {
         fs::create_dir_all(&root).expect("the folder can be made");
         let busy = File::create(root.join("lock")).expect("the folder can be written");
         busy.lock().expect("files can be locked");
-        for left in ["project", "built"] {
+        for left in ["project", "built/gpuprof/runs"] {
             let _ = fs::remove_dir_all(root.join(left));
         }
         let lock = fs::read(repository_folder().join("Cargo.lock")).expect("it is locked");
@@ -168,6 +168,7 @@ impl Commits {
         self.write(&files);
         // Cargo leaves out of the lock file what nothing here needs.
         self.archive(&self.base);
+        seed(&self.workspace.target, Path::new("checkout-0"));
         self.commit(Self::GOOD, &[]);
         self.commit(Self::BROKEN, &[("shop/src/lib.rs", "no Rust".to_owned())]);
         let files = [
@@ -217,6 +218,14 @@ impl Commits {
         self.workspace.gpuprof(&["archive", "--offline", "--archive-file", &file]).exits_with(0);
     }
 
+    /// As [`Commits::run`], beside the workspace in another checkout at `folder`.
+    pub fn run_beside(&self, folder: &Path, arguments: &[&str]) -> Outcome {
+        let own = folder.join("gpu").display().to_string();
+        seed(&self.workspace.target, &Path::new("folders").join(own.trim_start_matches('/')));
+        let folder = folder.display().to_string();
+        self.run(&[&["--base", &folder], arguments].concat())
+    }
+
     /// `cargo gpuprof run` in the workspace with `arguments`.
     pub fn run(&self, arguments: &[&str]) -> Outcome {
         self.workspace.gpuprof(&[&["run", "--offline"], arguments].concat())
@@ -234,18 +243,32 @@ impl Commits {
     }
 }
 
-/// A target folder whose runs lie apart, below `root`. What is built on either side is built where
-/// everything is.
+/// A target folder whose runs lie apart, below `root`. What this revision builds, it builds where
+/// everything is; the other one begins with a copy of that.
 fn shared_builds(root: &Path) -> PathBuf {
     let shared = Workspace::repository().target;
     let target = root.join("built");
-    for side in [target.clone(), target.join("gpuprof/base/target")] {
-        for built in ["release", "gpuprof/kernels"] {
-            let (all, here) = (shared.join(built), side.join(built));
-            fs::create_dir_all(&all).expect("the folder can be made");
-            fs::create_dir_all(here.parent().expect("it has one")).expect("the folder can be made");
-            symlink(all, &here).expect("the link can be made");
+    for built in ["release", "gpuprof/kernels"] {
+        let (all, here) = (shared.join(built), target.join(built));
+        fs::create_dir_all(&all).expect("the folder can be made");
+        fs::create_dir_all(here.parent().expect("it has one")).expect("the folder can be made");
+        if symlink(all, &here).is_err() {
+            assert!(here.exists(), "the link can be made");
         }
     }
     target
+}
+
+/// Puts a copy of what this revision built where another one builds, in `folder`, unless an earlier
+/// test has left something there.
+fn seed(target: &Path, folder: &Path) {
+    let other = target.join("gpuprof/base").join(folder).join("target");
+    for built in ["release", "gpuprof/kernels"] {
+        let to = other.join(built);
+        if !to.exists() {
+            fs::create_dir_all(to.parent().expect("it has one")).expect("the folder can be made");
+            let copy = Command::new("cp").arg("-aL").args([target.join(built), to]).status();
+            assert!(copy.expect("cp can be started").success());
+        }
+    }
 }

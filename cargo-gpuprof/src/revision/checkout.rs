@@ -2,9 +2,11 @@
 //!
 //! Several are kept, so that runs at the same time do not wait for each other, and each is locked
 //! by the run that uses it. One that holds the wanted commit already is taken first: cargo then
-//! finds its files as old as its output, and builds nothing. In a checkout the paths from the root
-//! are those of the machine, below `root`: a relative path that leaves the repository leads to
-//! where it leads in the user's tree.
+//! finds its files as old as its output, and builds nothing. Each has a target folder of its own:
+//! cargo takes two checkouts of one workspace for the same, and where they share a folder it takes
+//! what it made of one for what it would make of the other, if that one's files are older. In a
+//! checkout the paths from the root are those of the machine, below `root`: a relative path that
+//! leaves the repository leads to where it leads in the user's tree.
 
 use std::fs::{self, File};
 
@@ -24,6 +26,8 @@ const MOST: usize = 64;
 pub struct Checkout {
     /// The top folder of the repository, in it.
     pub toplevel: Utf8PathBuf,
+    /// The folder for what cargo makes of it.
+    pub target: Utf8PathBuf,
     /// The folder that stands for the root of the file system.
     root: Utf8PathBuf,
     lock: File,
@@ -90,7 +94,9 @@ impl Checkout {
     /// Removes it, with git's record of it.
     fn remove(self, repository: &Repository) {
         let _ = repository.ask(&["worktree", "remove", "--force", self.toplevel.as_str()]);
-        let _ = fs::remove_dir_all(&self.root);
+        for folder in [&self.root, &self.target] {
+            let _ = fs::remove_dir_all(folder);
+        }
     }
 }
 
@@ -106,7 +112,8 @@ impl Drop for Checkout {
 fn free(folder: &Utf8Path, repository: &Repository) -> Result<Vec<Checkout>> {
     let mut free = Vec::new();
     for number in 0..MOST {
-        let root = folder.join(format!("checkout-{number}"));
+        let own = folder.join(format!("checkout-{number}"));
+        let (root, target) = (own.join("root"), own.join("target"));
         if !root.exists() && !free.is_empty() {
             break;
         }
@@ -116,7 +123,7 @@ fn free(folder: &Utf8Path, repository: &Repository) -> Result<Vec<Checkout>> {
             continue;
         }
         let below = repository.toplevel.as_str().trim_start_matches('/');
-        free.push(Checkout { toplevel: root.join(below), root, lock });
+        free.push(Checkout { toplevel: root.join(below), target, root, lock });
     }
     if free.is_empty() {
         return Err(Failure::usage(format!(

@@ -153,13 +153,17 @@ fn of_folder(
         return Err(Failure::usage(format!("the folder {folder} has no Cargo.toml")));
     };
     let manifest = manifest.canonicalize_utf8().map_err(|e| unreadable(&manifest, &e))?;
+    // What cargo makes of one folder is not what it makes of another, and it does not see that.
+    let own = manifest.parent().unwrap_or(folder).as_str().trim_start_matches('/').to_owned();
+    let target = absolute(&head.target_directory)?.join(FOLDER).join("folders").join(own);
     let place = Place {
         folder: manifest.parent().map(Into::into),
         manifest,
         config_files: Vec::new(),
         of_root,
+        target: target.join("target"),
     };
-    let base = built(name.to_owned(), place, None, build, head)?;
+    let base = built(name.to_owned(), place, None, build)?;
     Ok(Base { revision: base.source.git_revision(), ..base })
 }
 
@@ -196,8 +200,9 @@ fn of_commit(
         config_files: config_files(&checkout.toplevel, here.as_deref().or(manifest.parent())),
         manifest,
         of_root,
+        target: checkout.target.clone(),
     };
-    let base = built(commit.name, place, Some(checkout), build, head)?;
+    let base = built(commit.name, place, Some(checkout), build)?;
     // Cargo may have put a lock file into it.
     Ok(Base { revision: Some(commit.hash), ..base })
 }
@@ -209,6 +214,8 @@ struct Place {
     of_root: bool,
     folder: Option<Utf8PathBuf>,
     config_files: Vec<Utf8PathBuf>,
+    /// The folder for what cargo makes of it.
+    target: Utf8PathBuf,
 }
 
 fn built(
@@ -216,7 +223,6 @@ fn built(
     place: Place,
     checkout: Option<Checkout>,
     build: &BuildOptions,
-    head: &Source,
 ) -> Result<Base> {
     let everything = place.of_root && build.cargo.package.is_empty();
     let cargo = CargoOptions {
@@ -224,7 +230,7 @@ fn built(
         config_files: place.config_files,
         manifest_path: Some(place.manifest),
         workspace: build.cargo.workspace || everything,
-        target_dir: Some(absolute(&head.target_directory)?.join(FOLDER).join("target")),
+        target_dir: Some(place.target),
         ..build.cargo.clone()
     };
     let source = Source::other_revision(BuildOptions { cargo, ..build.clone() })?;
