@@ -10,6 +10,7 @@ use super::Report;
 use super::benchmark::{Bmf, GithubActionBenchmark};
 use super::csv::Csv;
 use super::github::GithubAnnotations;
+use super::html::Html;
 use super::json::Json;
 use super::json_lines::JsonLines;
 use super::junit::Junit;
@@ -51,6 +52,8 @@ formats! {
     Csv: |_terms| Csv;
     /// For a job summary.
     Markdown: |_terms| Markdown;
+    /// One page with charts, to open in a browser.
+    Html: |_terms| Html;
     /// `JUnit` XML.
     Junit: |terms| Junit { gate: terms.gate };
     /// GitHub annotations at the kernels' lines.

@@ -24,9 +24,14 @@ impl Scale {
         Self { symbol, size, decimals }
     }
 
+    /// One value, in the unit of the scale.
+    pub fn scaled(&self, value: f64) -> f64 {
+        value / self.size
+    }
+
     /// The text of one value.
     pub fn text(&self, value: f64) -> String {
-        grouped(value / self.size, self.decimals)
+        grouped(self.scaled(value), self.decimals)
     }
 }
 

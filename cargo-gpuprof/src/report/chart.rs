@@ -1,0 +1,22 @@
+//! Charts of a series, as SVG.
+//!
+//! Input: values with what is known of their noise. Output: one `svg` element each, of classes that
+//! the page's style colours, so that it is legible in the dark and on paper. Every chart has a
+//! title for those who hear it, and says nothing by colour alone: what is best is a star, what the
+//! noise cannot tell from it a ring.
+
+mod bars;
+mod heat;
+mod lines;
+mod marks;
+mod point;
+mod scale;
+mod strips;
+
+pub(super) use bars::{Bar, bars};
+pub(super) use heat::{Cell, Heat, heat};
+pub(super) use lines::{Line, Lines, lines};
+pub(super) use marks::interval;
+pub(super) use point::Point;
+pub(super) use scale::Scale;
+pub(super) use strips::{Strip, strips};

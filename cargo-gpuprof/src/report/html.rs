@@ -1,0 +1,107 @@
+//! HTML: a run as one page that people open.
+//!
+//! Input: a run and a view. Output: one file that loads nothing: verdict first, then for each
+//! series its charts, its best configuration, its tables and what is known of its noise; last where
+//! it all came from. The page is whole without its script, which adds sorting, filtering, columns
+//! and copying. What must stay true: every text is escaped, and a content-security policy allows
+//! this style and this script by their hashes and nothing else, because a stored run may come from
+//! anybody.
+
+mod charted;
+mod policy;
+mod provenance;
+mod rows;
+mod section;
+mod series;
+mod verdict;
+
+use std::io::{self, Write};
+
+use gpuprof_analysis::view::View;
+use gpuprof_analysis::view::by_device::{Part, parts};
+use gpuprof_model::run::Run;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{Report, changes};
+use section::Section;
+
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/script.js");
+
+/// One page without anything beside it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Html;
+
+impl Report for Html {
+    fn takes_view(&self) -> bool {
+        true
+    }
+
+    fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let parts: Vec<Part<'_>> = run.series.iter().flat_map(parts).collect();
+        let seen = parts.iter().enumerate();
+        let sections: Vec<Section<'_>> = seen
+            .map(|(at, part)| Section { at, part, viewed: view.of(&part.series), view })
+            .collect();
+        out.write_all(page(run, &sections).into_string().as_bytes())
+    }
+}
+
+fn page(run: &Run, sections: &[Section<'_>]) -> Markup {
+    let title = format!("gpuprof: {}", run.id);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy::of(STYLE, SCRIPT));
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { "cargo gpuprof " small { (run.id) } }
+                    (verdict::sentence(run))
+                    (verdict::thresholds(sections))
+                }
+                @if sections.len() > 1 { (contents(sections)) }
+                main { @for section in sections { (series::shown(section, run)) } }
+                (of_run(run))
+                (provenance::shown(run))
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+/// Links to the series.
+fn contents(sections: &[Section<'_>]) -> Markup {
+    html! {
+        nav aria-label="Series" {
+            ul {
+                @for section in sections {
+                    li { a href={ "#" (section.id()) } { (section.part.series.id) } }
+                }
+            }
+        }
+    }
+}
+
+/// What is to be said of the run as a whole, and of what it was compared with.
+fn of_run(run: &Run) -> Markup {
+    let notes = changes::of_run(run);
+    html! {
+        @if !notes.is_empty() {
+            section {
+                h2 { "The run and its baseline" }
+                dl.notes { @for (label, text) in &notes { dt { (label) } dd { (text) } } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "html/tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+//! Where a run came from: what must be known to repeat it.
+
+use gpuprof_model::run::Run;
+use maud::{Markup, html};
+
+/// The provenance of `run`, a line a fact.
+pub(super) fn shown(run: &Run) -> Markup {
+    let p = &run.provenance;
+    let device = p.device.as_ref();
+    let optional = [
+        ("device", device.map(|d| d.name.clone())),
+        (
+            "compute capability",
+            device.map(|d| format!("{}.{}", d.compute_capability.0, d.compute_capability.1)),
+        ),
+        ("multiprocessors", device.map(|d| d.sm_count.to_string())),
+        ("replay mode", p.replay_mode.clone()),
+        ("order", p.order.clone()),
+        ("profile", p.profile.clone()),
+        ("kernel architecture", p.kernel_arch.clone()),
+        ("kernel toolchain", p.kernel_toolchain.clone()),
+        ("git revision", p.git_revision.clone()),
+    ];
+    let always = [
+        ("started", p.started.clone()),
+        ("backend", p.backend.clone()),
+        ("cache control", p.cache_control.clone()),
+        ("clock control", p.clock_control.clone()),
+        ("gpuprof", p.tool_version.clone()),
+    ];
+    let facts = always.map(|(name, value)| (name, Some(value))).into_iter().chain(optional);
+    html! {
+        footer {
+            details {
+                summary { "Provenance" }
+                dl.notes {
+                    @for (name, value) in facts {
+                        @if let Some(value) = value { dt { (name) } dd { (value) } }
+                    }
+                    @for (package, hash) in &p.ptx_sha256 {
+                        dt { "PTX of " (package) }
+                        dd { "SHA-256 " code { (hash) } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use gpuprof_analysis::fixture::{failed, finished, gpu_pass, point, run, series};
+use gpuprof_analysis::view::View;
+use gpuprof_model::run::Run;
+
+use super::Html;
+use crate::report::Report;
+
+fn page(run: &Run) -> String {
+    let mut out = Vec::new();
+    Html.write_as(&View::default(), run, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// Three block sizes at two problem sizes, each timed by three processes, and one that failed.
+fn measured() -> Run {
+    let row = |at: u64, n: u64, ns: f64| {
+        let passes: Vec<_> = [0.99, 1.0, 1.02]
+            .map(|noise| gpu_pass(at, n, &[ns * noise - 32.0, ns * noise, ns * noise + 32.0]))
+            .into();
+        finished(point(at, n), &passes)
+    };
+    let mut rows = vec![
+        row(64, 1 << 20, 9_000.0),
+        row(128, 1 << 20, 7_000.0),
+        row(256, 1 << 20, 7_050.0),
+        row(64, 1 << 22, 31_000.0),
+        row(128, 1 << 22, 25_000.0),
+        row(256, 1 << 22, 26_000.0),
+    ];
+    rows.push(failed(512));
+    run("20261123T010203-1", vec![series(rows)])
+}
+
+#[test]
+fn a_page_has_charts_marks_rows_and_reasons() {
+    let page = page(&measured());
+    for part in ["<svg class=\"chart\"", "class=\"best\"", "exit status 3", "Every process: "] {
+        assert!(page.contains(part), "{part}");
+    }
+    // A row for each configuration, and a link to it from its mark.
+    for at in 0..7 {
+        assert!(page.contains(&format!("<tr id=\"s0r{at}\"")), "{at}");
+    }
+    assert!(page.contains("href=\"#s0r1\""));
+    let drawn = page.split("<script>").next().unwrap();
+    assert!(!drawn.contains("NaN") && !drawn.contains("inf "), "a place that is no number");
+}
+
+#[test]
+fn a_page_loads_nothing_and_allows_itself_only() {
+    let page = page(&measured());
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("src="));
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"));
+    // An attribute `style` would need a looser policy, and so would handlers.
+    assert!(!page.contains(" style=\"") && !page.contains(" onclick"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let mut run = measured();
+    let hostile = "</script><img src=x onerror=alert(1)>";
+    run.series[0].id.kernel = hostile.into();
+    run.series[0].file = hostile.into();
+    run.id = hostile.into();
+    run.series[0].configurations[0].configuration.0[0].0 = hostile.into();
+    let page = page(&run);
+    assert!(!page.contains("<img"), "the name became an element");
+    assert_eq!(page.matches("</script>").count(), 1);
+}
+
+#[test]
+fn a_run_without_anything_measured_is_a_page() {
+    let page = page(&run("20261123T010203-1", vec![series(vec![failed(64), failed(128)])]));
+    assert!(page.contains("There are no thresholds") && page.contains("exit status 3"));
+    assert!(!page.contains("<svg class=\"chart\""));
+    assert!(super::super::summary_line(&run("1", Vec::new())).contains("0 configurations"));
+}
+
+/// 500 configurations of 40 metrics are a page of less than a megabyte.
+#[test]
+fn a_large_run_is_a_small_page() {
+    let passes = |at: u64| -> Vec<_> {
+        (0..7).map(|p| gpu_pass(64, 1 << 20, &[9e3 + at as f64 + f64::from(p)])).collect()
+    };
+    let mut rows: Vec<_> =
+        (0..500).map(|at| finished(point(64 + at, 1 << 20), &passes(at))).collect();
+    let mut columns = vec!["duration".to_owned()];
+    for row in &mut rows {
+        let like = row.metrics["duration"].clone();
+        for at in 0..39 {
+            row.metrics.insert(format!("sm__made_up_{at}.sum"), like.clone());
+        }
+    }
+    columns.extend((0..39).map(|at| format!("sm__made_up_{at}.sum")));
+    let mut run = run("20261123T010203-1", vec![series(rows)]);
+    run.series[0].columns = columns;
+    let length = page(&run).len();
+    assert!(length < 1_000_000, "{length} bytes");
+}
