@@ -14,7 +14,7 @@ pub struct CalibrateOptions {
     #[arg(
         long,
         value_name = "RUN",
-        conflicts_with_all = ["export_csv", "export_json", "export_markdown"]
+        conflicts_with_all = ["export_csv", "export_html", "export_json", "export_markdown"]
     )]
     pub from: Option<String>,
     /// What to measure.

@@ -27,6 +27,9 @@ pub struct OutputOptions {
     /// Write tidy CSV, one row per configuration and metric; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_csv: Option<Utf8PathBuf>,
+    /// Write one HTML page with charts; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_html: Option<Utf8PathBuf>,
     /// Write the run document as JSON; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_json: Option<Utf8PathBuf>,

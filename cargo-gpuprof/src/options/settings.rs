@@ -146,6 +146,9 @@ macro_rules! settings {
             /// The CSV file that is written as well.
             export_csv "--export-csv": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.output.export_csv.clone();
+            /// The HTML page that is written as well.
+            export_html "--export-html": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.output.export_html.clone();
             /// The JSON file that is written as well.
             export_json "--export-json": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.output.export_json.clone();

@@ -12,7 +12,7 @@ use crate::commands::settings::Settings;
 use crate::console::Notes;
 use crate::error::{Failure, Result};
 use crate::options::MessageFormat;
-use crate::report::{Csv, Json, Markdown, Report};
+use crate::report::{Csv, Html, Json, Markdown, Report};
 use crate::store::{check_writable, write_whole_by};
 
 /// The path that means standard output.
@@ -28,8 +28,9 @@ impl Exports {
     /// # Errors
     /// A path that cannot (exit code 110); two documents (exit code 2).
     pub(super) fn open(settings: &Settings, root: &Utf8Path) -> Result<Self> {
-        let asked: [(_, _, Box<dyn Report>); 3] = [
+        let asked: [(_, _, Box<dyn Report>); 4] = [
             ("--export-csv", &settings.export_csv, Box::new(Csv)),
+            ("--export-html", &settings.export_html, Box::new(Html)),
             ("--export-json", &settings.export_json, Box::new(Json)),
             ("--export-markdown", &settings.export_markdown, Box::new(Markdown)),
         ];

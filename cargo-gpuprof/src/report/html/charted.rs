@@ -117,7 +117,8 @@ impl<'s> Charted<'s> {
     fn point(&self, row: usize, result: &ConfigurationResult, across: &Axis) -> Option<Point> {
         let value = best::value(result, self.metric)?;
         let at = position(result, across)?;
-        let interval = best::result(result, self.metric)?.statistics.and_then(|s| s.interval);
+        let interval =
+            best::result(result, self.metric)?.statistics.as_ref().and_then(|s| s.interval);
         let scaled = |value: f64| self.scale.scaled(value);
         let base = self.base.get(result.configuration.to_string().as_str());
         Some(Point {
@@ -132,7 +133,7 @@ impl<'s> Charted<'s> {
     }
 
     fn label(&self, result: &ConfigurationResult, value: f64) -> String {
-        let statistics = best::result(result, self.metric).and_then(|result| result.statistics);
+        let statistics = best::result(result, self.metric).and_then(|r| r.statistics.as_ref());
         let processes = match statistics {
             Some(s) if s.processes > 1 => format!(", {} processes", s.processes),
             _ => String::new(),
