@@ -208,7 +208,7 @@ fn a_pass_that_hangs_is_killed_and_the_next_configuration_goes_on() {
         let [(status, reason), other] = of_both(&outcome);
         assert_eq!(status, "timeout");
         let expected =
-            format!("the process ran for {seconds} s and was killed (--timeout raises the limit)");
+            format!("the process ran for {seconds} s and was killed (the limit of --timeout)");
         assert_eq!(reason, expected);
         assert_eq!(other, finished());
         assert_eq!(values(&outcome)["block=128,n=4096"], SCALE);

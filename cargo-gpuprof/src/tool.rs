@@ -28,12 +28,14 @@ pub fn main() -> ExitCode {
     if let Some(Command::Guard(options)) = &parsed.command {
         return end(&guard::guard(options));
     }
-    let interrupt = match Interrupt::listen() {
+    let kept = keeps_something(&parsed);
+    let interrupt = match if kept { Interrupt::listen() } else { Interrupt::end_at_once() } {
         Ok(interrupt) => interrupt,
         Err(error) => {
             return end(&Err(Failure::usage(format!("cannot listen for signals: {error}"))));
         }
     };
+    let measures = matches!(&parsed.command, None | Some(Command::Run(_) | Command::Calibrate(_)));
     let outcome = dispatch(parsed, &interrupt);
     match (interrupt.signal(), &outcome) {
         // What else went wrong is the signal's doing, but for what could not be kept.
@@ -44,7 +46,35 @@ pub fn main() -> ExitCode {
             ExitCode::from(128 + signal)
         }
         // A run that saw the signal says so; one that had ended before it is not undone by it.
+        (Some(signal), Ok(_)) if !measures => ExitCode::from(128 + signal),
         _ => end(&outcome),
+    }
+}
+
+/// Whether a signal finds something to keep or to end first: what was measured, processes, files
+/// that are packed. All other commands only read and write, and end where they are.
+fn keeps_something(parsed: &Gpuprof) -> bool {
+    match &parsed.command {
+        None => parsed.run.gate.load_baseline.is_none(),
+        Some(Command::Run(options)) => options.gate.load_baseline.is_none(),
+        Some(Command::Calibrate(options)) => options.from.is_none(),
+        Some(
+            Command::List(_)
+            | Command::Doctor(_)
+            | Command::ShowConfig(_)
+            | Command::Archive(_)
+            | Command::Ask(_)
+            | Command::Guard(_),
+        ) => true,
+        Some(
+            Command::Metrics(_)
+            | Command::Compare(_)
+            | Command::Report(_)
+            | Command::Baseline(_)
+            | Command::Runs(_)
+            | Command::Completions(_)
+            | Command::Man(_),
+        ) => false,
     }
 }
 

@@ -67,6 +67,7 @@ impl Kernel {
         keys.check_launch(&mut errors);
         keys.check_arguments(item, &mut errors);
         keys.check_generators(&parameters, &mut errors);
+        keys.check_verify(&parameters, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
         let gpuprof = keys.path("crate", &mut errors);
         let instances = if errors.is_empty() {
@@ -243,6 +244,18 @@ impl Keys {
         }
     }
 
+    /// Refuses a host reference where the kernel has nothing to compare with it.
+    fn check_verify(&self, parameters: &[Parameter], errors: &mut Errors) {
+        let writes = parameters.iter().any(|parameter| parameter.passing == Passing::Output);
+        if let Some(reference) = self.value("verify").filter(|_| !writes) {
+            errors.at(
+                reference,
+                "`verify` compares the buffers that the kernel writes, and no parameter is a \
+                 `*mut T`: take the results through one, or remove `verify`",
+            );
+        }
+    }
+
     /// Refuses generators, which fill buffers, for parameters that are numbers.
     fn check_generators(&self, parameters: &[Parameter], errors: &mut Errors) {
         let Some((_, given)) = &self.args else { return };
@@ -338,5 +351,29 @@ mod tests {
         );
         assert_eq!(parse("mine::random(4), zeros(4)"), None);
         assert_eq!(parse("count(4), iota(4)"), None);
+    }
+
+    #[test]
+    fn a_reference_for_a_kernel_that_writes_nothing_is_refused() {
+        let parse = |item: ItemFn| {
+            let attribute = "series(block = [64]), grid = 1, args(zeros(4)), verify = on_host";
+            Kernel::parse(attribute.parse().unwrap(), &item).err().map(|error| error.to_string())
+        };
+        assert_eq!(
+            parse(syn::parse_quote!(
+                unsafe fn k(x: *const f32) {}
+            ))
+            .as_deref(),
+            Some(
+                "`verify` compares the buffers that the kernel writes, and no parameter is a \
+                 `*mut T`: take the results through one, or remove `verify`"
+            )
+        );
+        assert_eq!(
+            parse(syn::parse_quote!(
+                unsafe fn k(x: *mut f32) {}
+            )),
+            None
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM: the first ends the run with what was measured, the second at once.
+//! SIGINT and SIGTERM: the first ends the run with what was measured, the second at once. Where
+//! nothing was measured and no process is under way, so does the first.
 //!
 //! Input: signals. Output: the first of them, and a wait that it ends: whoever waits for something
 //! else waits for it here too, and the kernel wakes them. SIGXFSZ, which a limit on the size of
@@ -43,6 +44,20 @@ impl Interrupt {
             low_level::pipe::register(signal, told.try_clone()?)?;
         }
         Ok(interrupt)
+    }
+
+    /// Lets the first signal end the process at once, with 128 and its number: there is nothing to
+    /// keep. It ends a call of the system and a long computation alike.
+    ///
+    /// # Errors
+    /// The handlers cannot be installed.
+    pub fn end_at_once() -> io::Result<Self> {
+        flag::register(SIGXFSZ, Arc::default())?;
+        for signal in [SIGINT, SIGTERM] {
+            let first = Arc::new(AtomicBool::new(true));
+            flag::register_conditional_shutdown(signal, 128 + signal, first)?;
+        }
+        Ok(Self::default())
     }
 
     /// The signal's number.

@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod document;
+mod emulator;
 pub mod journal;
 pub mod named;
 mod order;
@@ -17,7 +18,7 @@ mod whole;
 use std::fs;
 use std::io;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
@@ -26,11 +27,9 @@ use sha2::{Digest, Sha256};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 
+pub use emulator::emulator_folder;
 pub use run_folder::RunFolder;
 pub use whole::{WholeFile, write_whole, write_whole_by};
-
-/// The emulated driver, built with this tool.
-static EMULATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so"));
 
 /// Makes sure that `path` can be written, and its folder there, before work is done for it.
 ///
@@ -71,30 +70,6 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         judgements: run.series.iter().map(judgements).collect(),
         comparison: run.comparison.clone(),
     }
-}
-
-/// The folder that holds the emulated driver, written if it is not there yet.
-///
-/// # Errors
-/// It cannot be written (exit code 110).
-pub fn emulator_folder(target_directory: &Utf8Path) -> Result<Utf8PathBuf> {
-    let id = &hex(&Sha256::digest(EMULATOR))[..12];
-    let folder = target_directory.join(format!("gpuprof/emulator-{id}"));
-    let write = || -> io::Result<Utf8PathBuf> {
-        fs::create_dir_all(&folder)?;
-        let folder = folder.canonicalize_utf8()?;
-        let library = folder.join("libcuda.so");
-        if fs::metadata(&library).map(|m| m.len()).ok() != Some(EMULATOR.len() as u64) {
-            write_whole(&library, EMULATOR)?;
-        }
-        // Programs that link the driver look for this name.
-        let linked = folder.join("libcuda.so.1");
-        match std::os::unix::fs::symlink("libcuda.so", &linked) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
-            _ => Ok(folder),
-        }
-    };
-    write().map_err(|e| Failure::output(folder.as_std_path(), &e))
 }
 
 /// Makes sure that something can be written below `target_directory`, before anything is built

@@ -67,6 +67,7 @@ fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> P
         assignment: &prepared.plan.assignment,
         executions,
         harnesses: &prepared.plan.both.harnesses,
+        limit: &prepared.plan.inputs.settings.timeout.origin,
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
     }

@@ -13,6 +13,7 @@ use gpuprof_model::run::Status;
 
 use super::event::{At, Event};
 use super::sweep::{INTERRUPTED, Sweep};
+use crate::commands::settings::Origin;
 use crate::error::Result;
 use crate::execute::{Ended, Handover, Image, Job, Pass};
 use crate::schedule::Step;
@@ -155,7 +156,7 @@ impl Sweep<'_, '_> {
 
     /// Takes that a job's process gave no reply. Returns what must run again.
     pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
-        let status = status_of(ended);
+        let status = status_of(ended, self.planned.limit);
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
             &status
         else {
@@ -206,7 +207,7 @@ enum Outcome {
 }
 
 /// The status that a process without a reply gives its configuration.
-fn status_of(ended: &Ended) -> Status {
+fn status_of(ended: &Ended, limit: &Origin) -> Status {
     match ended {
         Ended::Replied(_) => Status::Finished,
         Ended::Without { how, stderr, .. } => {
@@ -214,7 +215,14 @@ fn status_of(ended: &Ended) -> Status {
         }
         Ended::TimedOut { seconds, stderr } => Status::Timeout {
             reason: format!(
-                "the process ran for {seconds} s and was killed (--timeout raises the limit){}",
+                "the process ran for {seconds} s and was killed ({}){}",
+                match limit {
+                    Origin::Default => "the default limit; --timeout raises it".to_owned(),
+                    Origin::Configuration(file) => {
+                        format!("the limit of {file}; --timeout raises it")
+                    }
+                    Origin::CommandLine(option) => format!("the limit of {option}"),
+                },
                 stderr.tail()
             ),
         },

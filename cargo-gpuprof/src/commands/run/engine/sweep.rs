@@ -8,6 +8,7 @@ use super::event::{At, Observer};
 use super::state::State;
 use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
+use crate::commands::settings::Origin;
 use crate::execute::Execution;
 use crate::options::{Interleave, Isolate};
 use crate::plan::Side;
@@ -31,6 +32,8 @@ pub(in crate::commands::run) struct Planned<'a> {
     pub(in crate::commands::run) executions: &'a [Execution<'a>],
     /// Who is asked.
     pub(in crate::commands::run) harnesses: &'a [Harness],
+    /// Where the limit on the time of a process comes from.
+    pub(in crate::commands::run) limit: &'a Origin,
     /// In which order passes run.
     pub(in crate::commands::run) order: Interleave,
     /// What has processes of its own.
