@@ -12,8 +12,25 @@ use gpuprof_model::run::{
     ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
 };
 use gpuprof_model::series::SeriesId;
+use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::Judgement;
 
-use crate::metrics::collect::{self, Terms, unfinished};
+use crate::gate::budget::Budget;
+use crate::gate::judge::{self, Baseline, Terms};
+use crate::metrics::collect::{self, unfinished};
+
+/// Judges `threshold` as the only one of a run.
+pub fn judge(
+    catalogue: &Catalogue,
+    threshold: &Threshold,
+    origin: &str,
+    rows: &[ConfigurationResult],
+    device: Option<&DeviceRecord>,
+    baseline: &Baseline<'_>,
+) -> Judgement {
+    let budget = &Budget::up_to(29, rows.len(), rows.len());
+    judge::judge(Terms { catalogue, device, budget }, threshold, origin, rows, baseline)
+}
 
 /// The configuration `block=BLOCK`.
 pub fn block(block: u64) -> Configuration {
@@ -27,7 +44,7 @@ pub fn point(block: u64, n: u64) -> Configuration {
 
 /// The result of a configuration, by the built-in catalogue.
 pub fn finished(configuration: Configuration, passes: &[PassResult]) -> ConfigurationResult {
-    collect::finished(configuration, passes, &Terms::new(&Catalogue::built_in()))
+    collect::finished(configuration, passes, &collect::Terms::new(&Catalogue::built_in()))
 }
 
 /// A finished `block=BLOCK` with one metric of the catalogue.

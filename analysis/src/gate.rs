@@ -4,12 +4,14 @@
 //! judgement a threshold, what changed and how surely, and one exit code.
 
 pub mod baseline;
+pub mod budget;
 mod by_key;
 pub mod calibrate;
 pub mod change;
 pub mod fingerprint;
 pub mod judge;
 pub mod rates;
+pub mod rounds;
 pub mod run;
 #[cfg(test)]
 mod two_catalogues_tests;

@@ -13,5 +13,6 @@
 pub mod fixture;
 pub mod gate;
 pub mod metrics;
+pub mod sequential;
 pub mod stats;
 pub mod view;

@@ -58,6 +58,9 @@ pub struct Against {
     pub run: Result<Run, String>,
     /// Whether it may come from another device.
     pub across_devices: bool,
+    /// Whether it was measured beside the run, in rounds: then the process number `n` of one side
+    /// and that of the other are neighbours in time.
+    pub in_rounds: bool,
     /// What the run was to hold of it.
     pub scope: Scope,
 }
@@ -77,6 +80,7 @@ impl Against {
             Some(series) => Baseline::Held {
                 configurations: &series.configurations,
                 whole: self.scope.holds(id),
+                in_rounds: self.in_rounds,
             },
             None => Baseline::Absent(format!("the baseline `{}` has no series {id}", self.name)),
         }
@@ -245,9 +249,7 @@ pub fn default_thresholds(
         match (measured(name).unwrap_or(metric.class), metric.direction, name) {
             (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
             (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),
-            (Class::Noisy, _, "duration") => {
-                Some(format!("every duration <= baseline + {DEFAULT_PERCENT}%"))
-            }
+            (Class::Noisy, _, "duration") => Some(default_gate()),
             (Class::Noisy, ..) | (_, Direction::Neither, _) => None,
         }
     };
@@ -280,6 +282,11 @@ fn has(series: &SeriesResult, name: &str) -> bool {
 
 /// How many percent `duration` may grow where nothing else is said.
 pub const DEFAULT_PERCENT: u32 = 2;
+
+/// The threshold of the default gate on time.
+pub fn default_gate() -> String {
+    format!("every duration <= baseline + {DEFAULT_PERCENT}%")
+}
 
 /// How many changes have each outcome, in the order of [`Outcome`]'s variants.
 pub fn count(changes: &[Change]) -> Vec<(Outcome, usize)> {

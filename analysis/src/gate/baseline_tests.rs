@@ -10,7 +10,13 @@ fn run(series: Vec<SeriesResult>) -> Run {
 }
 
 fn against(baseline: Run, scope: Scope) -> Against {
-    Against { name: "main".into(), run: Ok(baseline), across_devices: false, scope }
+    Against {
+        name: "main".into(),
+        run: Ok(baseline),
+        across_devices: false,
+        in_rounds: false,
+        scope,
+    }
 }
 
 fn named(kernel: &str, values: &[f64]) -> SeriesResult {
@@ -128,7 +134,9 @@ fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
     let judged = |times: u64| {
         let mut ours = run(vec![of(times)]);
         let mut series = ours.series.remove(0);
-        crate::gate::run::judge(&Catalogue::built_in(), &mut series, &[], &ours, Some(&baseline));
+        let budget = crate::gate::budget::Budget::up_to(6, 1, 0);
+        let catalogue = Catalogue::built_in();
+        crate::gate::run::judge(&catalogue, &mut series, &[], &ours, Some(&baseline), &budget);
         series
     };
     let failed = |series: &SeriesResult| -> Vec<String> {

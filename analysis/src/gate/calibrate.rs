@@ -14,7 +14,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::gate::baseline::DEFAULT_PERCENT;
+use crate::gate::baseline::default_gate;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
 use crate::stats::median::median;
 use crate::stats::repeats::{Repeats, noise_percent};
@@ -38,11 +38,6 @@ const RATED: [Repeats; 6] = [
 
 /// The slowdown, in percent, that the default gate is rated by.
 pub const SLOWDOWN_PERCENT: f64 = 3.0;
-
-/// The threshold of the default gate on time.
-pub fn default_gate() -> String {
-    format!("every duration <= baseline + {DEFAULT_PERCENT}%")
-}
 
 /// How often the default gate on time is right on the processes of `run`, for several `--repeat`.
 pub fn rate_default_gate(catalogue: &Catalogue, run: &Run) -> Vec<Rates> {

@@ -10,10 +10,11 @@ use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, built_in};
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
-use gpuprof_model::threshold::Statistic;
+use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
+use crate::sequential::{Question, Rounds};
+use crate::stats::random::SEED;
 use crate::stats::repeats::Repeats;
-
 use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
 
 /// A change of a noisy metric under this many percent is told as no change, however sure it is.
@@ -31,6 +32,9 @@ pub struct Side {
     cycles: Vec<f64>,
     /// The step in which values are read.
     resolution: f64,
+    /// What ties of the configuration's values are broken by.
+    seed: u64,
+    class: Class,
 }
 
 /// What two sides of a noisy metric say about each other.
@@ -90,8 +94,53 @@ impl Side {
             resolution: resolution(row, metric, value),
             processes: result.processes.iter().map(of_process).collect(),
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
+            seed: seed(row, metric),
+            class: result.class,
         })
     }
+
+    /// That both sides of `metric` are exact, or both noisy.
+    ///
+    /// # Errors
+    /// Which is what, for people.
+    pub fn repeat_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
+        let word = |side: &Self| match side.class {
+            Class::Exact => "exact",
+            Class::Noisy => "noisy",
+        };
+        let (before, after) = (word(baseline), word(run));
+        if before == after {
+            return Ok(());
+        }
+        Err(format!(
+            "`{metric}` is {before} in the baseline and {after} here, so one number stands against \
+             many; measure both sides alike"
+        ))
+    }
+
+    /// The rounds of two sides that were measured in rounds.
+    pub fn rounds(base: &Self, head: &Self) -> Rounds {
+        Rounds { base: base.processes.clone(), head: head.processes.clone() }
+    }
+
+    /// What rounds of two sides are asked.
+    pub fn question(
+        base: &Self,
+        head: &Self,
+        comparison: Comparison,
+        tolerance: Tolerance,
+    ) -> Question {
+        let resolution = base.resolution.max(head.resolution);
+        Question { comparison, tolerance, resolution, seed: head.seed }
+    }
+}
+
+/// What follows from the run's seed for a metric of a configuration: by its name, so that it stays
+/// when others come or go (FNV-1a, Fowler, Noll & Vo).
+fn seed(row: &ConfigurationResult, metric: &str) -> u64 {
+    let name = format!("{metric} {}", row.configuration);
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ SEED, step)
 }
 
 /// The step in which a `value` of `metric` is read: that of the clock for durations, and for what

@@ -22,27 +22,24 @@
 mod absolute;
 mod reference;
 mod relative;
+mod terms;
 
-use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::Catalogue;
+use gpuprof_model::configuration::Configuration;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
 use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
 pub use reference::Baseline;
 pub use relative::verdicts;
+pub use terms::Terms;
 
-/// Judges `threshold`, written in `origin`, over the `configurations` of one series, by the metrics
-/// of `catalogue`.
-///
-/// `device` gives the peak that a limit in percent of peak refers to, `baseline` what limits
-/// relative to a baseline refer to.
+/// Judges `threshold`, written in `origin`, over the `configurations` of one series. `baseline` is
+/// what limits relative to a baseline refer to.
 pub fn judge(
-    catalogue: &Catalogue,
+    terms: Terms<'_>,
     threshold: &Threshold,
     origin: impl Into<Layer>,
     configurations: &[ConfigurationResult],
-    device: Option<&DeviceRecord>,
     baseline: &Baseline<'_>,
 ) -> Judgement {
     let blank = Judgement {
@@ -64,11 +61,27 @@ pub fn judge(
     };
     match threshold.limit {
         Limit::Baseline(tolerance) => {
-            relative::judge(catalogue, blank, threshold, tolerance, configurations, baseline)
+            relative::judge(terms, blank, threshold, tolerance, configurations, baseline)
         }
         Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
-            absolute::judge(catalogue, blank, threshold, configurations, device)
+            absolute::judge(terms, blank, threshold, configurations)
         }
+    }
+}
+
+/// Which of the `configurations` `threshold` leaves open that were measured in rounds, and up to
+/// how many rounds they are to be measured.
+pub fn wanted<'r>(
+    terms: Terms<'r>,
+    threshold: &Threshold,
+    configurations: &'r [ConfigurationResult],
+    baseline: &Baseline<'r>,
+) -> Vec<(&'r Configuration, u32)> {
+    match threshold.limit {
+        Limit::Baseline(tolerance) => {
+            relative::wanted(terms, threshold, tolerance, configurations, baseline)
+        }
+        Limit::Absolute(_) | Limit::PercentOfPeak(_) => Vec::new(),
     }
 }
 

@@ -2,8 +2,10 @@ use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{Statistics, Status};
 use proptest::prelude::*;
 
-use super::*;
-use crate::fixture::{emulated, failed, gpu, h200, invalid, row, rows};
+use super::{Baseline, ConfigurationResult, Judgement, Threshold, Verdict};
+use crate::fixture::{emulated, failed, gpu, h200, invalid, judge, row, rows};
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::metric::Catalogue;
 
 fn judged(text: &str, configurations: &[ConfigurationResult]) -> Judgement {
     let threshold = Threshold::parse(text).unwrap();

@@ -13,7 +13,8 @@ use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 use serde::Serialize;
 
-use crate::gate::judge::verdicts;
+use crate::gate::budget::Budget;
+use crate::gate::judge::{Terms, verdicts};
 use crate::stats::median::median;
 use crate::stats::random::{SEED, SplitMix, shuffle};
 use crate::stats::repeats::Repeats;
@@ -103,6 +104,8 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
     if recorded.is_empty() || trial.most() == 0 {
         return None;
     }
+    let budget = Budget::new(recorded.len(), 0);
+    let terms = Terms { catalogue: trial.catalogue, device: None, budget: &budget };
     let factor = 1.0 + trial.slowdown_percent / 100.0;
     let mut random = SplitMix(SEED);
     let (mut alarms, mut undecided, mut caught, mut missed) = (0, 0, 0, 0);
@@ -119,7 +122,7 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
             after.push(part(row, metric, &second, 1.0));
             slower.push(part(row, metric, &second, factor));
         }
-        let plain = verdicts(trial.catalogue, trial.threshold, &after, &before);
+        let plain = verdicts(terms, trial.threshold, &after, &before);
         alarms += plain.iter().filter(|v| **v == Verdict::Fail).count();
         undecided += plain.iter().filter(|v| **v == Verdict::Inconclusive).count();
         if trial.slowdown_percent == 0.0 {
@@ -127,7 +130,7 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         }
         for (at, row) in slower.into_iter().enumerate() {
             let same = std::mem::replace(&mut after[at], row);
-            match verdicts(trial.catalogue, trial.threshold, &after, &before)[at] {
+            match verdicts(terms, trial.threshold, &after, &before)[at] {
                 Verdict::Fail => caught += 1,
                 Verdict::Pass | Verdict::Improved => missed += 1,
                 _ => {}

@@ -11,7 +11,8 @@ use gpuprof_model::verdict::{Judgement, Layer, NotApplicable, Place};
 use gpuprof_model::{Threshold, Verdict};
 
 use crate::gate::baseline::{Against, default_thresholds};
-use crate::gate::judge::{self, Baseline};
+use crate::gate::budget::Budget;
+use crate::gate::judge::{self, Baseline, Terms};
 use crate::view::columns;
 
 /// How strictly a run is judged.
@@ -90,19 +91,18 @@ pub fn unmeasured(series: &SeriesResult) -> Option<String> {
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type Written = (Threshold, Layer, Option<Place>);
 
-/// Judges `thresholds` over `series`, a series of `run`, by the metrics of `catalogue`. With a
-/// baseline the default ones come with it, but for those that one of `thresholds` replaces. The
-/// changes of its columns are told as well.
-pub fn judge(
+/// The thresholds that are judged over `series`, a series of `run`: those of `thresholds` that speak
+/// of its device, and with a baseline the default ones, but for those that one of `thresholds`
+/// replaces.
+pub(crate) fn in_force(
     catalogue: &Catalogue,
-    series: &mut SeriesResult,
+    series: &SeriesResult,
     thresholds: &[Written],
     run: &Run,
     against: Option<&Against>,
-) {
-    let device = run.provenance.device.as_ref();
-    let speaks = |threshold: &Threshold| device.is_none_or(|d| threshold.speaks_of(&d.name));
-    let mut all = thresholds.to_vec();
+) -> Vec<Written> {
+    let mut all: Vec<Written> =
+        thresholds.iter().filter(|(threshold, ..)| speaks(threshold, run)).cloned().collect();
     if is_new(series, against) {
         // A series that is new has nothing to be held against, and that is told once, as new.
         all.retain(|(threshold, ..)| !threshold.needs_baseline());
@@ -111,22 +111,43 @@ pub fn judge(
         // Texts of our own making; a test parses them all.
         let defaults = default_thresholds(catalogue, series, theirs).into_iter();
         let defaults = defaults.filter_map(|text| Threshold::parse(&text).ok());
-        let kept: Vec<Threshold> = defaults
-            .filter(|default| !all.iter().any(|(own, ..)| speaks(own) && own.replaces(default)))
-            .collect();
+        let kept: Vec<Threshold> =
+            defaults.filter(|default| !all.iter().any(|(own, ..)| own.replaces(default))).collect();
         all.extend(kept.into_iter().map(|default| (default, Layer::Default, None)));
     }
+    all
+}
+
+fn speaks(threshold: &Threshold, run: &Run) -> bool {
+    run.provenance.device.as_ref().is_none_or(|device| threshold.speaks_of(&device.name))
+}
+
+/// Judges the thresholds that are in force over `series`, a series of `run`, by the
+/// metrics of `catalogue`, within the run's error `budget`. The changes of its columns are told as
+/// well.
+pub fn judge(
+    catalogue: &Catalogue,
+    series: &mut SeriesResult,
+    thresholds: &[Written],
+    run: &Run,
+    against: Option<&Against>,
+    budget: &Budget,
+) {
+    let silent = thresholds.iter().filter(|(threshold, ..)| !speaks(threshold, run));
+    let silent = silent.map(|(threshold, origin, _)| NotApplicable {
+        threshold: threshold.text.clone(),
+        origin: origin.clone(),
+    });
+    let silent: Vec<NotApplicable> = silent.collect();
+    let terms = Terms { catalogue, device: run.provenance.device.as_ref(), budget };
+    let all = in_force(catalogue, series, thresholds, run, against);
+    series.not_applicable.extend(silent);
     for (threshold, origin, place) in &all {
-        if !speaks(threshold) {
-            let (threshold, origin) = (threshold.text.clone(), origin.clone());
-            series.not_applicable.push(NotApplicable { threshold, origin });
-            continue;
-        }
         let baseline = against.map_or_else(Baseline::none, |against| {
             against.metric(catalogue, &threshold.metric, &series.id, &run.provenance)
         });
         let rows = &series.configurations;
-        let judgement = judge::judge(catalogue, threshold, origin.clone(), rows, device, &baseline);
+        let judgement = judge::judge(terms, threshold, origin.clone(), rows, &baseline);
         series.judgements.push(Judgement { place: place.clone(), ..judgement });
     }
     if let Some(against) = against {
@@ -160,12 +181,19 @@ pub fn rejudge_each(
     against: &Against,
 ) -> Run {
     run.directed_by(catalogue);
-    for mut series in std::mem::take(&mut run.series) {
-        let thresholds = thresholds_of(&series);
+    let written: Vec<Vec<Written>> = run.series.iter().map(&thresholds_of).collect();
+    let budget = Budget::planned(
+        catalogue,
+        run.series.iter().zip(&written).map(|(series, written)| {
+            (series.configurations.len(), written.iter().map(|(t, ..)| t).collect())
+        }),
+        true,
+    );
+    for (mut series, thresholds) in std::mem::take(&mut run.series).into_iter().zip(written) {
         series.judgements.clear();
         series.not_applicable.clear();
         series.columns = columns::choose(&series.columns, &series.configurations);
-        judge(catalogue, &mut series, &thresholds, &run, Some(against));
+        judge(catalogue, &mut series, &thresholds, &run, Some(against), &budget);
         run.series.push(series);
     }
     run.comparison = Some(against.comparison(&run));

@@ -23,6 +23,7 @@ fn judged(run: Run, baseline: Run, thresholds: &[&str]) -> Run {
         name: "main".into(),
         run: Ok(baseline),
         across_devices: false,
+        in_rounds: false,
         scope: Scope::whole(),
     };
     rejudge(&Catalogue::built_in(), run, &thresholds, &against)
@@ -104,14 +105,14 @@ fn only_a_hard_threshold_on_the_same_metric_and_every_configuration_replaces_a_d
 }
 
 #[test]
-fn an_exact_metric_that_became_noisy_is_in_doubt_and_no_pass() {
+fn an_exact_metric_that_became_noisy_is_incomparable_and_no_pass() {
     let before = run(vec![counted("a", 1.0)]);
     let mut after = before.clone();
     for row in &mut after.series[0].configurations {
         row.metrics.get_mut("global_sectors").unwrap().class = gpuprof_model::metric::Class::Noisy;
     }
     let run = judged(after, before, &[]);
-    assert_eq!(told(&run.series[0]), [("every global_sectors <= baseline", Verdict::Inconclusive)]);
+    assert_eq!(told(&run.series[0]), [("every global_sectors <= baseline", Verdict::Incomparable)]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
 }
 

@@ -6,8 +6,8 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::fixture::{gpu_pass, h200, point};
-use crate::gate::judge::{Baseline, judge};
+use crate::fixture::{gpu_pass, h200, judge, point};
+use crate::gate::judge::Baseline;
 use crate::metrics::collect::{self, Terms};
 use crate::view::View;
 

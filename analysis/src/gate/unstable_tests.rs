@@ -5,8 +5,8 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult};
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Verdict};
 
-use crate::fixture::{SLOWED, finished, h200, held_and_slowed, pass_slowed, point};
-use crate::gate::judge::{Baseline, judge};
+use crate::fixture::{SLOWED, finished, h200, held_and_slowed, judge, pass_slowed, point};
+use crate::gate::judge::Baseline;
 
 const N: u64 = 1 << 20;
 
@@ -58,7 +58,7 @@ fn a_threshold_on_them_is_in_doubt_unless_others_decide_it() {
 fn against_a_baseline_they_are_in_doubt_too() {
     let before =
         vec![finished(point(128, N), &[pass_slowed(128, N, false), pass_slowed(128, N, false)])];
-    let baseline = Baseline::Held { configurations: &before, whole: true };
+    let baseline = Baseline::Held { configurations: &before, whole: true, in_rounds: false };
     for text in ["every duration <= baseline + 5%", "best duration <= baseline + 5%"] {
         let judgement = judged(text, &held_and_slowed(N)[1..], &baseline);
         assert_eq!(judgement.verdict, Verdict::Inconclusive, "{text}");

@@ -17,7 +17,7 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 }
 
 /// The middle of a sorted slice: one element, or the mean of two.
-pub(super) fn middle(sorted: &[f64]) -> Option<f64> {
+pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     Some(mean(&sorted[last / 2..=sorted.len() / 2]))
 }

@@ -160,6 +160,7 @@ pub fn compare(
         name: options.baseline.clone(),
         run: Ok(before),
         across_devices: layers.across_devices(options.judging.across_devices()).value,
+        in_rounds: false,
         scope: Scope::whole(),
     };
     let run = rejudge(&catalogue, after, &thresholds, &against);

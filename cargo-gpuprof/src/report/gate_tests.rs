@@ -18,6 +18,7 @@ fn compared(baseline: Run, run: Run, conditions: &[&str]) -> Run {
         name: "main".into(),
         run: Ok(baseline),
         across_devices: false,
+        in_rounds: false,
         scope: Scope::whole(),
     };
     let thresholds: Vec<Threshold> =

@@ -15,8 +15,9 @@ use gpuprof_model::threshold::Threshold;
 
 use super::*;
 use gpuprof_analysis::fixture::finished;
+use gpuprof_analysis::fixture::judge;
 use gpuprof_analysis::fixture::{emulated_pass, gh100, gpu_pass, h200, point, series};
-use gpuprof_analysis::gate::judge::{Baseline, judge};
+use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::metrics::collect::unfinished;
 
 fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
@@ -54,7 +55,7 @@ fn judged(
         judge(
             &Catalogue::built_in(),
             &threshold,
-            *origin,
+            origin,
             &series.configurations,
             Some(device),
             &Baseline::none(),

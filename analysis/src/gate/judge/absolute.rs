@@ -12,16 +12,16 @@ use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use crate::gate::change::number;
 use crate::gate::judge::reference::{margin_percent, none_has};
+use crate::gate::judge::terms::Terms;
 
 /// Judges `threshold` into `blank`, a judgement that says nothing yet.
 pub(super) fn judge(
-    catalogue: &Catalogue,
+    terms: Terms<'_>,
     blank: Judgement,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
-    device: Option<&DeviceRecord>,
 ) -> Judgement {
-    let decision = decide(catalogue, threshold, configurations, device);
+    let decision = decide(terms.catalogue, threshold, configurations, terms.device);
     let Decision { verdict, decider, limit, reason, violations } =
         decision.unwrap_or_else(|undecided| undecided);
     let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, limit?.value);

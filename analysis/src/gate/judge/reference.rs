@@ -20,6 +20,8 @@ pub enum Baseline<'r> {
         configurations: &'r [ConfigurationResult],
         /// Whether the run was to hold all of them, so that one that is not there is missing.
         whole: bool,
+        /// Whether both sides were measured in rounds.
+        in_rounds: bool,
     },
 }
 

@@ -4,11 +4,13 @@
 //! out: the judgement. The rules:
 //!
 //! * An exact metric fails where its value violates the limit, and that is all.
-//! * A noisy metric fails where its value violates the limit **and** the difference is significant
-//!   between processes (Welch, one-sided at 1 %, corrected by Holm over the configurations of the
-//!   threshold) **and** SM cycles, where both sides measured them, are worse too. It passes where
-//!   the change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided).
+//! * A noisy metric that was measured in rounds is decided by them (`crate::sequential`).
+//! * Against a stored baseline it fails where its value violates the limit **and** the difference is
+//!   significant between processes (Welch, one-sided, at 1 % shared by all such questions of the
+//!   run) **and** SM cycles, where both sides measured them, are worse too. It passes where the
+//!   change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided).
 //!   Anything else is `inconclusive`, and the reason says how many processes would tell.
+//! * A metric that is exact on one side and noisy on the other is `incomparable`.
 //! * A limit that the baseline itself violates, such as `baseline - 5%` of a duration, demands an
 //!   improvement: there the difference from the limit must be as significant, not the one from the
 //!   baseline.
@@ -19,9 +21,11 @@
 //!   against and is left out. `best` compares the best of the run with the best of the baseline.
 
 mod pairs;
+mod rounds;
 mod verdict;
 
-use gpuprof_model::metric::{Catalogue, Metric};
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::metric::Metric;
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
@@ -29,13 +33,14 @@ use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
 use crate::gate::change::defined_anew;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
-use crate::stats::two_sample::{self, SIGNIFICANCE};
+use crate::gate::judge::terms::Terms;
+use crate::sequential::Bounds;
 use pairs::Lacks;
 use verdict::Held;
 
 /// Judges `threshold` into `blank`, a judgement that says nothing yet.
 pub(super) fn judge(
-    catalogue: &Catalogue,
+    terms: Terms<'_>,
     blank: Judgement,
     threshold: &Threshold,
     tolerance: Tolerance,
@@ -44,13 +49,15 @@ pub(super) fn judge(
 ) -> Judgement {
     let without =
         |verdict, reason: String| Judgement { verdict, reason: Some(reason), ..blank.clone() };
-    let (theirs, whole) = match baseline {
+    let (theirs, whole, in_rounds) = match baseline {
         Baseline::Absent(reason) => return without(Verdict::Missing, reason.clone()),
         Baseline::Incomparable(reason) => return without(Verdict::Incomparable, reason.clone()),
-        Baseline::Held { configurations, whole } => (*configurations, *whole),
+        Baseline::Held { configurations, whole, in_rounds } => {
+            (*configurations, *whole, *in_rounds)
+        }
     };
-    let Some(metric) = catalogue.find(&threshold.metric) else {
-        return without(Verdict::Missing, catalogue.unknown(&threshold.metric));
+    let Some(metric) = terms.catalogue.find(&threshold.metric) else {
+        return without(Verdict::Missing, terms.catalogue.unknown(&threshold.metric));
     };
     if let Err(error) = threshold.check(&metric) {
         return without(Verdict::Incomparable, error.message);
@@ -71,9 +78,12 @@ pub(super) fn judge(
             .collect(),
         _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks),
     };
-    let held: Vec<Held<'_>> =
-        pairs.into_iter().map(|pair| Held::new(pair, threshold, tolerance, &metric)).collect();
-    let mut judgement = decide(&blank, threshold, tolerance, &metric, &held);
+    let bounds = bounds(terms, threshold, in_rounds);
+    let held: Vec<Held<'_>> = pairs
+        .into_iter()
+        .map(|pair| Held::new(pair, threshold, tolerance, &metric, bounds))
+        .collect();
+    let mut judgement = decide(terms, &blank, threshold, tolerance, &metric, &held);
     if judgement.verdict == Verdict::Fail {
         return judgement;
     }
@@ -90,50 +100,76 @@ pub(super) fn judge(
     judgement
 }
 
+/// The bounds by which rounds are judged; none where processes are compared that were not measured
+/// in rounds, such as those of two configurations.
+fn bounds<'t>(terms: Terms<'t>, threshold: &Threshold, in_rounds: bool) -> Option<&'t Bounds> {
+    Some(&terms.budget.relative).filter(|_| in_rounds && threshold.selector != Selector::Best)
+}
+
+/// Which of the `configurations` a limit leaves open that were measured in rounds, and up to how
+/// many rounds they are to be measured.
+pub(super) fn wanted<'r>(
+    terms: Terms<'r>,
+    threshold: &Threshold,
+    tolerance: Tolerance,
+    configurations: &'r [ConfigurationResult],
+    baseline: &Baseline<'r>,
+) -> Vec<(&'r Configuration, u32)> {
+    let Baseline::Held { configurations: theirs, in_rounds, .. } = *baseline else {
+        return Vec::new();
+    };
+    let (Some(bounds), Some(metric)) =
+        (bounds(terms, threshold, in_rounds), terms.catalogue.find(&threshold.metric))
+    else {
+        return Vec::new();
+    };
+    let open = |pair| {
+        let held = Held::new(pair, threshold, tolerance, &metric, Some(bounds));
+        Some((&held.configuration.configuration, held.in_rounds?.wanted()?))
+    };
+    pairs::every(threshold, configurations, theirs, false, &mut Lacks::default())
+        .into_iter()
+        .filter_map(open)
+        .collect()
+}
+
 /// The verdict of each configuration of a run under a `threshold` relative to the baseline, in the
 /// order of the run; those without a value on both sides are left out. Empty for any other
 /// threshold.
 pub fn verdicts(
-    catalogue: &Catalogue,
+    terms: Terms<'_>,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
     baseline: &[ConfigurationResult],
 ) -> Vec<Verdict> {
     let (Limit::Baseline(tolerance), Some(metric)) =
-        (threshold.limit, catalogue.find(&threshold.metric))
+        (threshold.limit, terms.catalogue.find(&threshold.metric))
     else {
         return Vec::new();
     };
     let mut lacks = Lacks::default();
     let held: Vec<Held<'_>> = pairs::every(threshold, configurations, baseline, true, &mut lacks)
         .into_iter()
-        .map(|pair| Held::new(pair, threshold, tolerance, &metric))
+        .map(|pair| Held::new(pair, threshold, tolerance, &metric, None))
         .collect();
-    let one =
-        |(held, significant)| verdict::verdict(threshold, tolerance, &metric, held, significant).0;
-    held.iter().zip(significance(&held)).map(one).collect()
-}
-
-/// Which differences are significant among all of a threshold, and up to which p-value.
-fn significance(held: &[Held<'_>]) -> Vec<(bool, f64)> {
-    let p_values: Vec<f64> = held.iter().map(Held::p_value).collect();
-    two_sample::significant(&p_values, SIGNIFICANCE)
+    let level = terms.budget.significance();
+    held.iter().map(|h| verdict::verdict(threshold, tolerance, &metric, h, level).0).collect()
 }
 
 fn decide(
+    terms: Terms<'_>,
     blank: &Judgement,
     threshold: &Threshold,
     tolerance: Tolerance,
     metric: &Metric,
     held: &[Held<'_>],
 ) -> Judgement {
-    let significant = significance(held);
+    let level = terms.budget.significance();
     let margin = |h: &Held<'_>| margin_percent(threshold.comparison, h.after.value, h.limit);
     let mut judged: Vec<(&Held<'_>, Verdict, Option<String>)> = held
         .iter()
-        .zip(significant)
-        .map(|(h, significant)| {
-            let (verdict, reason) = verdict::verdict(threshold, tolerance, metric, h, significant);
+        .map(|h| {
+            let (verdict, reason) = verdict::verdict(threshold, tolerance, metric, h, level);
             (h, verdict, reason)
         })
         .collect();
@@ -143,6 +179,7 @@ fn decide(
     let first = |wanted: Verdict| judged.iter().find(|(_, verdict, _)| *verdict == wanted);
     let improved = judged.iter().rev().find(|(_, verdict, _)| *verdict == Verdict::Improved);
     let decider = first(Verdict::Fail)
+        .or_else(|| first(Verdict::Incomparable))
         .or_else(|| first(Verdict::Inconclusive))
         .or(improved)
         .or_else(|| judged.first());

@@ -5,13 +5,13 @@ use gpuprof_model::verdict::{Judgement, Verdict};
 use proptest::prelude::*;
 
 use crate::fixture::finished;
-use crate::fixture::{failed, gpu_pass, invalid, point, row, rows};
-use crate::gate::judge::{Baseline, judge};
+use crate::fixture::{failed, gpu_pass, invalid, judge, point, row, rows};
+use crate::gate::judge::Baseline;
 
 const N: u64 = 1 << 20;
 
 fn judged(text: &str, before: &[ConfigurationResult], after: &[ConfigurationResult]) -> Judgement {
-    let baseline = Baseline::Held { configurations: before, whole: true };
+    let baseline = Baseline::Held { configurations: before, whole: true, in_rounds: false };
     judge(
         &Catalogue::built_in(),
         &Threshold::parse(text).unwrap(),
@@ -231,7 +231,7 @@ fn what_is_not_there_is_missing_and_what_is_new_is_left_out() {
 #[test]
 fn a_part_of_a_series_misses_nothing_of_the_rest() {
     let two = rows("global_sectors", &[1.0, 1.0]);
-    let baseline = Baseline::Held { configurations: &two, whole: false };
+    let baseline = Baseline::Held { configurations: &two, whole: false, in_rounds: false };
     let threshold = Threshold::parse("global_sectors <= baseline").unwrap();
     assert_eq!(
         judge(&Catalogue::built_in(), &threshold, "x", &two[..1], None, &baseline).verdict,

@@ -28,7 +28,7 @@ pub(super) fn read(
     let makes_it = options.gate.save_baseline.as_ref() == Some(&name);
     let run = found(baselines, &name, settings, makes_it)?.into();
     let across_devices = settings.across_devices.value;
-    Ok(Some(Against { name, run, across_devices, scope }))
+    Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
 }
 
 /// What a run with these `options` was to hold of what it is compared with.

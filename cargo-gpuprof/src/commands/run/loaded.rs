@@ -63,6 +63,7 @@ pub(super) fn run(
         run: against::found(&baselines, &baseline, &settings, false)?.into(),
         name: baseline,
         across_devices: settings.across_devices.value,
+        in_rounds: false,
         scope: Scope::whole(),
     };
     let mut all = Vec::new();

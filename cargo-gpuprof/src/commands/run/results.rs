@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Shared, Status};
-use gpuprof_model::{Axis, Configuration, Space};
+use gpuprof_model::{Axis, Configuration, Space, Threshold};
 
 use super::against;
 use super::counters::{self, CounterSetup};
@@ -18,6 +18,7 @@ use super::prepared::{Plan, Prepared};
 use crate::commands::thresholds::Placed;
 use crate::plan::Side;
 use gpuprof_analysis::gate::baseline::Against;
+use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
 use gpuprof_analysis::view::columns;
@@ -34,6 +35,8 @@ pub(super) struct Results<'a> {
     /// Of each series: how many of its configurations have no result yet.
     left: Vec<usize>,
     series: Vec<Option<SeriesResult>>,
+    /// What all thresholds of the run may err in together.
+    budget: Budget,
     /// Of each device: why its counters can no longer be had, where a pass found that out.
     denied: Vec<Option<Denial>>,
 }
@@ -51,6 +54,7 @@ impl<'a> Results<'a> {
             shared: Shared::default(),
             left: plan.both.checked.iter().map(|it| it.planned.configurations.len()).collect(),
             series: plan.both.checked.iter().map(|_| None).collect(),
+            budget: budget(plan),
             denied: vec![None; plan.setups.len()],
         }
     }
@@ -98,7 +102,8 @@ impl<'a> Results<'a> {
         let thresholds: Vec<_> =
             self.plan.both.checked[head].thresholds.iter().map(placed).collect();
         let against = self.base.as_ref().or(self.plan.inputs.against.as_ref());
-        gate::judge(&self.plan.catalogue, &mut series, &thresholds, &self.run, against);
+        let catalogue = &self.plan.catalogue;
+        gate::judge(catalogue, &mut series, &thresholds, &self.run, against, &self.budget);
         Some(self.series[head].insert(series))
     }
 
@@ -190,8 +195,19 @@ fn base(prepared: &Prepared<'_>) -> Option<Against> {
         name: base.as_ref()?.name.clone(),
         run: Ok(run),
         across_devices: settings.across_devices.value,
+        in_rounds: false,
         scope: against::scope(prepared.plan.options, source),
     })
+}
+
+/// The error budget of the run that `plan` is of.
+fn budget(plan: &Plan<'_>) -> Budget {
+    fn of(series: &Checked) -> (usize, Vec<&Threshold>) {
+        let thresholds = series.thresholds.iter().map(|placed| &placed.threshold);
+        (series.planned.configurations.len(), thresholds.collect())
+    }
+    let compared = plan.inputs.against.is_some() || plan.inputs.base.is_some();
+    Budget::planned(&plan.catalogue, plan.both.heads().iter().map(of), compared)
 }
 
 /// The result of a configuration.

@@ -7,7 +7,10 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
 use gpuprof_model::verdict::Verdict;
 
+use super::pairs::Pair;
+use super::rounds::InRounds;
 use crate::gate::change::{Evidence, Side, Wanted, confidence_text};
+use crate::sequential::Bounds;
 use crate::stats::two_sample::BOUND;
 
 /// A configuration on both sides.
@@ -23,21 +26,30 @@ pub(super) struct Held<'r> {
     /// The value that is just allowed.
     pub limit: f64,
     comparison: Comparison,
+    /// What rounds of a noisy metric say.
+    pub in_rounds: Option<InRounds<'r>>,
+    /// Why both sides cannot be compared.
+    incomparable: Option<String>,
 }
 
 impl<'r> Held<'r> {
-    /// A pair with its evidence and limit.
+    /// A pair with its evidence and limit; with `bounds` the sides were measured in rounds.
     pub(super) fn new(
-        (configuration, before, after): (&'r ConfigurationResult, Side, Side),
+        (configuration, before, after): Pair<'r>,
         threshold: &Threshold,
         tolerance: Tolerance,
         metric: &Metric,
+        bounds: Option<&'r Bounds>,
     ) -> Self {
         let class = class(metric, configuration);
+        let incomparable = Side::repeat_alike(&before, &after, &metric.name).err();
+        let in_rounds = bounds
+            .filter(|_| class == Class::Noisy && incomparable.is_none())
+            .map(|bounds| InRounds::new(bounds, threshold, tolerance, (&before, &after)));
         let evidence = Evidence::of(class, &before, &after);
         let limit = tolerance.limit(before.value, threshold.comparison);
         let comparison = threshold.comparison;
-        Self { configuration, before, after, evidence, limit, comparison }
+        Self { configuration, before, after, evidence, limit, comparison, in_rounds, incomparable }
     }
 
     /// The probability of a difference at least as large in its direction, were there none; 1 where
@@ -86,9 +98,9 @@ fn short_of_it(
     tolerance: Tolerance,
     held: &Held<'_>,
     confidence: &Confidence,
-    (significant, level): (bool, f64),
+    level: f64,
 ) -> (Verdict, Option<String>) {
-    if !significant {
+    if held.p_value() > level {
         let advice = held.evidence.advice(-held.inside(), 1.0 - level);
         let text = confidence_text(confidence);
         let doubt = format!("the noise interval reaches the limit ({text}); {advice}");
@@ -104,15 +116,22 @@ fn short_of_it(
     }
 }
 
-/// What `held` comes to; `level` is the p-value up to which its difference is significant among
-/// those of the threshold, and `significant` whether it is.
+/// What `held` comes to; `level` is the p-value up to which a difference between processes that were
+/// not measured in rounds is significant.
 pub(super) fn verdict(
     threshold: &Threshold,
     tolerance: Tolerance,
     metric: &Metric,
     held: &Held<'_>,
-    (significant, level): (bool, f64),
+    level: f64,
 ) -> (Verdict, Option<String>) {
+    if let Some(reason) = &held.incomparable {
+        return (Verdict::Incomparable, Some(reason.clone()));
+    }
+    if let Some(in_rounds) = &held.in_rounds {
+        return in_rounds.verdict(threshold.direction(metric));
+    }
+    let significant = held.p_value() <= level;
     let holds = threshold.comparison.holds(held.after.value, held.limit);
     let direction = threshold.direction(metric);
     let better_by_enough =
@@ -129,7 +148,7 @@ pub(super) fn verdict(
     };
     if !holds {
         if held.demands_more() {
-            return short_of_it(tolerance, held, &confidence, (significant, level));
+            return short_of_it(tolerance, held, &confidence, level);
         }
         let wanted = match direction {
             Direction::Neither => Wanted::Different,

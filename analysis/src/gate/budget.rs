@@ -1,0 +1,105 @@
+//! The error budget of a run: how many questions its thresholds ask together.
+//!
+//! Input: how many configurations each series has, and its thresholds. Output: the levels at which
+//! each of them may fail, so that the run as a whole keeps one promise however many they are. What
+//! must stay true: the budget is known before anything is measured, so that no result changes it.
+
+use gpuprof_model::metric::{Catalogue, Class};
+use gpuprof_model::threshold::Threshold;
+
+use crate::gate::baseline::default_gate;
+use crate::sequential::{Bounds, FAIL_BUDGET, LOOKS};
+
+/// What the thresholds of a run may err in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    /// For limits relative to a baseline.
+    pub relative: Bounds,
+    /// For limits that are numbers, which the machine may hold or not whatever was changed.
+    pub fixed: Bounds,
+}
+
+impl Budget {
+    /// That of so many questions of noisy metrics relative to a baseline, and so many held against
+    /// a number.
+    pub fn new(relative: usize, fixed: usize) -> Self {
+        let [.., most] = LOOKS;
+        Self::up_to(most, relative, fixed)
+    }
+
+    /// As [`Self::new`], where there are at most so many rounds.
+    pub fn up_to(most: u32, relative: usize, fixed: usize) -> Self {
+        Self { relative: Bounds::new(relative, most), fixed: Bounds::new(fixed, most) }
+    }
+
+    /// That of a run with these series: how many configurations each has, and its thresholds.
+    /// `compared` says whether there is a baseline, which brings its default gate.
+    pub fn planned<'t>(
+        catalogue: &Catalogue,
+        series: impl IntoIterator<Item = (usize, Vec<&'t Threshold>)>,
+        compared: bool,
+    ) -> Self {
+        let noisy = |threshold: &&Threshold| {
+            catalogue.find(&threshold.metric).is_none_or(|metric| metric.class == Class::Noisy)
+        };
+        let default = Threshold::parse(&default_gate()).ok().filter(|_| compared);
+        let (mut relative, mut fixed) = (0, 0);
+        for (configurations, thresholds) in series {
+            let replaced = |gate: &Threshold| thresholds.iter().any(|own| own.replaces(gate));
+            let brought = default.iter().filter(|gate| !replaced(gate)).count();
+            let (against, numbers): (Vec<_>, Vec<_>) =
+                thresholds.iter().copied().filter(noisy).partition(|t| t.needs_baseline());
+            relative += configurations * (against.len() + brought);
+            fixed += configurations * numbers.len();
+        }
+        Self::new(relative, fixed)
+    }
+
+    /// The p-value up to which one difference from a stored baseline is significant: the budget
+    /// shared by all of them (Bonferroni).
+    pub fn significance(&self) -> f64 {
+        FAIL_BUDGET / questions(&self.relative)
+    }
+
+    /// As [`Self::significance`], for a limit that is a number.
+    pub fn significance_fixed(&self) -> f64 {
+        FAIL_BUDGET / questions(&self.fixed)
+    }
+}
+
+fn questions(bounds: &Bounds) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "questions are counted")]
+    let count = bounds.family().max(1) as f64;
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_noisy_questions_of_all_series_are_counted() {
+        let parse = |texts: &[&str]| -> Vec<Threshold> {
+            texts.iter().map(|text| Threshold::parse(text).unwrap()).collect()
+        };
+        let one =
+            parse(&["throughput >= baseline - 3%", "registers <= baseline", "duration <= 1 s"]);
+        let two = parse(&["duration <= baseline + 5%", "best throughput >= 60% of peak"]);
+        let series = || [(10, one.iter().collect()), (4, two.iter().collect())];
+        let of = |compared| {
+            let found = Budget::planned(&Catalogue::built_in(), series(), compared);
+            (found.relative.family(), found.fixed.family())
+        };
+        // The first series has the default gate on time beside its own on throughput.
+        assert_eq!(of(true), (10 * 2 + 4, 10 + 4));
+        assert_eq!(of(false), (10 + 4, 10 + 4));
+    }
+
+    #[test]
+    fn the_more_questions_the_rarer_a_difference_must_be() {
+        let of = |count| Budget::new(count, 2 * count);
+        assert_eq!((of(0).significance(), of(1).significance()), (0.01, 0.01));
+        assert!((of(500).significance() - 2e-5).abs() < 1e-18);
+        assert!((of(500).significance_fixed() - 1e-5).abs() < 1e-18);
+    }
+}

@@ -1,0 +1,138 @@
+//! What one configuration comes to whose two sides were measured in rounds.
+//!
+//! Input: both sides' processes, neighbours in time, and a limit relative to the base. Output: the
+//! verdict with its reason, and how many rounds are needed where there is none. A clock that falls
+//! meets both sides of a round alike, so that times need no confirmation by cycles.
+
+use gpuprof_model::metric::Direction;
+use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
+use gpuprof_model::verdict::Verdict;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::gate::change::Side;
+use crate::sequential::{Bounds, Decision, Estimate, LOOKS, Question, Rounds, next_look};
+
+/// The rounds of a configuration under a threshold.
+#[derive(Debug, Clone)]
+pub(super) struct InRounds<'b> {
+    bounds: &'b Bounds,
+    question: Question,
+    rounds: Rounds,
+    /// What they come to.
+    pub decision: Decision,
+}
+
+impl<'b> InRounds<'b> {
+    /// Those of the two sides.
+    pub(super) fn new(
+        bounds: &'b Bounds,
+        threshold: &Threshold,
+        tolerance: Tolerance,
+        (before, after): (&Side, &Side),
+    ) -> Self {
+        let rounds = Side::rounds(before, after);
+        let question = Side::question(before, after, threshold.comparison, tolerance);
+        let decision = bounds.decide(&question, &rounds);
+        Self { bounds, question, rounds, decision }
+    }
+
+    /// Up to which look the configuration is to be measured; none where it is decided, and after
+    /// the last look.
+    pub(super) fn wanted(&self) -> Option<u32> {
+        next_look(self.rounds.count()).filter(|_| self.decision.is_open())
+    }
+
+    /// The verdict, and why where the numbers alone do not say it.
+    pub(super) fn verdict(&self, direction: Direction) -> (Verdict, Option<String>) {
+        match self.decision {
+            Decision::Within(_) if self.improved(direction) => (Verdict::Improved, None),
+            Decision::Within(_) => (Verdict::Pass, None),
+            Decision::Beyond(_) => (Verdict::Fail, None),
+            Decision::SlowSubpopulation(_) => (Verdict::Fail, self.slow_ones()),
+            Decision::Open { doubt } => (Verdict::Inconclusive, Some(self.open(doubt))),
+        }
+    }
+
+    /// Whether the head is better than the base by more than the tolerance, as surely as it is
+    /// within it.
+    fn improved(&self, direction: Direction) -> bool {
+        let percent = self.question.tolerance.percent.abs();
+        let (comparison, percent) = match direction {
+            Direction::Lower | Direction::Neither => (Comparison::AtLeast, -percent),
+            Direction::Higher => (Comparison::AtMost, percent),
+        };
+        let tolerance = Tolerance { percent, ..self.question.tolerance };
+        let mirrored = Question { comparison, tolerance, ..self.question };
+        self.bounds.surely_beyond(&mirrored, &self.rounds)
+    }
+
+    /// "3 of 7 processes are slow …", unless all are: then they are no subpopulation.
+    fn slow_ones(&self) -> Option<String> {
+        let slow = self.question.slow(&self.rounds)?;
+        let all = self.rounds.count();
+        (slow.head < all as usize).then(|| {
+            format!(
+                "{} of {all} processes are slower than the others by more than {:.0}%; of the \
+                 base's {}",
+                slow.head, slow.percent, slow.base
+            )
+        })
+    }
+
+    fn open(&self, doubt: bool) -> String {
+        let count = self.rounds.count();
+        if count < LOOKS[0] {
+            let [first, ..] = LOOKS;
+            return format!("a decision needs {first} rounds; there are {count}");
+        }
+        if let (true, Some(slow)) = (doubt, self.slow_ones()) {
+            return format!("{slow}; more rounds tell whether that is chance");
+        }
+        let Some(estimate) = Estimate::of(&self.rounds) else {
+            return format!("{count} rounds do not decide");
+        };
+        let Estimate { change, interval, .. } = estimate;
+        format!(
+            "{count} rounds do not decide: the change is {:+.2}% ({:.0}% interval {:+.2}% … \
+             {:+.2}%); {}",
+            100.0 * change,
+            100.0 * interval.level,
+            100.0 * interval.low,
+            100.0 * interval.high,
+            self.advice(&estimate)
+        )
+    }
+
+    /// What would decide, if the noise stays as it is and the change is what it seems.
+    fn advice(&self, estimate: &Estimate) -> String {
+        let limit = self.question.tolerance.limit(1.0, self.question.comparison) - 1.0;
+        let distance = (estimate.change - limit).abs();
+        let beyond = match self.question.comparison {
+            Comparison::AtLeast | Comparison::Above => estimate.change < limit,
+            _ => estimate.change > limit,
+        };
+        let width = estimate.interval.high - estimate.interval.low;
+        let needed = |level: f64| {
+            // The interval reaches 1.96 standard errors to either side, which shrink by the root.
+            let quantile = Normal::standard().inverse_cdf(1.0 - level);
+            f64::from(self.rounds.count()) * (quantile * width / 3.92 / distance).powi(2)
+        };
+        let decides = |look: &u32| {
+            *look > self.rounds.count()
+                && self
+                    .bounds
+                    .level(*look, beyond)
+                    .is_some_and(|level| needed(level) <= f64::from(*look))
+        };
+        let look = LOOKS.into_iter().find(decides);
+        match look {
+            Some(look) => format!("about {look} rounds would decide (--max-repeat {look})"),
+            None => format!(
+                "no number of rounds up to {} would decide: the limit of {:+.2}% is too close to \
+                 the change for this noise",
+                LOOKS[LOOKS.len() - 1],
+                100.0 * limit
+            ),
+        }
+    }
+}

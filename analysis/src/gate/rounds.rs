@@ -1,0 +1,58 @@
+//! Which configurations need more rounds.
+//!
+//! Input: a series of the head and of the base as far as they are measured, its thresholds, and the
+//! run's error budget. Output: up to how many rounds each configuration is to be measured that a
+//! threshold leaves open. It asks the same judges that judge the run in the end.
+
+use std::collections::HashMap;
+
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::{Run, SeriesResult};
+
+use crate::gate::baseline::Against;
+use crate::gate::budget::Budget;
+use crate::gate::judge::{self, Terms};
+use crate::gate::run::{Written, in_force};
+
+/// A configuration that needs more rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// Which.
+    pub configuration: Configuration,
+    /// How many rounds there should be at the next look.
+    pub rounds: u32,
+}
+
+/// Which configurations of `series`, a series of `run` that is measured in rounds beside `against`,
+/// need more rounds, in the order of the series; none where all are decided and where no more
+/// rounds could decide.
+pub fn wanted(
+    catalogue: &Catalogue,
+    series: &SeriesResult,
+    thresholds: &[Written],
+    run: &Run,
+    against: &Against,
+    budget: &Budget,
+) -> Vec<Wanted> {
+    let device = run.provenance.device.as_ref();
+    let terms = Terms { catalogue, device, budget };
+    let mut rounds: HashMap<&Configuration, u32> = HashMap::new();
+    for (threshold, ..) in in_force(catalogue, series, thresholds, run, Some(against)) {
+        let baseline = against.metric(catalogue, &threshold.metric, &series.id, &run.provenance);
+        let rows = &series.configurations;
+        for (configuration, look) in judge::wanted(terms, &threshold, rows, &baseline) {
+            rounds.entry(configuration).and_modify(|most| *most = look.max(*most)).or_insert(look);
+        }
+    }
+    let all = series.configurations.iter().map(|row| &row.configuration);
+    let of = |configuration: &Configuration| {
+        let rounds = *rounds.get(configuration)?;
+        Some(Wanted { configuration: configuration.clone(), rounds })
+    };
+    all.filter_map(of).collect()
+}
+
+#[cfg(test)]
+#[path = "rounds_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::{Judgement, Layer, Verdict};
+
+use super::*;
+use crate::fixture::{self, finished, gpu_pass, h200, point, series};
+use crate::gate::baseline::Scope;
+use crate::gate::run::{Gate, rejudge};
+use crate::stats::random::SplitMix;
+
+const N: u64 = 1 << 20;
+
+/// A noise of ±0.4 % around 100 µs, longer by `percent`; `phase` tells the sides apart.
+fn timed(
+    block: u64,
+    rounds: u32,
+    phase: u32,
+    percent: f64,
+) -> gpuprof_model::run::ConfigurationResult {
+    let mut random = SplitMix(u64::from(phase) + block);
+    let mut wave = |_| (random.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+    let passes: Vec<_> = (0..rounds)
+        .map(|at| 100_000.0 * (1.0 + percent / 100.0) * (1.0 + 0.008 * wave(at)))
+        .map(|median| gpu_pass(block, N, &[median - 32.0, median, median + 32.0]))
+        .collect();
+    finished(point(block, N), &passes)
+}
+
+fn run(series: Vec<SeriesResult>) -> Run {
+    let mut run = fixture::run("r", series);
+    run.provenance.device = Some(h200());
+    run
+}
+
+fn sides(rounds: u32, changes: &[f64]) -> (Run, Against) {
+    let side = |phase: u32, changed: bool| {
+        let rows = changes.iter().zip(1..).map(|(percent, at)| {
+            timed(32 * at, rounds, phase, if changed { *percent } else { 0.0 })
+        });
+        run(vec![series(rows.collect())])
+    };
+    let against = Against {
+        name: "merge-base".into(),
+        run: Ok(side(3, false)),
+        across_devices: false,
+        in_rounds: true,
+        scope: Scope::whole(),
+    };
+    (side(0, true), against)
+}
+
+fn open(rounds: u32, changes: &[f64], texts: &[&str]) -> Vec<(String, u32)> {
+    let (run, against) = sides(rounds, changes);
+    let parse = |text: &&str| (Threshold::parse(text).unwrap(), Layer::CommandLine, None);
+    let thresholds: Vec<Written> = texts.iter().map(parse).collect();
+    let catalogue = Catalogue::built_in();
+    let budget = Budget::new(changes.len(), 0);
+    wanted(&catalogue, &run.series[0], &thresholds, &run, &against, &budget)
+        .into_iter()
+        .map(|wanted| (wanted.configuration.0[0].1.to_string(), wanted.rounds))
+        .collect()
+}
+
+fn judged(rounds: u32, changes: &[f64]) -> Run {
+    let (run, against) = sides(rounds, changes);
+    rejudge(&Catalogue::built_in(), run, &[], &against)
+}
+
+/// What the default gate on time comes to.
+fn on_time(run: &Run) -> Judgement {
+    let mut all = run.series[0].judgements.iter();
+    all.find(|judgement| judgement.threshold.contains("duration")).unwrap().clone()
+}
+
+#[test]
+fn only_what_is_open_is_measured_further() {
+    let of = |rounds, changes: &[f64]| open(rounds, changes, &[]);
+    let first = [("32".to_owned(), 6), ("64".to_owned(), 6)];
+    assert_eq!(of(3, &[0.0, 5.0]), first);
+    assert_eq!(of(6, &[0.0, 5.0]), [("64".to_owned(), 8)]);
+    assert_eq!(of(7, &[0.0, 5.0]), [("64".to_owned(), 8)]);
+    assert_eq!(of(15, &[0.0, 5.0]), []);
+}
+
+#[test]
+fn another_threshold_may_leave_open_what_one_decides() {
+    let tight = open(8, &[0.0, 1.0], &["warn every throughput >= baseline - 1%"]);
+    assert_eq!(tight, [("64".to_owned(), 11)]);
+    assert_eq!(open(8, &[0.0, 1.0], &["every registers <= baseline"]), []);
+}
+
+#[test]
+fn rounds_decide_the_verdict() {
+    let of = |rounds, changes: &[f64]| on_time(&judged(rounds, changes)).verdict;
+    assert_eq!(of(6, &[0.0, 0.5]), Verdict::Pass);
+    assert_eq!(of(6, &[0.0, -5.0]), Verdict::Improved);
+    assert_eq!(of(15, &[0.0, 5.0]), Verdict::Fail);
+    assert_eq!(of(6, &[0.0, 5.0]), Verdict::Inconclusive);
+    assert_eq!(of(5, &[0.0, 0.0]), Verdict::Inconclusive);
+}
+
+#[test]
+fn doubt_says_what_would_decide() {
+    let reason = |rounds, changes: &[f64]| on_time(&judged(rounds, changes)).reason.unwrap();
+    assert_eq!(reason(3, &[0.0]), "a decision needs 6 rounds; there are 3");
+    let text = reason(11, &[4.0]);
+    assert!(text.starts_with("11 rounds do not decide: the change is +"), "{text}");
+    assert!(text.contains("% (96% interval +"), "{text}");
+    assert!(text.ends_with("about 15 rounds would decide (--max-repeat 15)"), "{text}");
+    let text = reason(80, &[2.0]);
+    assert!(text.contains("the limit of +2.00% is too close to the change"), "{text}");
+}
+
+#[test]
+fn a_fall_of_the_clock_meets_both_sides() {
+    // SM cycles would deny it; rounds need no confirmation.
+    let run = judged(15, &[5.0]);
+    assert_eq!(Gate::default().exit_code(&run), gpuprof_model::ExitCode::ThresholdFailed);
+}

@@ -1,0 +1,121 @@
+//! The critical values of every look, for the number of questions that a run asks.
+//!
+//! Input: how many questions share the run's error budget, and how many rounds there are at most.
+//! Output: what the ranks and the signs of the rounds may come to at each look. They are computed,
+//! once a run.
+
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use crate::sequential::looks::{FAIL_BUDGET, FAIL_BY_RANKS, FAIL_BY_SLOW};
+use crate::sequential::looks::{LOOKS, fail_level, pass_level};
+use crate::sequential::signed_rank::Tails;
+
+/// The critical values of the looks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    family: usize,
+    pub(super) looks: Vec<Look>,
+}
+
+/// Those of one look.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Look {
+    /// How many rounds there are.
+    pub rounds: u32,
+    /// A sum of ranks of at most this is within the limit.
+    pub pass: Option<u32>,
+    /// A sum of ranks of at least this is beyond it.
+    pub fail: Option<u32>,
+    /// At most so many processes beyond a fixed limit are within it.
+    pub sign_pass: Option<u32>,
+    /// At least so many are beyond it.
+    pub sign_fail: Option<u32>,
+    /// How rare a surplus of slow processes must be to fail.
+    pub slow_level: f64,
+}
+
+impl Bounds {
+    /// Those for `family` questions that share a run's error budget, at the looks of up to `most`
+    /// rounds.
+    pub fn new(family: usize, most: u32) -> Self {
+        let mut tails = Tails::new();
+        #[expect(clippy::cast_precision_loss, reason = "questions are counted")]
+        let slow_level = FAIL_BY_SLOW / (LOOKS.len() * family.max(1)) as f64;
+        let look = |(index, rounds): (usize, u32)| {
+            tails.grow(rounds);
+            let fail = |budget| fail_level(rounds, family, budget);
+            Look {
+                rounds,
+                pass: tails.at_most(pass_level(index)),
+                fail: fail(FAIL_BY_RANKS).and_then(|level| tails.at_least(level)),
+                sign_pass: coins(rounds, pass_level(index)),
+                sign_fail: fail(FAIL_BUDGET)
+                    .and_then(|level| coins(rounds, level))
+                    .map(|few| rounds - few),
+                slow_level,
+            }
+        };
+        let looks = LOOKS.into_iter().enumerate().take_while(|(_, rounds)| *rounds <= most);
+        Self { family, looks: looks.map(look).collect() }
+    }
+
+    /// How many questions share the budget.
+    pub fn family(&self) -> usize {
+        self.family
+    }
+}
+
+/// The largest number of heads of which one as small has at most probability `level` among `coins`.
+fn coins(coins: u32, level: f64) -> Option<u32> {
+    let law = Binomial::new(0.5, u64::from(coins)).ok()?;
+    // The law is an incomplete beta function, which rounds.
+    let fits = |heads: &u32| law.cdf(u64::from(*heads)) <= level * (1.0 + 1e-9);
+    (0..coins).take_while(fits).last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(family: usize, value: fn(&Look) -> Option<u32>) -> Vec<Option<u32>> {
+        Bounds::new(family, 431).looks.iter().map(value).collect()
+    }
+
+    #[test]
+    fn passes_by_ranks_are_those_of_the_simulated_procedure() {
+        let expected =
+            [0, 3, 8, 19, 46, 100, 225, 476, 1016, 2127, 4421, 9106, 18_585, 37_674].map(Some);
+        assert_eq!(of(5, |look| look.pass), expected);
+        assert_eq!(of(500, |look| look.pass), expected);
+    }
+
+    #[test]
+    fn failures_by_ranks_are_those_of_the_simulated_procedure() {
+        let none = [None; 3];
+        let five = [118, 213, 377, 700, 1271, 2362, 4396, 8250, 15_557, 29_433, 55_891].map(Some);
+        assert_eq!(of(5, |look| look.fail), [&none[..], &five].concat());
+        let fifty = [223, 396, 736, 1333, 2468, 4577, 8554, 16_068, 30_287, 57_311].map(Some);
+        assert_eq!(of(50, |look| look.fail), [&none[..], &[None], &fifty].concat());
+        let more = [229, 411, 766, 1386, 2561, 4734, 8822, 16_519, 31_042, 58_571].map(Some);
+        assert_eq!(of(500, |look| look.fail), [&none[..], &[None], &more].concat());
+    }
+
+    #[test]
+    fn passes_by_signs_are_those_of_the_simulated_procedure() {
+        let expected = [0, 0, 1, 2, 4, 7, 11, 17, 26, 39, 58, 85, 124, 179].map(Some);
+        assert_eq!(of(50, |look| look.sign_pass), expected);
+    }
+
+    #[test]
+    fn failures_by_signs_need_rare_coins() {
+        // 2⁻¹⁵ is under 0.01 / 55, and over 0.01 / 5,500.
+        assert_eq!(of(5, |look| look.sign_fail)[3], Some(15));
+        assert_eq!(of(500, |look| look.sign_fail)[3], None);
+    }
+
+    #[test]
+    fn only_looks_that_can_come_are_computed() {
+        assert_eq!(Bounds::new(5, 20).looks.len(), 4);
+        assert_eq!(Bounds::new(5, 5).looks, []);
+    }
+}

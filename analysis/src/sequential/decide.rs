@@ -1,0 +1,260 @@
+//! What the rounds of a configuration say about a limit relative to the base.
+//!
+//! Input: the limit, and the two numbers of each round so far. Output: the decision of the first
+//! look that makes one. What must stay true: a decision follows from the rounds up to its look
+//! alone, so that rounds that are measured afterwards, for another threshold, change nothing.
+
+use gpuprof_model::threshold::{Comparison, Tolerance};
+
+use crate::sequential::bounds::{Bounds, Look};
+use crate::sequential::looks::{FAIL_BY_RANKS, LOOKS, fail_level, pass_level};
+use crate::sequential::signed_rank;
+use crate::sequential::slow::{self, Slow};
+use crate::stats::median::median;
+use crate::stats::random::SplitMix;
+
+/// The rounds of a configuration: one number a process, in the order of the rounds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rounds {
+    /// Those of the base.
+    pub base: Vec<f64>,
+    /// Those of the head. What one side has more than the other belongs to no round.
+    pub head: Vec<f64>,
+}
+
+impl Rounds {
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.base.len().min(self.head.len())).unwrap_or(u32::MAX)
+    }
+
+    /// The base's and the head's number of each.
+    pub fn pairs(&self) -> Vec<(f64, f64)> {
+        self.base.iter().copied().zip(self.head.iter().copied()).collect()
+    }
+
+    /// Those from number `start` on.
+    #[must_use]
+    pub fn from(&self, start: usize) -> Self {
+        let rest = |side: &[f64]| side.get(start..).unwrap_or_default().to_vec();
+        Self { base: rest(&self.base), head: rest(&self.head) }
+    }
+}
+
+/// What is asked of rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// On which side of the limit the head should be.
+    pub comparison: Comparison,
+    /// The limit, relative to the base.
+    pub tolerance: Tolerance,
+    /// The step in which numbers are read; 0 for a continuum.
+    pub resolution: f64,
+    /// What the numbers within a step are drawn from, so that ties are broken alike each time.
+    pub seed: u64,
+}
+
+/// What a look comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The head is within the limit, as of this many rounds.
+    Within(u32),
+    /// The head is beyond it.
+    Beyond(u32),
+    /// Some of the head's processes are slow, and hardly any of the base's.
+    SlowSubpopulation(u32),
+    /// More rounds are needed. `doubt` says that slow processes alone keep it open.
+    Open {
+        /// Whether the ranks are within the limit, and a surplus of slow processes is not ruled out.
+        doubt: bool,
+    },
+}
+
+impl Decision {
+    /// Nothing is decided.
+    pub const OPEN: Self = Self::Open { doubt: false };
+
+    /// Whether more rounds are needed.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+}
+
+/// One look's numbers, turned so that more is worse.
+struct Turned {
+    /// By how much each round is beyond the limit; negative within it.
+    beyond: Vec<f64>,
+    /// What a step of the clock is on the same scale, where the noise does not cover it.
+    step: f64,
+    /// The cost of each process.
+    base: Vec<f64>,
+    head: Vec<f64>,
+    /// How many times the base's cost the limit allows; none where there are no ratios, so that
+    /// "a quarter more" means nothing and no process is told as slow.
+    allowed: Option<f64>,
+}
+
+impl Bounds {
+    /// What `rounds` say about `question`.
+    pub fn decide(&self, question: &Question, rounds: &Rounds) -> Decision {
+        let pairs = question.read(rounds);
+        let mut last = Decision::OPEN;
+        for look in &self.looks {
+            let Some(pairs) = pairs.get(..look.rounds as usize) else { break };
+            last = look.decide(&question.turned(pairs));
+            if !last.is_open() {
+                break;
+            }
+        }
+        last
+    }
+}
+
+impl Bounds {
+    /// Whether the head is beyond the limit as surely as it would have to be within it.
+    ///
+    /// [`Self::decide`] asks more of a failure, which is held against all questions of the run:
+    /// this is for what is told and fails nothing.
+    pub fn surely_beyond(&self, question: &Question, rounds: &Rounds) -> bool {
+        let pairs = question.read(rounds);
+        self.looks.iter().any(|look| {
+            let pairs = pairs.get(..look.rounds as usize);
+            pairs.is_some_and(|pairs| look.surely_beyond(&question.turned(pairs)))
+        })
+    }
+
+    /// The nominal level of passing at a look of `rounds`, or of failing there; none where it
+    /// cannot.
+    pub fn level(&self, rounds: u32, failing: bool) -> Option<f64> {
+        let index = LOOKS.iter().position(|&look| look == rounds)?;
+        match failing {
+            true => fail_level(rounds, self.family(), FAIL_BY_RANKS),
+            false => Some(pass_level(index)),
+        }
+    }
+}
+
+/// Slow processes on either side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlowOnes {
+    /// Of the base.
+    pub base: usize,
+    /// Of the head.
+    pub head: usize,
+    /// By how many percent a process must cost more than the lower quartile of both sides to be
+    /// one.
+    pub percent: f64,
+}
+
+impl Look {
+    fn surely_beyond(&self, turned: &Turned) -> bool {
+        let within: Vec<f64> = turned.beyond.iter().map(|beyond| turned.step - beyond).collect();
+        self.pass.is_some_and(|most| signed_rank::sum(&within).ceil() <= f64::from(most))
+    }
+
+    fn decide(&self, turned: &Turned) -> Decision {
+        let slow = turned.allowed.map_or(Slow::Tolerated, |allowed| {
+            slow::judge(&turned.base, &turned.head, allowed, self.slow_level)
+        });
+        if slow == Slow::Sure {
+            return match self.beyond(turned) {
+                true => Decision::Beyond(self.rounds),
+                false => Decision::SlowSubpopulation(self.rounds),
+            };
+        }
+        let shifted = |by: f64| -> f64 {
+            let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond + by).collect();
+            signed_rank::sum(&moved)
+        };
+        // Of half a rank both neighbours are possible; the one that decides less counts.
+        let within = self.pass.is_some_and(|most| shifted(turned.step).ceil() <= f64::from(most));
+        match (within, slow) {
+            (true, Slow::Tolerated) => Decision::Within(self.rounds),
+            (true, _) => Decision::Open { doubt: true },
+            (false, _) if self.beyond(turned) => Decision::Beyond(self.rounds),
+            (false, _) => Decision::OPEN,
+        }
+    }
+
+    fn beyond(&self, turned: &Turned) -> bool {
+        let moved: Vec<f64> = turned.beyond.iter().map(|beyond| beyond - turned.step).collect();
+        self.fail.is_some_and(|least| signed_rank::sum(&moved).floor() >= f64::from(least))
+    }
+}
+
+impl Question {
+    /// The rounds with each number drawn from the step of the clock that it was read in: that
+    /// breaks ties, and takes away the bias that steps have. Rounds without two finite numbers say
+    /// nothing and end what can be read.
+    fn read(&self, rounds: &Rounds) -> Vec<(f64, f64)> {
+        let within_step = |value: f64, place: u64| {
+            if self.resolution == 0.0 {
+                return value;
+            }
+            let bits = SplitMix(self.seed.wrapping_add(place)).next() >> 11;
+            #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+            let share = bits as f64 / (1_u64 << 53) as f64;
+            value + (share - 0.5) * self.resolution
+        };
+        let finite = |pair: &(f64, f64)| pair.0.is_finite() && pair.1.is_finite();
+        let pairs = rounds.pairs().into_iter().take_while(finite).zip(0_u64..);
+        let pairs = pairs.map(|((base, head), round)| {
+            (within_step(base, 2 * round), within_step(head, 2 * round + 1))
+        });
+        pairs.collect()
+    }
+
+    /// The slow processes among `rounds`; none where there are no ratios.
+    pub fn slow(&self, rounds: &Rounds) -> Option<SlowOnes> {
+        let turned = self.turned(&self.read(rounds));
+        let factor = slow::factor(turned.allowed?);
+        let slow = slow::threshold(&turned.base, &turned.head, factor)?;
+        let count = |side: &[f64]| side.iter().filter(|&&cost| cost > slow).count();
+        let (base, head) = (count(&turned.base), count(&turned.head));
+        Some(SlowOnes { base, head, percent: 100.0 * (factor - 1.0) })
+    }
+
+    /// Whether the limit is violated by values above it.
+    fn upwards(&self) -> bool {
+        matches!(self.comparison, Comparison::AtMost | Comparison::Below | Comparison::Equal)
+    }
+
+    fn turned(&self, pairs: &[(f64, f64)]) -> Turned {
+        let limit = |base: f64| self.tolerance.limit(base, self.comparison);
+        let ratios =
+            pairs.iter().all(|&(base, head)| base > 0.0 && head > 0.0 && limit(base) > 0.0);
+        let sign = if self.upwards() { 1.0 } else { -1.0 };
+        let beyond = |&(base, head): &(f64, f64)| match ratios {
+            true => sign * (head / limit(base)).ln(),
+            false => sign * (head - limit(base)),
+        };
+        let cost = |value: f64| if self.upwards() { value } else { 1.0 / value };
+        let sides: (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let center = median(&sides.0).unwrap_or(0.0);
+        let costs = |side: &[f64]| side.iter().map(|&value| cost(value)).collect();
+        let allowed = ratios.then(|| cost(limit(center)) / cost(center));
+        Turned {
+            beyond: pairs.iter().map(beyond).collect(),
+            step: match self.covered(&sides.0) && self.covered(&sides.1) {
+                true => 0.0,
+                false if ratios => self.resolution / center.abs(),
+                false => self.resolution,
+            },
+            base: costs(&sides.0),
+            head: costs(&sides.1),
+            allowed,
+        }
+    }
+
+    /// Whether the noise of a side reaches over a step of the clock, so that its mean is not stuck
+    /// on one.
+    fn covered(&self, side: &[f64]) -> bool {
+        self.resolution == 0.0
+            || side.len() > 1
+                && statistical::standard_deviation(side, None) >= self.resolution / 2.0
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,28 @@
+//! What processes say about a limit that is a number.
+//!
+//! Input: the limit, and one number a process. Output: the decision of the first look that makes
+//! one, by the sign test: the claim is about the median process, and one side alone has no pair
+//! that would make its noise symmetric.
+
+use gpuprof_model::threshold::Comparison;
+
+use crate::sequential::bounds::Bounds;
+use crate::sequential::decide::Decision;
+
+impl Bounds {
+    /// What `values` say about `value COMPARISON limit`.
+    pub fn decide_fixed(&self, comparison: Comparison, limit: f64, values: &[f64]) -> Decision {
+        for look in &self.looks {
+            let Some(values) = values.get(..look.rounds as usize) else { break };
+            let beyond = values.iter().filter(|&&value| !comparison.holds(value, limit)).count();
+            let beyond = u32::try_from(beyond).unwrap_or(u32::MAX);
+            if look.sign_pass.is_some_and(|most| beyond <= most) {
+                return Decision::Within(look.rounds);
+            }
+            if look.sign_fail.is_some_and(|least| beyond >= least) {
+                return Decision::Beyond(look.rounds);
+            }
+        }
+        Decision::OPEN
+    }
+}
