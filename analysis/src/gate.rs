@@ -8,11 +8,14 @@ pub mod budget;
 mod by_key;
 pub mod calibrate;
 pub mod change;
+pub mod default_gate;
 pub mod fingerprint;
+pub mod forecast;
 pub mod judge;
 pub mod rates;
 pub mod rounds;
 pub mod run;
+pub mod simulate;
 #[cfg(test)]
 mod two_catalogues_tests;
 #[cfg(test)]

@@ -11,8 +11,10 @@ use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
 use gpuprof_model::series::{SeriesId, selects};
 
+use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::change;
+use crate::gate::default_gate::default_gate;
 use crate::gate::fingerprint;
 use crate::gate::judge::Baseline;
 use crate::view::best;
@@ -122,6 +124,7 @@ impl Against {
         catalogue: &Catalogue,
         series: &SeriesResult,
         provenance: &Provenance,
+        budget: &Budget,
     ) -> Vec<Change> {
         let baseline = self.series(&series.id, provenance);
         let columns = compared(series, self.held(&series.id));
@@ -129,15 +132,20 @@ impl Against {
             Baseline::Held { configurations, .. } => *configurations,
             Baseline::Incomparable(_) | Baseline::Absent(_) => return Vec::new(),
         };
+        let bounds = Some(&budget.relative).filter(|_| self.in_rounds);
         let (before, after) = (ByKey::of(theirs), ByKey::of(&series.configurations));
         let mut changes: Vec<Change> = Vec::new();
         for row in &series.configurations {
             let before = before.get(row);
-            changes.extend(columns.iter().filter_map(|m| change::change(m, before, Some(row))));
+            changes.extend(
+                columns.iter().filter_map(|m| change::change(m, before, Some(row), bounds)),
+            );
         }
         if self.scope.holds(&series.id) {
             for row in theirs.iter().filter(|row| !after.has(row)) {
-                changes.extend(columns.iter().filter_map(|m| change::change(m, Some(row), None)));
+                changes.extend(
+                    columns.iter().filter_map(|m| change::change(m, Some(row), None, bounds)),
+                );
             }
         }
         for change in changes.iter_mut().filter(|c| c.baseline.is_some() && c.value.is_some()) {
@@ -222,7 +230,7 @@ fn lost_metrics<'r>(
 }
 
 /// The thresholds that a baseline brings to a series: no exact metric among its columns and none of
-/// [`TOTALS`] may get worse at all, and `duration` not by more than [`DEFAULT_PERCENT`]. The totals
+/// [`TOTALS`] may get worse at all, and `duration` not by more than [`default_gate`] says. The totals
 /// are held whatever is shown: a ratio stays as it is, or becomes better, where everything is done
 /// twice.
 ///
@@ -278,14 +286,6 @@ fn compared<'r>(ours: &'r SeriesResult, theirs: Option<&'r SeriesResult>) -> Vec
 /// Whether a configuration of `series` has a value of the metric called `name`.
 fn has(series: &SeriesResult, name: &str) -> bool {
     series.configurations.iter().any(|row| best::value(row, name).is_some())
-}
-
-/// How many percent `duration` may grow where nothing else is said.
-pub const DEFAULT_PERCENT: u32 = 2;
-
-/// The threshold of the default gate on time.
-pub fn default_gate() -> String {
-    format!("every duration <= baseline + {DEFAULT_PERCENT}%")
 }
 
 /// How many changes have each outcome, in the order of [`Outcome`]'s variants.

@@ -19,6 +19,10 @@ fn against(baseline: Run, scope: Scope) -> Against {
     }
 }
 
+fn budget() -> Budget {
+    Budget::up_to(6, 1, 0)
+}
+
 fn named(kernel: &str, values: &[f64]) -> SeriesResult {
     let mut named = series(rows("global_sectors", values));
     named.id.kernel = kernel.into();
@@ -65,7 +69,7 @@ fn another_device_makes_every_series_incomparable() {
     let baseline = against(before.clone(), Scope::whole());
     let told = baseline.series(&before.series[0].id, &here);
     assert!(matches!(told, Baseline::Incomparable(reason) if reason.starts_with("device: GH100")));
-    assert_eq!(baseline.changes(&Catalogue::built_in(), &before.series[0], &here), []);
+    assert_eq!(baseline.changes(&Catalogue::built_in(), &before.series[0], &here, &budget()), []);
     let across = Against { across_devices: true, ..baseline };
     assert!(matches!(across.series(&before.series[0].id, &here), Baseline::Held { .. }));
 }
@@ -80,6 +84,7 @@ fn changes_are_joined_by_name_not_by_position() {
         &Catalogue::built_in(),
         &after,
         &before.provenance,
+        &budget(),
     );
     let told: Vec<(String, Outcome)> =
         told.into_iter().map(|c| (c.configuration, c.outcome)).collect();
@@ -134,9 +139,8 @@ fn a_kernel_that_loads_everything_twice_fails_whatever_is_shown() {
     let judged = |times: u64| {
         let mut ours = run(vec![of(times)]);
         let mut series = ours.series.remove(0);
-        let budget = crate::gate::budget::Budget::up_to(6, 1, 0);
         let catalogue = Catalogue::built_in();
-        crate::gate::run::judge(&catalogue, &mut series, &[], &ours, Some(&baseline), &budget);
+        crate::gate::run::judge(&catalogue, &mut series, &[], &ours, Some(&baseline), &budget());
         series
     };
     let failed = |series: &SeriesResult| -> Vec<String> {

@@ -7,7 +7,7 @@
 use gpuprof_model::metric::{Catalogue, Class};
 use gpuprof_model::threshold::Threshold;
 
-use crate::gate::baseline::default_gate;
+use crate::gate::default_gate::default_gate;
 use crate::sequential::{Bounds, FAIL_BUDGET, LOOKS};
 
 /// What the thresholds of a run may err in.

@@ -14,7 +14,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, Status};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::gate::baseline::default_gate;
+use crate::gate::default_gate::default_gate;
 use crate::gate::rates::{Draw, Rates, Trial, rates};
 use crate::stats::median::median;
 use crate::stats::repeats::{Repeats, noise_percent};

@@ -12,7 +12,7 @@ use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
-use crate::sequential::{Question, Rounds};
+use crate::sequential::{Bounds, Estimate, LOOKS, Question, Rounds};
 use crate::stats::random::SEED;
 use crate::stats::repeats::Repeats;
 use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
@@ -212,6 +212,31 @@ impl Evidence {
         Self { percent, confidence: Some(confidence), cycles, too_few: None, difference }
     }
 
+    /// What the rounds of both sides say about each other.
+    pub fn of_rounds(base: &Side, head: &Side) -> Self {
+        let estimate = Estimate::of(&Side::rounds(base, head));
+        let (baseline_processes, processes) = (base.processes.len(), head.processes.len());
+        let confidence = estimate.map(|Estimate { interval, p_value, .. }| Confidence {
+            percent: Interval {
+                low: 100.0 * interval.low,
+                high: 100.0 * interval.high,
+                level: interval.level,
+            },
+            p_value,
+            baseline_processes,
+            processes,
+        });
+        let cycles = Rounds { base: base.cycles.clone(), head: head.cycles.clone() };
+        let changed = |estimate: Estimate| 100.0 * estimate.change;
+        Self {
+            percent: estimate.map(changed).or_else(|| percent(base.value, head.value)),
+            confidence,
+            cycles: Estimate::of(&cycles).map(|found| (changed(found), found.p_value)),
+            too_few: None,
+            difference: None,
+        }
+    }
+
     /// What would tell, where the noise reaches farther than `distance` with this `probability`.
     pub fn advice(&self, distance: f64, probability: f64) -> String {
         let needed = self.difference.and_then(|d| d.processes_needed(distance, probability));
@@ -299,11 +324,13 @@ pub fn percent(baseline: f64, value: f64) -> Option<f64> {
     percent.is_finite().then_some(percent)
 }
 
-/// What became of `metric` of a configuration that both runs hold, or one of them.
+/// What became of `metric` of a configuration that both runs hold, or one of them; with `bounds`
+/// they were measured in rounds.
 pub fn change(
     metric: &str,
     baseline: Option<&ConfigurationResult>,
     run: Option<&ConfigurationResult>,
+    bounds: Option<&Bounds>,
 ) -> Option<Change> {
     let row = run.or(baseline)?;
     let described = |row: Option<&ConfigurationResult>| {
@@ -332,8 +359,15 @@ pub fn change(
     if let Some(reason) = baseline.zip(run).and_then(|(b, r)| defined_anew(metric, b, r)) {
         (change.outcome, change.reason) = (Outcome::Incomparable, Some(reason));
     } else if let (Some(before), Some(after)) = (&before, &after) {
-        let evidence = Evidence::of(class, before, after);
-        (change.outcome, change.reason) = outcome(class, direction, before, after, &evidence);
+        let bounds = bounds.filter(|_| (before.class, after.class) == (Class::Noisy, Class::Noisy));
+        let evidence = match bounds {
+            Some(_) => Evidence::of_rounds(before, after),
+            None => Evidence::of(class, before, after),
+        };
+        (change.outcome, change.reason) = match bounds {
+            Some(bounds) => outcome_of_rounds(bounds, direction, before, after),
+            None => outcome(class, direction, before, after, &evidence),
+        };
         change.percent = evidence.percent;
         change.confidence = evidence.confidence;
         change.cycles_percent = evidence.cycles.map(|(percent, _)| percent);
@@ -367,6 +401,34 @@ pub fn defined_anew(
     (before != after).then(|| {
         format!("`{metric}` has a new definition: in the baseline it is {before}, here {after}")
     })
+}
+
+/// What rounds tell: a change that is surely larger than [`MINIMUM_PERCENT`].
+fn outcome_of_rounds(
+    bounds: &Bounds,
+    direction: Direction,
+    base: &Side,
+    head: &Side,
+) -> (Outcome, Option<String>) {
+    let rounds = Side::rounds(base, head);
+    let [first, ..] = LOOKS;
+    if rounds.count() < first {
+        let count = rounds.count();
+        let reason = format!("a difference needs {first} rounds; there are {count}");
+        return (Outcome::Inconclusive, Some(reason));
+    }
+    let beyond = |comparison, percent| {
+        let tolerance = Tolerance { percent, floor: None };
+        bounds.surely_beyond(&Side::question(base, head, comparison, tolerance), &rounds)
+    };
+    let rose = beyond(Comparison::AtMost, MINIMUM_PERCENT);
+    let fell = beyond(Comparison::AtLeast, -MINIMUM_PERCENT);
+    match (rose, fell, direction) {
+        (false, false, _) => (Outcome::Same, None),
+        (_, _, Direction::Neither) => (Outcome::Changed, Some(direction.words().to_owned())),
+        (true, _, Direction::Lower) | (false, true, Direction::Higher) => (Outcome::Worse, None),
+        (true, _, Direction::Higher) | (false, true, Direction::Lower) => (Outcome::Better, None),
+    }
 }
 
 fn outcome(

@@ -151,7 +151,7 @@ pub fn judge(
         series.judgements.push(Judgement { place: place.clone(), ..judgement });
     }
     if let Some(against) = against {
-        series.changes = against.changes(catalogue, series, &run.provenance);
+        series.changes = against.changes(catalogue, series, &run.provenance, budget);
     }
 }
 

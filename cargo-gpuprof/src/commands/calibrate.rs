@@ -16,10 +16,11 @@ use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions, RunOptions};
 use crate::store::document;
 use crate::terminal::shown;
-use gpuprof_analysis::gate::baseline::default_gate;
+use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, rate_default_gate,
 };
+use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::rates::Rates;
 use gpuprof_analysis::view::View;
 

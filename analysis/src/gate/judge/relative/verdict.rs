@@ -46,7 +46,10 @@ impl<'r> Held<'r> {
         let in_rounds = bounds
             .filter(|_| class == Class::Noisy && incomparable.is_none())
             .map(|bounds| InRounds::new(bounds, threshold, tolerance, (&before, &after)));
-        let evidence = Evidence::of(class, &before, &after);
+        let evidence = match in_rounds {
+            Some(_) => Evidence::of_rounds(&before, &after),
+            None => Evidence::of(class, &before, &after),
+        };
         let limit = tolerance.limit(before.value, threshold.comparison);
         let comparison = threshold.comparison;
         Self { configuration, before, after, evidence, limit, comparison, in_rounds, incomparable }

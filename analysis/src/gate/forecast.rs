@@ -1,0 +1,148 @@
+//! What a run that is measured in rounds will come to on this machine.
+//!
+//! Input: recorded processes, how many configurations a run has, and the most rounds. Output: how
+//! often such a run fails or stays undecided where nothing changed, how often it catches slowdowns
+//! of several sizes, the processes that it takes, and the smallest limit that it can keep.
+
+use gpuprof_model::metric::Class;
+use gpuprof_model::run::{Run, Status};
+use serde::Serialize;
+
+use crate::gate::default_gate::DEFAULT_PERCENT;
+use crate::gate::simulate::{Pool, Shares, Trial};
+use crate::sequential::Bounds;
+use crate::stats::random::SEED;
+
+/// By how many percent the simulated configurations are slower.
+const SLOWER: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 5.0, 10.0];
+
+/// The limits of which the smallest that can be kept is proposed.
+const LIMITS: [f64; 9] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0];
+
+/// How many configurations are simulated where nothing changed, and of each slowdown.
+const UNCHANGED: u32 = 20_000;
+const CHANGED: u32 = 1_000;
+
+/// The largest share of runs that may stay undecided where nothing changed.
+const UNDECIDED: f64 = 0.01;
+
+/// The share of slowdowns that is to be caught.
+const CAUGHT: f64 = 0.95;
+
+/// CUDA events count in steps of 32 ns.
+const RESOLUTION_NS: f64 = 32.0;
+
+/// What runs come to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forecast {
+    /// Configurations of a run, in all its series.
+    pub configurations: usize,
+    /// Configurations that were recorded.
+    pub recorded: usize,
+    /// The most rounds of one.
+    pub most_rounds: u32,
+    /// How far above the base the default gate lets a duration lie, in percent.
+    pub limit_percent: f64,
+    /// What becomes of one slowdown each, first of none.
+    pub shares: Vec<Shares>,
+    /// The share of runs that fail where nothing changed, and where that surely ends (95 %).
+    pub run_fails: (f64, f64),
+    /// The share of runs in which something stays undecided where nothing changed.
+    pub run_undecided: f64,
+    /// The smallest limit, in percent, with which at most 1 % of runs stay undecided; none where
+    /// none of up to 10 % does.
+    pub proposed_percent: Option<f64>,
+    /// The smallest of the slowdowns that the proposed limit catches with 95 %.
+    pub proposed_catches: Option<f64>,
+}
+
+/// The forecast for runs of so many `configurations`, from those of `run`; none where none has a
+/// duration of at least `least` processes.
+pub fn forecast(run: &Run, configurations: usize, most: u32, least: usize) -> Option<Forecast> {
+    let recorded = recorded(run, least);
+    if recorded.is_empty() {
+        return None;
+    }
+    let count = recorded.len();
+    let pool = Pool::Recorded(recorded);
+    let trial = |limit_percent, draws| Trial {
+        pool: &pool,
+        limit_percent,
+        resolution: RESOLUTION_NS,
+        most,
+        draws,
+        seed: SEED,
+    };
+    let bounds = Bounds::new(configurations, most);
+    let limit_percent = f64::from(DEFAULT_PERCENT);
+    let of = |limit, slower: f64| {
+        trial(limit, if slower == 0.0 { UNCHANGED } else { CHANGED }).of(&bounds, slower)
+    };
+    let shares: Vec<Shares> = SLOWER.into_iter().map(|slower| of(limit_percent, slower)).collect();
+    let undecided = |found: &Shares| Shares::of_run(found.undecided, configurations);
+    let keeps = |limit: &f64| undecided(&of(*limit, 0.0)) <= UNDECIDED;
+    let proposed_percent = LIMITS.into_iter().find(keeps);
+    let catches = |limit: f64| SLOWER.into_iter().find(|&slower| of(limit, slower).fail >= CAUGHT);
+    let unchanged = shares[0];
+    Some(Forecast {
+        configurations,
+        recorded: count,
+        most_rounds: most,
+        limit_percent,
+        run_fails: (
+            Shares::of_run(unchanged.fail, configurations),
+            Shares::of_run(unchanged.fail_at_most(), configurations),
+        ),
+        run_undecided: undecided(&unchanged),
+        shares,
+        proposed_percent,
+        proposed_catches: proposed_percent.and_then(catches),
+    })
+}
+
+/// The process medians of each configuration whose duration comes from at least `least` processes.
+pub fn recorded(run: &Run, least: usize) -> Vec<Vec<f64>> {
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let of = |row: &gpuprof_model::run::ConfigurationResult| {
+        let found = row.metrics.get("duration").filter(|_| row.status == Status::Finished)?;
+        let medians: Vec<f64> = found.processes.iter().map(|p| p.median).collect();
+        (found.class == Class::Noisy && medians.len() >= least).then_some(medians)
+    };
+    rows.filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, finished, gpu_pass, point, series};
+    use crate::stats::random::SplitMix;
+
+    /// A run of one configuration in 20 processes with a noise of ±`percent`.
+    fn noisy(percent: f64) -> Run {
+        let mut random = SplitMix(3);
+        let mut share = || (random.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
+        let medians = (0..20).map(|_| 100_000.0 * (1.0 + 2.0 * share() * percent / 100.0));
+        let passes: Vec<_> = medians.map(|m| gpu_pass(64, 1 << 20, &[m])).collect();
+        fixture::run("r", vec![series(vec![finished(point(64, 1 << 20), &passes)])])
+    }
+
+    #[test]
+    fn a_quiet_machine_can_keep_a_smaller_limit() {
+        let of = |percent| forecast(&noisy(percent), 50, 57, 6).unwrap();
+        let (quiet, loud) = (of(0.3), of(3.0));
+        assert_eq!(quiet.proposed_percent, Some(0.5), "{quiet:?}");
+        assert!(loud.proposed_percent > Some(2.0), "{loud:?}");
+        assert!(loud.shares[0].rounds > quiet.shares[0].rounds);
+        assert_eq!((quiet.recorded, quiet.configurations), (1, 50));
+        assert!(quiet.run_fails.0 <= 0.01 && quiet.run_undecided <= 0.01, "{quiet:?}");
+        assert!(quiet.shares[3].fail >= 0.95 && quiet.shares[1].pass >= 0.95, "{quiet:?}");
+    }
+
+    #[test]
+    fn five_processes_are_too_few() {
+        let mut run = noisy(1.0);
+        let duration = run.series[0].configurations[0].metrics.get_mut("duration").unwrap();
+        duration.processes.truncate(5);
+        assert_eq!(forecast(&run, 50, 57, 6), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! How often a run that is measured in rounds is right: simulated with the code that decides it.
+//!
+//! Input: where the numbers of processes come from, a limit relative to the base, and how many
+//! questions share the run's budget. Output: the share of configurations that fail, pass and stay
+//! open, and the rounds that they take; and from these what becomes of a whole run. Configurations
+//! are independent of each other, so that the cost does not grow with the run's size.
+
+use gpuprof_model::threshold::{Comparison, Tolerance};
+use serde::Serialize;
+
+use crate::sequential::{Bounds, Decision, Question, Rounds};
+use crate::stats::random::SplitMix;
+
+/// Where the number of a process comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pool {
+    /// A normal noise of so many percent (standard deviation) between processes.
+    Normal(f64),
+    /// As [`Self::Normal`], and a `share` of the processes lies `percent` higher: two memory
+    /// placements, or processes that something slows down.
+    Mixed {
+        /// The noise of each process in percent.
+        noise: f64,
+        /// The share of processes that lie higher.
+        share: f64,
+        /// By how much, in percent.
+        percent: f64,
+    },
+    /// A normal noise in which neighbouring processes correlate.
+    Correlated {
+        /// The noise in percent.
+        noise: f64,
+        /// The correlation of neighbours.
+        rho: f64,
+    },
+    /// The processes of recorded configurations: each simulated one draws from those of one.
+    Recorded(Vec<Vec<f64>>),
+}
+
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'t> {
+    /// Where the numbers come from.
+    pub pool: &'t Pool,
+    /// How far above the base the head may lie, in percent.
+    pub limit_percent: f64,
+    /// The step in which numbers are read, as in [`Question::resolution`].
+    pub resolution: f64,
+    /// The most rounds of a configuration.
+    pub most: u32,
+    /// How many configurations are simulated.
+    pub draws: u32,
+    /// What the random numbers follow from.
+    pub seed: u64,
+}
+
+/// What became of the simulated configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shares {
+    /// By how many percent they were slower.
+    pub slower_percent: f64,
+    /// How many there were.
+    pub configurations: u32,
+    /// The share of them that failed.
+    pub fail: f64,
+    /// The share that passed.
+    pub pass: f64,
+    /// The share that was open after the most rounds.
+    pub undecided: f64,
+    /// The rounds that one took, on average: processes a side.
+    pub rounds: f64,
+}
+
+impl Shares {
+    /// The probability that a `share` of configurations meets at least one of `count`.
+    pub fn of_run(share: f64, count: usize) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
+        let count = count as f64;
+        1.0 - (1.0 - share).powf(count)
+    }
+
+    /// The upper end of the interval of [`Self::fail`] with 95 %, one-sided (Wilson, *JASA* 22,
+    /// 1927): no failure among so many proves little.
+    pub fn fail_at_most(&self) -> f64 {
+        let (n, z) = (f64::from(self.configurations), 1.644_853_626_951_472_7_f64);
+        let center = self.fail + z * z / (2.0 * n);
+        let reach = z * (self.fail * (1.0 - self.fail) / n + z * z / (4.0 * n * n)).sqrt();
+        (center + reach) / (1.0 + z * z / n)
+    }
+}
+
+impl Trial<'_> {
+    /// What becomes of configurations that are `slower_percent` slower, by `bounds`.
+    pub fn of(&self, bounds: &Bounds, slower_percent: f64) -> Shares {
+        let mut random = SplitMix(self.seed);
+        let (mut fail, mut pass, mut rounds) = (0_u32, 0_u32, 0_u64);
+        for _ in 0..self.draws {
+            let mut source = Source::new(self.pool, &mut random);
+            let question = Question {
+                comparison: Comparison::AtMost,
+                tolerance: Tolerance { percent: self.limit_percent, floor: None },
+                resolution: self.resolution,
+                seed: source.random.next(),
+            };
+            let factor = 1.0 + slower_percent / 100.0;
+            let mut measured = Rounds::default();
+            let mut decision = Decision::OPEN;
+            // Most are decided early, and the rest are measured to the end at once.
+            for most in [self.most.min(FIRST), self.most] {
+                source.fill(&mut measured, most, factor);
+                decision = bounds.decide(&question, &measured);
+                if !decision.is_open() {
+                    break;
+                }
+            }
+            let at = match decision {
+                Decision::Within(at) => {
+                    pass += 1;
+                    at
+                }
+                Decision::Beyond(at) | Decision::SlowSubpopulation(at) => {
+                    fail += 1;
+                    at
+                }
+                Decision::Open { .. } => measured.count(),
+            };
+            rounds += u64::from(at);
+        }
+        let share = |count: u32| f64::from(count) / f64::from(self.draws);
+        #[expect(clippy::cast_precision_loss, reason = "rounds are counted")]
+        let rounds = rounds as f64 / f64::from(self.draws);
+        Shares {
+            slower_percent,
+            configurations: self.draws,
+            fail: share(fail),
+            pass: share(pass),
+            undecided: share(self.draws - fail - pass),
+            rounds,
+        }
+    }
+}
+
+/// How many rounds are simulated at first.
+const FIRST: u32 = 15;
+
+/// The processes of one configuration.
+struct Source<'s> {
+    pool: &'s Pool,
+    random: &'s mut SplitMix,
+    /// The recorded configuration that is drawn from.
+    recorded: &'s [f64],
+    /// The deviation of the last process, in standard deviations.
+    last: f64,
+}
+
+impl<'s> Source<'s> {
+    fn new(pool: &'s Pool, random: &'s mut SplitMix) -> Self {
+        let recorded = match pool {
+            Pool::Recorded(all) if !all.is_empty() => &*all[random.below(all.len())],
+            _ => &[],
+        };
+        let last = normal(random);
+        Self { pool, random, recorded, last }
+    }
+
+    /// Adds rounds until there are `most`: two neighbours, and a coin says which is the head.
+    fn fill(&mut self, rounds: &mut Rounds, most: u32, factor: f64) {
+        for _ in rounds.count()..most {
+            let (first, second) = (self.process(), self.process());
+            let head_first = self.random.next() >> 63 == 0;
+            let (base, head) = if head_first { (second, first) } else { (first, second) };
+            rounds.base.push(base);
+            rounds.head.push(head * factor);
+        }
+    }
+
+    /// The number of the next process.
+    fn process(&mut self) -> f64 {
+        let noisy = |percent: f64, deviation: f64| CENTER * (1.0 + percent / 100.0 * deviation);
+        match *self.pool {
+            Pool::Normal(noise) => noisy(noise, normal(self.random)),
+            Pool::Mixed { noise, share, percent } => {
+                let higher = uniform(self.random) < share;
+                let value = noisy(noise, normal(self.random));
+                if higher { value * (1.0 + percent / 100.0) } else { value }
+            }
+            Pool::Correlated { noise, rho } => {
+                self.last = rho * self.last + (1.0 - rho * rho).sqrt() * normal(self.random);
+                noisy(noise, self.last)
+            }
+            Pool::Recorded(_) if self.recorded.is_empty() => CENTER,
+            Pool::Recorded(_) => self.recorded[self.random.below(self.recorded.len())],
+        }
+    }
+}
+
+/// What a process takes where nothing is recorded.
+const CENTER: f64 = 100_000.0;
+
+/// A number from 0 to 1, neither included.
+fn uniform(random: &mut SplitMix) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "52 bits fit")]
+    let bits = (random.next() >> 12) as f64;
+    (bits + 0.5) / (1_u64 << 52) as f64
+}
+
+/// A standard normal number (Box & Muller, *Annals of Mathematical Statistics* 29, 1958).
+fn normal(random: &mut SplitMix) -> f64 {
+    let radius = (-2.0 * uniform(random).ln()).sqrt();
+    radius * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+#[cfg(test)]
+#[path = "simulate_tests.rs"]
+mod tests;

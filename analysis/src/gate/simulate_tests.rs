@@ -1,0 +1,78 @@
+use super::*;
+
+/// The looks up to 431 rounds, for so many questions.
+fn bounds(family: usize) -> Bounds {
+    Bounds::new(family, 431)
+}
+
+fn trial(pool: &Pool, draws: u32) -> Trial<'_> {
+    Trial { pool, limit_percent: 2.0, resolution: 0.0, most: 431, draws, seed: 1 }
+}
+
+/// What a run is to withstand.
+fn pools() -> [Pool; 7] {
+    [
+        Pool::Normal(0.8),
+        Pool::Normal(1.3),
+        Pool::Normal(2.0),
+        Pool::Mixed { noise: 0.8, share: 0.03, percent: 30.0 },
+        Pool::Mixed { noise: 0.5, share: 0.3, percent: 2.0 },
+        Pool::Correlated { noise: 0.8, rho: 0.7 },
+        Pool::Recorded(vec![vec![99_000.0, 100_000.0, 100_500.0, 101_000.0], vec![5024.0; 3]]),
+    ]
+}
+
+#[test]
+fn a_run_in_which_nothing_changed_neither_fails_nor_stays_open() {
+    let bounds = bounds(500);
+    for pool in pools() {
+        let found = trial(&pool, 2000).of(&bounds, 0.0);
+        assert_eq!((found.fail, found.undecided), (0.0, 0.0), "{pool:?}: {found:?}");
+        assert!(found.rounds < 20.0, "{pool:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_three_percent_slower_is_caught() {
+    let bounds = bounds(500);
+    for pool in pools() {
+        let found = trial(&pool, 200).of(&bounds, 3.0);
+        assert!(found.fail >= 0.95, "{pool:?}: {found:?}");
+    }
+}
+
+#[test]
+fn at_the_limit_a_configuration_passes_as_rarely_as_promised() {
+    // 5 % for passing, and the whole budget of a run of one for failing.
+    let bounds = Bounds::new(1, 157);
+    for pool in [Pool::Normal(0.8), Pool::Correlated { noise: 0.8, rho: 0.7 }] {
+        let found = Trial { most: 157, ..trial(&pool, 3000) }.of(&bounds, 2.0);
+        assert!(found.pass > 0.03 && found.pass < 0.06, "{pool:?}: {found:?}");
+        assert!(found.fail < 0.012, "{pool:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_surplus_of_slow_processes_is_found() {
+    let bounds = bounds(50);
+    // The base has as many: nothing changed, whatever they are.
+    let pool = Pool::Mixed { noise: 0.5, share: 0.3, percent: 200.0 };
+    let found = trial(&pool, 500).of(&bounds, 0.0);
+    assert!(found.fail < 0.01, "{found:?}");
+}
+
+#[test]
+fn shares_of_configurations_become_those_of_runs() {
+    assert!((Shares::of_run(0.01, 50) - 0.394_993_932_7).abs() < 1e-9);
+    assert_eq!((Shares::of_run(0.0, 500), Shares::of_run(1.0, 1)), (0.0, 1.0));
+    let none = Shares {
+        slower_percent: 0.0,
+        configurations: 400_000,
+        fail: 0.0,
+        pass: 1.0,
+        undecided: 0.0,
+        rounds: 6.0,
+    };
+    // z² / (n + z²).
+    assert!((none.fail_at_most() - 2.705_543 / 400_002.705_543).abs() < 1e-9);
+}

@@ -1,0 +1,97 @@
+//! The table of `docs/measurements.md` on runs that are measured in rounds:
+//!
+//!     cargo run --release -p cargo-gpuprof --example rates -- [CONFIGURATIONS] [SLOWER]
+//!
+//! CONFIGURATIONS (default 20,000) are simulated for each row where nothing changed, and SLOWER
+//! (default 2,000) that are 3 % slower. They are judged by the code that judges a run. Series make no
+//! difference: all configurations of a run share one error budget, so that 50 series of one
+//! configuration are one series of 50.
+
+use std::error::Error;
+
+use camino::Utf8Path;
+use cargo_gpuprof::store::document;
+use gpuprof_analysis::gate::simulate::{Pool, Shares, Trial};
+use gpuprof_analysis::sequential::{Bounds, LOOKS};
+use gpuprof_model::run::SeriesResult;
+
+const SIZES: [usize; 3] = [5, 50, 500];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u32>());
+    let unchanged = arguments.next().transpose()?.unwrap_or(20_000);
+    let slower = arguments.next().transpose()?.unwrap_or(2_000);
+    let [.., most] = LOOKS;
+    let bounds = SIZES.map(|size| Bounds::new(size, most));
+    println!(
+        "{unchanged} configurations unchanged, {slower} 3 % slower, limit 2 %; runs of 5/50/500"
+    );
+    println!(
+        "| pool | run fails (95 % bound) | run undecided | rounds | 3 % slower: caught | rounds |"
+    );
+    println!("|---|---|---|---:|---|---|");
+    for (name, pool, resolution) in pools()? {
+        let trial =
+            |draws| Trial { pool: &pool, limit_percent: 2.0, resolution, most, draws, seed: 1 };
+        let same = bounds.each_ref().map(|bounds| trial(unchanged).of(bounds, 0.0));
+        let slow = bounds.each_ref().map(|bounds| trial(slower).of(bounds, 3.0));
+        let each = |of: &dyn Fn(usize) -> String| [0, 1, 2].map(of).join(" / ");
+        println!(
+            "| {name} | {} | {} | {:.2} | {} | {} |",
+            each(&|at| {
+                let found = &same[at];
+                let run = Shares::of_run(found.fail, SIZES[at]);
+                format!("{run:.4} ({:.4})", Shares::of_run(found.fail_at_most(), SIZES[at]))
+            }),
+            each(&|at| format!("{:.4}", Shares::of_run(same[at].undecided, SIZES[at]))),
+            same[1].rounds,
+            each(&|at| format!("{:.4}", slow[at].fail)),
+            each(&|at| format!("{:.1}", slow[at].rounds)),
+        );
+    }
+    Ok(())
+}
+
+/// Every pool with its name, and the step in which its numbers are read.
+fn pools() -> Result<Vec<(String, Pool, f64)>, Box<dyn Error>> {
+    let of_slow = Pool::Mixed { noise: 0.8, share: 0.03, percent: 30.0 };
+    let of_placements = Pool::Mixed { noise: 0.5, share: 0.3, percent: 2.0 };
+    let neighbours = Pool::Correlated { noise: 0.8, rho: 0.7 };
+    let mut all: Vec<(String, Pool, f64)> = [0.8, 1.3, 2.0]
+        .map(|noise| (format!("normal {noise} %"), Pool::Normal(noise), 0.0))
+        .into_iter()
+        .chain([
+            ("0.8 %, 3 % of processes +30 %".to_owned(), of_slow, 0.0),
+            ("0.5 %, 30 % of processes +2 % (two placements)".to_owned(), of_placements, 0.0),
+            ("0.8 %, neighbours correlate (0.7)".to_owned(), neighbours, 0.0),
+        ])
+        .collect();
+    let mut together = Vec::new();
+    for (file, kernel) in [
+        ("h200-saxpy-60.json", "saxpy"),
+        ("h200-others-20.json", "reduce"),
+        ("h200-others-20.json", "transpose_padded"),
+    ] {
+        let recorded = recorded(file, kernel)?;
+        together.extend(recorded.clone());
+        all.push((format!("H200, {kernel}"), Pool::Recorded(recorded), STEP));
+    }
+    all.push((format!("H200, all {}", together.len()), Pool::Recorded(together), STEP));
+    Ok(all)
+}
+
+/// CUDA events count in steps of 32 ns.
+const STEP: f64 = 32.0;
+
+/// The median duration of each process of each configuration of `kernel` in `file`.
+fn recorded(file: &str, kernel: &str) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
+    let path = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
+    let run = document::read(&path).map_err(|failure| failure.to_string())?;
+    let of = |series: SeriesResult| {
+        let rows = series.configurations.into_iter();
+        let durations = rows.filter_map(|mut row| row.metrics.remove("duration"));
+        durations.map(|found| found.processes.iter().map(|p| p.median).collect()).collect()
+    };
+    let series = run.series.into_iter().find(|series| series.id.kernel == kernel);
+    series.map(of).ok_or_else(|| format!("{path} does not hold {kernel}").into())
+}
