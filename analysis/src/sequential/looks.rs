@@ -3,6 +3,10 @@
 /// The numbers of rounds at which a decision is made, each about 1.4 times the one before.
 pub const LOOKS: [u32; 14] = [6, 8, 11, 15, 21, 29, 41, 57, 80, 112, 157, 220, 308, 431];
 
+/// The most rounds of a configuration where nothing else is said: enough to catch 3 % with 95 % on
+/// every kernel that was recorded on an H200.
+pub const DEFAULT_MOST: u32 = 112;
+
 /// The most that a run in which nothing changed fails, in probability.
 pub const FAIL_BUDGET: f64 = 0.01;
 

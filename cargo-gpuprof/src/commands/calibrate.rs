@@ -16,12 +16,13 @@ use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions, RunOptions};
 use crate::store::document;
 use crate::terminal::shown;
-use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::calibrate::{
     Calibrated, DRAWS, MIN_SPLIT, SLOWDOWN_PERCENT, calibrate as found_in, rate_default_gate,
 };
 use gpuprof_analysis::gate::default_gate::default_gate;
+use gpuprof_analysis::gate::forecast::{Forecast, forecast};
 use gpuprof_analysis::gate::rates::Rates;
+use gpuprof_analysis::sequential::{DEFAULT_MOST, FAIL_BUDGET};
 use gpuprof_analysis::view::View;
 
 /// Measures, or takes a stored run, and tells what it says of the machine.
@@ -40,14 +41,22 @@ pub fn calibrate(
     if let Some((_, message)) = refused.into_iter().find(|(given, _)| *given) {
         return Err(Failure::usage(message));
     }
+    let configurations = options.configurations;
     match &options.from {
-        Some(text) => of_stored(text, &options.run, out).map(|()| ExitCode::Success),
-        None => of_new(&options.run, interrupt, out),
+        Some(text) => {
+            of_stored(text, &options.run, configurations, out).map(|()| ExitCode::Success)
+        }
+        None => of_new(&options.run, configurations, interrupt, out),
     }
 }
 
 /// What the stored run `text` says.
-fn of_stored(text: &str, options: &RunOptions, out: &mut impl Write) -> Result<()> {
+fn of_stored(
+    text: &str,
+    options: &RunOptions,
+    configurations: Option<u32>,
+    out: &mut impl Write,
+) -> Result<()> {
     let (root, target) = places(&PlaceOptions {
         manifest_path: options.cargo.manifest_path.clone(),
         target_dir: options.cargo.target_dir.clone(),
@@ -55,17 +64,22 @@ fn of_stored(text: &str, options: &RunOptions, out: &mut impl Write) -> Result<(
     let run = document::find(&target, text)?;
     let (layers, _) = layers(&root, &options.configuration)?;
     let format = layers.message_format(options.output.message_format).value;
-    let rated = Rated::of(&run)?;
+    let rated = Rated::of(&run, configurations)?;
     rated.write(&run, format, out).map_err(|e| Failure::output(Path::new("standard output"), &e))
 }
 
 /// What a new run says.
-fn of_new(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<ExitCode> {
+fn of_new(
+    options: &RunOptions,
+    configurations: Option<u32>,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
     let mut options = options.clone();
     options.repeat = options.repeat.or(Some(Repeats::exactly(CALIBRATE_REPEAT)));
     (options.gate.judging.gate, options.gate.judging.no_gate) = (false, true);
     options.needs_times = true;
-    let mut shown = Noise { rated: Ok(()) };
+    let mut shown = Noise { rated: Ok(()), configurations };
     let (code, _) = profile(&options, &mut shown, interrupt, out)?;
     shown.rated.map(|()| code)
 }
@@ -73,6 +87,8 @@ fn of_new(options: &RunOptions, interrupt: &Interrupt, out: &mut impl Write) -> 
 /// Shows the noise in place of the run.
 struct Noise {
     rated: Result<()>,
+    /// How many configurations a run has that is rated, where that was asked.
+    configurations: Option<u32>,
 }
 
 impl Presenter for Noise {
@@ -87,7 +103,7 @@ impl Presenter for Noise {
         (settings, _): (&Settings, &View),
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        match Rated::of(run) {
+        match Rated::of(run, self.configurations) {
             Ok(rated) => rated.write(run, settings.message_format.value, out),
             Err(failure) => {
                 self.rated = Err(failure);
@@ -101,39 +117,53 @@ impl Presenter for Noise {
 struct Rated {
     metrics: Vec<Calibrated>,
     gate: Vec<Rates>,
+    forecast: Option<Forecast>,
 }
 
 impl Rated {
-    /// What `run` says.
+    /// What `run` says, of runs with so many `configurations`, or as many as it has itself.
     ///
     /// # Errors
     /// It has too few processes (exit code 106).
-    fn of(run: &Run) -> Result<Self> {
+    fn of(run: &Run, configurations: Option<u32>) -> Result<Self> {
         let catalogue = with_metrics_of(Catalogue::built_in(), run);
         let metrics = found_in(&catalogue, run);
         if metrics.is_empty() {
             return Err(Failure::new(ExitCode::NotJudged, too_few(run)));
         }
-        Ok(Self { metrics, gate: rate_default_gate(&catalogue, run) })
+        let measured = run.series.iter().map(|series| series.configurations.len()).sum();
+        let configurations = configurations.map_or(measured, |count| count as usize);
+        let forecast = forecast(run, configurations, DEFAULT_MOST, MIN_SPLIT);
+        Ok(Self { metrics, gate: rate_default_gate(&catalogue, run), forecast })
     }
 
     fn write(&self, run: &Run, format: MessageFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
             MessageFormat::Human => shown(out, |out| {
                 human(run, &self.metrics, out)?;
+                if let Some(forecast) = &self.forecast {
+                    human_forecast(forecast, out)?;
+                }
                 human_rates(&self.gate, out)
             }),
-            MessageFormat::Json => json(&self.metrics, &self.gate, out),
+            MessageFormat::Json => json(self, out),
         }
     }
 }
 
-fn json(all: &[Calibrated], rated: &[Rates], out: &mut dyn Write) -> io::Result<()> {
-    for calibrated in all {
+fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(forecast) = &rated.forecast {
+        let threshold = default_gate();
+        let line = serde_json::json!({
+            "reason": "run-rated", "threshold": threshold, "forecast": forecast,
+        });
+        writeln!(out, "{line}")?;
+    }
+    for calibrated in &rated.metrics {
         let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
         writeln!(out, "{line}")?;
     }
-    for rates in rated {
+    for rates in &rated.gate {
         let line = serde_json::json!({
             "reason": "gate-rated",
             "threshold": default_gate(),
@@ -145,13 +175,63 @@ fn json(all: &[Calibrated], rated: &[Rates], out: &mut dyn Write) -> io::Result<
     Ok(())
 }
 
+/// What a run with `--base` comes to.
+fn human_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
+    let Forecast { configurations, most_rounds, shares, .. } = forecast;
+    writeln!(
+        out,
+        "\nA run of {configurations} configurations with `--base`, of which each is measured in up to \
+         {most_rounds} rounds\nand judged by `{}`, simulated with these processes:\n",
+        default_gate()
+    )?;
+    writeln!(
+        out,
+        "  nothing changed: {:.2}% of runs fail (the error budget is {:.0}%), {:.2}% stay undecided",
+        100.0 * forecast.run_fails,
+        100.0 * FAIL_BUDGET,
+        100.0 * forecast.run_undecided
+    )?;
+    let unchanged = shares.first().map_or(0.0, |shares| shares.rounds);
+    #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
+    let processes = 2.0 * unchanged * *configurations as f64;
+    writeln!(
+        out,
+        "  it takes {unchanged:.1} processes a side on average: {processes:.0} processes in all\n"
+    )?;
+    writeln!(out, "  slower by  fails  passes  undecided  processes a side")?;
+    for shares in shares {
+        writeln!(
+            out,
+            "  {:>8}%  {:>4.1}%  {:>5.1}%  {:>8.1}%  {:>16.1}",
+            shares.slower_percent,
+            100.0 * shares.fail,
+            100.0 * shares.pass,
+            100.0 * shares.undecided,
+            shares.rounds
+        )?;
+    }
+    match (forecast.proposed_percent, forecast.proposed_catches) {
+        (Some(limit), Some(caught)) => writeln!(
+            out,
+            "\n  proposed: every duration <= baseline + {limit}%, which catches slowdowns of \
+             {caught}% with 95%"
+        ),
+        (Some(limit), None) => {
+            writeln!(out, "\n  proposed: every duration <= baseline + {limit}%")
+        }
+        (None, _) => {
+            writeln!(out, "\n  no limit of up to 10% can be kept: the processes differ by too much")
+        }
+    }
+}
+
 fn human_rates(rated: &[Rates], out: &mut dyn Write) -> io::Result<()> {
     if rated.is_empty() {
         return Ok(());
     }
     writeln!(
         out,
-        "\nThe default gate, `{}`, in percent of the configurations:\n\n\
+        "\nAgainst a stored baseline, `{}`, in percent of the configurations:\n\n\
          --repeat  false alarms  undecided  {SLOWDOWN_PERCENT}% slower: caught  passed",
         default_gate()
     )?;

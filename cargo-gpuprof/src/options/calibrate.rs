@@ -17,6 +17,10 @@ pub struct CalibrateOptions {
         conflicts_with_all = ["export_csv", "export_html", "export_json", "export_markdown"]
     )]
     pub from: Option<String>,
+    /// Rate runs with so many configurations, in all their series together, instead of those that
+    /// were measured
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub configurations: Option<u32>,
     /// What to measure.
     #[command(flatten)]
     pub run: RunOptions,
