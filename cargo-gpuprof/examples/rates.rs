@@ -3,17 +3,17 @@
 //!     cargo run --release -p cargo-gpuprof --example rates -- [CONFIGURATIONS] [SLOWER]
 //!
 //! CONFIGURATIONS (default 20,000) are simulated for each row where nothing changed, and SLOWER
-//! (default 2,000) that are 3 % slower. They are judged by the code that judges a run. Series make no
-//! difference: all configurations of a run share one error budget, so that 50 series of one
+//! (default 2,000) that are 3 % slower. They are judged by the code that judges a run. Series make
+//! no difference: all configurations of a run share one error budget, so that 50 series of one
 //! configuration are one series of 50.
 
 use std::error::Error;
 
 use camino::Utf8Path;
 use cargo_gpuprof::store::document;
+use gpuprof_analysis::gate::forecast;
 use gpuprof_analysis::gate::simulate::{Pool, Shares, Trial};
 use gpuprof_analysis::sequential::{Bounds, LOOKS};
-use gpuprof_model::run::SeriesResult;
 
 const SIZES: [usize; 3] = [5, 50, 500];
 
@@ -52,12 +52,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Every pool with its name, and the step in which its numbers are read.
-fn pools() -> Result<Vec<(String, Pool, f64)>, Box<dyn Error>> {
+/// A pool with its name, and the step in which its numbers are read.
+type Named = (String, Pool, f64);
+
+fn pools() -> Result<Vec<Named>, Box<dyn Error>> {
     let of_slow = Pool::Mixed { noise: 0.8, share: 0.03, percent: 30.0 };
     let of_placements = Pool::Mixed { noise: 0.5, share: 0.3, percent: 2.0 };
     let neighbours = Pool::Correlated { noise: 0.8, rho: 0.7 };
-    let mut all: Vec<(String, Pool, f64)> = [0.8, 1.3, 2.0]
+    let mut all: Vec<Named> = [0.8, 1.3, 2.0]
         .map(|noise| (format!("normal {noise} %"), Pool::Normal(noise), 0.0))
         .into_iter()
         .chain([
@@ -80,18 +82,19 @@ fn pools() -> Result<Vec<(String, Pool, f64)>, Box<dyn Error>> {
     Ok(all)
 }
 
+/// The fewest processes of a configuration that is drawn from.
+const LEAST: usize = 6;
+
 /// CUDA events count in steps of 32 ns.
 const STEP: f64 = 32.0;
 
 /// The median duration of each process of each configuration of `kernel` in `file`.
 fn recorded(file: &str, kernel: &str) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
     let path = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
-    let run = document::read(&path).map_err(|failure| failure.to_string())?;
-    let of = |series: SeriesResult| {
-        let rows = series.configurations.into_iter();
-        let durations = rows.filter_map(|mut row| row.metrics.remove("duration"));
-        durations.map(|found| found.processes.iter().map(|p| p.median).collect()).collect()
-    };
-    let series = run.series.into_iter().find(|series| series.id.kernel == kernel);
-    series.map(of).ok_or_else(|| format!("{path} does not hold {kernel}").into())
+    let mut run = document::read(&path).map_err(|failure| failure.to_string())?;
+    run.series.retain(|series| series.id.kernel == kernel);
+    match forecast::recorded(&run, LEAST) {
+        none if none.is_empty() => Err(format!("{path} does not hold {kernel}").into()),
+        recorded => Ok(recorded),
+    }
 }

@@ -230,9 +230,9 @@ fn lost_metrics<'r>(
 }
 
 /// The thresholds that a baseline brings to a series: no exact metric among its columns and none of
-/// [`TOTALS`] may get worse at all, and `duration` not by more than [`default_gate`] says. The totals
-/// are held whatever is shown: a ratio stays as it is, or becomes better, where everything is done
-/// twice.
+/// [`TOTALS`] may get worse at all, and `duration` not by more than [`default_gate`] says. The
+/// totals are held whatever is shown: a ratio stays as it is, or becomes better, where everything
+/// is done twice.
 ///
 /// Of a baseline that holds the series as `theirs`, they speak of what it has a value of: what it
 /// never had, such as times of the emulator, is nothing that a merge can make worse. Its columns

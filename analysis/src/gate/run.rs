@@ -91,9 +91,9 @@ pub fn unmeasured(series: &SeriesResult) -> Option<String> {
 /// A threshold, its origin, and its place where that is a line of the configuration file.
 pub type Written = (Threshold, Layer, Option<Place>);
 
-/// The thresholds that are judged over `series`, a series of `run`: those of `thresholds` that speak
-/// of its device, and with a baseline the default ones, but for those that one of `thresholds`
-/// replaces.
+/// The thresholds that are judged over `series`, a series of `run`: those of `thresholds` that
+/// speak of its device, and with a baseline the default ones, but for those that one of
+/// `thresholds` replaces.
 pub(crate) fn in_force(
     catalogue: &Catalogue,
     series: &SeriesResult,

@@ -65,7 +65,8 @@ pub enum Decision {
     SlowSubpopulation(u32),
     /// More rounds are needed. `doubt` says that slow processes alone keep it open.
     Open {
-        /// Whether the ranks are within the limit, and a surplus of slow processes is not ruled out.
+        /// Whether the ranks are within the limit, and a surplus of slow processes is not ruled
+        /// out.
         doubt: bool,
     },
 }

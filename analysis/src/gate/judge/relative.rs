@@ -5,8 +5,8 @@
 //!
 //! * An exact metric fails where its value violates the limit, and that is all.
 //! * A noisy metric that was measured in rounds is decided by them (`crate::sequential`).
-//! * Against a stored baseline it fails where its value violates the limit **and** the difference is
-//!   significant between processes (Welch, one-sided, at 1 % shared by all such questions of the
+//! * Against a stored baseline it fails where its value violates the limit **and** the difference
+//!   is significant between processes (Welch, one-sided, at 1 % shared by all such questions of the
 //!   run) **and** SM cycles, where both sides measured them, are worse too. It passes where the
 //!   change lies inside the limit with 95 %, as a test of non-inferiority asks (one-sided).
 //!   Anything else is `inconclusive`, and the reason says how many processes would tell.

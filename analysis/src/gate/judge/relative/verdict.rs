@@ -119,8 +119,8 @@ fn short_of_it(
     }
 }
 
-/// What `held` comes to; `level` is the p-value up to which a difference between processes that were
-/// not measured in rounds is significant.
+/// What `held` comes to; `level` is the p-value up to which a difference between processes that
+/// were not measured in rounds is significant.
 pub(super) fn verdict(
     threshold: &Threshold,
     tolerance: Tolerance,
