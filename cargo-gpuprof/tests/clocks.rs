@@ -1,18 +1,16 @@
 //! Locked clocks against a fake NVML: put back however the runner ends.
 
-mod common;
-
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::common::{Talking, as_process, until};
 use cargo_gpuprof::device::lock::FOLDER_ENV;
 use cargo_gpuprof::device::{clocks, guard, lock};
 use cargo_gpuprof::execute::Interrupt;
 use cargo_gpuprof::options::ClockControl;
-use common::{Talking, as_process, until};
 use rustix::process::{Pid, Signal, kill_process};
 
 const UUID: &str = "GPU-1";
@@ -93,7 +91,7 @@ impl Scene {
     }
 
     fn command(&self, control: &str, ending: &str) -> Command {
-        let mut command = as_process("runner");
+        let mut command = as_process("clocks::runner");
         command
             .env("FAKE_NVML", self.folder.path())
             .env(FOLDER_ENV, self.folder.path())
@@ -231,7 +229,7 @@ fn what_a_killed_runner_and_a_killed_guard_left_is_told_to_the_next() {
     kill_process(Pid::from_child(&runner.child), Signal::KILL).unwrap();
     runner.child.wait().unwrap();
     assert_eq!(scene.done(), BASE[..1]);
-    let mut next = as_process("settled");
+    let mut next = as_process("clocks::settled");
     next.env(FOLDER_ENV, scene.folder.path());
     let warning = Talking::start(next).says("warns");
     let start = "the clocks of GPU-1 are still locked: the gpuprof that locked them and its clock \

@@ -1,7 +1,5 @@
 //! The lock of a device between real processes.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -9,11 +7,11 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use crate::common::{Talking, as_process, until};
 use cargo_gpuprof::device::lock::FOLDER_ENV;
 use cargo_gpuprof::device::{Hold, Terms};
 use cargo_gpuprof::execute::Interrupt;
 use cargo_gpuprof::options::ClockControl;
-use common::{Talking, as_process, until};
 use gpuprof_model::ExitCode;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -44,7 +42,7 @@ fn holder() {
 }
 
 fn process(folder: &Path) -> Command {
-    let mut command = as_process("holder");
+    let mut command = as_process("device_lock::holder");
     command.env(FOLDER_ENV, folder).env("USER", "alice").env_remove("NO_WAIT");
     command
 }
@@ -88,7 +86,7 @@ fn one_measures_while_the_other_waits_and_says_for_whom() {
     );
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.starts_with(&start), "{text}");
-    assert!(text.contains(" UTC: gpuprof --exact holder"), "{text}");
+    assert!(text.contains(" UTC: gpuprof --exact device_lock::holder"), "{text}");
     first.child.wait().unwrap();
 }
 

@@ -1,8 +1,6 @@
 //! Stored documents: files of every format ever released stay readable. Their checked-in JSON
 //! Schemas are kept true by `model/src/schema_tests.rs`.
 
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,6 @@
 //! A property per destination. A run of the corpus gives the structure; some of its texts are
 //! replaced, each wherever it occurs, so that what was the same stays the same.
 
-#![cfg(target_os = "linux")]
-
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -2,8 +2,6 @@
 //! the byte at which it stops being a run; none is waited for, and none makes a message long or a
 //! report panic.
 
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;

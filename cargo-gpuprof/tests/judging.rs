@@ -1,7 +1,5 @@
 //! What decides the exit code of `compare`: flags, the environment, the configuration file.
 
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

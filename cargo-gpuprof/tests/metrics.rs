@@ -1,13 +1,9 @@
 //! `cargo gpuprof metrics` and `doctor`, through the real binary and the pinned CUPTI.
 
-#![cfg(target_os = "linux")]
-
-#[path = "../../cupti/tests/common/mod.rs"]
-#[allow(dead_code, reason = "not every test needs all of it")]
-mod cupti;
-
 use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::cupti::pinned;
 
 /// The subcommand, with nothing of the environment that it looks at.
 fn tool(arguments: &[&str], folder: &Path, cupti: &Path) -> (i32, String, String) {
@@ -27,7 +23,7 @@ fn tool(arguments: &[&str], folder: &Path, cupti: &Path) -> (i32, String, String
 fn metrics(arguments: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let arguments = [&["metrics"], arguments].concat();
-    tool(&arguments, folder.path(), cupti::pinned())
+    tool(&arguments, folder.path(), pinned())
 }
 
 #[test]
@@ -94,8 +90,7 @@ fn a_direction_that_the_configuration_file_sets_is_told_with_the_file() {
     let text = "[metrics.ipc]\ndirection = \"none\"\n";
     std::fs::write(folder.path().join(".config/gpuprof.toml"), text).unwrap();
     for name in ["ipc", "retire_ipc", "sm__inst_executed.avg.per_cycle_active"] {
-        let (_, out, _) =
-            tool(&["metrics", "--chip", "gh100", name], folder.path(), cupti::pinned());
+        let (_, out, _) = tool(&["metrics", "--chip", "gh100", name], folder.path(), pinned());
         assert!(out.contains("neither direction is better"), "{name}: {out}");
         assert!(out.contains("direction by .config/gpuprof.toml;"), "{name}: {out}");
     }
@@ -152,7 +147,7 @@ fn what_a_section_of_the_workspace_defines_is_described_by_the_chips_formula() {
          formulas.GH = \"2 * dram__bytes.sum\"\nunit = \"B\"\ndirection = \"lower\"\n",
     )
     .unwrap();
-    let run = |arguments: &[&str]| tool(arguments, folder.path(), cupti::pinned());
+    let run = |arguments: &[&str]| tool(arguments, folder.path(), pinned());
     let (_, out, _) = run(&["metrics", "traff"]);
     assert!(out.contains("traffic\n"), "{out}");
     for (chip, formula) in [("gh100", "2 * dram__bytes.sum"), ("ga100", "dram__bytes.sum")] {
@@ -248,7 +243,7 @@ fn the_file_of_chips_says_what_cupti_says() {
 fn as_a_child(question: &cargo_gpuprof::cupti::Question) -> cargo_gpuprof::cupti::Answer {
     let folder = tempfile::tempdir().unwrap();
     let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
-    let body = serde_json::json!({ "cupti": cupti::pinned(), "question": question });
+    let body = serde_json::json!({ "cupti": pinned(), "question": question });
     std::fs::write(&request, body.to_string()).unwrap();
     let paths = [request.to_str().unwrap(), reply.to_str().unwrap()];
     let (code, _, err) = tool(&[&["__ask"], &paths[..]].concat(), folder.path(), folder.path());
@@ -271,7 +266,7 @@ fn metrics_and_sections_of_the_workspace_are_listed() {
         "title = \"My own\"\nmetrics = [{ label = \"a warp\", name = \"bytes_a_warp\" }]\n",
     )
     .unwrap();
-    let run = |arguments: &[&str]| tool(arguments, folder.path(), cupti::pinned()).1;
+    let run = |arguments: &[&str]| tool(arguments, folder.path(), pinned()).1;
     assert!(run(&["metrics", "bytes_a_warp"]).contains("from: bytes / smsp__warps_launched.sum"));
     assert!(
         run(&["metrics", "--list-sections"]).contains("Mine  My own\n    a warp: bytes_a_warp\n")
@@ -282,7 +277,7 @@ fn metrics_and_sections_of_the_workspace_are_listed() {
 #[test]
 fn the_doctor_says_what_works() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, out, err) = tool(&["doctor"], folder.path(), cupti::pinned());
+    let (code, out, err) = tool(&["doctor"], folder.path(), pinned());
     assert!(
         out.contains("CUPTI        13.0 at ") && out.contains("emulator     part of"),
         "{out}{err}"
@@ -291,7 +286,7 @@ fn the_doctor_says_what_works() {
     {
         assert_eq!(code, 0, "{out}");
         assert!(out.ends_with("the emulator works and gives exact counters, but no times\n"));
-        let (code, out, _) = tool(&["doctor", "--backend", "cuda"], folder.path(), cupti::pinned());
+        let (code, out, _) = tool(&["doctor", "--backend", "cuda"], folder.path(), pinned());
         assert_eq!(code, 107, "{out}");
         assert!(out.starts_with("fail  driver"), "{out}");
     }

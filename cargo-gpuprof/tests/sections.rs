@@ -1,11 +1,5 @@
 //! Sections against the chips' real catalogues, by the pinned CUPTI.
 
-#![cfg(target_os = "linux")]
-
-#[path = "../../cupti/tests/common/mod.rs"]
-#[allow(dead_code, reason = "not every test needs all of it")]
-mod cupti;
-
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -14,9 +8,11 @@ use clap::ValueEnum;
 use gpuprof_cupti::{Host, HostApi, locate};
 use gpuprof_model::metric::Catalogue;
 
+use crate::cupti::pinned;
+
 /// The catalogue of `chip`.
 fn host(chip: &str) -> Host {
-    let location = locate(Some(cupti::pinned())).unwrap_or_else(|e| panic!("{e}"));
+    let location = locate(Some(pinned())).unwrap_or_else(|e| panic!("{e}"));
     let api = HostApi::load(&location).unwrap_or_else(|e| panic!("{e}"));
     Host::new(api, chip, None).unwrap_or_else(|e| panic!("{chip}: {e}"))
 }
@@ -64,7 +60,7 @@ fn every_section_can_be_collected_on_every_family_of_chips() {
 /// Without a chip no section could leave out what that chip lacks.
 #[test]
 fn every_capability_that_cupti_profiles_has_a_chip_that_it_knows() {
-    let location = locate(Some(cupti::pinned())).unwrap_or_else(|e| panic!("{e}"));
+    let location = locate(Some(pinned())).unwrap_or_else(|e| panic!("{e}"));
     let known = HostApi::load(&location).unwrap().chips().unwrap();
     let capabilities: [(u32, u32); 16] = [
         (7, 0),

@@ -1,7 +1,5 @@
 //! SIGINT and SIGTERM end every command that has nothing to clean up, at once and with 128 + n.
 
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::io::Read;
 use std::path::Path;

@@ -4,9 +4,7 @@
 //! `arithmetic.h200.txt` has a hash of each row that an H200 computed (driver 580,
 //! `tests/hardware.py`). Approximate instructions are not among them.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 
 const KERNEL: &str = include_str!("fixtures/arithmetic.ptx");
 const OPERANDS: &[u8] = include_bytes!("fixtures/arithmetic.bin");

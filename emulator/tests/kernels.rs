@@ -1,8 +1,6 @@
 //! Every fixture kernel against a reference on the host, and its counters against arithmetic.
 
-mod common;
-
-use common::{Argument, Bench, noise, unit};
+use crate::common::{Argument, Bench, noise, unit};
 
 const KERNELS: &str = include_str!("fixtures/kernels.ptx");
 

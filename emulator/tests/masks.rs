@@ -1,8 +1,6 @@
 //! Which lanes run together: after early returns, in loops, in switches, at barriers.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 
 const KERNELS: &str = include_str!("fixtures/masks.ptx");
 const RECORDED: &str = include_str!("fixtures/masks.h200.txt");
@@ -75,7 +73,7 @@ fn a_return_in_a_loop_does_not_multiply_requests() {
     let mut bench = Bench::new(KERNELS);
     let out = bench.upload(&[0u32; THREADS * SLOTS]);
     let values = bench.upload(&(0..4 * THREADS as u32).collect::<Vec<_>>());
-    let args: [&dyn common::Argument; 3] = [&out, &values, &40i32];
+    let args: [&dyn crate::common::Argument; 3] = [&out, &values, &40i32];
     let record = bench.launch("untaken_return_in_loop", 1, THREADS as u32, &args);
     // Two warps, eight times around, two loads each time; two stores after the loop.
     for (op, requests) in [("ld", 2 * 8 * 2), ("st", 2 * 2)] {

@@ -1,8 +1,6 @@
 //! What holds for every launch, whatever its size and however many host threads run it.
 
-mod common;
-
-use common::{Argument, Bench, unit};
+use crate::common::{Argument, Bench, unit};
 use proptest::prelude::*;
 
 const KERNELS: &str = include_str!("fixtures/kernels.ptx");

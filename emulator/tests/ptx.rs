@@ -1,8 +1,6 @@
 //! PTX written by hand: what compilers emit rarely, and what is refused.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 use gpuprof_emulator::device::{Device, LaunchConfig};
 
 /// A module with one kernel `k(u64 out)` whose body is given; `%rd1` is `out + 4 × %tid.x` and

@@ -1,9 +1,7 @@
 //! PTX that rustc made (see `fixtures/rust_kernels.rs`): untyped registers, panics, calls, 128-bit
 //! arithmetic.
 
-mod common;
-
-use common::{Argument, Bench, noise, unit};
+use crate::common::{Argument, Bench, noise, unit};
 
 const KERNELS: &str = include_str!("fixtures/rust_kernels.ptx");
 

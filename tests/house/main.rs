@@ -103,6 +103,26 @@ fn the_tool_says_everything_through_two_modules() {
     assert!(found.is_empty(), "say these with `console`:\n{}", found.join("\n"));
 }
 
+/// The integration tests of a package are one executable where it has a `tests/main.rs`: a file that
+/// is no module of it would never run.
+#[test]
+fn every_file_of_tests_is_a_module_of_its_main() {
+    let mains = files::with_extension("rs");
+    let mains: Vec<_> = mains.into_iter().filter(|file| file.ends_with("tests/main.rs")).collect();
+    assert!(mains.len() >= 3, "{mains:?}");
+    for main in mains {
+        let text = fs::read_to_string(&main).unwrap();
+        for entry in fs::read_dir(main.parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            if path.extension().is_some_and(|it| it == "rs") && name != "main" {
+                let module = format!("mod {name};");
+                assert!(text.lines().any(|line| line == module), "{}: {name}", main.display());
+            }
+        }
+    }
+}
+
 /// Data flows one way, so a file can be read and moved with what stands below it.
 #[test]
 fn files_of_a_package_import_each_other_without_circles() {

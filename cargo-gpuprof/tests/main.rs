@@ -1,0 +1,20 @@
+//! The tests of the subcommand's rooms and of its small commands, a module each: one executable, for
+//! each further one links the library again.
+
+#![cfg(target_os = "linux")]
+
+mod clocks;
+mod common;
+#[path = "../../cupti/tests/common/mod.rs"]
+#[allow(dead_code, reason = "not all of it is needed here")]
+mod cupti;
+mod device_lock;
+mod doctor;
+mod documents;
+mod escapes;
+mod hostile;
+mod judging;
+mod metrics;
+mod rates;
+mod sections;
+mod signals;

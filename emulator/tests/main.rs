@@ -1,0 +1,11 @@
+//! The emulator, driven through cudarc and by its own types, a module each: one executable, for each
+//! further one links everything again.
+
+mod arithmetic;
+mod common;
+mod driver;
+mod kernels;
+mod masks;
+mod properties;
+mod ptx;
+mod rust_kernels;
