@@ -1,5 +1,5 @@
-//! The tests of the subcommand's rooms and of its small commands, a module each: one executable, for
-//! each further one links the library again.
+//! The tests of the subcommand's rooms and of its small commands, a module each: one executable,
+//! for each further one links the library again.
 
 #![cfg(target_os = "linux")]
 

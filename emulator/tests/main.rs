@@ -1,5 +1,5 @@
-//! The emulator, driven through cudarc and by its own types, a module each: one executable, for each
-//! further one links everything again.
+//! The emulator, driven through cudarc and by its own types, a module each: one executable, for
+//! each further one links everything again.
 
 mod arithmetic;
 mod common;

@@ -103,8 +103,8 @@ fn the_tool_says_everything_through_two_modules() {
     assert!(found.is_empty(), "say these with `console`:\n{}", found.join("\n"));
 }
 
-/// The integration tests of a package are one executable where it has a `tests/main.rs`: a file that
-/// is no module of it would never run.
+/// The integration tests of a package are one executable where it has a `tests/main.rs`: a file
+/// that is no module of it would never run.
 #[test]
 fn every_file_of_tests_is_a_module_of_its_main() {
     let mains = files::with_extension("rs");
