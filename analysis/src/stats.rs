@@ -6,6 +6,7 @@
 
 pub mod descriptive;
 pub mod median;
+pub mod one_sample;
 pub mod random;
 pub mod repeats;
 pub mod sequence;

@@ -67,6 +67,17 @@ pub fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> 
     if number.is_finite() { Ok(number) } else { Err("the value is not a finite number") }
 }
 
+/// The number that `statistic` names, of each process.
+pub fn processes(result: &MetricResult, statistic: Statistic) -> Vec<f64> {
+    let of = |p: &ProcessValue| match statistic {
+        Statistic::Median => p.median,
+        Statistic::P95 => p.p95,
+        Statistic::Min => p.min,
+        Statistic::Mean => p.mean,
+    };
+    result.processes.iter().map(of).collect()
+}
+
 impl Side {
     /// The side of `metric` in a finished configuration.
     ///
@@ -81,18 +92,12 @@ impl Side {
             return Err(row.status.word());
         }
         let result = row.metrics.get(metric).ok_or("the run does not contain it")?;
-        let of_process = |p: &ProcessValue| match statistic {
-            Statistic::Median => p.median,
-            Statistic::P95 => p.p95,
-            Statistic::Min => p.min,
-            Statistic::Mean => p.mean,
-        };
         let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(row, metric));
         let value = number(result, statistic)?;
         Ok(Self {
             value,
             resolution: resolution(row, metric, value),
-            processes: result.processes.iter().map(of_process).collect(),
+            processes: processes(result, statistic),
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
             seed: seed(row, metric),
             class: result.class,
@@ -145,7 +150,7 @@ fn seed(row: &ConfigurationResult, metric: &str) -> u64 {
 
 /// The step in which a `value` of `metric` is read: that of the clock for durations, and for what
 /// is made of one the share that a step of the clock has of it.
-fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
+pub fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
     if metric == "duration" {
         return EVENT_RESOLUTION_NS;
     }

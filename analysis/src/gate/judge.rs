@@ -11,6 +11,10 @@
 //!   limit. Without one, a configuration that did not finish makes the verdict `missing`, a value
 //!   that cannot be had here makes it `unavailable`; else it is a pass, with the value closest to
 //!   the limit.
+//! * A noisy value meets or violates a fixed limit where its processes say so surely (`fixed`):
+//!   with `every`, each at 5 % for a pass, and all noisy questions of the run within 1 % for
+//!   failures; with `best`, some configuration at 5 % shared by all of them, or none at all. Else
+//!   the verdict is `inconclusive`.
 //! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of
 //!   the others, since it is the machine that cannot give the metric.
 //! * A value that is `unstable`, since the GPU was slowed down while it was taken, is as good as
@@ -20,6 +24,7 @@
 //!   that leaves nothing, the verdict is `missing`.
 
 mod absolute;
+mod fixed;
 mod reference;
 mod relative;
 mod terms;
@@ -64,7 +69,7 @@ pub fn judge(
             relative::judge(terms, blank, threshold, tolerance, configurations, baseline)
         }
         Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
-            absolute::judge(terms, blank, threshold, configurations)
+            absolute::judge(terms, blank, threshold, configurations, in_rounds(baseline))
         }
     }
 }
@@ -81,10 +86,20 @@ pub fn wanted<'r>(
         Limit::Baseline(tolerance) => {
             relative::wanted(terms, threshold, tolerance, configurations, baseline)
         }
-        Limit::Absolute(_) | Limit::PercentOfPeak(_) => Vec::new(),
+        Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
+            absolute::wanted(terms, threshold, configurations, in_rounds(baseline))
+        }
     }
+}
+
+fn in_rounds(baseline: &Baseline<'_>) -> bool {
+    matches!(baseline, Baseline::Held { in_rounds: true, .. })
 }
 
 #[cfg(test)]
 #[path = "judge_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "judge/fixed_tests.rs"]
+mod fixed_tests;

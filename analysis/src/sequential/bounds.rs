@@ -34,6 +34,17 @@ pub(super) struct Look {
     pub slow_level: f64,
 }
 
+impl Look {
+    /// How many processes may be beyond a fixed limit for a pass at a `share` of its usual level.
+    pub(super) fn most_beyond(&self, share: f64) -> Option<u32> {
+        if share == 1.0 {
+            return self.sign_pass;
+        }
+        let index = LOOKS.iter().position(|look| *look == self.rounds)?;
+        coins(self.rounds, share * pass_level(index))
+    }
+}
+
 impl Bounds {
     /// Those for `family` questions that share a run's error budget, at the looks of up to `most`
     /// rounds.

@@ -10,13 +10,20 @@ use crate::sequential::bounds::Bounds;
 use crate::sequential::decide::Decision;
 
 impl Bounds {
-    /// What `values` say about `value COMPARISON limit`.
-    pub fn decide_fixed(&self, comparison: Comparison, limit: f64, values: &[f64]) -> Decision {
+    /// What `values` say about `value COMPARISON limit`. A pass is one at a `share` of its usual
+    /// level, for who asks several questions of which one pass suffices.
+    pub fn decide_fixed(
+        &self,
+        comparison: Comparison,
+        limit: f64,
+        values: &[f64],
+        share: f64,
+    ) -> Decision {
         for look in &self.looks {
             let Some(values) = values.get(..look.rounds as usize) else { break };
             let beyond = values.iter().filter(|&&value| !comparison.holds(value, limit)).count();
             let beyond = u32::try_from(beyond).unwrap_or(u32::MAX);
-            if look.sign_pass.is_some_and(|most| beyond <= most) {
+            if look.most_beyond(share).is_some_and(|most| beyond <= most) {
                 return Decision::Within(look.rounds);
             }
             if look.sign_fail.is_some_and(|least| beyond >= least) {

@@ -3,14 +3,18 @@
 //! Input: a threshold with such a limit, the configurations of a series and the device. Output: the
 //! judgement.
 
+use std::sync::Arc;
+
+use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::metric::{Catalogue, Class, Direction, Metric};
+use gpuprof_model::metric::{Class, Direction, Metric};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
 use gpuprof_model::verdict::{Judgement, Verdict, Violation};
 
-use crate::gate::change::number;
+use crate::gate::change::{number, processes, resolution};
+use crate::gate::judge::fixed::{Known, Limited, Sure};
 use crate::gate::judge::reference::{margin_percent, none_has};
 use crate::gate::judge::terms::Terms;
 
@@ -20,8 +24,9 @@ pub(super) fn judge(
     blank: Judgement,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
+    in_rounds: bool,
 ) -> Judgement {
-    let decision = decide(terms.catalogue, threshold, configurations, terms.device);
+    let decision = decide(terms, threshold, configurations, in_rounds);
     let Decision { verdict, decider, limit, reason, violations } =
         decision.unwrap_or_else(|undecided| undecided);
     let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, limit?.value);
@@ -77,6 +82,20 @@ struct Candidate<'r> {
     value: f64,
 }
 
+impl Candidate<'_> {
+    fn judge(&self, threshold: &Threshold, limited: &Limited<'_>) -> Sure {
+        limited.judge(&Known {
+            value: self.value,
+            processes: &processes(self.result, threshold.statistic),
+            class: self.result.class,
+            resolution: resolution(self.configuration, &threshold.metric, self.value),
+        })
+    }
+}
+
+/// A candidate with what it comes to.
+type Judged<'r> = (Candidate<'r>, Sure);
+
 /// What a threshold's selector finds.
 #[derive(Default)]
 struct Selection<'r> {
@@ -87,12 +106,41 @@ struct Selection<'r> {
     invalid: Vec<&'r ConfigurationResult>,
 }
 
-fn decide<'r>(
-    catalogue: &Catalogue,
+/// Which of the `configurations` a limit leaves open that were measured in rounds, and up to how
+/// many rounds they are to be measured.
+pub(super) fn wanted<'r>(
+    terms: Terms<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
-    device: Option<&DeviceRecord>,
-) -> Result<Decision<'r>, Decision<'r>> {
+    in_rounds: bool,
+) -> Vec<(&'r Configuration, u32)> {
+    let asked = asked(terms, threshold, configurations, in_rounds);
+    let Ok(Asked { metric, selection, limited }) = asked else { return Vec::new() };
+    let judged = selection.judged(threshold, &limited, &metric);
+    if !in_rounds || judged.iter().any(|(_, sure)| *sure == Sure::Within) && limited.one_of > 1 {
+        return Vec::new();
+    }
+    let open = |(candidate, sure): Judged<'r>| match sure {
+        Sure::Open(_, look) => Some((&candidate.configuration.configuration, look?)),
+        Sure::Within | Sure::Beyond => None,
+    };
+    judged.into_iter().filter_map(open).collect()
+}
+
+/// A threshold that can be judged.
+struct Asked<'r> {
+    metric: Arc<Metric>,
+    selection: Selection<'r>,
+    limited: Limited<'r>,
+}
+
+fn asked<'r>(
+    terms: Terms<'r>,
+    threshold: &Threshold,
+    configurations: &'r [ConfigurationResult],
+    in_rounds: bool,
+) -> Result<Asked<'r>, Decision<'r>> {
+    let catalogue = terms.catalogue;
     let undecided = |verdict, reason| Decision::without_value(verdict, reason);
     let metric = catalogue
         .find(&threshold.metric)
@@ -102,15 +150,79 @@ fn decide<'r>(
     if selection.candidates.is_empty() {
         return Err(nothing_to_judge(threshold, &selection));
     }
-    let limit = limit(threshold, &metric, device)
+    let limit = limit(threshold, &metric, terms.device)
         .map_err(|reason| undecided(Verdict::Unavailable, reason))?;
-    let holds = |value: f64| threshold.comparison.holds(value, limit.value);
-    let mut decision = match threshold.selector {
-        Selector::Best => best(threshold.comparison, threshold.wanted(&metric), &selection, holds),
-        Selector::Every | Selector::Where(_) => worst_offender(&selection, limit.value, holds),
+    let one_suffices = threshold.selector == Selector::Best
+        && better_is_safe(threshold.comparison, threshold.wanted(&metric));
+    let limited = Limited {
+        comparison: threshold.comparison,
+        limit: limit.value,
+        budget: terms.budget,
+        in_rounds,
+        one_of: if one_suffices { selection.candidates.len() } else { 1 },
     };
-    decision.limit = Some(limit);
+    Ok(Asked { metric, selection, limited })
+}
+
+fn decide<'r>(
+    terms: Terms<'r>,
+    threshold: &Threshold,
+    configurations: &'r [ConfigurationResult],
+    in_rounds: bool,
+) -> Result<Decision<'r>, Decision<'r>> {
+    let Asked { metric, selection, limited } = asked(terms, threshold, configurations, in_rounds)?;
+    let direction = threshold.wanted(&metric);
+    let judged = selection.judged(threshold, &limited, &metric);
+    let mut decision = match threshold.selector {
+        Selector::Best => best(threshold.comparison, direction, &selection, judged),
+        Selector::Every | Selector::Where(_) => worst_offender(&selection, limited.limit, judged),
+    };
+    decision.limit = Some(Quantity::new(limited.limit, metric.unit));
     Ok(decision)
+}
+
+impl<'r> Selection<'r> {
+    /// The candidates with what they come to; of the best in rounds only those that were chosen.
+    fn judged(
+        &self,
+        threshold: &Threshold,
+        limited: &Limited<'_>,
+        metric: &Metric,
+    ) -> Vec<Judged<'r>> {
+        let noisy = self.candidates.iter().all(|c| c.result.class == Class::Noisy);
+        if !(limited.in_rounds && limited.one_of > 1 && noisy) {
+            let judge = |c: &Candidate<'r>| (*c, c.judge(threshold, limited));
+            return self.candidates.iter().map(judge).collect();
+        }
+        let all: Vec<Vec<f64>> =
+            self.candidates.iter().map(|c| processes(c.result, threshold.statistic)).collect();
+        let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+        let direction = threshold.wanted(metric);
+        let chosen = limited.best_in_rounds(&all, |a, b| direction.better(a, b));
+        if chosen.iter().any(|(_, sure)| *sure == Sure::Within) {
+            return chosen.into_iter().map(|(at, sure)| (self.candidates[at], sure)).collect();
+        }
+        // None is best enough only where each alone is surely beyond the limit.
+        let of = |(at, candidate): (usize, &Candidate<'r>)| {
+            let sure = match limited.in_rounds(all[at], 1.0) {
+                Sure::Beyond => Sure::Beyond,
+                other => match chosen.iter().find(|(chosen, _)| *chosen == at) {
+                    Some((_, sure)) => sure.clone(),
+                    None => Sure::Open(told(other), None),
+                },
+            };
+            (*candidate, sure)
+        };
+        self.candidates.iter().enumerate().map(of).collect()
+    }
+}
+
+/// Why it is open; nothing where it is not.
+fn told(sure: Sure) -> String {
+    match sure {
+        Sure::Open(text, _) => text,
+        Sure::Within | Sure::Beyond => String::new(),
+    }
 }
 
 fn select<'r>(threshold: &Threshold, configurations: &'r [ConfigurationResult]) -> Selection<'r> {
@@ -152,45 +264,76 @@ fn limit(
     }
 }
 
+/// Whether a value that is better than one within the limit is within it as well.
+fn better_is_safe(comparison: Comparison, direction: Direction) -> bool {
+    matches!(
+        (comparison, direction),
+        (Comparison::AtLeast | Comparison::Above, Direction::Higher)
+            | (Comparison::AtMost | Comparison::Below, Direction::Lower)
+    )
+}
+
 fn best<'r>(
     comparison: Comparison,
     direction: Direction,
     selection: &Selection<'r>,
-    holds: impl Fn(f64) -> bool,
+    judged: Vec<Judged<'r>>,
 ) -> Decision<'r> {
-    let better = |a: Candidate<'r>, b: Candidate<'r>| {
-        if direction.better(b.value, a.value) { b } else { a }
+    let of = |wanted: &dyn Fn(&Sure) -> bool| {
+        let all = judged.iter().filter(|(_, sure)| wanted(sure));
+        all.reduce(|a, b| if direction.better(b.0.value, a.0.value) { b } else { a })
     };
-    let best = selection.candidates.iter().copied().reduce(better);
-    let better_is_safe = matches!(
-        (comparison, direction),
-        (Comparison::AtLeast | Comparison::Above, Direction::Higher)
-            | (Comparison::AtMost | Comparison::Below, Direction::Lower)
-    );
-    match best {
-        Some(best) if !holds(best.value) => {
-            Decision { violations: vec![best], ..decided(Verdict::Fail, best) }
+    let failed =
+        |best: &Judged<'r>| Decision { violations: vec![best.0], ..decided(Verdict::Fail, best.0) };
+    let (within, beyond) = (of(&|sure| *sure == Sure::Within), of(&|sure| *sure == Sure::Beyond));
+    let open = of(&|sure| matches!(sure, Sure::Open(..)));
+    if better_is_safe(comparison, direction) {
+        return match (within, open, beyond) {
+            (Some(best), ..) => decided(Verdict::Pass, best.0),
+            (None, Some(best), _) => in_doubt(best),
+            (None, None, Some(best)) => failed(best),
+            (None, None, None) => {
+                Decision::without_value(Verdict::Missing, "no configuration has a value")
+            }
+        };
+    }
+    // One that is not there could only have been better, and better values could violate the limit.
+    match of(&|_| true) {
+        Some(best) if best.1 == Sure::Beyond => failed(best),
+        Some(best) if best.1 == Sure::Within => {
+            incomplete(selection).unwrap_or_else(|| decided(Verdict::Pass, best.0))
         }
-        Some(best) if better_is_safe => decided(Verdict::Pass, best),
-        Some(best) => incomplete(selection).unwrap_or_else(|| decided(Verdict::Pass, best)),
+        Some(best) => incomplete(selection).unwrap_or_else(|| in_doubt(best)),
         None => Decision::without_value(Verdict::Missing, "no configuration has a value"),
     }
+}
+
+/// Neither within its limit nor beyond it.
+fn in_doubt<'r>((candidate, sure): &Judged<'r>) -> Decision<'r> {
+    let reason = Some(told(sure.clone()));
+    Decision { reason, ..decided(Verdict::Inconclusive, *candidate) }
 }
 
 fn worst_offender<'r>(
     selection: &Selection<'r>,
     limit: f64,
-    holds: impl Fn(f64) -> bool,
+    judged: Vec<Judged<'r>>,
 ) -> Decision<'r> {
     let distance = |candidate: &Candidate<'r>| (candidate.value - limit).abs();
-    let all = selection.candidates.iter().copied();
-    let mut violations: Vec<Candidate<'r>> = all.clone().filter(|c| !holds(c.value)).collect();
+    let all = judged.iter().map(|(candidate, _)| *candidate);
+    let beyond = judged.iter().filter(|(_, sure)| *sure == Sure::Beyond);
+    let mut violations: Vec<Candidate<'r>> = beyond.map(|(candidate, _)| *candidate).collect();
     // Stable: of equals the first stays first.
     violations.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     if let Some(&worst) = violations.first() {
         return Decision { violations, ..decided(Verdict::Fail, worst) };
     }
     let closest = |a: Candidate<'r>, b| if distance(&b) < distance(&a) { b } else { a };
+    let doubt = judged.iter().filter(|(_, sure)| matches!(sure, Sure::Open(..)));
+    let doubt = doubt.reduce(|a, b| if distance(&b.0) < distance(&a.0) { b } else { a });
+    if let (None, Some(doubt)) = (incomplete(selection), doubt) {
+        return in_doubt(doubt);
+    }
     match (incomplete(selection), all.reduce(closest)) {
         (Some(incomplete), _) => incomplete,
         (None, Some(closest)) => decided(Verdict::Pass, closest),
