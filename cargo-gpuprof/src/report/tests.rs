@@ -78,7 +78,7 @@ pub(super) fn gpu_run() -> Run {
         vec![row(64, 262_000.0), row(128, 209_000.0), row(256, 191_400.0), row(512, 192_000.0)];
     let thresholds = [
         ("best throughput >= 60% of peak", "attribute"),
-        ("every duration <= 250 us", "gpuprof.toml"),
+        ("every duration <= 240 us", "gpuprof.toml"),
         ("best dram_throughput >= 80%", "--threshold"),
     ];
     run(h200(), vec![judged(series(rows), &h200(), &thresholds)])

@@ -2,8 +2,8 @@
 //!
 //! Input: the number of each process, and the limit. Output: within, beyond, or open. An exact
 //! metric has one number, which decides; so does a noisy one of fewer than three processes, of
-//! whose noise nothing is known. Rounds are decided by the sign test of their looks, other processes
-//! by Student's t.
+//! whose noise nothing is known. Rounds are decided by the sign test of their looks, other
+//! processes by Student's t.
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::threshold::Comparison;
