@@ -48,6 +48,52 @@ fn what_would_be_compiled_to_something_else_is_refused_with_its_line() {
 }
 
 #[test]
+fn kernels_of_one_name_are_told_apart_and_each_runs_as_itself() {
+    let outcome = run("twins", &[]).exits_with(0);
+    let rows = outcome.events_of("configuration-finished");
+    let told = |row: &Value| {
+        let verified = if row["verified"] == true { " verified" } else { "" };
+        format!("{}{verified}", row["series"]["kernel"].as_str().unwrap_or_default())
+    };
+    let rows: Vec<String> = rows.iter().map(told).collect();
+    let expected = [
+        "base::scale verified",
+        "twins::five::scale verified",
+        "five::repeat",
+        "five::repeat",
+        "twins::seven::scale verified",
+        "seven::repeat",
+        "seven::repeat",
+        "clear",
+    ];
+    assert_eq!(
+        {
+            let mut rows = rows;
+            rows.sort();
+            rows
+        },
+        {
+            let mut all = expected;
+            all.sort();
+            all
+        }
+    );
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("twins.tar.zst");
+    let path = file.display().to_string();
+    let archive = ["archive", "--package", "twins", "--archive-file", &path];
+    Workspace::fixture("compiled").gpuprof(&archive).exits_with(0);
+    let entries = Archive::read(&file).0;
+    let ptx = entries.into_iter().find(|entry| entry.path.ends_with("twins.ptx"));
+    let ptx = String::from_utf8(ptx.expect("it holds the kernels").bytes).expect("PTX is text");
+    // What only one has is its name in the PTX as well, as other tools look for it.
+    assert!(ptx.contains(".entry clear("), "{ptx}");
+    let scales = ptx.lines().filter(|line| line.contains(".entry scale$")).count();
+    assert_eq!(scales, ptx.matches(".entry scale").count(), "{ptx}");
+    assert!(scales >= 2, "{ptx}");
+}
+
+#[test]
 fn a_kernel_crate_depends_on_a_kernel_crate_in_any_combination_of_features() {
     for features in [&[][..], &["--features", "extra"]] {
         let outcome = run("upper", features).exits_with(0);

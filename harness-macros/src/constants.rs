@@ -19,7 +19,7 @@ const MOST: usize = 64;
 
 /// One entry point: a value for every constant.
 pub(crate) struct Instance {
-    /// Its name in the PTX.
+    /// The beginning of its name in the PTX.
     symbol: String,
     /// The constants with their values as Rust has them, in the order of the generic parameters.
     values: Vec<TokenStream>,
@@ -155,7 +155,9 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
 }
 
 /// The copies of `item` that the device compiles, and the first of them under the function's name.
-pub(crate) fn on_device(instances: &[Instance], item: &ItemFn) -> TokenStream {
+///
+/// `place` is the end of their names in the PTX.
+pub(crate) fn on_device(instances: &[Instance], item: &ItemFn, place: &TokenStream) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = item;
     let (name, inputs) = (&sig.ident, &sig.inputs);
     let conditions: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
@@ -173,7 +175,7 @@ pub(crate) fn on_device(instances: &[Instance], item: &ItemFn) -> TokenStream {
                 use super::*;
                 #(#[allow(non_upper_case_globals)] pub const #parameters: #types = #values;)*
                 #(#attrs)*
-                #[unsafe(export_name = #symbol)]
+                #[unsafe(export_name = ::core::concat!(#symbol, #place))]
                 #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
                 pub unsafe extern "ptx-kernel" fn #name(#inputs) #block
             }

@@ -10,6 +10,7 @@ use syn::{Expr, ItemFn, Path};
 use crate::axis::DeclaredAxis;
 use crate::constants;
 use crate::kernel::Kernel;
+use crate::place;
 use crate::registration::Entry;
 use crate::renamed;
 use crate::signature::{Parameter, Passing};
@@ -29,10 +30,12 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let symbol = &kernel.symbol;
     let gpuprof = &kernel.gpuprof;
     let run = local("run");
+    let place = place::of(&item.sig);
     let constants = kernel.space.constants().map(|(name, _)| name.to_string());
     let body = quote! {
         #gpuprof::__private::Body::Kernel {
             symbol: #symbol,
+            place: #place,
             constants: &[#(#constants),*],
             run: #run,
         }
@@ -51,16 +54,17 @@ fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = item;
     let (symbol, name, inputs) = (&kernel.symbol, &sig.ident, &sig.inputs);
     let (generics, bounds) = (&sig.generics, &sig.generics.where_clause);
+    let place = place::of(sig);
     let on_device = if kernel.instances.is_empty() {
         quote! {
             #(#attrs)*
             #[cfg(target_arch = "nvptx64")]
-            #[unsafe(export_name = #symbol)]
+            #[unsafe(export_name = ::core::concat!(#symbol, #place))]
             #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
             #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
         }
     } else {
-        constants::on_device(&kernel.instances, item)
+        constants::on_device(&kernel.instances, item, &place)
     };
     quote! {
         #on_device

@@ -23,7 +23,7 @@ use crate::vocabulary::{GENERATORS, LIST_KEYS, VALUE_KEYS, count, example, keys,
 
 /// A kernel and its series, as annotated.
 pub(crate) struct Kernel {
-    /// The entry point's name.
+    /// The beginning of the entry point's name.
     pub(crate) symbol: String,
     /// The path to the `gpuprof` crate.
     pub(crate) gpuprof: Path,

@@ -19,6 +19,7 @@ mod errors;
 mod expand;
 mod items;
 mod kernel;
+mod place;
 mod registration;
 mod renamed;
 mod series;

@@ -39,6 +39,18 @@ pub fn entry_point(symbol: &str, constants: &[&str], configuration: &Configurati
     name
 }
 
+/// The name of an entry point without what tells it from others of that name (`$1a2b3c4d$12$1$`),
+/// which changes with the source.
+pub fn without_place(symbol: &str) -> &str {
+    let Some(rest) = symbol.strip_suffix('$') else { return symbol };
+    let mut parts = rest.rsplitn(4, '$');
+    let digits = |part: Option<&str>| {
+        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    let placed = (0..3).all(|_| digits(parts.next()));
+    parts.next().filter(|name| placed && !name.is_empty()).unwrap_or(symbol)
+}
+
 /// Whether a `key` is one that `filters` select: it holds one of them, or with `exact` equals one.
 /// Without filters every key is.
 pub fn selects(filters: &[String], exact: bool, key: &str) -> bool {
@@ -50,6 +62,15 @@ pub fn selects(filters: &[String], exact: bool, key: &str) -> bool {
 mod tests {
     use super::*;
     use crate::axis::AxisValue;
+
+    #[test]
+    fn an_entry_point_is_told_without_its_place() {
+        assert_eq!(without_place("scale$1a2b3c4d$12$1$"), "scale");
+        assert_eq!(without_place("k_TILE_16$1a2b3c4d$12$1$"), "k_TILE_16");
+        for other in ["scale", "scale$", "$1$2$3$", "a$b$1$2", "a$x$1$2$"] {
+            assert_eq!(without_place(other), other);
+        }
+    }
 
     #[test]
     fn an_entry_point_is_named_by_its_constants() {

@@ -19,7 +19,7 @@ use crate::sections::SectionFile;
 
 pub use limits::Limits;
 pub use pack::{Contents, pack};
-pub use unpack::{Unpacked, unpack};
+pub use unpack::{Unpacked, unpack, unpack_from};
 
 /// The first entry of an archive.
 pub const MANIFEST: &str = "gpuprof-archive.json";

@@ -53,11 +53,24 @@ impl Unpacked {
 /// Anything that is not as the manifest says, or is more than `limits` (exit code 103); a folder
 /// that cannot be written (110).
 pub fn unpack(path: &Utf8Path, folder: &Utf8Path, limits: &Limits) -> Result<Unpacked> {
+    let file = File::open(path).map_err(|e| failure(path, &format!("cannot be opened: {e}")))?;
+    unpack_from(file, path, folder, limits)
+}
+
+/// As [`unpack`], of what `archive` reads; errors call it `path`.
+///
+/// # Errors
+/// As [`unpack`].
+pub fn unpack_from(
+    archive: impl Read,
+    path: &Utf8Path,
+    folder: &Utf8Path,
+    limits: &Limits,
+) -> Result<Unpacked> {
     let bad = |message: String| failure(path, &message);
-    let file = File::open(path).map_err(|e| bad(format!("cannot be opened: {e}")))?;
-    let (file, compressed) = Counted::new(file);
+    let (archive, compressed) = Counted::new(archive);
     let mut decoder =
-        zstd::Decoder::new(file).map_err(|e| bad(format!("is not a zstd file: {e}")))?;
+        zstd::Decoder::new(archive).map_err(|e| bad(format!("is not a zstd file: {e}")))?;
     decoder.window_log_max(WINDOW_LOG).map_err(|e| broken(path, &e))?;
     let mut archive = tar::Archive::new(decoder);
     // As they are: what the crate does with long names and extensions has no limit.

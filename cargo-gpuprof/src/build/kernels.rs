@@ -10,6 +10,7 @@ mod audit;
 mod flags;
 mod host_only;
 mod ir;
+mod names;
 pub mod wrapper;
 
 use std::env;
@@ -161,7 +162,7 @@ impl CargoBuild<'_> {
         let text = read(&made).map_err(|e| missing(&made, e))?;
         let module = read(&ir).map_err(|e| missing(&ir, e))?;
         self.refuse(&module, Some(&text))?;
-        Ok(text)
+        Ok(names::shortened(text))
     }
 
     /// Why there is no PTX.

@@ -148,10 +148,11 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
 }
 
 fn entry(kernel: &str) -> Result<SeriesEntry> {
-    registry::entries()
+    let entries = registry::entries().map_err(Error::failed)?;
+    entries
         .into_iter()
-        .find(|entry| entry.kernel == kernel)
-        .copied()
+        .find(|(name, _)| name == kernel)
+        .map(|(_, entry)| *entry)
         .ok_or_else(|| Error::failed(format!("the harness has no series `{kernel}`")))
 }
 
@@ -161,12 +162,12 @@ fn set_up<'s>(
     entry: &SeriesEntry,
     request: &'s MeasureRequest,
 ) -> Result<KernelRun<'s>> {
-    let Body::Kernel { symbol, constants, run: set_up } = entry.body else {
+    let Body::Kernel { symbol, place, constants, run: set_up } = entry.body else {
         return Err(Error::failed(format!("`{}` is not a kernel", entry.kernel)));
     };
-    let symbol = entry_point(symbol, constants, &request.configuration);
+    let name = entry_point(symbol, constants, &request.configuration);
     let (module, ptx) = session.load_module(request, entry.source_package)?;
-    let function = session.function(&module, &symbol, entry.source_package)?;
+    let (function, symbol) = session.function(&module, &name, place, entry.source_package)?;
     let mut kernel = KernelRun::new(Run::new(session, request, Call::Whole), function, symbol, ptx);
     set_up(&mut kernel)?;
     Ok(kernel)

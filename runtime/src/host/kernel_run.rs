@@ -13,6 +13,7 @@ use cudarc::driver::sys::{
 };
 use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult, Reset};
 use gpuprof_model::protocol::Sampling;
+use gpuprof_model::series::without_place;
 
 use super::arena::Arena;
 use super::arguments::{Element, Generator};
@@ -326,7 +327,7 @@ impl<'r> KernelRun<'r> {
         }
         let (context, stream) = identity::numbers(&launcher.stream);
         self.run.record_launch(LaunchRecord {
-            kernel: self.symbol.clone(),
+            kernel: without_place(&self.symbol).to_owned(),
             grid: launcher.grid,
             block: launcher.block,
             shared_bytes: launcher.shared,

@@ -3,6 +3,7 @@
 //! Input: one static per annotation, placed by the linker. Output: the series in source order.
 //! A series lost by the linker is why a harness without any is an error and not an empty success.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gpuprof_model::protocol::SeriesDescription;
@@ -57,10 +58,11 @@ pub struct SeriesEntry {
 pub enum Body {
     /// A Rust device function: built to PTX by the runner, launched by the harness.
     Kernel {
-        /// Its name in the PTX.
+        /// The beginning of its name in the PTX.
         symbol: &'static str,
-        /// The axes whose values are compiled in; with them, the symbol is the beginning of the
-        /// name.
+        /// The end of its name in the PTX where others have the same name.
+        place: &'static str,
+        /// The axes whose values are compiled in, which the name says between the two.
         constants: &'static [&'static str],
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
@@ -69,11 +71,50 @@ pub enum Body {
     Series(fn(&mut Run<'_>) -> Result<()>),
 }
 
-/// Every registered entry in source order.
-pub(crate) fn entries() -> Vec<&'static SeriesEntry> {
+/// Every registered entry in source order, with what its series is called.
+///
+/// # Errors
+/// Two series of one name in one module, with both places.
+pub(crate) fn entries() -> std::result::Result<Vec<(String, &'static SeriesEntry)>, String> {
     let mut entries: Vec<_> = SERIES.iter().collect();
     entries.sort_by_key(|entry| (entry.source_package, entry.file, entry.line));
-    entries
+    named(&entries)
+}
+
+/// `entries` with their names: the kernel's own, behind its module where several have that name,
+/// and behind its crate as well where those are of several crates.
+fn named<'e>(
+    entries: &[&'e SeriesEntry],
+) -> std::result::Result<Vec<(String, &'e SeriesEntry)>, String> {
+    let mut of_one_name: BTreeMap<&str, Vec<&SeriesEntry>> = BTreeMap::new();
+    for entry in entries {
+        of_one_name.entry(entry.kernel).or_default().push(entry);
+    }
+    let root = |entry: &SeriesEntry| entry.module_path.split("::").next().unwrap_or_default();
+    let name = |entry: &SeriesEntry| {
+        let others = &of_one_name[entry.kernel];
+        let path = match others.as_slice() {
+            [_] => "",
+            _ if others.iter().any(|other| root(other) != root(entry)) => entry.module_path,
+            _ => entry.module_path.split_once("::").map_or("", |(_, within)| within),
+        };
+        if path.is_empty() { entry.kernel.to_owned() } else { format!("{path}::{}", entry.kernel) }
+    };
+    let mut places: BTreeMap<String, &SeriesEntry> = BTreeMap::new();
+    for entry in entries {
+        if let Some(other) = places.insert(name(entry), entry) {
+            return Err(format!(
+                "two series are named `{}`: {}:{} and {}:{}; rename one, or give it another name \
+                 with name = \"…\"",
+                name(entry),
+                other.file,
+                other.line,
+                entry.file,
+                entry.line
+            ));
+        }
+    }
+    Ok(entries.iter().map(|entry| (name(entry), *entry)).collect())
 }
 
 /// Describes every registered series.
@@ -83,34 +124,24 @@ pub(crate) fn entries() -> Vec<&'static SeriesEntry> {
 pub(crate) fn describe(
     target: &HarnessTarget,
 ) -> std::result::Result<Vec<SeriesDescription>, String> {
-    let entries = entries();
-    for (position, entry) in entries.iter().enumerate() {
-        if let Some(other) = entries[..position].iter().find(|e| e.kernel == entry.kernel) {
-            return Err(format!(
-                "two series are named `{}`: {}:{} and {}:{}; rename one, or give it another name \
-                 with name = \"…\"",
-                entry.kernel, other.file, other.line, entry.file, entry.line
-            ));
-        }
-    }
-    entries.into_iter().map(|entry| describe_one(entry, target)).collect()
+    entries()?.into_iter().map(|(name, entry)| describe_one(name, entry, target)).collect()
 }
 
 fn describe_one(
+    name: String,
     entry: &SeriesEntry,
     target: &HarnessTarget,
 ) -> std::result::Result<SeriesDescription, String> {
     let space = Space::from_clauses(entry.clauses).map_err(|errors| {
-        let told = errors
-            .iter()
-            .map(|(at, e)| format!("`{}` of `{}`: {e}", entry.clauses[*at], entry.kernel));
+        let told =
+            errors.iter().map(|(at, e)| format!("`{}` of `{name}`: {e}", entry.clauses[*at]));
         told.collect::<Vec<_>>().join("; ")
     })?;
     Ok(SeriesDescription {
         id: SeriesId {
             package: target.package.to_owned(),
             target: target.target.to_owned(),
-            kernel: entry.kernel.to_owned(),
+            kernel: name,
         },
         source_package: entry.source_package.to_owned(),
         source_folder: PathBuf::from(entry.source_folder),
@@ -122,4 +153,57 @@ fn describe_one(
         metrics: entry.metrics.iter().map(|&m| m.to_owned()).collect(),
         device_function: matches!(entry.body, Body::Kernel { .. }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(module_path: &'static str, kernel: &'static str, line: u32) -> SeriesEntry {
+        SeriesEntry {
+            source_package: "p",
+            source_folder: "",
+            module_path,
+            kernel,
+            file: "src/lib.rs",
+            line,
+            docs: "",
+            clauses: &[],
+            thresholds: &[],
+            metrics: &[],
+            body: Body::Series(|_| Ok(())),
+        }
+    }
+
+    fn names(entries: &[SeriesEntry]) -> std::result::Result<Vec<String>, String> {
+        let entries: Vec<&SeriesEntry> = entries.iter().collect();
+        named(&entries).map(|named| named.into_iter().map(|(name, _)| name).collect())
+    }
+
+    #[test]
+    fn a_name_that_repeats_is_told_with_its_module() {
+        let all = [
+            entry("p", "scale", 1),
+            entry("p::a", "scale", 2),
+            entry("p::b::c", "scale", 3),
+            entry("p::a", "copy", 4),
+        ];
+        assert_eq!(names(&all).unwrap(), ["scale", "a::scale", "b::c::scale", "copy"]);
+    }
+
+    #[test]
+    fn a_name_that_repeats_in_another_crate_is_told_with_its_crate() {
+        let all = [entry("p::a", "scale", 1), entry("q::a", "scale", 2)];
+        assert_eq!(names(&all).unwrap(), ["p::a::scale", "q::a::scale"]);
+    }
+
+    #[test]
+    fn a_name_that_repeats_in_one_module_is_refused() {
+        let told = names(&[entry("p::a", "scale", 1), entry("p::a", "scale", 2)]).unwrap_err();
+        assert_eq!(
+            told,
+            "two series are named `a::scale`: src/lib.rs:1 and src/lib.rs:2; rename one, or give \
+             it another name with name = \"…\""
+        );
+    }
 }

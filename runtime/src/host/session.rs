@@ -198,24 +198,31 @@ impl Session {
         Ok((module, text))
     }
 
-    /// The entry point `symbol` of a module.
+    /// The entry point `name` of a module with what it is called there: `name` and `place`, or
+    /// `name` alone where it is the only one.
     ///
     /// # Errors
     /// A module without it.
     pub(crate) fn function(
         &self,
         module: &Arc<CudaModule>,
-        symbol: &str,
+        name: &str,
+        place: &str,
         package: &str,
-    ) -> Result<CudaFunction> {
+    ) -> Result<(CudaFunction, String)> {
         // Its code may go to the device only now.
-        let loaded = self.quiet.stage(|| Ok(module.load_function(symbol)))?;
+        let load = |symbol: &str| self.quiet.stage(|| Ok(module.load_function(symbol)));
+        let symbol = format!("{name}{place}");
+        if let Ok(function) = load(&symbol)? {
+            return Ok((function, symbol));
+        }
+        let loaded = load(name)?.map(|function| (function, name.to_owned()));
         loaded.map_err(|e| match e.0 {
             CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
-                "the PTX of package `{package}` has no kernel `{symbol}`: kernels must be in the library \
+                "the PTX of package `{package}` has no kernel `{name}`: kernels must be in the library \
                  target of the package"
             )),
-            _ => self.explain(Error::driver(&format!("loading kernel `{symbol}`"), e)),
+            _ => self.explain(Error::driver(&format!("loading kernel `{name}`"), e)),
         })
     }
 

@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_char};
 
 use cudarc::driver::sys;
 use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::series::without_place;
 use serde::Deserialize;
 
 use crate::host::error::{Error, Result};
@@ -60,7 +61,7 @@ pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)
             *counters.entry(name).or_insert(0) += value;
         }
         launches.push(LaunchRecord {
-            kernel: launch.kernel,
+            kernel: without_place(&launch.kernel).to_owned(),
             grid: launch.grid,
             block: launch.block,
             shared_bytes: launch.shared_bytes,
