@@ -125,6 +125,30 @@ fn the_counters_of_an_archive_are_those_of_the_workspace() {
 }
 
 #[test]
+fn a_table_of_no_series_is_no_pass_under_strict() {
+    let (folder, file) = archived();
+    let table = "[series.\"nothing\"]\nthresholds = [\"registers <= 1\"]\n";
+    fs::write(folder.path().join("own.toml"), table).expect("it can be written");
+    let run =
+        |more: &[&str]| run_there(&file, &[&["scale", "--config-file", "own.toml"], more].concat());
+    let said =
+        "own.toml: no series matches [series.\"nothing\"]: `cargo gpuprof list` names them\n";
+    assert_eq!(run(&[]).exits_with(0).stderr, format!("gpuprof: {said}"));
+    assert_eq!(run(&["--strict"]).exits_with(96).stderr, format!("error: {said}"));
+}
+
+#[test]
+fn a_plan_is_told_to_programs() {
+    let (_folder, file) = archived();
+    let plan = run_there(&file, &["scale", "--dry-run", "--message-format", "json"]).exits_with(0);
+    let series = plan.events_of("series-planned");
+    assert_eq!(series[0]["series"], "vector::kernels::scale");
+    assert_eq!(series[0]["configurations"].as_array().map(Vec::len), Some(2), "{series:?}");
+    let run = plan.events_of("run-planned");
+    assert_eq!(run[0]["processes"]["most"], 2, "{run:?}");
+}
+
+#[test]
 fn an_archive_is_unpacked_where_asked() {
     let (folder, file) = archived();
     run_there(&file, &["scale", "--extract-to", "unpacked"]).exits_with(0);

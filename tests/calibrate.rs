@@ -8,11 +8,11 @@ use insta::assert_snapshot;
 fn the_emulator_has_no_noise_and_nothing_is_run_to_find_that_out() {
     let packed = Packed::new();
     let arguments = ["calibrate", "--archive-file", "packed.tar.zst", "gather", "--quiet"];
-    let outcome = packed.other(&arguments).run().exits_with(106);
+    let outcome = packed.other(&arguments).run().exits_with(107);
     assert_eq!(outcome.stdout, "");
     assert_eq!(
         outcome.stderr,
-        "error: the emulated driver has no noise: its counts are exact, and no tolerance is needed\n"
+        "error: calibrate measures noise, and the emulated driver has none: its counts are exact, and no tolerance is needed; run it on a machine with a GPU\n"
     );
     assert!(packed.runs().is_empty());
 }

@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ItemFn, Path};
 
 use crate::axis::DeclaredAxis;
+use crate::checked;
 use crate::constants;
 use crate::kernel::Kernel;
 use crate::place;
@@ -85,7 +86,8 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &k));
     let declared = kernel.declared.iter().map(|(key, value)| {
         let method = Ident::new(&key.to_string(), inner(value));
-        quote_spanned!(inner(value)=> #k.#method(#value)?;)
+        let checked = checked::arithmetic(&key.to_string(), value, &gp);
+        quote_spanned!(inner(value)=> #k.#method(#checked)?;)
     });
     let seed = kernel.seed.map(|seed| quote!(#k.seed(#seed);));
     let tolerance = kernel.tolerance.as_ref().map(|value| {

@@ -13,6 +13,7 @@
 
 mod axis;
 mod bare;
+mod checked;
 mod conditions;
 mod constants;
 mod errors;

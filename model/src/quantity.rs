@@ -142,11 +142,22 @@ impl Quantity {
             return Ok(Self::new(value, Unit::Count));
         }
         let Some(&(_, unit, size)) = SYMBOLS.iter().find(|(s, _, _)| *s == symbol.0) else {
-            let help =
-                did_you_mean(symbol.0, SYMBOLS.iter().map(|(s, _, _)| *s)).unwrap_or_else(|| {
+            let suffix = matches!(symbol.0, "k" | "K" | "m" | "M" | "g" | "G");
+            let help = suffix.then(|| {
+                let power = match symbol.0 {
+                    "k" | "K" => 3,
+                    "m" | "M" => 6,
+                    _ => 9,
+                };
+                format!("only axes have suffixes such as K, M and G: write {}e{power}", number.0)
+            });
+            let help = help.unwrap_or_else(|| {
+                let near = did_you_mean(symbol.0, SYMBOLS.iter().map(|(s, _, _)| *s));
+                near.unwrap_or_else(|| {
                     "units are ns us ms s, B KiB MiB GiB, GB/s TB/s, GFLOP/s TFLOP/s, MHz GHz, %"
                         .into()
-                });
+                })
+            });
             return Err(
                 ParseError::new(format!("unknown unit `{}`", symbol.0), symbol.1).with_help(help)
             );

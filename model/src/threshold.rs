@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metric::{Class, Direction, Metric, is_own};
 use crate::quantity::Unit;
+use crate::suggest::did_you_mean;
 use crate::text::{Cursor, ParseError, is_name_char};
 
 /// Which statistic of the samples is compared; the value itself where there are no samples.
@@ -77,6 +78,13 @@ pub struct Threshold {
     limit_span: Range<usize>,
 }
 
+/// What may come before a metric.
+const WORDS: [&str; 5] = ["warn", "on", "best", "every", "where"];
+
+/// How a threshold is written.
+const FORM: &str = "a threshold is written [warn] [on \"DEVICE\"] [best|every|where AXIS==VALUE] \
+                    METRIC >= LIMIT, such as best throughput >= 60% of peak";
+
 impl Threshold {
     /// Parses a threshold.
     ///
@@ -93,11 +101,21 @@ impl Threshold {
         let selector = selector::selector(&mut cursor)?;
         let (word, span) = cursor.take_while(|c| is_name_char(c) || c == '.');
         if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(ParseError::new("expected a metric", cursor.next_span().start.min(span.start)..span.end.max(cursor.next_span().end))
-                .with_help("a threshold is written [warn] [on \"DEVICE\"] [best|every|where AXIS==VALUE] METRIC >= LIMIT, such as best throughput >= 60% of peak"));
+            return Err(ParseError::new(
+                "expected a metric",
+                cursor.next_span().start.min(span.start)..span.end.max(cursor.next_span().end),
+            )
+            .with_help(FORM));
         }
         let (metric, statistic) = split_statistic(word, &span)?;
         let metric_span = span.start..span.start + metric.len();
+        let another = cursor.clone().take_while(is_name_char).0;
+        if another.starts_with(|c: char| c.is_alphabetic())
+            && let Some(near) = did_you_mean(word, WORDS)
+        {
+            return Err(ParseError::new(format!("`{word}` is no word of a threshold"), span)
+                .with_help(near));
+        }
         let comparison = comparison(&mut cursor)?;
         cursor.skip_space();
         let limit_start = cursor.position();
@@ -287,6 +305,7 @@ fn better(cursor: &mut Cursor<'_>) -> Result<Option<Direction>, ParseError> {
         return Ok(None);
     }
     let place = cursor.next_span();
+    let number_goes_on = cursor.rest().starts_with(|c: char| c.is_ascii_digit());
     let direction = if cursor.eat_word("lower") {
         Some(Direction::Lower)
     } else if cursor.eat_word("higher") {
@@ -297,7 +316,10 @@ fn better(cursor: &mut Cursor<'_>) -> Result<Option<Direction>, ParseError> {
     match direction {
         Some(_) if cursor.eat_word("is") && cursor.eat_word("better") => Ok(direction),
         _ => Err(ParseError::new("expected `lower is better` or `higher is better`", place)
-            .with_help("write one condition per threshold")),
+            .with_help(match number_goes_on {
+                true => "numbers have no commas: write 20000 or 20_000",
+                false => "write one condition per threshold",
+            })),
     }
 }
 

@@ -28,7 +28,8 @@ use gpuprof_analysis::view::View;
 /// Measures, or takes a stored run, and tells what it says of the machine.
 ///
 /// # Errors
-/// What keeps a run from starting; a run with too few processes (exit code 106); standard output.
+/// What keeps a run from starting; a device without noise (exit code 107); a run with too few
+/// processes (106); standard output.
 pub fn calibrate(
     options: &CalibrateOptions,
     interrupt: &Interrupt,
@@ -129,7 +130,11 @@ impl Rated {
         let catalogue = with_metrics_of(Catalogue::built_in(), run);
         let metrics = found_in(&catalogue, run);
         if metrics.is_empty() {
-            return Err(Failure::new(ExitCode::NotJudged, too_few(run)));
+            let emulated = run.provenance.device.as_ref().is_some_and(|device| device.emulated);
+            return Err(match emulated {
+                true => Failure::new(ExitCode::NotPossible, NO_NOISE),
+                false => Failure::new(ExitCode::NotJudged, too_few(run)),
+            });
         }
         let measured = run.series.iter().map(|series| series.configurations.len()).sum();
         let configurations = configurations.map_or(measured, |count| count as usize);
@@ -250,10 +255,6 @@ fn human_rates(rated: &[Rates], out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn too_few(run: &Run) -> String {
-    let emulated = run.provenance.device.as_ref().is_some_and(|device| device.emulated);
-    if emulated {
-        return NO_NOISE.into();
-    }
     format!(
         "no configuration of run {} has a noisy metric from at least {MIN_SPLIT} processes (--repeat {CALIBRATE_REPEAT})",
         run.id

@@ -18,6 +18,8 @@ pub struct Summary {
     pub configurations: StatusCounts,
     /// Thresholds by what became of them.
     pub thresholds: VerdictCounts,
+    /// Configurations of the baseline that are not in the run.
+    pub vanished: usize,
 }
 
 /// Configurations by how they ended.
@@ -63,7 +65,8 @@ pub struct VerdictCounts {
 impl Summary {
     /// The counts of `run`.
     pub fn of(run: &Run) -> Self {
-        let mut summary = Self { series: run.series.len(), ..Self::default() };
+        let vanished = run.comparison.as_ref().map_or(0, |comparison| comparison.vanished.len());
+        let mut summary = Self { series: run.series.len(), vanished, ..Self::default() };
         run.series.iter().for_each(|series| summary.add(series));
         summary
     }
@@ -115,7 +118,8 @@ impl fmt::Display for Summary {
         )?;
         let t = &self.thresholds;
         if t.total == 0 {
-            return f.write_str("; no thresholds");
+            f.write_str("; no thresholds")?;
+            return self.missing(f);
         }
         counts(
             f,
@@ -130,7 +134,17 @@ impl fmt::Display for Summary {
                 (t.incomparable, "incomparable"),
                 (t.unavailable, "unavailable"),
             ],
-        )
+        )?;
+        self.missing(f)
+    }
+}
+
+impl Summary {
+    fn missing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.vanished {
+            0 => Ok(()),
+            count => write!(f, "; {count} of the baseline missing"),
+        }
     }
 }
 

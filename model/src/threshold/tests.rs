@@ -309,3 +309,13 @@ fn a_threshold_may_say_which_way_is_better() {
     let error = parse(text).check(&duration).unwrap_err();
     assert_eq!(&text[error.span.clone()], "5 B");
 }
+
+#[test]
+fn what_is_nearly_right_is_told_how_it_is_written() {
+    let help = |text: &str| Threshold::parse(text).unwrap_err().help.unwrap_or_default();
+    assert_eq!(help("evry duration <= 5 us"), "did you mean `every`?");
+    assert_eq!(help("global_bytes <= 20,000"), "numbers have no commas: write 20000 or 20_000");
+    let told = "only axes have suffixes such as K, M and G: write 10e6";
+    assert_eq!(help("global_bytes <= 10M"), told);
+    assert_eq!(help("global_bytes <= 10 M"), told);
+}

@@ -4,6 +4,7 @@ mod arena;
 mod arguments;
 mod axis_type;
 mod buffer;
+pub mod checked;
 mod cluster;
 mod collect;
 mod count;
@@ -42,6 +43,7 @@ pub use run::Run;
 /// The surface of the macros' expansion.
 pub mod private {
     pub use super::arguments::{Element, Generator, generators};
+    pub use super::checked;
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
     pub use super::harness::harness_main;

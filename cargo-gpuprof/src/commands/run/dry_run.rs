@@ -12,8 +12,9 @@ use super::refusal::Blocked;
 use crate::device::profiler;
 use crate::error::{Failure, Result};
 use crate::execute::Counters;
-use crate::options::{Isolate, NOISE_PERCENT, Repeats};
+use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
 use crate::plan::Side;
+use crate::terminal::shown;
 
 /// Seconds of a process that counts on a GPU (H200, `docs/measurements.md`), about: a context and
 /// the profiler, while the next one prepares; and of each configuration in it: its warm-up and its
@@ -33,9 +34,14 @@ const NAMED: usize = 5;
 /// # Errors
 /// Standard output.
 pub(super) fn show(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> Result<()> {
-    let text = text(plan) + &refused.map(self::refused).unwrap_or_default();
-    out.write_all(text.as_bytes())
-        .map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    let written = match plan.inputs.settings.message_format.value {
+        MessageFormat::Human => {
+            let text = text(plan) + &refused.map(self::refused).unwrap_or_default();
+            shown(out, |out| out.write_all(text.as_bytes()))
+        }
+        MessageFormat::Json => json(plan, refused, out),
+    };
+    written.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
     plan.inputs.folder.discard();
     Ok(())
 }
@@ -58,6 +64,50 @@ fn text(plan: &Plan<'_>) -> String {
         }
     }
     text + &processes(plan, counters.map_or(0, Counters::steps))
+}
+
+/// A line for each series, and one for the processes.
+fn json(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> std::io::Result<()> {
+    let (passes, steps) = counted(plan);
+    for Checked { planned, .. } in &plan.both.checked {
+        let configurations = planned.configurations.iter().map(ToString::to_string);
+        let line = serde_json::json!({
+            "reason": "series-planned",
+            "series": planned.series.id.to_string(),
+            "base": planned.side == Side::Base,
+            "configurations": configurations.collect::<Vec<_>>(),
+            "timed_passes": { "least": plan.repeat.least, "most": plan.repeat.most },
+            "counter_passes": passes,
+        });
+        writeln!(out, "{line}")?;
+    }
+    let [least, most] = how_many(plan, steps);
+    let line = serde_json::json!({
+        "reason": "run-planned",
+        "emulated": plan.devices.emulated,
+        "processes": { "least": least, "most": most },
+        "refused": refused.map(|blocked| blocked.thresholds.to_string()),
+    });
+    writeln!(out, "{line}")
+}
+
+/// The counter passes of a configuration, and the processes that make them.
+fn counted(plan: &Plan<'_>) -> (u32, usize) {
+    let counters = plan.setups.iter().find_map(CounterSetup::counters);
+    (counters.map_or(0, Counters::passes), counters.map_or(0, Counters::steps))
+}
+
+/// The processes of a run, the fewest and the most.
+fn how_many(plan: &Plan<'_>, steps: usize) -> [usize; 2] {
+    let units: usize = plan.assignment.loads().into_iter().map(|load| work(load, plan).units).sum();
+    let both = usize::from(!shares_profiler(plan) && steps > 0);
+    let Repeats { least, most, .. } = plan.repeat;
+    [least, most].map(|repeat| units * (repeat as usize + steps - both))
+}
+
+/// Whether one device counts at a time.
+fn shares_profiler(plan: &Plan<'_>) -> bool {
+    plan.devices.records.first().is_some_and(|device| profiler::shared(device).is_some())
 }
 
 /// The configurations of a series, of which each is counted in `counted` passes.
@@ -93,10 +143,9 @@ fn processes(plan: &Plan<'_>, steps: usize) -> String {
     let work: Vec<Work> =
         plan.assignment.loads().into_iter().map(|load| work(load, plan)).collect();
     let units: usize = work.iter().map(|w| w.units).sum();
-    let shares = devices.records.first().is_some_and(|device| profiler::shared(device).is_some());
+    let shares = shares_profiler(plan);
     let both = usize::from(!shares && steps > 0);
-    let processes = |repeat: u32| units * (repeat as usize + steps - both);
-    let (least, most) = (processes(repeat.least), processes(repeat.most));
+    let [least, most] = how_many(plan, steps);
     let processes = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let backend = match devices.names().len() {
         _ if devices.emulated => "the emulated driver".to_owned(),

@@ -19,7 +19,7 @@ use super::refusal::Blocked;
 use super::sides::Both;
 use super::{against, kernels, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
-use crate::commands::settings::{Layers, Settings, build_options};
+use crate::commands::settings::{Layers, Settings, build_options, gate};
 use crate::commands::source::Kernels;
 use crate::commands::{Opened, Source, Wanted};
 use crate::commands::{thresholds, viewed};
@@ -36,8 +36,8 @@ use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document, journal};
 
 /// Why noise is not asked of the emulated driver.
-pub(in crate::commands) const NO_NOISE: &str =
-    "the emulated driver has no noise: its counts are exact, and no tolerance is needed";
+pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and the emulated driver has none: its counts are exact, and no \
+     tolerance is needed; run it on a machine with a GPU";
 
 /// What the run is made of, before anything is asked of a harness.
 ///
@@ -115,7 +115,7 @@ pub(super) fn plan<'o>(
     let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
     if devices.emulated && options.needs_times {
         inputs.folder.discard();
-        return Err(Failure::new(ExitCode::NotJudged, NO_NOISE));
+        return Err(Failure::new(ExitCode::NotPossible, NO_NOISE));
     }
     let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
     let assignment = devices.assign(&counts, inputs.notes());
@@ -289,9 +289,12 @@ fn select(
     let described = discover::series(process, &source.harnesses)?;
     if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
         let keys = described.values().flatten().map(|s| s.id.to_string());
-        for sentence in layers.tables_of_no_series(&keys.collect::<Vec<_>>()) {
-            console::say(sentence);
+        let sentences = layers.tables_of_no_series(&keys.collect::<Vec<_>>());
+        // Thresholds that nothing is held to are no pass.
+        if !sentences.is_empty() && gate(&options.gate.judging, layers).strict {
+            return Err(Failure::new(ExitCode::Configuration, sentences.join("\n")));
         }
+        sentences.iter().for_each(console::say);
     }
     let selection = selection(&options.selection, layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
