@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_none() {
-        assert_eq!(multiply(1_u64 << 60, 12), None);
+        assert_eq!(multiply(1_u64 << 61, 12), None);
         assert_eq!(add(u32::MAX, 1), None);
         assert_eq!(multiply(3, add(1_u64, 2).unwrap()), Some(9));
         assert_eq!(multiply(1e300, 10.0), Some(1e301));
