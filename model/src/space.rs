@@ -8,7 +8,7 @@
 
 mod membership;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,16 @@ impl Space {
         let mut space = Self::default();
         let mut errors = Vec::new();
         let mut expressions = Vec::new();
+        let mut declared = BTreeSet::new();
         for (position, text) in clauses.iter().enumerate() {
             let text = text.as_ref();
+            let mut own = Clause::declared_names(text).into_iter();
+            if let Some(twice) = own.find(|name| !declared.insert(name.clone())) {
+                let place = text.find(&twice).map_or(0..0, |at| at..at + twice.len());
+                let error = ParseError::new(format!("axis `{twice}` is declared twice"), place);
+                errors.push((position, error));
+                continue;
+            }
             match Clause::parse(text, &names) {
                 Ok(clause) => {
                     if matches!(clause, Clause::Derived(_) | Clause::Where(_)) {

@@ -168,3 +168,11 @@ proptest! {
         prop_assert_eq!(found, brute);
     }
 }
+
+/// Found by `fuzz/fuzz_targets/series.rs`: what came later was read past its end.
+#[test]
+fn an_axis_that_is_declared_twice_is_refused_where_it_is_declared_again() {
+    let errors = Space::from_clauses(&["zip(a = r,s, b = x,y)", "b = 18"]).unwrap_err();
+    let [(1, error)] = errors.as_slice() else { panic!("{errors:?}") };
+    assert_eq!((error.message.as_str(), error.span.clone()), ("axis `b` is declared twice", 0..1));
+}
