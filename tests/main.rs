@@ -5,6 +5,7 @@ mod archive;
 mod axes;
 mod bad_input;
 mod base;
+mod base_rounds;
 mod broken_kernels;
 mod calibrate;
 mod compiled;

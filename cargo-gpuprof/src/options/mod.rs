@@ -22,6 +22,7 @@ mod run;
 mod runs;
 mod set;
 mod settings;
+mod time_budget;
 mod view;
 
 pub use ahead::AheadCount;
@@ -51,4 +52,5 @@ pub use runs::{Age, RemoveOptions, RunsAction, RunsOptions};
 pub use set::Set;
 pub use settings::{Defaults, Shown, below, defaults, library_from};
 pub(crate) use settings::{settings, types};
+pub use time_budget::TimeBudget;
 pub use view::ViewOptions;

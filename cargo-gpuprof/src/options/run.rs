@@ -10,7 +10,7 @@ use super::either::either;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
     ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions,
-    Repeats, ReplayMode, Set, ViewOptions, library,
+    Repeats, ReplayMode, Set, TimeBudget, ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
@@ -84,6 +84,12 @@ pub struct RunOptions {
     /// more than 1%
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
+    /// With --base, the most rounds of a configuration that fewer leave undecided
+    #[arg(long, value_name = "N", env = "GPUPROF_MAX_REPEAT", help_heading = "Run")]
+    pub max_repeat: Option<NonZeroU32>,
+    /// With --base, ask for no more rounds after this time, such as 90s, 10min or 1h
+    #[arg(long, value_name = "DURATION", env = "GPUPROF_TIME_BUDGET", help_heading = "Run")]
+    pub time_budget: Option<TimeBudget>,
     /// Seconds before a process is killed, not counting the time it waits for other processes of
     /// the run
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]

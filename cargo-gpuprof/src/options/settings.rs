@@ -6,6 +6,7 @@
 
 use camino::Utf8Path;
 use clap::ValueEnum;
+use gpuprof_analysis::sequential::DEFAULT_MOST;
 use serde_json::Value;
 
 use super::cargo::BENCH;
@@ -20,6 +21,7 @@ pub(crate) mod types {
     pub(crate) use crate::options::{
         AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, ClockControl, Color,
         DeviceSelection, Interleave, Isolate, KeepRuns, MessageFormat, Repeats, ReplayMode, Set,
+        TimeBudget,
     };
 }
 
@@ -38,6 +40,12 @@ macro_rules! settings {
             /// Processes that time each configuration on a GPU.
             repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT,
                 |o| o.repeat;
+            /// The most rounds of a configuration that is measured beside another revision.
+            max_repeat "--max-repeat": NonZeroU32 => u32 = DEFAULT_MOST,
+                |o| o.max_repeat;
+            /// How long more rounds may be asked for.
+            time_budget "--time-budget": TimeBudget => Option<TimeBudget> = None,
+                |o| o.time_budget;
             /// Seconds a process may take.
             timeout "--timeout": NonZeroU32 => u32 = 120,
                 |o| o.timeout;
@@ -237,7 +245,7 @@ macro_rules! texts {
     )*};
 }
 
-texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection);
+texts!(String, Utf8PathBuf, KeepRuns, DeviceSelection, TimeBudget);
 
 impl Shown for bool {
     fn text(&self) -> String {

@@ -41,6 +41,12 @@ impl Pairs {
         self.partner.is_empty()
     }
 
+    /// Every configuration that both have: of this revision, and of the other one.
+    pub fn all(&self) -> impl Iterator<Item = (At, At)> + '_ {
+        let of_head = |(head, _): &(&At, &At)| self.of_head.contains_key(&head.0);
+        self.partner.iter().filter(of_head).map(|(&head, &base)| (head, base))
+    }
+
     /// The same configuration of the other revision.
     pub fn partner(&self, at: At) -> Option<At> {
         self.partner.get(&at).copied()

@@ -9,6 +9,7 @@
 
 mod device_queue;
 mod event;
+mod looks;
 mod outcomes;
 mod state;
 mod sweep;
@@ -19,9 +20,9 @@ use crate::error::Result;
 use crate::execute::{self, Event as Happened, Execution, Job, MOST_TOGETHER, Pass};
 use crate::store::journal::Replayed;
 use device_queue::{DeviceQueue, share};
-pub(super) use event::{At, Event, Found, Observer};
-pub(super) use sweep::Planned;
+pub(super) use event::{At, Event, Found, Observer, Open};
 use sweep::{INTERRUPTED, Sweep};
+pub(super) use sweep::{Planned, Rounds};
 
 /// Does what is `planned` beyond what was done before, and tells `observer`.
 ///
@@ -65,7 +66,14 @@ impl Sweep<'_, '_> {
             let queue = &mut queues[device];
             let done = match happened {
                 Happened::Interrupted => return Ok(()),
-                Happened::Idle => break,
+                Happened::Idle => {
+                    // One whose counters turned out to be denied may be over now.
+                    self.finish_what_is_over()?;
+                    if self.look(&mut queues)? {
+                        continue;
+                    }
+                    break;
+                }
                 Happened::Replied { job, bytes, held, goes_on } => {
                     share(held, &job, &mut self.states[job.series]);
                     self.replied(job, &bytes, goes_on, queue)?;
@@ -89,8 +97,7 @@ impl Sweep<'_, '_> {
                 self.finish_if_over((done.series, index))?;
             }
         }
-        // Those whose counters turned out to be denied when nothing of theirs ran any more.
-        self.finish_what_is_over()
+        Ok(())
     }
 
     /// Takes a reply of `job`'s process.

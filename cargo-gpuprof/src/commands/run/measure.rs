@@ -4,14 +4,15 @@
 //! happens meanwhile listens to the engine's events here: the journal, the progress, the results,
 //! the list of what was retried, and the JSON lines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use gpuprof_model::failure::Denial;
 use gpuprof_model::run::{ConfigurationResult, Run, Status};
 
-use super::engine::{self, At, Event, Observer, Planned};
+use super::engine::{self, At, Event, Observer, Open, Planned, Rounds};
 use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
@@ -49,6 +50,7 @@ pub(super) fn measure(
 ) -> Result<Measured> {
     let (journal, replayed) = journal(prepared)?;
     let executions = prepared.executions(interrupt);
+    let begun = Instant::now();
     let mut listeners = Listeners::new(prepared, journal, tells_events.then_some(out));
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
@@ -56,7 +58,28 @@ pub(super) fn measure(
     };
     let outcome = outcome.and(listeners.empty_series());
     let (run, base, denied) = listeners.end();
+    if let Some(sentence) = cost(&prepared.plan, &run, begun.elapsed()) {
+        prepared.plan.inputs.notes().say(sentence);
+    }
     Ok(Measured { run, base, denied, outcome })
+}
+
+/// What the rounds of `run` cost, where two revisions were timed.
+fn cost(plan: &Plan<'_>, run: &Run, time: Duration) -> Option<String> {
+    plan.most_rounds?;
+    let row = |(series, index): At| Some(run.series.get(series)?.configurations.get(index)?);
+    let rows = plan.both.pairs.all().filter_map(|(head, _)| row(head));
+    let counts: Vec<usize> = rows.map(|row| row.timings.len()).collect();
+    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
+    #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
+    let average = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+    let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let seconds = time.as_secs();
+    Some(format!(
+        "measured in rounds: {range} processes a side, {average:.1} on average, in {} min {} s",
+        seconds / 60,
+        seconds % 60
+    ))
 }
 
 /// What the engine is to do, as `executions` do it.
@@ -68,6 +91,16 @@ fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> P
         executions,
         harnesses: &prepared.plan.both.harnesses,
         limit: &prepared.plan.inputs.settings.timeout.origin,
+        rounds: prepared.plan.most_rounds.map(|most| Rounds {
+            most,
+            until: prepared
+                .plan
+                .inputs
+                .settings
+                .time_budget
+                .value
+                .and_then(|budget| Instant::now().checked_add(budget.duration())),
+        }),
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
     }
@@ -131,6 +164,10 @@ impl<'a, W: Write> Listeners<'a, W> {
 }
 
 impl<W: Write> Observer for Listeners<'_, W> {
+    fn look(&mut self, open: &[Open<'_>]) -> Result<BTreeMap<At, u32>> {
+        Ok(self.results.look(open))
+    }
+
     fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
             Event::Started { at } => self.progress.start(&name(self.plan, at)),

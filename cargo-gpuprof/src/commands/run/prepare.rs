@@ -19,7 +19,7 @@ use super::refusal::Blocked;
 use super::sides::Both;
 use super::{against, kernels, provenance, refusal, resume_key};
 use crate::commands::selection::selection;
-use crate::commands::settings::{Layers, Settings, build_options, gate};
+use crate::commands::settings::{Layers, Origin, Settings, build_options, gate};
 use crate::commands::source::Kernels;
 use crate::commands::{Opened, Source, Wanted};
 use crate::commands::{thresholds, viewed};
@@ -34,6 +34,7 @@ use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document, journal};
+use gpuprof_analysis::sequential::LOOKS;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and the emulated driver has none: its counts are exact, and no \
@@ -134,7 +135,7 @@ pub(super) fn plan<'o>(
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
-    let repeat = if devices.emulated { Repeats::exactly(1) } else { settings.repeat.value };
+    let (repeat, most_rounds) = processes(&inputs, devices.emulated);
     let both = both(&inputs, options, checked, &probe)?;
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
@@ -147,8 +148,25 @@ pub(super) fn plan<'o>(
         plans,
         order,
         repeat,
+        most_rounds,
     };
     Ok((plan, holds))
+}
+
+/// How many processes time each configuration, and how many may time one that is measured beside
+/// another revision: there a decision is made at looks, so the first rounds go on to one.
+fn processes(inputs: &Inputs, emulated: bool) -> (Repeats, Option<u32>) {
+    let Settings { repeat, max_repeat, .. } = &inputs.settings;
+    if emulated {
+        return (Repeats::exactly(1), None);
+    }
+    if inputs.base.is_none() {
+        return (repeat.value, None);
+    }
+    let asked = if repeat.origin == Origin::Default { 0 } else { repeat.value.least };
+    let look = LOOKS.into_iter().find(|&look| look >= asked).unwrap_or(asked);
+    let least = look.min(max_repeat.value);
+    (Repeats { least, most: repeat.value.most.max(least) }, Some(max_repeat.value))
 }
 
 /// The series of this revision, and those of the other one, if there is one.

@@ -44,6 +44,8 @@ pub(super) struct Plan<'o> {
     pub(super) order: Interleave,
     /// Processes that time each configuration.
     pub(super) repeat: Repeats,
+    /// How many may time one that is measured beside another revision; none where none is timed.
+    pub(super) most_rounds: Option<u32>,
 }
 
 impl Plan<'_> {

@@ -82,6 +82,8 @@ impl<'a> Conditions<'a> {
             // How launches are matched with each other changes which of them count together; the
             // plan of counters holds it.
             app_replay_match: _, app_replay_mode: _,
+            // What is measured further for the sake of a verdict.
+            max_repeat: _, time_budget: _,
             // Where libraries are, how long to wait, what to select, keep and judge.
             nvml_path: _, cupti_path: _, timeout: _, wait: _, verify: _, sets: _, sections: _,
             max_passes: _, sample: _, sample_seed: _, max_configs: _, gate: _, strict: _,

@@ -3,7 +3,7 @@
 //! Input: what was found for each configuration. Output: its result, the judged series once its
 //! last configuration has one, and in the end the run.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
@@ -12,13 +12,14 @@ use gpuprof_model::{Axis, Configuration, Space, Threshold};
 
 use super::against;
 use super::counters::{self, CounterSetup};
-use super::engine::{At, Found};
+use super::engine::{At, Found, Open};
 use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use crate::commands::thresholds::Placed;
 use crate::plan::Side;
 use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
+use gpuprof_analysis::gate::rounds::{self, Wanted};
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
 use gpuprof_analysis::view::columns;
@@ -52,7 +53,7 @@ impl<'a> Results<'a> {
             base: base(prepared),
             rows: plan.both.checked.iter().map(none).collect(),
             shared: Shared::default(),
-            left: plan.both.checked.iter().map(|it| it.planned.configurations.len()).collect(),
+            left: plan.both.checked.iter().map(Checked::count).collect(),
             series: plan.both.checked.iter().map(|_| None).collect(),
             budget: budget(plan),
             denied: vec![None; plan.setups.len()],
@@ -65,10 +66,18 @@ impl<'a> Results<'a> {
     }
 
     /// The result of a configuration, by what was `found`.
-    pub(super) fn add(&mut self, (at, index): At, mut found: Found) -> &ConfigurationResult {
+    pub(super) fn add(&mut self, at: At, found: Found) -> &ConfigurationResult {
+        self.take_device(at, found.passes.first());
+        let mut row = self.row(at, found);
+        self.shared.keep_once(&mut row.metrics);
+        let (series, index) = at;
+        self.left[series] -= 1;
+        self.rows[series][index].insert(row)
+    }
+
+    fn row(&self, (at, index): At, mut found: Found) -> ConfigurationResult {
         let series = &self.plan.both.checked[at];
         let device = self.plan.assignment.device((at, index));
-        self.take_device(series.planned.side, device, found.passes.first());
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
         let catalogue = &self.plan.catalogue;
         let terms = Terms {
@@ -78,10 +87,63 @@ impl<'a> Results<'a> {
         };
         let configuration = &series.planned.configurations[index];
         let device = self.run.provenance.devices.get(device).map(|name| name.uuid.clone());
-        let mut row = ConfigurationResult { device, ..result(found, configuration, &terms) };
-        self.shared.keep_once(&mut row.metrics);
-        self.left[at] -= 1;
-        self.rows[at][index].insert(row)
+        ConfigurationResult { device, ..result(found, configuration, &terms) }
+    }
+
+    /// Up to how many rounds each configuration is to be measured that is `open` on both sides and
+    /// that a threshold leaves undecided.
+    pub(super) fn look(&mut self, open: &[Open<'_>]) -> BTreeMap<At, u32> {
+        let mut rows: BTreeMap<At, ConfigurationResult> = BTreeMap::new();
+        for Open { at, passes, hardware } in open {
+            self.take_device(*at, passes.first());
+            let (passes, hardware) = (passes.to_vec(), (*hardware).clone());
+            rows.insert(*at, self.row(*at, Found { passes, hardware, ..Found::default() }));
+        }
+        let series: BTreeSet<usize> = rows.keys().map(|(series, _)| *series).collect();
+        series.into_iter().flat_map(|series| self.wanted(series, &rows)).collect()
+    }
+
+    /// As [`Results::look`], of one series of this revision, whose open rows are among `rows`; none
+    /// of a series of the other one.
+    fn wanted(&self, head: usize, rows: &BTreeMap<At, ConfigurationResult>) -> Vec<(At, u32)> {
+        let (Some(base), Some(known)) = (self.plan.both.pairs.base_of(head), &self.base) else {
+            return Vec::new();
+        };
+        let so_far = |at: usize| {
+            let all = self.rows[at].iter().enumerate();
+            let row = |(index, row): (usize, &Option<ConfigurationResult>)| {
+                row.as_ref().or(rows.get(&(at, index))).cloned()
+            };
+            self.with_rows(&self.plan.both.checked[at], all.filter_map(row).collect())
+        };
+        let run = known.run.as_ref().map_err(Clone::clone);
+        let run = run.map(|run| Run {
+            series: vec![so_far(base)],
+            id: run.id.clone(),
+            provenance: run.provenance.clone(),
+            comparison: None,
+            ..*run
+        });
+        let (name, scope) = (known.name.clone(), known.scope.clone());
+        let against = Against { name, run, scope, ..*known };
+        let thresholds = self.thresholds(head);
+        let catalogue = &self.plan.catalogue;
+        let series = so_far(head);
+        let wanted =
+            rounds::wanted(catalogue, &series, &thresholds, &self.run, &against, &self.budget);
+        let all = &self.plan.both.checked[head].planned.configurations;
+        let positions: HashMap<&Configuration, usize> = all.iter().zip(0..).collect();
+        let of = |wanted: Wanted| {
+            let index = *positions.get(&wanted.configuration)?;
+            Some(((head, index), wanted.rounds))
+        };
+        wanted.into_iter().filter_map(of).collect()
+    }
+
+    /// The thresholds of the series at `head`, as they are judged.
+    fn thresholds(&self, head: usize) -> Vec<gate::Written> {
+        let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
+        self.plan.both.checked[head].thresholds.iter().map(placed).collect()
     }
 
     /// The judged series that `at` is of, or is compared with, once each of its configurations has
@@ -98,9 +160,7 @@ impl<'a> Results<'a> {
             self.put_into_base(measured);
         }
         let mut series = self.unjudged(head);
-        let placed = |p: &Placed| (p.threshold.clone(), p.origin.clone(), p.place.clone());
-        let thresholds: Vec<_> =
-            self.plan.both.checked[head].thresholds.iter().map(placed).collect();
+        let thresholds = self.thresholds(head);
         let against = self.base.as_ref().or(self.plan.inputs.against.as_ref());
         let catalogue = &self.plan.catalogue;
         gate::judge(catalogue, &mut series, &thresholds, &self.run, against, &self.budget);
@@ -113,8 +173,10 @@ impl<'a> Results<'a> {
         (self.run, self.base, self.denied)
     }
 
-    /// Keeps what the first pass of a revision says of `device`.
-    fn take_device(&mut self, side: Side, device: usize, pass: Option<&PassResult>) {
+    /// Keeps what the first pass of a revision says of its device.
+    fn take_device(&mut self, at: At, pass: Option<&PassResult>) {
+        let side = self.plan.both.checked[at.0].planned.side;
+        let device = self.plan.assignment.device(at);
         let run = match side {
             Side::Head => Some(&self.run),
             Side::Base => self.base.as_ref().and_then(|base| base.run.as_ref().ok()),
@@ -195,7 +257,7 @@ fn base(prepared: &Prepared<'_>) -> Option<Against> {
         name: base.as_ref()?.name.clone(),
         run: Ok(run),
         across_devices: settings.across_devices.value,
-        in_rounds: false,
+        in_rounds: prepared.plan.most_rounds.is_some(),
         scope: against::scope(prepared.plan.options, source),
     })
 }

@@ -85,8 +85,26 @@ pub(in crate::commands::run) struct Found {
     pub(in crate::commands::run) held: Duration,
 }
 
+/// How far one side of a configuration is that is measured in rounds.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands::run) struct Open<'s> {
+    /// Which side of which configuration.
+    pub(in crate::commands::run) at: At,
+    /// What its timed passes found, one a round.
+    pub(in crate::commands::run) passes: &'s [PassResult],
+    /// Its counters.
+    pub(in crate::commands::run) hardware: &'s BTreeMap<String, HardwareValue>,
+}
+
 /// Who is told.
 pub(in crate::commands::run) trait Observer {
+    /// Looks at both sides of the configurations that are `open`, and says of this revision's up to
+    /// how many rounds they are to be measured; of what is decided, nothing.
+    ///
+    /// # Errors
+    /// As [`Observer::observe`].
+    fn look(&mut self, open: &[Open<'_>]) -> Result<BTreeMap<At, u32>>;
+
     /// Takes an event.
     ///
     /// # Errors

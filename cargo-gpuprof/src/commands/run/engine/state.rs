@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) passes: Vec<PassResult>,
     /// How many there should be, once that is known.
     wanted: Option<u32>,
+    /// Whether a look says how many those are.
+    pub(super) in_rounds: bool,
     /// What it has of its counters.
     pub(super) collected: Collected,
     /// The counter data that the next process to be started goes on from: of what is collected, or
@@ -44,8 +46,9 @@ impl State {
         replayed: &Replayed,
         execution: &Execution<'_>,
         (series, configuration): (usize, usize),
+        most: u32,
     ) -> Self {
-        let passes = (0..execution.repeat.most)
+        let passes = (0..most)
             .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).cloned());
         let steps = steps(execution);
         let collected = match replayed.counters(series, configuration) {
@@ -107,11 +110,23 @@ impl State {
         repeat.least..wanted
     }
 
+    /// The timed passes there are to be, by a look.
+    pub(super) fn go_on_to(&mut self, rounds: u32) {
+        self.wanted = Some(rounds);
+    }
+
+    /// The timed passes that there are are all.
+    pub(super) fn stop(&mut self) {
+        self.wanted = u32::try_from(self.passes.len()).ok();
+        self.in_rounds = false;
+    }
+
     /// Whether nothing is left to do.
     pub(super) fn is_over(&self, execution: &Execution<'_>) -> bool {
         let wanted = self.wanted.unwrap_or(execution.repeat.least);
-        let complete =
-            self.passes.len() >= wanted as usize && self.collected.steps >= steps(execution);
+        let complete = !self.in_rounds
+            && self.passes.len() >= wanted as usize
+            && self.collected.steps >= steps(execution);
         self.processes == 0 && (complete || self.ended.is_some())
     }
 

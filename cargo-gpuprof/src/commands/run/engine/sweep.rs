@@ -1,6 +1,7 @@
 //! What the engine is to do, and how far it is.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use gpuprof_model::failure::Denial;
 
@@ -19,6 +20,15 @@ use crate::store::journal::Replayed;
 /// Why a configuration was skipped, where nothing went wrong.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
 
+/// How far the rounds may go.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands::run) struct Rounds {
+    /// So many of a configuration at most.
+    pub(in crate::commands::run) most: u32,
+    /// No look asks for more of them after this.
+    pub(in crate::commands::run) until: Option<Instant>,
+}
+
 /// What is to be done. Nothing of it changes while it is done.
 #[derive(Clone, Copy)]
 pub(in crate::commands::run) struct Planned<'a> {
@@ -34,6 +44,8 @@ pub(in crate::commands::run) struct Planned<'a> {
     pub(in crate::commands::run) harnesses: &'a [Harness],
     /// Where the limit on the time of a process comes from.
     pub(in crate::commands::run) limit: &'a Origin,
+    /// How far rounds go beyond those that all have, where two revisions are timed.
+    pub(in crate::commands::run) rounds: Option<Rounds>,
     /// In which order passes run.
     pub(in crate::commands::run) order: Interleave,
     /// What has processes of its own.
@@ -79,7 +91,13 @@ impl<'a, 'o> Sweep<'a, 'o> {
         let of_series = |(series, count): (usize, usize)| {
             let state = |index| {
                 let at = (series, index);
-                State::replayed(replayed, planned.execution(at), at)
+                let execution = planned.execution(at);
+                let rounds = planned.rounds.filter(|_| planned.pairs.partner(at).is_some());
+                let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most);
+                let most = most.max(execution.repeat.most);
+                let mut state = State::replayed(replayed, execution, at, most);
+                state.in_rounds = rounds.is_some();
+                state
             };
             (0..count).map(state).collect()
         };

@@ -1,0 +1,131 @@
+//! More rounds for what is measured beside another revision and not decided.
+//!
+//! Input: how far both sides of every configuration are, once nothing is under way, and what the
+//! observer says to that. Output: the rounds to come, in which partners are next to each other, or
+//! the end of a configuration. Whether a configuration goes on depends on what was measured at a
+//! look, so a run that is resumed looks at the same numbers and goes on in the same way.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::device_queue::DeviceQueue;
+use super::event::{At, Open};
+use super::sweep::Sweep;
+use crate::error::Result;
+use crate::options::{Interleave, Isolate};
+use crate::schedule::Batch;
+use gpuprof_analysis::stats::random::{SEED, SplitMix, shuffle};
+
+impl Sweep<'_, '_> {
+    /// Asks which configurations need more rounds, and puts those into `queues`. Whether there are
+    /// any.
+    pub(super) fn look(&mut self, queues: &mut [DeviceQueue<'_>]) -> Result<bool> {
+        let Some(rounds) = self.planned.rounds else { return Ok(false) };
+        let (mut wanted, open) = self.before_the_look();
+        let over = rounds.until.is_some_and(|until| until <= Instant::now());
+        let asked = if over { BTreeMap::new() } else { self.ask(&open)? };
+        for at in open {
+            let has = self.states[at.0][at.1].passes.len();
+            // Nothing is decided between two looks.
+            match asked.get(&at) {
+                Some(&next) if next <= rounds.most && next as usize > has => {
+                    wanted.push((at, next));
+                }
+                _ => self.stop(at),
+            }
+        }
+        self.add_rounds(&wanted, queues);
+        self.finish_what_is_over()?;
+        Ok(!wanted.is_empty())
+    }
+
+    /// The configurations that wait for a look, and those of which a run that was killed has more
+    /// rounds on one side; what has ended on either side goes no further.
+    fn before_the_look(&mut self) -> (Vec<(At, u32)>, Vec<At>) {
+        let (mut uneven, mut open) = (Vec::new(), Vec::new());
+        for (head, base) in self.planned.pairs.all() {
+            let [one, two] = [head, base].map(|(series, index)| &self.states[series][index]);
+            let counts = [one, two].map(|state| u32::try_from(state.passes.len()).unwrap_or(0));
+            if [one, two].iter().any(|state| state.told || state.ended.is_some()) {
+                self.stop(head);
+            } else if counts[0] == counts[1] {
+                open.push(head);
+            } else {
+                uneven.push((head, counts[0].max(counts[1])));
+            }
+        }
+        (uneven, open)
+    }
+
+    fn ask(&mut self, open: &[At]) -> Result<BTreeMap<At, u32>> {
+        if open.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let partners = open.iter().filter_map(|&at| Some((at, self.planned.pairs.partner(at)?)));
+        let sides = partners.flat_map(|(head, base)| [head, base]);
+        let open: Vec<Open<'_>> = sides
+            .map(|(series, index)| {
+                let state = &self.states[series][index];
+                Open {
+                    at: (series, index),
+                    passes: &state.passes,
+                    hardware: &state.collected.hardware,
+                }
+            })
+            .collect();
+        self.observer.look(&open)
+    }
+
+    /// Takes what both sides of `head` have for all that there will be.
+    fn stop(&mut self, head: At) {
+        let sides = [Some(head), self.planned.pairs.partner(head)];
+        for (series, index) in sides.into_iter().flatten() {
+            self.states[series][index].stop();
+        }
+    }
+
+    /// Puts the rounds up to those `wanted` into the queues of their devices.
+    fn add_rounds(&mut self, wanted: &[(At, u32)], queues: &mut [DeviceQueue<'_>]) {
+        let mut rounds: BTreeMap<u32, Vec<At>> = BTreeMap::new();
+        for &(head, until) in wanted {
+            let sides = [Some(head), self.planned.pairs.partner(head)];
+            let mut first = until;
+            for (series, index) in sides.into_iter().flatten() {
+                let state = &mut self.states[series][index];
+                first = first.min(u32::try_from(state.passes.len()).unwrap_or(until));
+                state.go_on_to(until);
+            }
+            (first..until).for_each(|repeat| rounds.entry(repeat).or_default().push(head));
+        }
+        for (repeat, mut heads) in rounds {
+            if self.planned.order == Interleave::Rounds {
+                shuffle(&mut heads, &mut SplitMix(SEED + u64::from(repeat)));
+            }
+            for (device, queue) in queues.iter_mut().enumerate() {
+                let here = heads.iter().filter(|&&at| self.planned.assignment.device(at) == device);
+                let batches = batches(here, repeat, self.planned.isolate);
+                for batch in self.planned.pairs.put_beside(batches) {
+                    queue.queue.later(batch.series, repeat, batch.configurations);
+                }
+            }
+        }
+    }
+}
+
+/// The processes that time `heads` in a round.
+fn batches<'h>(heads: impl Iterator<Item = &'h At>, repeat: u32, isolate: Isolate) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    for &(series, index) in heads {
+        let shared = batches.iter_mut().find(|batch| batch.series == series);
+        match shared.filter(|_| isolate == Isolate::Kernel) {
+            Some(batch) => batch.configurations.push(index),
+            None => batches.push(Batch {
+                series,
+                repeat,
+                configurations: vec![index],
+                before_its_partner: false,
+            }),
+        }
+    }
+    batches
+}

@@ -1,0 +1,263 @@
+//! `--base` on a fake GPU: rounds in which both sides of a configuration are next to each other,
+//! more of them where a verdict is in doubt, and runs that are killed in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Commits, FakeGpu, Happening, Outcome, Workspace, times};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder in which archives of two revisions are measured on a GPU of its own.
+struct Machine {
+    folder: TempDir,
+    gpu: FakeGpu,
+}
+
+/// A timed pass, as the journal has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pass {
+    kernel: String,
+    of_base: bool,
+    configuration: u64,
+    repeat: u64,
+    device: String,
+}
+
+impl Pass {
+    /// Whether `other` is the same pass of the other side.
+    fn is_partner(&self, other: &Self) -> bool {
+        let key = |pass: &Self| (pass.kernel.clone(), pass.configuration, pass.repeat);
+        key(self) == key(other) && self.of_base != other.of_base
+    }
+}
+
+impl Machine {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        Self { folder, gpu: FakeGpu::new() }
+    }
+
+    /// Measures the archive `head` beside that of `base`; times only, unless metrics are named.
+    fn run(&self, (base, head): (&Path, &Path), set: &[(&str, &str)], more: &[&str]) -> Outcome {
+        let [base, head] = [base, head].map(|path| path.display().to_string());
+        let run = ["run", "--archive-file", &head, "--base-archive", &base, "--no-config"];
+        let times: &[&str] = match more.contains(&"--metrics") {
+            true => &[],
+            false => &["--metrics", "duration", "--replay-mode", "none"],
+        };
+        let root = self.folder.path().to_owned();
+        let workspace = Workspace { target: root.join("not-used"), root };
+        let tool = self.gpu.tool(&workspace, &[&run[..], times, more].concat());
+        set.iter().fold(tool, |tool, (name, value)| tool.env(name, value)).run()
+    }
+
+    /// The folder of the only run.
+    fn folder_of_run(&self) -> PathBuf {
+        let runs = fs::read_dir(self.folder.path().join("target/gpuprof/runs")).unwrap();
+        let runs: Vec<PathBuf> = runs.flatten().map(|entry| entry.path()).collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder_of_run().join("journal.jsonl")
+    }
+
+    /// The timed passes, in the order in which they ended.
+    fn passes(&self) -> Vec<Pass> {
+        let text = fs::read_to_string(self.journal()).unwrap();
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let made = lines.next().expect("the first line says what the run is made of");
+        let keys = |series: &Value| -> Vec<String> {
+            let all = series.as_array().unwrap().iter();
+            all.map(|series| series[0].as_str().unwrap().to_owned()).collect()
+        };
+        let heads = keys(&made["series"]);
+        let bases = keys(&made["base"]["series"]);
+        let pass = |line: Value| {
+            let at = usize::try_from(line["series"].as_u64()?).ok()?;
+            let base = at.checked_sub(heads.len());
+            let key = base.map_or_else(|| &heads[at], |base| &bases[base]);
+            (line["line"] == "pass").then(|| Pass {
+                kernel: key.clone(),
+                of_base: base.is_some(),
+                configuration: line["configuration"].as_u64().unwrap(),
+                repeat: line["repeat"].as_u64().unwrap(),
+                device: line["result"]["device"]["uuid"].as_str().unwrap().to_owned(),
+            })
+        };
+        lines.filter_map(pass).collect()
+    }
+
+    /// How many processes timed each configuration in a document of the run.
+    fn processes(&self, name: &str) -> BTreeMap<String, usize> {
+        let bytes = fs::read(self.folder_of_run().join(name)).unwrap();
+        let run: Value = serde_json::from_slice(&bytes).unwrap();
+        let mut counts = BTreeMap::new();
+        for series in run["series"].as_array().unwrap() {
+            for row in series["configurations"].as_array().unwrap() {
+                let key = format!("{} {}", series["id"]["kernel"], row["configuration"][0][1]);
+                counts.insert(key.replace('"', ""), row["timings"].as_array().unwrap().len());
+            }
+        }
+        counts
+    }
+}
+
+/// The archives of the merge that makes `scale` slower.
+fn merge() -> (&'static Path, &'static Path) {
+    let commits = Commits::get();
+    (&commits.base, &commits.head)
+}
+
+/// The same revision on both sides.
+fn unchanged() -> (&'static Path, &'static Path) {
+    let commits = Commits::get();
+    (&commits.base, &commits.base)
+}
+
+/// That every pass of what both sides have is next to its partner, and that either goes first.
+fn are_adjacent(passes: &[Pass]) {
+    let shared: Vec<&Pass> = passes.iter().filter(|pass| pass.kernel.contains("::scale")).collect();
+    assert!(!shared.is_empty() && shared.len() % 2 == 0, "{shared:#?}");
+    let of_kernel = |pass: &Pass| passes.iter().position(|other| other == pass).unwrap();
+    let mut base_first = BTreeSet::new();
+    for two in shared.chunks(2) {
+        assert!(two[0].is_partner(two[1]), "{two:#?}");
+        assert_eq!(of_kernel(two[0]) + 1, of_kernel(two[1]), "something came in between");
+        base_first.insert(two[0].of_base);
+    }
+    assert_eq!(base_first.len(), 2, "one side always goes first");
+}
+
+#[test]
+fn both_sides_of_a_configuration_are_next_to_each_other_in_every_round() {
+    let machine = Machine::new();
+    let set = [("FAKE_TIMELINE", "1")];
+    machine.run(merge(), &set, &["scale", "copy"]).exits_with(100);
+    let passes = machine.passes();
+    are_adjacent(&passes);
+    // And one process after the other.
+    let timeline = machine.gpu.timeline();
+    let all: Vec<Vec<&Happening>> = times(&timeline).into_values().collect();
+    assert_eq!(all.len(), passes.len());
+    let span = |samples: &Vec<&Happening>| (samples[0].begin, samples[samples.len() - 1].end);
+    let mut spans: Vec<(u128, u128)> = all.iter().map(span).collect();
+    spans.sort_unstable();
+    assert!(spans.windows(2).all(|two| two[0].1 <= two[1].0), "{spans:?}");
+}
+
+#[test]
+fn the_processes_of_a_kernel_are_next_to_each_other() {
+    let machine = Machine::new();
+    machine.run(merge(), &[], &["--isolate", "kernel"]).exits_with(100);
+    let passes = machine.passes();
+    let mut processes: Vec<Vec<Pass>> = Vec::new();
+    for pass in passes {
+        let same = |before: &Vec<Pass>| {
+            (&before[0].kernel, before[0].of_base) == (&pass.kernel, pass.of_base)
+                && before[0].repeat == pass.repeat
+        };
+        match processes.last_mut().filter(|before| same(before)) {
+            Some(before) => before.push(pass),
+            None => processes.push(vec![pass]),
+        }
+    }
+    let shared: Vec<&Vec<Pass>> =
+        processes.iter().filter(|process| !process[0].kernel.contains("::fresh")).collect();
+    assert!(shared.len() > 6 * 2 * 2, "no rounds followed the first look");
+    for two in shared.chunks(2) {
+        let [one, other] = [0, 1].map(|at| two[at].iter());
+        assert!(one.len() == other.len(), "{two:#?}");
+        assert!(one.zip(other).all(|(one, other)| one.is_partner(other)), "{two:#?}");
+    }
+}
+
+#[test]
+fn partners_are_measured_on_the_same_one_of_several_devices() {
+    let machine = Machine::new();
+    let set = [("FAKE_GPUS", "Fake H200,Fake H200")];
+    let arguments = ["--max-repeat", "3", "--devices", "all", "scale"];
+    machine.run(unchanged(), &set, &arguments);
+    let passes = machine.passes();
+    assert_eq!(passes.len(), 3 * 2 * 2);
+    let devices: BTreeSet<&str> = passes.iter().map(|pass| pass.device.as_str()).collect();
+    assert_eq!(devices.len(), 2);
+    for pass in &passes {
+        let partner = passes.iter().find(|other| pass.is_partner(other)).unwrap();
+        assert_eq!(pass.device, partner.device);
+    }
+}
+
+#[test]
+fn counters_of_both_sides_are_collected_and_compared() {
+    let machine = Machine::new();
+    let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    let arguments = ["scale", "--metrics", sectors, "--threshold"];
+    let threshold = format!("{sectors} <= baseline");
+    let outcome = machine.run(merge(), &[], &[&arguments[..], &[&threshold]].concat());
+    let outcome = outcome.exits_with(100);
+    assert!(outcome.stdout.contains(&format!(" FAIL  {threshold}")), "{}", outcome.stdout);
+    are_adjacent(&machine.passes());
+}
+
+#[test]
+fn what_is_in_doubt_gets_more_rounds_on_both_sides_and_nothing_else_does() {
+    let machine = Machine::new();
+    let outcome = machine.run(merge(), &[], &[]).exits_with(100);
+    let (head, base) = (machine.processes("run.json"), machine.processes("base.json"));
+    let both = ["scale 64", "scale 128", "copy 32", "copy 64"].map(|key| (head[key], base[key]));
+    assert!(both.iter().all(|(head, base)| head == base), "{both:?}");
+    assert!(head["scale 64"] > head["copy 32"], "{head:?}");
+    assert_eq!(head["fresh 64"], 6, "what has no other side is not in doubt");
+    are_adjacent(&machine.passes());
+    let (least, most) = (both.iter().min().unwrap().0, both.iter().max().unwrap().0);
+    assert!(
+        outcome.stderr.contains(&format!("measured in rounds: {least} to {most} processes a side")),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn the_rounds_end_where_the_command_line_says() {
+    let limits: [(&[&str], usize); 4] = [
+        (&["--max-repeat", "3"], 3),
+        (&["--max-repeat", "8"], 8),
+        (&["--repeat", "7", "--max-repeat", "9"], 8),
+        (&["--time-budget", "1ms"], 6),
+    ];
+    for (limit, rounds) in limits {
+        let machine = Machine::new();
+        let more = [limit, &["--strict", "scale"][..]].concat();
+        let undecided = machine.run(merge(), &[], &more).exits_with(106);
+        assert_eq!(machine.processes("run.json")["scale 64"], rounds, "{limit:?}");
+        assert_eq!(machine.processes("base.json")["scale 64"], rounds, "{limit:?}");
+        let doubt = "\n INCONCLUSIVE  every duration <= baseline + 2%";
+        assert!(undecided.stdout.contains(doubt), "{undecided:#?}");
+    }
+}
+
+#[test]
+fn a_paired_run_that_is_killed_goes_on_where_it_stopped() {
+    let machine = Machine::new();
+    let whole = machine.run(merge(), &[], &[]).exits_with(100);
+    let journal = fs::read_to_string(machine.journal()).unwrap();
+    let counts = (machine.processes("run.json"), machine.processes("base.json"));
+    let lines = journal.lines().count();
+    // Before the first look, between partners, and among the rounds that followed a look.
+    for kept in [2, 14, lines / 2, lines - 3, lines] {
+        let first: String = journal.split_inclusive('\n').take(kept).collect();
+        fs::write(machine.journal(), first).unwrap();
+        let resumed = machine.run(merge(), &[], &["--resume"]).exits_with(100);
+        assert_eq!((machine.processes("run.json"), machine.processes("base.json")), counts);
+        assert_eq!(resumed.stdout, whole.stdout, "{kept} of {lines} lines");
+        let passes = machine.passes();
+        let keys: BTreeSet<_> = passes.iter().map(|pass| format!("{pass:?}")).collect();
+        assert_eq!(keys.len(), passes.len(), "nothing is measured twice");
+    }
+    let other = machine.run(unchanged(), &[], &["--resume"]).exits_with(2);
+    assert!(other.stderr.contains(" changed since; to start over"), "{}", other.stderr);
+}
