@@ -67,7 +67,7 @@ pub(super) fn measure(
 /// What the rounds of `run` cost, where two revisions were timed.
 fn cost(plan: &Plan<'_>, run: &Run, time: Duration) -> Option<String> {
     plan.most_rounds?;
-    let row = |(series, index): At| Some(run.series.get(series)?.configurations.get(index)?);
+    let row = |(series, index): At| run.series.get(series)?.configurations.get(index);
     let rows = plan.both.pairs.all().filter_map(|(head, _)| row(head));
     let counts: Vec<usize> = rows.map(|row| row.timings.len()).collect();
     let (least, most) = (counts.iter().min()?, counts.iter().max()?);
