@@ -121,7 +121,7 @@ fn unchanged() -> (&'static Path, &'static Path) {
 /// That every pass of what both sides have is next to its partner, and that either goes first.
 fn are_adjacent(passes: &[Pass]) {
     let shared: Vec<&Pass> = passes.iter().filter(|pass| pass.kernel.contains("::scale")).collect();
-    assert!(!shared.is_empty() && shared.len() % 2 == 0, "{shared:#?}");
+    assert!(!shared.is_empty() && shared.len().is_multiple_of(2), "{shared:#?}");
     let of_kernel = |pass: &Pass| passes.iter().position(|other| other == pass).unwrap();
     let mut base_first = BTreeSet::new();
     for two in shared.chunks(2) {
