@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::Commits;
+use crate::support::{Commits, repository_folder};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -26,6 +26,7 @@ fn a_merge_is_measured_beside_another_revision() {
     a_merge_that_makes_a_kernel_worse_fails(commits);
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
     a_checkout_of_the_users_is_a_base_too(commits);
+    a_ci_job_leaves_what_people_and_programs_read(commits);
     assert_eq!(commits.git(&["status", "--porcelain"]), "");
     assert_eq!(commits.git(&["branch", "--list"]), "* main");
 }
@@ -113,6 +114,38 @@ fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {
     let checkout = lines.rfind(|path| path.contains("/checkout-")).unwrap();
     let same = commits.run_beside(Path::new(checkout), &["--strict", "copy"]).exits_with(0);
     assert!(same.stdout.contains("since the baseline: "), "{}", same.stdout);
+}
+
+/// `docs/ci/gate.sh`, which the GitHub action and the GitLab template call.
+fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
+    let out = tempfile::tempdir().unwrap();
+    let summary = out.path().join("summary.md");
+    let job = |base: &str| {
+        let folder = out.path().display().to_string();
+        let variables = [
+            ("GPUPROF_GATE_BASE", base),
+            ("GPUPROF_GATE_ARGUMENTS", "--quiet"),
+            ("GPUPROF_GATE_OUT", &format!("{folder}/{base}")),
+            ("GITHUB_ACTIONS", "true"),
+            ("GITHUB_STEP_SUMMARY", &format!("{folder}/summary.md")),
+        ];
+        let script = repository_folder().join("docs/ci/gate.sh");
+        commits.workspace.script(&script, &variables)
+    };
+    let worse = job("worse~2").exits_with(100);
+    assert!(worse.stdout.contains("\n::error file=shop/src/lib.rs,line="), "{}", worse.stdout);
+    let read = |name: &str| fs::read_to_string(out.path().join("worse~2").join(name)).unwrap();
+    assert!(read("junit.xml").contains("<failure "), "{}", read("junit.xml"));
+    assert!(read("report.html").contains("A threshold is violated."));
+    assert_eq!(read("report.md"), fs::read_to_string(&summary).unwrap());
+    assert!(read("report.md").contains("❌ fail"));
+
+    job("broken").exits_with(101);
+    let told = fs::read_to_string(&summary).unwrap();
+    assert!(
+        told.ends_with("ended with exit code 101 before it measured; the job's log says why.\n")
+    );
+    assert!(!out.path().join("broken/junit.xml").exists());
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::env;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::tool::built;
 use crate::support::{Outcome, Tool, repository_folder, target_folder};
@@ -75,6 +77,27 @@ impl Workspace {
     /// The subcommand with `arguments`, in the root.
     pub fn tool(&self, arguments: &[&str]) -> Tool {
         Tool::new(arguments, &self.root, &self.target)
+    }
+
+    /// What a script of the repository that calls `cargo gpuprof` does in this workspace, with
+    /// these variables.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    pub fn script(&self, script: &Path, variables: &[(&str, &str)]) -> Outcome {
+        let tool = self.tool(&[]).into_command();
+        let own = tempfile::tempdir().expect("a folder can be made");
+        symlink(tool.get_program(), own.path().join("cargo-gpuprof")).expect("it can be linked");
+        let path = env::var("PATH").expect("there is a PATH");
+        let mut command = Command::new("bash");
+        command
+            .arg(script)
+            .current_dir(&self.root)
+            .env_clear()
+            .envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .envs(variables.iter().copied())
+            .env("PATH", format!("{}:{path}", own.path().display()));
+        Outcome::new(command.output().expect("bash can be started"), self.root.clone())
     }
 
     /// Runs the subcommand with `arguments` in the root.

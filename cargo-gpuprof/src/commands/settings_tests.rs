@@ -151,6 +151,7 @@ top = 3
 pareto = ["duration", "occupancy"]
 message-format = "json"
 export-csv = "out/all.csv"
+export-html = "out/all.html"
 export-json = "out/all.json"
 export-markdown = "out/all.md"
 color = "never"

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The merge gate as a CI job runs it: measures the checked-out commit beside the revision that it
+# would change, and leaves what people and programs read in a folder. It ends with gpuprof's exit
+# code.
+#
+#   GPUPROF_GATE_BASE        what --base takes (merge-base)
+#   GPUPROF_GATE_BACKEND     auto, emulator or cuda (auto)
+#   GPUPROF_GATE_ARGUMENTS   further arguments of `cargo gpuprof run`, split at blanks
+#   GPUPROF_GATE_OUT         the folder (gpuprof-gate)
+#
+# On GitHub it writes the job's summary and annotates the kernels' lines.
+set -euo pipefail
+out=${GPUPROF_GATE_OUT:-gpuprof-gate}
+rm -rf "$out"
+mkdir -p "$out"
+
+# A job's clone may hold one commit; the fork point needs the history of both branches.
+if [ "$(git rev-parse --is-shallow-repository)" = true ]; then
+    git fetch --quiet --unshallow
+fi
+
+read -ra arguments <<< "${GPUPROF_GATE_ARGUMENTS:-}"
+code=0
+cargo gpuprof run --base "${GPUPROF_GATE_BASE:-merge-base}" --strict \
+    --backend "${GPUPROF_GATE_BACKEND:-auto}" \
+    --export-json "$out/run.json" --export-markdown "$out/report.md" \
+    --export-html "$out/report.html" "${arguments[@]}" || code=$?
+
+if [ -s "$out/run.json" ]; then
+    cargo gpuprof report "$out/run.json" --format junit --output "$out/junit.xml"
+    if [ "${GITHUB_ACTIONS:-}" = true ]; then
+        cargo gpuprof report "$out/run.json" --format github
+    fi
+else
+    echo "\`cargo gpuprof\` ended with exit code $code before it measured; the job's log says why." \
+        > "$out/report.md"
+fi
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    # GitHub takes no summary above 1 MiB; the whole report is in the artifact.
+    head --bytes 1000000 "$out/report.md" >> "$GITHUB_STEP_SUMMARY"
+fi
+exit "$code"
