@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::support::replay::{ISOLATIONS, METRICS, finished, of_both, workshop};
+use crate::support::replay::{ISOLATIONS, METRICS, finished, format_of, of_both, workshop};
 use crate::support::{FakeGpu, Outcome, Tool, times, with_limit};
 use serde_json::Value;
 
 fn tool(gpu: &FakeGpu, more: &[&str], trouble: &str) -> Tool {
     let metrics = METRICS.join(",");
-    let common = ["run", "--package", "vector", "scale", "--no-config", "--message-format", "json"];
-    let tool = gpu.tool(&workshop(), &[&common, &["--metrics", &metrics][..], more].concat());
+    let common = ["run", "--package", "vector", "scale", "--no-config", "--metrics", &metrics];
+    let tool = gpu.tool(&workshop(), &[&common, format_of(more), more].concat());
     tool.env("FAKE_CUPTI_TROUBLE", trouble)
 }
 

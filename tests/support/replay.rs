@@ -19,11 +19,17 @@ pub const METRICS: [&str; 4] = [
 /// Arguments with which every test runs, once each: the ways in which processes are isolated.
 pub const ISOLATIONS: [&[&str]; 2] = [&[], &["--isolate", "kernel"]];
 
-/// What every run here has in common: JSON, one timed process, the four counters.
+/// What every run here has in common: JSON, unless it is a dry one, whose plan is read as people
+/// read it; one timed process; the four counters.
 pub fn arguments<'a>(selection: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     static JOINED: LazyLock<String> = LazyLock::new(|| METRICS.join(","));
-    let common = ["--message-format", "json", "--repeat", "1", "--no-config", "--metrics", &JOINED];
-    [&["run", "--package"], selection, &common, more].concat()
+    let common = ["--repeat", "1", "--no-config", "--metrics", &JOINED];
+    [&["run", "--package"], selection, &common, format_of(more), more].concat()
+}
+
+/// In which format a run with these arguments is read.
+pub fn format_of(arguments: &[&str]) -> &'static [&'static str] {
+    if arguments.contains(&"--dry-run") { &[] } else { &["--message-format", "json"] }
 }
 
 /// The fixtures.

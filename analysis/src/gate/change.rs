@@ -35,7 +35,13 @@ pub struct Side {
     /// What ties of the configuration's values are broken by.
     seed: u64,
     class: Class,
+    /// Whether one process counted it and several took times.
+    counted_once: bool,
 }
+
+/// Why nothing is sure of a counter that is not exact.
+pub const COUNTED_ONCE: &str =
+    "one value a side: one process of a run collects the counters, so their noise is not known";
 
 /// What two sides of a noisy metric say about each other.
 #[derive(Debug, Clone)]
@@ -94,8 +100,10 @@ impl Side {
         let result = row.metrics.get(metric).ok_or("the run does not contain it")?;
         let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(row, metric));
         let value = number(result, statistic)?;
+        let counted_once = result.processes.len() == 1 && row.timings.len() > 1;
         Ok(Self {
             value,
+            counted_once,
             resolution: resolution(row, metric, value),
             processes: processes(result, statistic),
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
@@ -121,6 +129,12 @@ impl Side {
             "`{metric}` is {before} in the baseline and {after} here, so one number stands against \
              many; measure both sides alike"
         ))
+    }
+
+    /// Whether the processes of this side tell how far its values scatter: those of a counter that
+    /// one of many processes collected do not.
+    pub fn scatters(&self) -> bool {
+        !self.counted_once
     }
 
     /// The rounds of two sides that were measured in rounds.
@@ -188,11 +202,14 @@ impl Evidence {
         let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
         else {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
-            let too_few = format!(
-                "a difference needs {MIN_PROCESSES} processes a side; the baseline has {theirs}, this run {ours} \
-                 (--repeat {} for both)",
-                Repeats::DEFAULT.least
-            );
+            let too_few = match baseline.scatters() && run.scatters() {
+                true => format!(
+                    "a difference needs {MIN_PROCESSES} processes a side; the baseline has {theirs}, \
+                     this run {ours} (--repeat {} for both)",
+                    Repeats::DEFAULT.least
+                ),
+                false => COUNTED_ONCE.to_owned(),
+            };
             let too_few = Some(too_few);
             return Self { percent, confidence: None, cycles: None, too_few, difference: None };
         };
@@ -221,7 +238,8 @@ impl Evidence {
     pub fn of_rounds(base: &Side, head: &Side) -> Self {
         let estimate = Estimate::of(&Side::rounds(base, head));
         let (baseline_processes, processes) = (base.processes.len(), head.processes.len());
-        let confidence = estimate.map(|Estimate { interval, p_value, .. }| Confidence {
+        let sure = estimate.filter(|_| base.scatters() && head.scatters());
+        let confidence = sure.map(|Estimate { interval, p_value, .. }| Confidence {
             percent: Interval {
                 low: 100.0 * interval.low,
                 high: 100.0 * interval.high,
@@ -415,6 +433,9 @@ fn outcome_of_rounds(
     base: &Side,
     head: &Side,
 ) -> (Outcome, Option<String>) {
+    if !(base.scatters() && head.scatters()) {
+        return (Outcome::Inconclusive, Some(COUNTED_ONCE.to_owned()));
+    }
     let rounds = Side::rounds(base, head);
     let [first, ..] = LOOKS;
     if rounds.count() < first {

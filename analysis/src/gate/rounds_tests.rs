@@ -1,3 +1,4 @@
+use gpuprof_model::measurement::HardwareValue;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
@@ -115,4 +116,42 @@ fn a_fall_of_the_clock_meets_both_sides() {
     // SM cycles would deny it; rounds need no confirmation.
     let run = judged(15, &[5.0]);
     assert_eq!(Gate::default().exit_code(&run), gpuprof_model::ExitCode::ThresholdFailed);
+}
+
+#[test]
+fn a_counter_that_one_process_collected_is_decided_by_its_value_and_asks_for_no_rounds() {
+    let name = "dram__bytes_read.sum";
+    let side = |value: f64| {
+        let pass = |at: u32| {
+            let mut pass = gpu_pass(64, N, &[100_000.0 + f64::from(at)]);
+            pass.hardware.insert(name.into(), HardwareValue::Value(value));
+            pass
+        };
+        let passes: Vec<_> = (0..15).map(pass).collect();
+        run(vec![series(vec![finished(point(64, N), &passes)])])
+    };
+    let against = Against {
+        name: "merge-base".into(),
+        run: Ok(side(100.0)),
+        across_devices: false,
+        in_rounds: true,
+        scope: Scope::whole(),
+    };
+    let threshold = Threshold::parse("every dram__bytes_read.sum <= baseline + 2%").unwrap();
+    let written: [Written; 1] = [(threshold.clone(), Layer::CommandLine, None)];
+    let catalogue = Catalogue::built_in();
+    let (head, budget) = (side(105.0), Budget::new(1, 0));
+    let series = &head.series[0];
+    assert_eq!(wanted(&catalogue, series, &written, &head, &against, &budget), []);
+    let judged = |head: Run| {
+        let judged = rejudge(&catalogue, head, std::slice::from_ref(&threshold), &against);
+        let all = judged.series[0].judgements.iter();
+        all.clone().find(|judgement| judgement.threshold.contains(name)).unwrap().clone()
+    };
+    for (value, verdict) in [(101.0, Verdict::Pass), (105.0, Verdict::Fail)] {
+        let judgement = judged(side(value));
+        assert_eq!((judgement.verdict, judgement.confidence), (verdict, None));
+        let reason = judgement.reason.unwrap();
+        assert!(reason.starts_with("one value a side: "), "{reason}");
+    }
 }

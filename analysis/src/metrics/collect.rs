@@ -156,6 +156,12 @@ impl Measured<'_> {
         if self.class == Class::Exact {
             return Vec::new();
         }
+        // Counters are collected in one process, and every pass holds its values: they are one
+        // observation, however many processes took times.
+        let passes = match self.derived.timed_leaves()[..] {
+            [] => &passes[..passes.len().min(1)],
+            _ => passes,
+        };
         let of_process = |pass: &PassResult| {
             let alone = self.result(std::slice::from_ref(pass));
             let value = alone.value.ok()?;

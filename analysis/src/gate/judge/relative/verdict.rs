@@ -9,7 +9,7 @@ use gpuprof_model::verdict::Verdict;
 
 use super::pairs::Pair;
 use super::rounds::InRounds;
-use crate::gate::change::{Evidence, Side, Wanted, confidence_text};
+use crate::gate::change::{COUNTED_ONCE, Evidence, Side, Wanted, confidence_text};
 use crate::sequential::Bounds;
 use crate::stats::two_sample::BOUND;
 
@@ -45,6 +45,7 @@ impl<'r> Held<'r> {
         let incomparable = Side::repeat_alike(&before, &after, &metric.name).err();
         let in_rounds = bounds
             .filter(|_| class == Class::Noisy && incomparable.is_none())
+            .filter(|_| before.scatters() && after.scatters())
             .map(|bounds| InRounds::new(bounds, threshold, tolerance, (&before, &after)));
         let evidence = match in_rounds {
             Some(_) => Evidence::of_rounds(&before, &after),
@@ -139,12 +140,9 @@ pub(super) fn verdict(
     let direction = threshold.direction(metric);
     let better_by_enough =
         direction.better(held.after.value, improvement(tolerance, direction, held));
-    if class(metric, held.configuration) == Class::Exact {
-        return match (holds, better_by_enough) {
-            (false, _) => (Verdict::Fail, None),
-            (true, true) => (Verdict::Improved, None),
-            (true, false) => (Verdict::Pass, None),
-        };
+    let scatters = held.before.scatters() && held.after.scatters();
+    if class(metric, held.configuration) == Class::Exact || !scatters {
+        return (by_value(holds, better_by_enough), (!scatters).then(|| COUNTED_ONCE.to_owned()));
     }
     let Some(confidence) = held.evidence.confidence else {
         return (Verdict::Inconclusive, held.evidence.too_few.clone());
@@ -179,6 +177,15 @@ pub(super) fn verdict(
         );
     }
     (Verdict::Pass, None)
+}
+
+/// What one value a side comes to.
+fn by_value(holds: bool, better_by_enough: bool) -> Verdict {
+    match (holds, better_by_enough) {
+        (false, _) => Verdict::Fail,
+        (true, true) => Verdict::Improved,
+        (true, false) => Verdict::Pass,
+    }
 }
 
 /// The value that the run is on the right side of with [`BOUND`], as a test of non-inferiority
