@@ -59,7 +59,7 @@ pub(super) fn markdown(text: &str) -> String {
             // GitHub reads mathematics between two.
             '$' => out.push_str("&#36;"),
             '\n' => out.push_str("<br>"),
-            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => {
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '^' => {
                 out.push('\\');
                 out.push(c);
             }
