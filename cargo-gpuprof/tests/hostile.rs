@@ -9,10 +9,7 @@ use std::process::Command;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_gpuprof::error::Failure;
-use cargo_gpuprof::report::{
-    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Json, JsonLines, Junit, Markdown, Report,
-    Table,
-};
+use cargo_gpuprof::report::{Format, Screen, Terms};
 use cargo_gpuprof::store::document;
 use cargo_gpuprof::store::journal::{self, Journal, Made};
 use gpuprof_model::ExitCode;
@@ -205,19 +202,9 @@ fn a_journal_of_another_version_is_told_by_its_version_whatever_it_holds() {
 
 /// Every format.
 fn report_all(run: &Run) {
-    let table = Table { colour: true, width: Some(80) };
-    let lines = JsonLines { exit_code: None };
-    let all: [&dyn Report; 9] = [
-        &table,
-        &Json,
-        &lines,
-        &Csv,
-        &Markdown,
-        &Junit::default(),
-        &GithubAnnotations,
-        &Bmf,
-        &GithubActionBenchmark,
-    ];
+    let screen = Screen { colour: true, width: Some(80) };
+    let all =
+        Format::all().iter().map(|format| format.report(Terms { screen, ..Terms::default() }));
     for report in all {
         report.write(run, &mut Vec::new()).expect("memory can be written");
     }

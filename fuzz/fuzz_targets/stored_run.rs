@@ -3,10 +3,7 @@
 #![no_main]
 
 use camino::Utf8Path;
-use cargo_gpuprof::report::{
-    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Json, JsonLines, Junit, Markdown, Report,
-    Table,
-};
+use cargo_gpuprof::report::{Format, Screen, Terms};
 use cargo_gpuprof::store::document;
 use gpuprof_model::ExitCode;
 
@@ -19,20 +16,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             return;
         }
     };
-    let table = Table { colour: true, width: Some(80) };
-    let lines = JsonLines { exit_code: None };
-    let junit = Junit::default();
-    let all: [&dyn Report; 9] = [
-        &table,
-        &Json,
-        &lines,
-        &Csv,
-        &Markdown,
-        &junit,
-        &GithubAnnotations,
-        &Bmf,
-        &GithubActionBenchmark,
-    ];
+    let screen = Screen { colour: true, width: Some(80) };
+    let all = Format::all().iter().map(|format| format.report(Terms { screen, ..Terms::default() }));
     for report in all {
         report.write(&run, &mut Vec::new()).expect("memory can be written");
     }

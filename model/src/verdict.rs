@@ -245,8 +245,8 @@ impl Judgement {
     }
 }
 
-/// How much a judgement weighs: what every report colours and marks it by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How much a judgement weighs, from the least: what every report colours and marks it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// The condition holds.
     Fine,

@@ -15,7 +15,7 @@ mod strips;
 
 pub(super) use bars::{Bar, bars};
 pub(super) use heat::{Cell, Heat, heat};
-pub(super) use lines::{Line, Lines, lines};
+pub(super) use lines::{Line, Lines, MOST_LINES, lines};
 pub(super) use marks::interval;
 pub(super) use point::Point;
 pub(super) use scale::Scale;

@@ -26,6 +26,11 @@ macro_rules! formats {
         }
 
         impl Format {
+            /// Every format.
+            pub fn all() -> &'static [Self] {
+                Self::value_variants()
+            }
+
             /// The report of this format.
             pub fn report(self, terms: Terms) -> Box<dyn Report> {
                 match self {

@@ -14,8 +14,8 @@ const RIGHT: f64 = 18.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 46.0;
 
-/// How many colours the page's style knows for lines.
-const COLOURS: usize = 8;
+/// The most lines that can be told apart: the page's style has a colour for each.
+pub(in crate::report) const MOST_LINES: usize = 8;
 
 /// A line.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(in crate::report) struct Lines {
     pub scale: Scale,
     /// The metric with its unit.
     pub metric: String,
-    /// The lines.
+    /// The lines, [`MOST_LINES`] at most.
     pub lines: Vec<Line>,
 }
 
@@ -80,7 +80,7 @@ pub(in crate::report) fn lines(chart: &Lines) -> Markup {
                 text.cut x=(place(LEFT + 4.0)) y="11" { (remark) }
             }
             @for (at, line) in chart.lines.iter().enumerate() {
-                g class={ "line c" (at % COLOURS) } { (one(&frame, line)) }
+                g class={ "line c" (at) } { (one(&frame, line)) }
             }
         }
     }

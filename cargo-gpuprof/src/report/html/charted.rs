@@ -15,12 +15,9 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use super::section::Section;
-use crate::report::chart::{Cell, Heat, Line, Lines, Point, Scale, Strip};
+use crate::report::chart::{Cell, Heat, Line, Lines, MOST_LINES, Point, Scale, Strip};
 use crate::report::key;
 use crate::report::number;
-
-/// The most lines that can be told apart.
-const MOST_LINES: usize = 8;
 
 /// The most pictures of one series.
 const MOST_PICTURES: usize = 6;

@@ -70,7 +70,7 @@ fn charts(charted: &Charted<'_>) -> Markup {
                     @if chart.lines.len() > 1 {
                         ul.legend {
                             @for (at, line) in chart.lines.iter().enumerate() {
-                                li class={ "c" (at % 8) } { (line.name) }
+                                li class={ "c" (at) } { (line.name) }
                             }
                         }
                     }

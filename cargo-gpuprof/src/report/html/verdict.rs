@@ -1,5 +1,7 @@
 //! The verdict: one sentence, and what decided each threshold.
 
+use std::cmp::Reverse;
+
 use gpuprof_model::run::Run;
 use gpuprof_model::verdict::{Judgement, Weight};
 use maud::{Markup, html};
@@ -11,19 +13,18 @@ use crate::report::summary_line;
 
 /// How the run went, in one sentence, and the counts behind it.
 pub(super) fn sentence(run: &Run) -> Markup {
-    let judgements = || run.series.iter().flat_map(|series| &series.judgements);
-    let some = |weight: Weight| judgements().any(|judgement| judgement.weight() == weight);
-    let (class, sentence) = if some(Weight::Bad) {
-        ("bad", "✘ A threshold is violated.")
-    } else if some(Weight::Doubtful) {
-        ("doubtful", "? Not every threshold could be decided.")
-    } else if some(Weight::Warning) {
-        ("warning", "! Every threshold that can fail the run holds; a warning does not.")
-    } else if judgements().next().is_some() {
-        ("fine", "✔ Every threshold holds.")
-    } else {
-        ("none", "There are no thresholds: this run says what was measured, and judges nothing.")
+    let judgements = run.series.iter().flat_map(|series| &series.judgements);
+    let heaviest = judgements.map(Judgement::weight).max();
+    let sentence = match heaviest {
+        Some(Weight::Bad) => "✘ A threshold is violated.",
+        Some(Weight::Doubtful) => "? Not every threshold could be decided.",
+        Some(Weight::Warning) => {
+            "! Every threshold that can fail the run holds; a warning does not."
+        }
+        Some(Weight::Fine) => "✔ Every threshold holds.",
+        None => "There are no thresholds: this run says what was measured, and judges nothing.",
     };
+    let class = heaviest.map_or("none", |weight| marked(weight).0);
     html! {
         p.verdict.(class) { (sentence) }
         p { (summary_line(run)) "." }
@@ -36,12 +37,7 @@ pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
         .iter()
         .flat_map(|s| s.part.series.judgements.iter().map(move |judgement| (s, judgement)))
         .collect();
-    all.sort_by_key(|(_, judgement)| match judgement.weight() {
-        Weight::Bad => 0,
-        Weight::Doubtful => 1,
-        Weight::Warning => 2,
-        Weight::Fine => 3,
-    });
+    all.sort_by_key(|(_, judgement)| Reverse(judgement.weight()));
     html! {
         @if !all.is_empty() {
             div.wide tabindex="0" role="region" aria-label="Thresholds" {
@@ -60,12 +56,7 @@ pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
 }
 
 fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
-    let (class, sign) = match judgement.weight() {
-        Weight::Fine => ("fine", "✔"),
-        Weight::Bad => ("bad", "✘"),
-        Weight::Warning => ("warning", "!"),
-        Weight::Doubtful => ("doubtful", "?"),
-    };
+    let (class, sign) = marked(judgement.weight());
     let place = judgement.configuration.as_deref().and_then(|key| section.row_of(key));
     let ends = judgement.interval.as_ref().map(|interval| (interval.low, interval.high));
     html! {
@@ -90,5 +81,15 @@ fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
             }
             td { (judgement.written_in()) }
         }
+    }
+}
+
+/// The class and the sign of a weight.
+fn marked(weight: Weight) -> (&'static str, &'static str) {
+    match weight {
+        Weight::Fine => ("fine", "✔"),
+        Weight::Warning => ("warning", "!"),
+        Weight::Doubtful => ("doubtful", "?"),
+        Weight::Bad => ("bad", "✘"),
     }
 }
