@@ -5,6 +5,7 @@
 //! Nothing needs to be installed for it. CUPTI, where it is, is asked for what is not in here: the
 //! descriptions, the passes, and chips and names that are newer than `data/chips.zst`.
 
+mod breakdown;
 mod text;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use gpuprof_model::suggest::did_you_mean;
 
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::Result as Outcome;
+pub use breakdown::{BREAKDOWN, expanded, label};
 use text::{Nature, Recorded};
 
 /// What `cupti/examples/chips.rs` recorded.

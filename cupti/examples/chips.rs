@@ -1,8 +1,8 @@
 //! Records what CUPTI knows of every chip, for machines that have no CUPTI.
 //!
 //! Input: the folder of a CUPTI (13.0.85 knows the most chips) and a file to write. Output: the
-//! file, zstd over text, which `cargo-gpuprof/src/chips/text.rs` reads and describes. Names, units
-//! and submetrics only; NVIDIA's descriptions stay with NVIDIA.
+//! file, zstd over text, which `cargo-gpuprof/src/chips/text.rs` reads and describes. Names, units,
+//! submetrics and what throughputs are made of only; NVIDIA's descriptions stay with NVIDIA.
 //!
 //!     cargo run -p gpuprof-cupti --example chips -- FOLDER cargo-gpuprof/data/chips.zst
 
@@ -11,7 +11,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-use gpuprof_cupti::host::MetricKind;
+use gpuprof_cupti::host::{Breakdown, MetricKind};
 use gpuprof_cupti::{Code, Host, HostApi, locate};
 
 /// What a metric is on a chip, its submetrics by their place in the list of all such lists.
@@ -24,7 +24,19 @@ struct Row {
     submetrics: usize,
 }
 
+/// All that was recorded.
+#[derive(Default)]
+struct Record {
+    chips: Vec<String>,
+    submetrics: Seen<Vec<String>>,
+    /// The chips of each row, by position.
+    rows: BTreeMap<Row, Vec<usize>>,
+    /// The chips of each breakdown: the throughput, its counters, its throughputs.
+    breakdowns: BTreeMap<[String; 3], Vec<usize>>,
+}
+
 /// Values in the order in which they were first seen.
+#[derive(Default)]
 struct Seen<T>(Vec<T>);
 
 impl<T: PartialEq> Seen<T> {
@@ -43,9 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let location = locate(Some(Path::new(folder)))?;
     let api = HostApi::load(&location)?;
-    let mut chips = Vec::new();
-    let mut submetrics = Seen(Vec::new());
-    let mut rows: BTreeMap<Row, Vec<usize>> = BTreeMap::new();
+    let mut record = Record::default();
     for chip in api.chips()? {
         let host = match Host::new(api, &chip, None) {
             Ok(host) => host,
@@ -56,20 +66,30 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             Err(failure) => return Err(failure.into()),
         };
-        for row in rows_of(&host, &mut submetrics)? {
-            let on = rows.entry(row).or_default();
-            if on.last() != Some(&chips.len()) {
-                on.push(chips.len());
+        let at = record.chips.len();
+        for row in rows_of(&host, &mut record.submetrics)? {
+            let on = record.rows.entry(row).or_default();
+            if on.last() != Some(&at) {
+                on.push(at);
             }
         }
-        chips.push(chip);
+        for Breakdown { throughput, counters, throughputs } in api.breakdowns(&chip)? {
+            // What only NVIDIA's own parts count has no names.
+            if counters.is_empty() && throughputs.is_empty() {
+                continue;
+            }
+            let key = [throughput, counters.join(" "), throughputs.join(" ")];
+            record.breakdowns.entry(key).or_default().push(at);
+        }
+        record.chips.push(chip);
     }
-    let text = written(&location.version().to_string(), &chips, &submetrics.0, &rows)?;
+    let text = written(&location.version().to_string(), &record)?;
     let packed = zstd::encode_all(text.as_bytes(), 22)?;
     println!(
-        "{} chips, {} rows, {} B of text, {} B",
-        chips.len(),
-        rows.len(),
+        "{} chips, {} rows, {} breakdowns, {} B of text, {} B",
+        record.chips.len(),
+        record.rows.len(),
+        record.breakdowns.len(),
         text.len(),
         packed.len()
     );
@@ -96,16 +116,11 @@ fn rows_of(host: &Host, lists: &mut Seen<Vec<String>>) -> Result<Vec<Row>, Box<d
 }
 
 /// The text: what chips share is written once.
-fn written(
-    version: &str,
-    chips: &[String],
-    submetrics: &[Vec<String>],
-    rows: &BTreeMap<Row, Vec<usize>>,
-) -> Result<String, std::fmt::Error> {
+fn written(version: &str, record: &Record) -> Result<String, std::fmt::Error> {
     let (mut on, mut natures) = (Seen(Vec::new()), Seen(Vec::new()));
     let mut names = String::new();
     let mut last = "";
-    for (row, chips) in rows {
+    for (row, chips) in &record.rows {
         let nature = format!(
             "{} {} {}\t{}\t{}",
             row.kind,
@@ -118,8 +133,13 @@ fn written(
         writeln!(names, "{}\t{same}\t{}", natures.place(nature), &row.name[same..])?;
         last = &row.name;
     }
-    let mut text = format!("cupti {version}\nchips {}\n", chips.join(" "));
-    for list in submetrics {
+    let mut breakdowns = String::new();
+    for ([throughput, counters, throughputs], chips) in &record.breakdowns {
+        let on = on.place(chips.clone());
+        writeln!(breakdowns, "breakdown {on}\t{throughput}\t{counters}\t{throughputs}")?;
+    }
+    let mut text = format!("cupti {version}\nchips {}\n", record.chips.join(" "));
+    for list in &record.submetrics.0 {
         writeln!(text, "submetrics {}", list.join(" "))?;
     }
     for chips in &on.0 {
@@ -129,6 +149,7 @@ fn written(
     for nature in &natures.0 {
         writeln!(text, "nature {nature}")?;
     }
+    text.push_str(&breakdowns);
     text.push_str("names\n");
     text.push_str(&names);
     Ok(text)

@@ -8,6 +8,7 @@
 //! [`Host`] itself is only asked, never added to: each config image is built on an object of its
 //! own (a millisecond).
 
+mod breakdown;
 mod catalogue;
 mod config;
 mod counter_data;
@@ -25,6 +26,7 @@ use std::sync::Mutex;
 
 use cudarc::cupti::sys;
 
+pub use breakdown::{Breakdown, BreakdownError};
 pub use catalogue::{MetricProblem, Properties};
 pub use counter_data::EvaluateError;
 pub use groups::Group;

@@ -37,6 +37,29 @@ fn the_chips_of_four_generations_are_known_and_have_catalogues() {
 }
 
 #[test]
+fn throughputs_are_broken_down_without_a_gpu() {
+    isolated("throughputs_are_broken_down_without_a_gpu", || {
+        let all = api().breakdowns("GH100").unwrap();
+        assert_eq!(all.len(), 56);
+        let of = |name: &str| all.iter().find(|found| found.throughput == name).unwrap();
+        assert_eq!(
+            of("sm__throughput").throughputs,
+            ["sm__instruction_throughput", "sm__memory_throughput"]
+        );
+        let memory = of("sm__memory_throughput");
+        assert_eq!(
+            memory.counters[..2],
+            ["sm__inst_executed_pipe_adu", "sm__inst_executed_pipe_lsu"]
+        );
+        // A constituent is a metric of the chip.
+        let host = host("GH100");
+        let name = format!("{}.avg.pct_of_peak_sustained_elapsed", memory.counters[0]);
+        assert_eq!(host.validate(&name), Ok(()));
+        assert!(api().breakdowns("GX999").is_err());
+    });
+}
+
+#[test]
 fn an_unknown_chip_is_an_error() {
     isolated("an_unknown_chip_is_an_error", || {
         let failure = Host::new(api(), "GX999", None).err().unwrap();

@@ -9,6 +9,7 @@
 //! submetrics .SUBMETRIC …           one line a list
 //! on POSITION …                     one line a set of chips
 //! nature KIND SUBMETRICS ON⇥HARDWARE UNIT⇥UNIT
+//! breakdown ON⇥THROUGHPUT⇥COUNTER …⇥THROUGHPUT …
 //! names                             then one line a metric, by name:
 //! NATURE⇥SAME⇥REST                  SAME bytes of the name before, and the rest
 //! ```
@@ -26,6 +27,8 @@ pub(super) struct Recorded {
     pub(super) submetrics: Vec<Vec<String>>,
     /// Every nature.
     pub(super) natures: Vec<Nature>,
+    /// What throughputs are made of, by their names.
+    pub(super) breakdowns: BTreeMap<String, Vec<Breakdown>>,
     /// Metrics by name. One name may be of several natures, on different chips.
     pub(super) metrics: BTreeMap<String, Vec<usize>>,
 }
@@ -45,6 +48,17 @@ pub(super) struct Nature {
     pub(super) dim_unit: String,
 }
 
+/// What a throughput is the largest of, on some chips.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Breakdown {
+    /// The chips, by position.
+    pub(super) on: Vec<usize>,
+    /// Counters without submetrics.
+    pub(super) counters: Vec<String>,
+    /// Throughputs of which it takes in all.
+    pub(super) throughputs: Vec<String>,
+}
+
 /// Reads the text.
 ///
 /// # Errors
@@ -62,6 +76,10 @@ pub(super) fn parse(text: &str) -> Result<Recorded, String> {
             "submetrics" => recorded.submetrics.push(words(rest)),
             "on" => on.push(positions(rest).ok_or_else(|| line.to_owned())?),
             "nature" => recorded.natures.push(nature(rest, &on).ok_or_else(|| line.to_owned())?),
+            "breakdown" => {
+                let (name, breakdown) = breakdown(rest, &on).ok_or_else(|| line.to_owned())?;
+                recorded.breakdowns.entry(name).or_default().push(breakdown);
+            }
             "names" => break,
             _ => return Err(line.to_owned()),
         }
@@ -98,6 +116,15 @@ fn nature(text: &str, on: &[Vec<usize>]) -> Option<Nature> {
     })
 }
 
+fn breakdown(text: &str, on: &[Vec<usize>]) -> Option<(String, Breakdown)> {
+    let [chips, name, counters, throughputs] =
+        text.split('\t').collect::<Vec<_>>().try_into().ok()?;
+    let on = on.get(chips.parse::<usize>().ok()?)?.clone();
+    let words = |list: &str| list.split_ascii_whitespace().map(str::to_owned).collect();
+    let [counters, throughputs] = [counters, throughputs].map(words);
+    Some((name.to_owned(), Breakdown { on, counters, throughputs }))
+}
+
 fn metric(line: &str, last: &str) -> Option<(usize, String)> {
     let mut fields = line.split('\t');
     let (nature, same, rest) = (fields.next()?, fields.next()?, fields.next()?);
@@ -115,7 +142,17 @@ mod tests {
         let parsed = |rest: &str| parse(&format!("{head}{rest}"));
         let chips = parsed("names\n0\t0\tsm__a\n0\t4\tb\n").unwrap();
         assert_eq!(chips.metrics.keys().collect::<Vec<_>>(), ["sm__a", "sm__b"]);
-        for wrong in ["nature x 0 0\tsm\t", "nature c 0 7\tsm\t", "other", "names\n1\t0\tsm__a"] {
+        let text = "breakdown 0\tsm__t\tsm__a sm__b\tsm__u\nnames\n";
+        let made_of = &parsed(text).unwrap().breakdowns["sm__t"][0];
+        assert_eq!(made_of.counters, ["sm__a", "sm__b"]);
+        assert_eq!(made_of.throughputs, ["sm__u"]);
+        for wrong in [
+            "breakdown 7\tsm__t\t\t",
+            "nature x 0 0\tsm\t",
+            "nature c 0 7\tsm\t",
+            "other",
+            "names\n1\t0\tsm__a",
+        ] {
             let line = wrong.lines().last().unwrap();
             assert_eq!(parsed(wrong).unwrap_err(), line);
         }

@@ -16,7 +16,7 @@ use gpuprof_model::metric::{
     Catalogue, Metric, attributes, group, groups, launch_facts, legacy, legacy_refused,
 };
 
-use crate::chips::{self, Chips};
+use crate::chips::{self, BREAKDOWN, Chips, expanded};
 use crate::config::{self, Config};
 use crate::console;
 use crate::cupti::{self, Answer, Described, Question};
@@ -59,6 +59,10 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     }
     let named = options.describe.as_deref().or(options.search.as_deref());
     if let Some(metrics) = named.and_then(group) {
+        return writeln!(out, "{}", metrics.join("\n")).map_err(output);
+    }
+    if let Some(name) = named.filter(|name| name.starts_with(BREAKDOWN)) {
+        let metrics = expanded(vec![name.to_owned()], options.chip.as_deref())?;
         return writeln!(out, "{}", metrics.join("\n")).map_err(output);
     }
     // What is a metric's whole name is described as one, and not only looked for.

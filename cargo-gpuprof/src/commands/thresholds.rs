@@ -13,6 +13,7 @@ use gpuprof_model::verdict::{Layer, Place};
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::settings::Layers;
+use crate::chips::{BREAKDOWN, Chips};
 use crate::config::{Config, DEFAULT_PATH, Written};
 use crate::error::{Failure, Result};
 
@@ -163,6 +164,7 @@ fn check(
 }
 
 /// The metrics to show: the command line's, else the configuration file's, else the annotation's.
+/// Breakdowns are still in them: what they hold depends on the chip ([`Chips::expanded`]).
 ///
 /// # Errors
 /// Every name that no metric has.
@@ -190,7 +192,13 @@ pub fn columns(
         }
     };
     let asked = without_groups(asked);
-    match catalogue.all_unknown(asked.iter().map(String::as_str)) {
+    let (breakdowns, metrics): (Vec<_>, Vec<_>) =
+        asked.iter().map(String::as_str).partition(|name| name.starts_with(BREAKDOWN));
+    if !breakdowns.is_empty() {
+        let known = Chips::shipped().on_any(&breakdowns);
+        known.map_err(|message| Failure::new(code, format!("{message}\n  --> {place}")))?;
+    }
+    match catalogue.all_unknown(metrics) {
         Some(message) => Err(Failure::new(code, format!("{message}\n  --> {place}"))),
         None => Ok(asked),
     }

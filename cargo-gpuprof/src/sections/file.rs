@@ -11,6 +11,7 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{SectionColumn, SectionColumns};
 use serde::Deserialize;
 
+use crate::chips::{Chips, label};
 use crate::config::{define, direct, on_itself};
 use crate::error::{Failure, Result};
 use crate::options::Set;
@@ -72,6 +73,10 @@ pub struct SectionMetric {
     /// whether it has one.
     #[serde(default)]
     pub largest_of: BTreeMap<String, String>,
+    /// Whether `name` is a throughput whose constituents on the chip take the place of
+    /// `largest_of`.
+    #[serde(default)]
+    pub breakdown: bool,
     /// Where it is new: its formula.
     pub formula: Option<String>,
     /// And its unit.
@@ -85,6 +90,15 @@ impl SectionMetric {
     pub fn name_on(&self, chip: Option<&str>) -> Option<&str> {
         let name = chip.and_then(|chip| of_chip(&self.chips, chip)).unwrap_or(&self.name);
         (!name.is_empty()).then_some(name)
+    }
+
+    /// Metrics by labels, of which the column shows the largest one's label.
+    fn largest_on(&self, name: &str, chip: Option<&str>) -> BTreeMap<String, String> {
+        if !self.breakdown {
+            return self.largest_of.clone();
+        }
+        let constituents = Chips::shipped().breakdown(name, chip).unwrap_or_default();
+        constituents.into_iter().map(|counter| (label(&counter), counter)).collect()
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -210,7 +224,7 @@ impl Section {
     pub fn columns(&self, chip: Option<&str>) -> SectionColumns {
         let column = |metric: &SectionMetric| {
             let name = metric.name_on(chip)?.to_owned();
-            let largest_of = metric.largest_of.clone();
+            let largest_of = metric.largest_on(&name, chip);
             Some(SectionColumn { label: metric.label.clone(), name, largest_of })
         };
         SectionColumns {

@@ -4,6 +4,8 @@
 //! it costs anything: paths and settings first, then the harnesses and their series, the devices,
 //! their counters, and last the kernels.
 
+use std::mem;
+
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
@@ -18,6 +20,7 @@ use super::prepared::{Plan, Prepared};
 use super::refusal::Blocked;
 use super::sides::Both;
 use super::{against, kernels, provenance, refusal, resume_key};
+use crate::chips::expanded;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Origin, Settings, build_options, gate};
 use crate::commands::source::Kernels;
@@ -126,6 +129,7 @@ pub(super) fn plan<'o>(
     for series in &mut checked {
         series.sections.clone_from(&chosen);
         series.viewed = view.view.names().map(str::to_owned).collect();
+        series.columns = expanded(mem::take(&mut series.columns), chip)?;
     }
     if devices.emulated {
         counters::check_names(&checked, &view.view, &catalogue)?;
