@@ -6,6 +6,7 @@
 //! descriptions, the passes, and chips and names that are newer than `data/chips.zst`.
 
 mod breakdown;
+mod passes;
 mod text;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use gpuprof_model::suggest::did_you_mean;
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::Result as Outcome;
 pub use breakdown::{BREAKDOWN, expanded, label};
+pub use passes::recorded_passes;
 use text::{Nature, Recorded};
 
 /// What `cupti/examples/chips.rs` recorded.

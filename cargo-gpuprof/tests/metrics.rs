@@ -275,6 +275,27 @@ fn metrics_and_sections_of_the_workspace_are_listed() {
 }
 
 #[test]
+fn sets_are_listed_with_their_passes_on_a_chip_with_cupti_and_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = folder.path().join("none");
+    let listed = |chip, cupti: &Path| {
+        tool(&["metrics", "--list-sets", "--chip", chip], folder.path(), cupti).1
+    };
+    let (with, without) = (listed("gh100", pinned()), listed("gh100", &none));
+    assert!(with.contains("    on GH100: 9 passes for a configuration\n"), "{with}");
+    let recorded = "    on GH100: 9 passes for a configuration, without sections of your own\n";
+    assert!(without.contains(recorded), "{without}");
+    assert!(
+        listed("ga103", pinned()).contains("on GA103: 9 passes"),
+        "{}",
+        listed("ga103", pinned())
+    );
+    assert!(listed("ga103", &none).contains("on GA103: CUPTI would tell the passes: "));
+    let of = |name: &str| tool(&["metrics", name, "--chip", "ga100"], folder.path(), &none).1;
+    assert!(of("breakdown:gpu__dram_throughput").starts_with("dram__cycles_active.avg.pct_of_"));
+}
+
+#[test]
 fn the_doctor_says_what_works() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, err) = tool(&["doctor"], folder.path(), pinned());

@@ -128,16 +128,45 @@ pub struct SectionColumns {
     pub needs: Option<String>,
     /// Its metrics, in order.
     pub columns: Vec<SectionColumn>,
+    /// Tables of one configuration each, for reports that have room for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<SectionTable>,
 }
 
 impl SectionColumns {
     /// Every metric that it needs a value of.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         let columns = self.columns.iter();
+        let cells = self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
         columns
             .flat_map(|column| column.largest_of.values().chain([&column.name]))
             .chain(&self.needs)
+            .chain(cells.filter(|name| !name.is_empty()))
     }
+}
+
+/// A table of metrics at one configuration, such as the traffic of L2 by who asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SectionTable {
+    /// Its heading.
+    pub title: String,
+    /// The headings of its columns.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<SectionRow>,
+}
+
+/// A row of a [`SectionTable`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SectionRow {
+    /// What it speaks of.
+    pub label: String,
+    /// A metric for each column; empty where there is none.
+    pub cells: Vec<String>,
 }
 
 /// One metric of a section.

@@ -5,13 +5,13 @@
 //! knows of the chip, and standard error says how to get CUPTI.
 
 mod describe;
+mod sets;
 mod shown;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use camino::Utf8Path;
-use clap::ValueEnum;
 use gpuprof_model::metric::{
     Catalogue, Metric, attributes, group, groups, launch_facts, legacy, legacy_refused,
 };
@@ -21,7 +21,7 @@ use crate::config::{self, Config};
 use crate::console;
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
-use crate::options::{MetricsOptions, Set};
+use crate::options::MetricsOptions;
 use crate::sections::{self, SectionFile, Sections};
 use shown::{described, show};
 
@@ -41,7 +41,8 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     }
     let known = sections.catalogue();
     if options.list_sets {
-        return sets(&sections, out).map_err(output);
+        let chip = options.chip.as_deref();
+        return sets::list(&sections, chip, options.cupti_path.as_deref(), out);
     }
     let cupti = options.cupti_path.as_deref();
     if options.list_chips {
@@ -172,24 +173,23 @@ fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Re
     Ok(any)
 }
 
-fn sets(sections: &Sections, out: &mut impl Write) -> io::Result<()> {
-    for set in Set::value_variants() {
-        let value = set.to_possible_value();
-        let help = value.as_ref().and_then(|v| v.get_help()).map(ToString::to_string);
-        let name = value.map(|v| v.get_name().to_owned()).unwrap_or_default();
-        let holds = sections.iter().filter(|section| section.sets.contains(set));
-        let ids: Vec<&str> = holds.map(|section| section.id.as_str()).collect();
-        writeln!(out, "{name}\n    {}\n    {}", help.unwrap_or_default(), ids.join(", "))?;
-    }
-    Ok(())
-}
-
 fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let chip = chip.map(str::to_uppercase);
     for section in sections.iter() {
         writeln!(out, "{}  {}", section.id, section.title)?;
-        for column in section.columns(chip.as_deref()).columns {
+        let section = section.columns(chip.as_deref());
+        for column in section.columns {
             writeln!(out, "    {}: {}", column.label, column.name)?;
+        }
+        for table in section.tables {
+            writeln!(out, "    table {}", table.title)?;
+            for row in table.rows {
+                let cells =
+                    table.columns.iter().zip(&row.cells).filter(|(_, name)| !name.is_empty());
+                for (column, name) in cells {
+                    writeln!(out, "        {}, {column}: {name}", row.label)?;
+                }
+            }
         }
     }
     Ok(())

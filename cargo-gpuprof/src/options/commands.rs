@@ -47,7 +47,7 @@ pub struct MetricsOptions {
     /// List the chips that CUPTI knows
     #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
     pub list_chips: bool,
-    /// List the sets of sections
+    /// List the sets of sections; with --chip, what each costs in passes
     #[arg(long, group = "listing", conflicts_with_all = ["search", "describe"])]
     pub list_sets: bool,
     /// List the sections and their metrics

@@ -323,6 +323,7 @@ fn run_with_sections() -> Run {
         title: title.into(),
         needs: None,
         columns,
+        tables: Vec::new(),
     };
     run.series[0].sections = vec![
         section(
@@ -354,6 +355,7 @@ fn a_roof_is_named_and_a_roofline_without_work_is_not_shown() {
                 .map(|(label, name)| (label.to_owned(), name.to_owned()))
                 .into(),
         }],
+        tables: Vec::new(),
     };
     run.series[0].sections = vec![of("flops"), of("static_shared"), of("dram_throughput")];
     for text in [written(&table(None), &run), written(&Markdown, &run)] {

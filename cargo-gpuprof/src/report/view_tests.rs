@@ -177,6 +177,7 @@ fn a_section_has_the_rows_that_are_shown_in_their_order() {
         title: "Launch".into(),
         needs: None,
         columns: vec![column("registers a thread", "registers")],
+        tables: Vec::new(),
     }];
     let view =
         View { sort: Some(Sort::parse("block desc").unwrap()), top: Some(2), ..View::default() };

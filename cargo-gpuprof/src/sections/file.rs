@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::{Catalogue, Definition, Direction, Formula, cycle_among};
+use gpuprof_model::metric::{Catalogue, Definition, Direction, Formula, Origin, cycle_among};
 use gpuprof_model::quantity::Unit;
-use gpuprof_model::run::{SectionColumn, SectionColumns};
+use gpuprof_model::run::{SectionColumn, SectionColumns, SectionTable};
 use serde::Deserialize;
 
 use crate::chips::{Chips, label};
@@ -35,6 +35,10 @@ pub struct Section {
     definitions: Vec<SectionDefinition>,
     /// Its metrics, in order.
     pub metrics: Vec<SectionMetric>,
+    /// Tables of one configuration each; of a cell that the chip has no metric for, nothing is
+    /// left.
+    #[serde(default)]
+    tables: Vec<SectionTable>,
 }
 
 /// A metric by a formula, for other metrics to use.
@@ -144,11 +148,31 @@ impl Section {
         });
         let catalogue = direct(&catalogue, directions, path)?;
         self.check_chips(&catalogue, &definitions, path)?;
-        let named = self.metrics.iter().flat_map(SectionMetric::names);
+        self.check_tables(path)?;
+        let cells = self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+        let cells = cells.map(String::as_str).filter(|name| !name.is_empty());
+        let named = self.metrics.iter().flat_map(SectionMetric::names).chain(cells);
         match catalogue.all_unknown(named.chain(self.needs.as_deref())) {
             Some(message) => Err(wrong(format!("{path}: {message}"))),
             None => Ok(catalogue),
         }
+    }
+
+    /// Checks that every row of its tables has a cell for each column.
+    fn check_tables(&self, path: &str) -> Result<()> {
+        for table in &self.tables {
+            let wanted = table.columns.len();
+            if let Some(row) = table.rows.iter().find(|row| row.cells.len() != wanted) {
+                return Err(wrong(format!(
+                    "{path}: table `{}`: row `{}` has {} cells for {wanted} columns; write \"\" where there \
+                     is no metric",
+                    table.title,
+                    row.label,
+                    row.cells.len()
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// What it defines, with columns and without.
@@ -232,7 +256,36 @@ impl Section {
             title: self.title.clone(),
             needs: self.needs.clone(),
             columns: self.metrics.iter().filter_map(column).collect(),
+            tables: self.tables_on(chip),
         }
+    }
+
+    /// Its tables with the metrics that `chip` counts, as far as this version knows it.
+    fn tables_on(&self, chip: Option<&str>) -> Vec<SectionTable> {
+        if self.tables.is_empty() {
+            return Vec::new();
+        }
+        let chips = Chips::shipped();
+        let catalogue = Catalogue::built_in();
+        let has = |name: &str| {
+            let counter =
+                catalogue.find(name).filter(|m| m.origin == Origin::Hardware(m.name.clone()));
+            counter.is_none() || chips.validate(name, chip).is_ok()
+        };
+        // A cell is a counter, or defined here over counters.
+        let counted = |cell: &String| match self.definitions.iter().find(|d| d.name == *cell) {
+            Some(defined) => {
+                let text = chip.map_or(&*defined.formula, |chip| defined.formula_on(chip).1);
+                Formula::parse(text).is_ok_and(|formula| formula.names().into_iter().all(has))
+            }
+            None => has(cell),
+        };
+        let mut tables = self.tables.clone();
+        let cells = tables.iter_mut().flat_map(|table| &mut table.rows);
+        for cell in cells.flat_map(|row| &mut row.cells).filter(|cell| !counted(cell)) {
+            cell.clear();
+        }
+        tables
     }
 }
 

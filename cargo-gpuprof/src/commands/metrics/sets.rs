@@ -1,0 +1,75 @@
+//! The sets: what each is for, its sections, and with a chip its cost in passes.
+//!
+//! Input: the sections, and a chip. Output: three lines a set. CUPTI plans the passes, without a
+//! GPU; where it does not answer, those of our own sections are told for the chips for which this
+//! version recorded them, and for others what to install.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::Path;
+
+use camino::Utf8Path;
+use clap::ValueEnum;
+
+use crate::chips::recorded_passes;
+use crate::cupti::{self, Answer, Question};
+use crate::error::{Failure, Result};
+use crate::options::Set;
+use crate::sections::Sections;
+
+/// Lists them.
+///
+/// # Errors
+/// As [`cupti::ask`]; standard output.
+pub(super) fn list(
+    sections: &Sections,
+    chip: Option<&str>,
+    cupti: Option<&Utf8Path>,
+    out: &mut impl Write,
+) -> Result<()> {
+    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
+    for &set in Set::value_variants() {
+        let value = set.to_possible_value();
+        let help = value.as_ref().and_then(|v| v.get_help()).map(ToString::to_string);
+        let name = value.map(|v| v.get_name().to_owned()).unwrap_or_default();
+        let holds = sections.iter().filter(|section| section.sets.contains(&set));
+        let ids: Vec<&str> = holds.map(|section| section.id.as_str()).collect();
+        writeln!(out, "{name}\n    {}\n    {}", help.unwrap_or_default(), ids.join(", "))
+            .map_err(output)?;
+        if let Some(chip) = chip {
+            let chip = chip.to_uppercase();
+            let cost = cost(sections, set, &name, &chip, cupti)?;
+            writeln!(out, "    on {chip}: {cost}").map_err(output)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the set costs on a chip, in words.
+fn cost(
+    sections: &Sections,
+    set: Set,
+    name: &str,
+    chip: &str,
+    cupti: Option<&Utf8Path>,
+) -> Result<String> {
+    let catalogue = sections.catalogue_on(chip);
+    let chosen = sections.choose(&[set], &[], Some(chip))?;
+    let metrics = chosen.iter().flat_map(|section| section.names());
+    let found = metrics.filter_map(|metric| catalogue.find(metric));
+    let names: BTreeSet<String> =
+        found.flat_map(|m| catalogue.hardware_names(&m)).map(|name| name.into_owned()).collect();
+    let names = names.into_iter().collect();
+    let question = Question::Cost { chip: chip.to_owned(), names, each: false };
+    Ok(match cupti::ask(cupti, question)? {
+        Answer::Cost(cost) => passes(cost.passes),
+        answer => match recorded_passes(chip, &format!("--set={name}")) {
+            Some(recorded) => format!("{}, without sections of your own", passes(recorded)),
+            None => format!("CUPTI would tell the passes: {}", answer.refusal()),
+        },
+    })
+}
+
+fn passes(count: usize) -> String {
+    format!("{count} {} for a configuration", if count == 1 { "pass" } else { "passes" })
+}
