@@ -7,7 +7,8 @@ use gpuprof_model::configuration::Configuration;
 use gpuprof_model::measurement::{
     DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
 };
-use gpuprof_model::metric::{Catalogue, Origin, built_in};
+use gpuprof_model::metric::{Catalogue, Class, Direction, Origin, built_in};
+use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{
     ConfigurationResult, MetricResult, Provenance, Run, SCHEMA_VERSION, SeriesResult, Status,
 };
@@ -63,6 +64,29 @@ pub fn row(at: u64, name: &str, value: Result<f64, &str>) -> ConfigurationResult
     };
     ConfigurationResult {
         metrics: [(name.to_owned(), result)].into(),
+        ..unfinished(block(at), Status::Finished)
+    }
+}
+
+/// A finished `block=BLOCK` with these measured values; what no catalogue knows counts something.
+pub fn measured(at: u64, values: &[(&str, f64)]) -> ConfigurationResult {
+    let result = |&(name, value): &(&str, f64)| {
+        let known = built_in(name);
+        let result = MetricResult {
+            value: Ok(value),
+            unstable: false,
+            unit: known.as_ref().map_or(Unit::Count, |metric| metric.unit),
+            direction: known.as_ref().map_or(Direction::Neither, |metric| metric.direction),
+            direction_set: false,
+            class: known.map_or(Class::Noisy, |metric| metric.class),
+            source: Source::Measured,
+            statistics: None,
+            processes: Vec::new(),
+        };
+        (name.to_owned(), result)
+    };
+    ConfigurationResult {
+        metrics: values.iter().map(result).collect(),
         ..unfinished(block(at), Status::Finished)
     }
 }

@@ -16,3 +16,4 @@ pub mod metrics;
 pub mod sequential;
 pub mod stats;
 pub mod view;
+pub mod why;

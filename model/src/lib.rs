@@ -17,6 +17,7 @@ pub mod failure;
 pub mod measurement;
 pub mod metric;
 pub mod notice;
+pub mod occupancy;
 pub mod protocol;
 pub mod quantity;
 pub mod run;

@@ -20,7 +20,6 @@ mod listing;
 mod measure_lock;
 mod number;
 mod nvml;
-mod occupancy;
 mod outcome;
 mod parent_death;
 mod ptx_reads;

@@ -5,10 +5,10 @@ use cudarc::driver::sys::{
 };
 use cudarc::driver::{CudaFunction, DriverError};
 use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
+use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};
 
 use crate::host::cluster;
 use crate::host::error::Result;
-use crate::host::occupancy::{Multiprocessor, Needs, WARP};
 use crate::host::session::Session;
 
 const POLICY: FunctionAttribute =

@@ -4,10 +4,10 @@
 //! NVIDIA's occupancy calculator (`cuda_occupancy.h` of CUDA 13.0, capabilities 7.0 to 12.1), with
 //! which they are compared in every combination that `tests/occupancy/record.c` recorded.
 
-use gpuprof_model::measurement::BlockLimits;
+use crate::measurement::BlockLimits;
 
 /// Threads of a warp on every device so far.
-pub(crate) const WARP: u64 = 32;
+pub const WARP: u64 = 32;
 
 /// Registers are given to a warp in units of this many.
 const REGISTER_UNIT: u64 = 256;
@@ -22,42 +22,52 @@ const KIB: u64 = 1024;
 
 /// A multiprocessor. Sizes are bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Multiprocessor {
-    pub(crate) capability: (u32, u32),
-    pub(crate) threads_per_block: u64,
-    pub(crate) threads: u64,
-    pub(crate) blocks: u64,
-    pub(crate) registers_per_block: u64,
-    pub(crate) registers: u64,
-    pub(crate) shared: u64,
+pub struct Multiprocessor {
+    /// The compute capability.
+    pub capability: (u32, u32),
+    /// Threads that a block can have.
+    pub threads_per_block: u64,
+    /// Threads that it holds.
+    pub threads: u64,
+    /// Blocks that it holds.
+    pub blocks: u64,
+    /// Registers that a block can have.
+    pub registers_per_block: u64,
+    /// Registers that it has.
+    pub registers: u64,
+    /// Shared memory that it has.
+    pub shared: u64,
     /// Of a block, without opting in.
-    pub(crate) shared_per_block: u64,
+    pub shared_per_block: u64,
     /// Of a block whose function opted in.
-    pub(crate) shared_per_block_optin: u64,
+    pub shared_per_block_optin: u64,
     /// What the driver takes of each block's shared memory.
-    pub(crate) reserved_shared: u64,
+    pub reserved_shared: u64,
 }
 
 /// What a block needs. Sizes are bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Needs {
-    pub(crate) threads: u64,
+pub struct Needs {
+    /// Threads.
+    pub threads: u64,
     /// A thread's.
-    pub(crate) registers: u64,
-    pub(crate) static_shared: u64,
-    pub(crate) dynamic_shared: u64,
+    pub registers: u64,
+    /// Shared memory that the kernel declares.
+    pub static_shared: u64,
+    /// Shared memory that the launch asks for.
+    pub dynamic_shared: u64,
     /// What the function may use of it, as an attribute of the function says.
-    pub(crate) most_dynamic_shared: u64,
+    pub most_dynamic_shared: u64,
     /// The percentage of shared memory that the function prefers, as an attribute says; none
     /// without a preference.
-    pub(crate) carveout: Option<u64>,
+    pub carveout: Option<u64>,
     /// Named barriers. The driver does not tell them; the calculator assumes one.
-    pub(crate) barriers: u64,
+    pub barriers: u64,
 }
 
 impl Multiprocessor {
     /// The blocks that fit by each resource alone; `None` where a block needs nothing of it.
-    pub(crate) fn limits(&self, needs: &Needs) -> BlockLimits {
+    pub fn limits(&self, needs: &Needs) -> BlockLimits {
         let narrow = |blocks: u64| u32::try_from(blocks).unwrap_or(u32::MAX);
         BlockLimits {
             warps: narrow(self.by_warps(needs)),
@@ -132,7 +142,7 @@ mod tests {
     use super::*;
 
     /// What `tests/occupancy/record.c` wrote.
-    const RECORDED: &[u8] = include_bytes!("../../tests/occupancy/recorded.zst");
+    const RECORDED: &[u8] = include_bytes!("../tests/occupancy/recorded.zst");
 
     fn numbers<T: std::str::FromStr>(words: &str) -> Vec<T> {
         words.split(' ').filter_map(|word| word.parse().ok()).collect()

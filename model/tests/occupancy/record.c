@@ -1,4 +1,4 @@
-/* Records what NVIDIA's occupancy calculator says, for the test in src/host/occupancy.rs.
+/* Records what NVIDIA's occupancy calculator says, for the test in src/occupancy.rs.
  *
  * Input: cuda_occupancy.h, which is in the PyPI wheel nvidia-cuda-runtime==13.0.96. Output: text.
  * The calculator's limits do not depend on each other's inputs: that is checked here over all
