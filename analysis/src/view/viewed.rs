@@ -78,7 +78,7 @@ impl Reference {
     }
 
     /// For each row of `series` the position of the row that it is compared with.
-    fn places(&self, series: &SeriesResult) -> Vec<Option<usize>> {
+    pub fn places(&self, series: &SeriesResult) -> Vec<Option<usize>> {
         // What follows from other axes follows from the reference's values, not from the row's.
         let free = |axis: &str| {
             self.0.get(axis).is_none() && series.dependent_axes.iter().all(|other| other != axis)

@@ -1,9 +1,9 @@
 //! The traffic between the units of memory.
 //!
 //! Input: a configuration with the metrics of the section MemoryChart, or of the emulated driver,
-//! which counts instructions, sectors and wavefronts. Output: the links with what they carry and how
-//! near they are to their peaks, and the hit rates of the caches. A link without a value is there
-//! and says so: where a run did not look, nothing may seem idle.
+//! which counts instructions, sectors and wavefronts. Output: the links with what they carry and
+//! how near they are to their peaks, and the hit rates of the caches. A link without a value is
+//! there and says so: where a run did not look, nothing may seem idle.
 
 use gpuprof_model::run::ConfigurationResult;
 

@@ -1,10 +1,10 @@
 //! Occupancy: how many warps a multiprocessor holds, what limits them, and what less of it would
 //! give.
 //!
-//! Input: a configuration with its launch facts, and the device. Output: the blocks that fit by each
-//! resource, and the next smaller need of registers and of shared memory with which one block more
-//! fits. Where NVIDIA's rules do not come to the limits that the driver's launch facts say, nothing
-//! is foretold.
+//! Input: a configuration with its launch facts, and the device. Output: the blocks that fit by
+//! each resource, and the next smaller need of registers and of shared memory with which one block
+//! more fits. Where NVIDIA's rules do not come to the limits that the driver's launch facts say,
+//! nothing is foretold.
 
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};

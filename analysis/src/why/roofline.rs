@@ -3,8 +3,8 @@
 //! Input: the configurations of a series, with the metrics of the Roofline sections. Output: the
 //! roofs, as the chosen configuration's clocks have them, and each configuration's places: one at
 //! each level of memory for each precision in which it computes. The levels are those of Yang,
-//! Kurth and Williams (2020): L2 and L1 by the bytes of the sectors that they were asked for. Nsight
-//! Compute takes what the two return, so its places at L2 and L1 differ.
+//! Kurth and Williams (2020): L2 and L1 by the bytes of the sectors that they were asked for.
+//! Nsight Compute takes what the two return, so its places at L2 and L1 differ.
 
 use gpuprof_model::run::ConfigurationResult;
 
@@ -43,9 +43,8 @@ impl Level {
     }
 }
 
-/// The precisions, with the name that their metrics have.
-const PRECISIONS: [(&str, &str); 4] =
-    [("FP64", "fp64"), ("FP32", "fp32"), ("FP16", "fp16"), ("tensor", "tensor")];
+/// The precisions; in lower case they are part of their metrics' names.
+const PRECISIONS: [&str; 4] = ["FP64", "FP32", "FP16", "tensor"];
 
 /// A roof that rises with the intensity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,6 +93,15 @@ pub struct Path {
     pub places: Vec<Place>,
 }
 
+impl Path {
+    /// The metrics of its places: operations a byte, and a second.
+    pub fn metrics(&self) -> [String; 2] {
+        let precision = self.precision.to_ascii_lowercase();
+        let level = self.level.name().to_ascii_lowercase();
+        [format!("roofline_{precision}_{level}_intensity"), format!("roofline_{precision}")]
+    }
+}
+
 /// A roofline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Roofline {
@@ -111,22 +119,22 @@ pub fn roofline(rows: &[ConfigurationResult], roofs: usize) -> Option<Roofline> 
     let at = rows.get(roofs)?;
     let positive = |row, metric: &str| value(row, metric).filter(|value| *value > 0.0);
     let slope = |level: Level| Some(Slope { level, bandwidth: positive(at, level.peak())? });
-    let ceiling = |(precision, name): (&'static str, &str)| {
-        Some(Ceiling { precision, rate: positive(at, &format!("roofline_{name}_peak"))? })
+    let ceiling = |precision: &'static str| {
+        let peak = format!("roofline_{}_peak", precision.to_ascii_lowercase());
+        Some(Ceiling { precision, rate: positive(at, &peak)? })
     };
     let mut paths = Vec::new();
-    for (precision, name) in PRECISIONS {
-        let rate = format!("roofline_{name}");
+    for precision in PRECISIONS {
         for level in Level::ALL {
-            let intensity =
-                format!("roofline_{name}_{}_intensity", level.name().to_ascii_lowercase());
+            let mut path = Path { precision, level, places: Vec::new() };
+            let metrics = path.metrics();
             let place = |(row, result)| {
-                let [intensity, rate] = [&intensity, &rate].map(|name| positive(result, name));
+                let [intensity, rate] = [0, 1].map(|at: usize| positive(result, &metrics[at]));
                 Some(Place { row, intensity: intensity?, rate: rate? })
             };
-            let places: Vec<Place> = rows.iter().enumerate().filter_map(place).collect();
-            if !places.is_empty() {
-                paths.push(Path { precision, level, places });
+            path.places = rows.iter().enumerate().filter_map(place).collect();
+            if !path.places.is_empty() {
+                paths.push(path);
             }
         }
     }

@@ -14,6 +14,7 @@ mod rows;
 mod section;
 mod series;
 mod verdict;
+mod why;
 
 use std::io::{self, Write};
 
@@ -25,7 +26,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Report, changes};
 use section::Section;
 
-const STYLE: &str = include_str!("html/style.css");
+const STYLE: &str = concat!(include_str!("html/style.css"), include_str!("html/why.css"));
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// One page without anything beside it.

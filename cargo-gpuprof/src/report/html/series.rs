@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use super::charted::Charted;
 use super::rows;
 use super::section::Section;
+use super::why;
 use crate::report::chart::{self, Bar};
 use crate::report::sheet::metric_names;
 use crate::report::{changes, key, notes, place_of, remarks};
@@ -29,6 +30,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
             @if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
                 (charts(&charted))
             }
+            (why::shown(section, run, metric))
             (rows::shown(section))
             (changed(section))
             @for columns in &series.sections {
