@@ -5,14 +5,48 @@
 # prints the gate's exit code for each, and fails if one is not as documented.
 #
 #   docs/scripts/simulate-merge.sh            # in a clone; CARGO_TARGET_DIR saves building twice
-#   BACKEND=cuda docs/scripts/simulate-merge.sh         # with a GPU
+#   BACKEND=cuda docs/scripts/simulate-merge.sh          # in a clone, on a machine with a GPU
+#   docs/scripts/simulate-merge.sh archives FOLDER       # in a clone: an archive of each branch
+#   ./simulate-merge.sh device                           # on a GPU, with these and cargo-gpuprof
 set -euo pipefail
+mode=${1:-run}
+wrong=0
+# summarise EXPECTED CODE MESSAGE: one line a merge, and what the table says about it.
+summarise() {
+    printf '%-42s exit code %3d, as documented: %3d\n' "$3" "$2" "$1"
+    grep -hE '^ (FAIL|MISSING|missing|new) ' table.txt | sed 's/^/    /' || true
+    [ "$2" = "$1" ] || { wrong=1; cat table.txt log.txt; }
+}
+
+# beside EXPECTED BRANCH MESSAGE: what CI would do with the archives of the branch and of `main`.
+beside() {
+    local code=0
+    ./cargo-gpuprof gpuprof run --archive-file "merge-$2.tar.zst" --base-archive merge-main.tar.zst \
+        --backend "${BACKEND:-cuda}" --strict --isolate kernel > table.txt 2> log.txt || code=$?
+    summarise "$1" "$code" "$3"
+    grep 'measured in rounds' log.txt | sed 's/^/    /' || true
+}
+if [ "$mode" = device ]; then
+    beside 0 same 'a change that costs nothing'
+    beside 100 stride 'neighbours that lie 32 bytes apart'
+    beside 106 removed 'a kernel is removed'
+    beside 0 added 'a kernel is added'
+    exit $wrong
+fi
+
 clone=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cargo build --quiet --manifest-path "$clone/Cargo.toml" --package cargo-gpuprof
 tool=${CARGO_TARGET_DIR:-$clone/target}/debug/cargo-gpuprof
 gpuprof() { "$tool" gpuprof "$@"; }
+elements=1K
+if [ "$mode" = archives ]; then
+    archives=$(realpath "$2")
+    mkdir -p "$archives"
+fi
+# What a GPU does in less than a microsecond is below the steps of its timer.
+if [ "$mode" = archives ] || [ "${BACKEND:-}" = cuda ]; then elements=4M; fi
 
 cd "$folder"
 mkdir -p src benches .config
@@ -39,7 +73,7 @@ printf 'target\n*.md\n*.xml\n*.txt\n*.json\n' > .gitignore
 kernel() {
     cat <<EOF
 #[gpuprof::kernel(
-    series(block = [64, 128], n = [1K]),
+    series(block = [64, 128], n = [$elements]),
     grid = n.div_ceil(block),
     args(n, random(8 * n)),
     metrics(duration, load_sectors_per_request),
@@ -70,19 +104,22 @@ commit() {
     git add --all
     git -c user.name=gate -c user.email=gate@example.com commit --quiet --message "$message"
 }
-wrong=0
-# gate EXPECTED: what CI would do with the commit.
+# gate EXPECTED: what CI would do with the commit; or the archive of it.
 gate() {
     local code=0
-    gpuprof -P ci --backend "${BACKEND:-emulator}" --quiet --export-markdown report.md > table.txt 2> log.txt || code=$?
+    if [ "$mode" = archives ]; then
+        gpuprof archive --archive-file "$archives/merge-$(git branch --show-current).tar.zst"
+        return
+    fi
+    gpuprof -P ci --backend "${BACKEND:-emulator}" --quiet --export-markdown report.md \
+        > table.txt 2> log.txt || code=$?
     gpuprof report latest --format junit --output junit.xml
-    printf '%-42s exit code %3d, as documented: %3d\n' "$(git log -1 --format=%s)" "$code" "$1"
-    grep -hE '^ (FAIL|MISSING|missing|new) ' table.txt | sed 's/^/    /' || true
-    [ "$code" = "$1" ] || { wrong=1; cat log.txt; }
+    summarise "$1" "$code" "$(git log -1 --format=%s)"
 }
 
 git init --quiet --initial-branch main
 commit 'main' scale=i add=i
+if [ "$mode" = archives ]; then gate 0; fi
 merge same 'a change that costs nothing' scale='i + 0' add='0 + i'
 gate 0
 merge stride 'neighbours that lie 32 bytes apart' scale='i * 8' add=i
