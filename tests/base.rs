@@ -126,6 +126,7 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
             ("GPUPROF_GATE_BASE", base),
             ("GPUPROF_GATE_ARGUMENTS", "--quiet"),
             ("GPUPROF_GATE_OUT", &format!("{folder}/{base}")),
+            ("GPUPROF_GATE_HISTORY", &format!("{folder}/history.jsonl")),
             ("GITHUB_ACTIONS", "true"),
             ("GITHUB_STEP_SUMMARY", &format!("{folder}/summary.md")),
         ];
@@ -139,6 +140,10 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
     assert!(read("report.html").contains("A threshold is violated."));
     assert_eq!(read("report.md"), fs::read_to_string(&summary).unwrap());
     assert!(read("report.md").contains("❌ fail"));
+    let history = fs::read_to_string(out.path().join("history.jsonl")).unwrap();
+    let commit =
+        format!("\"revision\":{{\"commit\":\"{}\",\"date\":", commits.git(&["rev-parse", "HEAD"]));
+    assert!(history.contains(&commit), "{history}");
 
     job("broken").exits_with(101);
     let told = fs::read_to_string(&summary).unwrap();

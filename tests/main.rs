@@ -18,6 +18,7 @@ mod examples;
 mod full_disk;
 mod gate;
 mod hardware;
+mod history;
 mod in_place;
 mod interrupt;
 mod joined;

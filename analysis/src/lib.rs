@@ -12,6 +12,7 @@
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod gate;
+pub mod history;
 pub mod metrics;
 pub mod sequential;
 pub mod stats;

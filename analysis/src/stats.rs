@@ -5,6 +5,7 @@
 //! here.
 
 pub mod descriptive;
+pub mod e_divisive;
 pub mod median;
 pub mod one_sample;
 pub mod random;

@@ -15,6 +15,7 @@ mod format;
 mod github;
 mod grid;
 mod grounds;
+pub mod history;
 mod html;
 mod json;
 pub mod json_lines;

@@ -6,8 +6,8 @@ use crate::broken_pipe::MayLeave;
 use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    StandardOutput, archive, baselines, calibrate, completions, doctor, list, man, metrics, run,
-    runs, show_config, stored,
+    StandardOutput, archive, baselines, calibrate, completions, doctor, history, list, man,
+    metrics, run, runs, show_config, stored,
 };
 use crate::console;
 use crate::cupti;
@@ -72,6 +72,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
             | Command::Report(_)
             | Command::Baseline(_)
             | Command::Runs(_)
+            | Command::History(_)
             | Command::Completions(_)
             | Command::Man(_),
         ) => false,
@@ -111,6 +112,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
                 RunsAction::List { .. } | RunsAction::Rm(_) => Color::Auto,
             };
             runs::runs(&options, stdout.screen(color), &mut printed).map(|()| Code::Success)
+        }
+        Some(Command::History(options)) => {
+            history::history(&options, stdout, &mut printed).map(|()| Code::Success)
         }
         Some(Command::Calibrate(options)) => calibrate::calibrate(&options, interrupt, &mut out),
         Some(Command::ShowConfig(options)) => {

@@ -14,6 +14,7 @@ pub mod configuration;
 pub mod exit_code;
 pub mod expression;
 pub mod failure;
+pub mod history;
 pub mod measurement;
 pub mod metric;
 pub mod notice;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use schemars::{Schema, schema_for};
 
+use crate::history::Entry;
 use crate::run::Run;
 use crate::verdict::VerdictDocument;
 
@@ -32,4 +33,9 @@ fn the_schema_of_the_run_document_is_that_of_its_type() {
 #[test]
 fn the_schema_of_the_verdict_is_that_of_its_type() {
     check("verdict.schema.json", &schema_for!(VerdictDocument));
+}
+
+#[test]
+fn the_schema_of_a_line_of_a_history_is_that_of_its_type() {
+    check("history.schema.json", &schema_for!(Entry));
 }

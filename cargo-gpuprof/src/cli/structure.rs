@@ -6,8 +6,8 @@ use gpuprof_model::ExitCode;
 
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
-    CompletionsOptions, DoctorOptions, GuardOptions, ListOptions, ManOptions, MetricsOptions,
-    ReportOptions, RunOptions, RunsOptions,
+    CompletionsOptions, DoctorOptions, GuardOptions, HistoryOptions, ListOptions, ManOptions,
+    MetricsOptions, ReportOptions, RunOptions, RunsOptions,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -68,6 +68,8 @@ pub enum Command {
     Baseline(Box<BaselineOptions>),
     /// List, show and remove stored runs.
     Runs(RunsOptions),
+    /// Keep what metrics were, revision by revision, and show where they changed.
+    History(Box<HistoryOptions>),
     /// Measure the noise of this machine: one build against itself.
     Calibrate(Box<CalibrateOptions>),
     /// Show every setting and threshold with the layer it comes from.

@@ -5,6 +5,7 @@ pub mod baselines;
 pub mod calibrate;
 pub mod completions;
 pub mod doctor;
+pub mod history;
 pub mod list;
 pub mod man;
 pub mod metrics;

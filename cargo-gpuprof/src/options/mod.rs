@@ -12,6 +12,7 @@ mod configuration;
 mod devices;
 mod either;
 mod gate;
+mod history;
 mod keep_runs;
 mod library;
 mod machine;
@@ -39,6 +40,7 @@ pub use gate::{
     ReportOptions,
 };
 pub use gpuprof_analysis::stats::repeats::{NOISE_PERCENT, Repeats, noise_percent};
+pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
 pub use keep_runs::KeepRuns;
 pub use library::library;
 pub use machine::{Backend, CacheControl, ClockControl};

@@ -15,7 +15,7 @@ use super::{
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 13] = [
+pub const SUBCOMMANDS: [&str; 14] = [
     "run",
     "list",
     "metrics",
@@ -23,6 +23,7 @@ pub const SUBCOMMANDS: [&str; 13] = [
     "report",
     "baseline",
     "runs",
+    "history",
     "calibrate",
     "show-config",
     "doctor",

@@ -62,9 +62,10 @@ fn aligned(effects: &[Effect]) -> Vec<String> {
 
 /// A bar for each value, or for each run of equally many where there are more than fit.
 pub(super) fn sparkline(values: &[f64]) -> String {
-    let run = values.len().div_ceil(MOST_BARS).max(1);
-    let means: Vec<f64> =
-        values.chunks(run).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect();
+    let means: Vec<f64> = values
+        .chunks(values_a_bar(values.len()))
+        .map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64)
+        .collect();
     let smallest = means.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let bar = |value: f64| {
@@ -76,6 +77,11 @@ pub(super) fn sparkline(values: &[f64]) -> String {
         BARS[(place.round() as usize).min(7)]
     };
     means.into_iter().map(bar).collect()
+}
+
+/// How many of so many values share a bar.
+pub(super) fn values_a_bar(count: usize) -> usize {
+    count.div_ceil(MOST_BARS).max(1)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 pub mod baseline;
 pub mod document;
 mod emulator;
+pub mod history;
 pub mod journal;
 pub mod named;
 mod order;

@@ -1,0 +1,84 @@
+//! Options of `history`.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Color, PlaceOptions};
+
+/// Options of `history`.
+#[derive(Debug, Args)]
+pub struct HistoryOptions {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: HistoryAction,
+    /// The history [default: .config/gpuprof/history.jsonl in the workspace]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub file: Option<Utf8PathBuf>,
+    /// Where runs are.
+    #[command(flatten)]
+    pub place: PlaceOptions,
+}
+
+/// What to do with a history.
+#[derive(Debug, Subcommand)]
+pub enum HistoryAction {
+    /// Append what a stored run measured.
+    Add(AddOptions),
+    /// Show metrics over revisions, and where they changed.
+    Show(ShowOptions),
+}
+
+/// What to append.
+#[derive(Debug, Args)]
+pub struct AddOptions {
+    /// The run: `latest`, an id or its beginning, or a file
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// Metrics to keep, separated by commas, instead of those that the run shows and judges
+    #[arg(long, value_name = "METRICS", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Keep a run of a tree with changes that are in no commit, as a point of its own
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// What to show.
+#[derive(Debug, Args)]
+pub struct ShowOptions {
+    /// Show series and configurations whose key contains this text
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Match filters against whole keys
+    #[arg(long)]
+    pub exact: bool,
+    /// Metrics to show, separated by commas [default: all]
+    #[arg(long, value_name = "METRICS", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Show devices whose name contains this text
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Show only the last N revisions of each metric, and look for changes there
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub last: Option<u32>,
+    /// List every revision with its value
+    #[arg(long)]
+    pub revisions: bool,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: HistoryFormat,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
+    pub color: Color,
+}
+
+/// The formats that `history show` writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum HistoryFormat {
+    /// For people.
+    #[default]
+    Table,
+    /// One document with every timeline.
+    Json,
+    /// One row a revision.
+    Csv,
+}
