@@ -101,10 +101,8 @@ fn what_only_the_clock_explains_is_not_worse_by_a_metric_of_the_users_either() {
     let catalogue = Catalogue::built_in().with_definitions(&definitions).unwrap();
     let names = ["p_half", "p_same"];
     let row = |medians: &[f64], hertz| {
-        let terms = Terms {
-            asked: names.iter().filter_map(|name| catalogue.find(name)).collect(),
-            ..Terms::new(&catalogue)
-        };
+        let asked = names.iter().filter_map(|name| catalogue.find(name));
+        let terms = Terms::new(&catalogue).asking(asked);
         collect::finished(point(64, N), &passes(medians, hertz), &terms)
     };
     let before = row(&[10_000.0, 10_020.0, 9_980.0, 10_010.0], 1.98e9);

@@ -27,8 +27,7 @@ fn defining(formula: &str, unit: Unit) -> Catalogue {
 
 /// One and the same pass, as `catalogue` has `work`.
 fn measured(catalogue: &Catalogue) -> ConfigurationResult {
-    let asked = catalogue.defined().cloned().collect();
-    let terms = Terms { asked, ..Terms::new(catalogue) };
+    let terms = Terms::new(catalogue).asking(catalogue.defined().cloned());
     collect::finished(point(64, N), &[gpu_pass(64, N, &[1000.0, 1010.0])], &terms)
 }
 

@@ -18,22 +18,35 @@ use crate::metrics::replay::{self, Discipline, Divergence};
 use crate::stats::descriptive;
 use gpuprof_model::text::printable;
 
-/// What a result is made by.
+/// What the results of a series are made by. What the catalogue says of its metrics is worked out
+/// here, once for all rows.
 #[derive(Debug, Clone)]
 pub struct Terms<'c> {
-    /// The metrics that are known.
-    pub catalogue: &'c Catalogue,
-    /// Metrics beyond our table that were asked for: other profilers' names, the user's
-    /// definitions, launch facts and device attributes.
-    pub asked: Vec<Arc<Metric>>,
-    /// How far passes may differ.
-    pub discipline: Discipline,
+    catalogue: &'c Catalogue,
+    known: Vec<Known>,
+    discipline: Discipline,
 }
 
 impl<'c> Terms<'c> {
     /// The metrics of our table, by strict discipline.
     pub fn new(catalogue: &'c Catalogue) -> Self {
-        Self { catalogue, asked: Vec::new(), discipline: Discipline::default() }
+        let known = catalogue.own().map(|metric| Known::new(Arc::clone(metric), catalogue));
+        Self { catalogue, known: known.collect(), discipline: Discipline::default() }
+    }
+
+    /// With metrics beyond our table: other profilers' names, the user's definitions, launch facts
+    /// and device attributes.
+    #[must_use]
+    pub fn asking(mut self, metrics: impl IntoIterator<Item = Arc<Metric>>) -> Self {
+        let catalogue = self.catalogue;
+        self.known.extend(metrics.into_iter().map(|metric| Known::new(metric, catalogue)));
+        self
+    }
+
+    /// With passes that may differ as far as `discipline` says.
+    #[must_use]
+    pub fn under(self, discipline: Discipline) -> Self {
+        Self { discipline, ..self }
     }
 }
 
@@ -96,39 +109,53 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
 /// The first exact value, launch or device in which two passes differ.
 pub fn metrics(passes: &[PassResult], terms: &Terms<'_>) -> Result<Metrics, Divergence> {
     replay::agree(passes, terms.discipline)?;
-    let catalogue = terms.catalogue;
-    let named = passes.first().into_iter().flat_map(|pass| pass.hardware.keys());
-    let beyond = named.filter_map(|name| catalogue.find(name));
-    let all = catalogue.own().cloned().chain(beyond).chain(terms.asked.iter().cloned());
-    let emulated = passes.first().is_some_and(|pass| pass.device.emulated);
-    let entry = |metric: Arc<Metric>| {
-        let measured = Measured {
-            metric: &metric,
-            class: catalogue.class_on(&metric, emulated),
-            derived: Derived::new(&metric, catalogue),
-            emulated,
-        };
+    let Some(first) = passes.first() else { return Ok(Metrics::default()) };
+    let emulated = first.device.emulated;
+    let entry = |known: &Known| {
+        let measured = Measured { known, class: known.class_on(emulated), emulated };
         let result = measured.result(passes);
         // Processes that held still say nothing where another did not.
         let processes = if result.unstable { Vec::new() } else { measured.per_process(passes) };
-        (Arc::from(&*metric.name), MetricResult { processes, ..result })
+        (Arc::from(&*known.metric.name), MetricResult { processes, ..result })
     };
-    Ok(all.map(entry).collect())
+    let catalogue = terms.catalogue;
+    let named = first.hardware.keys().filter_map(|name| catalogue.find(name));
+    let beyond: Vec<Known> = named.map(|metric| Known::new(metric, catalogue)).collect();
+    Ok(beyond.iter().chain(&terms.known).map(entry).collect())
+}
+
+/// A metric, and what a catalogue says of it.
+#[derive(Debug, Clone)]
+struct Known {
+    metric: Arc<Metric>,
+    derived: Derived,
+    /// How it repeats on hardware, and on the emulated driver.
+    classes: [Class; 2],
+}
+
+impl Known {
+    fn new(metric: Arc<Metric>, catalogue: &Catalogue) -> Self {
+        let classes = [false, true].map(|emulated| catalogue.class_on(&metric, emulated));
+        Self { derived: Derived::new(Arc::clone(&metric), catalogue), metric, classes }
+    }
+
+    fn class_on(&self, emulated: bool) -> Class {
+        self.classes[usize::from(emulated)]
+    }
 }
 
 /// A metric on a device.
-struct Measured<'m> {
-    metric: &'m Metric,
+struct Measured<'k> {
+    known: &'k Known,
     class: Class,
-    derived: Derived<'m>,
     emulated: bool,
 }
 
 impl Measured<'_> {
     fn result(&self, passes: &[PassResult]) -> MetricResult {
-        let metric = self.metric;
+        let Known { metric, derived, .. } = self.known;
         let (value, statistics) = match metric.origin {
-            Origin::Derived(_) => self.derived.value(passes),
+            Origin::Derived(_) => derived.value(passes),
             _ => {
                 let value = leaf::value(metric, passes).and_then(finite);
                 let samples = || descriptive::over(&leaf::samples(&metric.name, passes));
@@ -138,7 +165,7 @@ impl Measured<'_> {
         };
         let held = |name: &&str| leaf::unstable(name, passes).is_none();
         MetricResult {
-            unstable: value.is_err() && !self.derived.timed_leaves().iter().all(held),
+            unstable: value.is_err() && !derived.timed_leaves().iter().all(held),
             value,
             unit: metric.unit,
             direction: metric.direction,
@@ -158,7 +185,7 @@ impl Measured<'_> {
         }
         // Counters are collected in one process, and every pass holds its values: they are one
         // observation, however many processes took times.
-        let passes = match self.derived.timed_leaves()[..] {
+        let passes = match self.known.derived.timed_leaves()[..] {
             [] => &passes[..passes.len().min(1)],
             _ => passes,
         };

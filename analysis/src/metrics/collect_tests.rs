@@ -190,8 +190,8 @@ fn a_diverged_configuration_has_failed_and_keeps_its_samples() {
 fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
     let names = ["launch__grid_size", "launch__registers_per_thread", "gst_transactions"];
     let catalogue = Catalogue::built_in();
-    let asked = names.iter().filter_map(|name| catalogue.find(name)).collect();
-    let terms = Terms { asked, ..Terms::new(&catalogue) };
+    let asked = names.iter().filter_map(|name| catalogue.find(name));
+    let terms = Terms::new(&catalogue).asking(asked);
     let found = metrics(&[emulated_pass(64, 1 << 20)], &terms).unwrap();
     assert_eq!(found["launch__grid_size"].value, Ok(16384.0));
     assert!(found["launch__registers_per_thread"].value.is_err());

@@ -20,17 +20,18 @@ use crate::stats::descriptive;
 use crate::stats::median::median;
 
 /// A derived metric with all that it is made of.
-pub(super) struct Derived<'m> {
-    metric: &'m Metric,
+#[derive(Debug, Clone)]
+pub(super) struct Derived {
+    metric: Arc<Metric>,
     /// Its operands and theirs, by name.
     operands: BTreeMap<String, Arc<Metric>>,
 }
 
-impl<'m> Derived<'m> {
+impl Derived {
     /// `metric` as `catalogue` has its operands. Of a metric that is not derived there are none.
-    pub(super) fn new(metric: &'m Metric, catalogue: &Catalogue) -> Self {
+    pub(super) fn new(metric: Arc<Metric>, catalogue: &Catalogue) -> Self {
         let mut operands = BTreeMap::new();
-        add_operands(metric, catalogue, &mut operands);
+        add_operands(&metric, catalogue, &mut operands);
         Self { metric, operands }
     }
 
@@ -38,7 +39,7 @@ impl<'m> Derived<'m> {
     pub(super) fn value(&self, passes: &[PassResult]) -> (Result<f64, String>, Option<Statistics>) {
         let timed = self.timed_leaves();
         let headline =
-            |passes: &[PassResult]| self.evaluate(self.metric, &|leaf| leaf::value(leaf, passes));
+            |passes: &[PassResult]| self.evaluate(&self.metric, &|leaf| leaf::value(leaf, passes));
         let whole = headline(passes);
         let value = match whole {
             Ok(_) if timed.len() > 1 => {
@@ -65,7 +66,7 @@ impl<'m> Derived<'m> {
                 }
             }
             let at = |sample: f64| {
-                self.evaluate(self.metric, &|leaf| match &*leaf.name {
+                self.evaluate(&self.metric, &|leaf| match &*leaf.name {
                     "duration" => Ok(sample),
                     name => others.get(name).copied().ok_or_else(String::new),
                 })
@@ -118,7 +119,7 @@ impl<'m> Derived<'m> {
 
     /// The names of the timed metrics that it is made of, itself where it is one.
     pub(super) fn timed_leaves(&self) -> Vec<&str> {
-        let all = std::iter::once(self.metric).chain(self.leaves());
+        let all = std::iter::once(&*self.metric).chain(self.leaves());
         all.filter(|metric| metric.origin == Origin::Time).map(|metric| &*metric.name).collect()
     }
 }
@@ -151,7 +152,7 @@ mod tests {
     fn leaves_are_found_through_derived_operands() {
         let catalogue = Catalogue::built_in();
         let metric = catalogue.find("throughput_of_copy").unwrap();
-        let derived = Derived::new(&metric, &catalogue);
+        let derived = Derived::new(metric, &catalogue);
         let leaves: Vec<&str> = derived.leaves().map(|leaf| &*leaf.name).collect();
         assert_eq!(leaves, ["bytes", "copy_bandwidth", "duration"]);
         assert_eq!(derived.timed_leaves(), ["copy_bandwidth", "duration"]);

@@ -199,7 +199,9 @@ impl<'a> Pipeline<'a> {
         if self.process.interrupt.signal().is_some() {
             return Ok(Some(Event::Interrupted));
         }
-        if let Some(event) = self.first().or_else(|| self.left()) {
+        // Whatever is gone is told first. Where a further reply is always there, as on the emulated
+        // driver, processes would pile up otherwise, each with its file descriptors.
+        if let Some(event) = self.left().or_else(|| self.first()) {
             return Ok(Some(event));
         }
         let idle = self.line.is_empty() && self.leaving.is_empty();

@@ -130,3 +130,31 @@ fn on_the_emulated_driver_processes_measure_side_by_side_and_are_told_in_their_o
     let [(0, first), (1, second)] = replies[..] else { panic!("{replies:?}") };
     assert!(second < first, "the second is timed to its own reply: {second:?}, {first:?}");
 }
+
+#[test]
+fn a_process_that_is_gone_is_told_before_the_next_reply() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let script = "case $__GPUPROF_REQUEST in *first*) name=first;; *) name=second;; esac\n\
+        echo done > $name.reply.json\nprintf r >&0\n";
+    let harness = harness(folder, script);
+    let interrupt = Interrupt::default();
+    let process = HarnessProcess::asked(folder, &interrupt);
+    let mut pipeline = Pipeline::new(&process, Ahead { beside: 1, ..Ahead::NONE }, None);
+    for (index, name) in ["first", "second"].into_iter().enumerate() {
+        let job = Job::new(0, Pass::Timed { repeat: 0 }, vec![index]);
+        pipeline.start(job, name, &harness, vec![Vec::new()], true).unwrap();
+    }
+    while pipeline.line.iter_mut().any(|started| started.running.how().is_none()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for index in [0, 1] {
+        let (_, event) = wait(&mut [&mut pipeline]).unwrap();
+        let Event::Replied { job, .. } = event else { panic!("{event:?}") };
+        assert_eq!(job.configurations, [index]);
+        let (_, event) = wait(&mut [&mut pipeline]).unwrap();
+        let Event::Left { job, trouble: None } = event else { panic!("{event:?}") };
+        assert_eq!(job.configurations, [index]);
+    }
+    assert!(matches!(wait(&mut [&mut pipeline]).unwrap().1, Event::Idle));
+}

@@ -31,6 +31,8 @@ pub(super) struct Results<'a> {
     /// The other revision, as far as it is measured, in the place of a stored baseline.
     base: Option<Against>,
     rows: Vec<Vec<Option<ConfigurationResult>>>,
+    /// What the rows of each series are made by.
+    terms: Vec<Terms<'a>>,
     /// What the rows have in common.
     shared: Shared,
     /// Of each series: how many of its configurations have no result yet.
@@ -47,11 +49,18 @@ impl<'a> Results<'a> {
     pub(super) fn new(prepared: &'a Prepared<'a>) -> Self {
         let plan = &prepared.plan;
         let none = |series: &Checked| series.planned.configurations.iter().map(|_| None).collect();
+        let discipline = counters::discipline(&plan.inputs.settings);
+        let own = Terms::new(&plan.catalogue).under(discipline);
+        let terms = |series: &Checked| {
+            let asked = series.asked(&plan.catalogue);
+            own.clone().asking(asked.chain(plan.catalogue.defined().cloned()))
+        };
         Self {
             plan,
             run: prepared.document.clone(),
             base: base(prepared),
             rows: plan.both.checked.iter().map(none).collect(),
+            terms: plan.both.checked.iter().map(terms).collect(),
             shared: Shared::default(),
             left: plan.both.checked.iter().map(Checked::count).collect(),
             series: plan.both.checked.iter().map(|_| None).collect(),
@@ -79,15 +88,9 @@ impl<'a> Results<'a> {
         let series = &self.plan.both.checked[at];
         let device = self.plan.assignment.device((at, index));
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
-        let catalogue = &self.plan.catalogue;
-        let terms = Terms {
-            catalogue,
-            asked: series.asked(catalogue).chain(catalogue.defined().cloned()).collect(),
-            discipline: counters::discipline(&self.plan.inputs.settings),
-        };
         let configuration = &series.planned.configurations[index];
         let device = self.run.provenance.devices.get(device).map(|name| name.uuid.clone());
-        ConfigurationResult { device, ..result(found, configuration, &terms) }
+        ConfigurationResult { device, ..result(found, configuration, &self.terms[at]) }
     }
 
     /// Up to how many rounds each configuration is to be measured that is `open` on both sides and
