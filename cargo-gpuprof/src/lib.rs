@@ -28,6 +28,7 @@ pub mod discover;
 pub mod error;
 pub mod execute;
 mod hex;
+pub mod json_text;
 pub mod options;
 pub mod plan;
 pub mod report;

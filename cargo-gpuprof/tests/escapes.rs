@@ -9,11 +9,12 @@ use std::fs;
 
 use camino::Utf8Path;
 use cargo_gpuprof::report::{
-    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Json, JsonLines, Junit, Markdown, Report,
-    Table,
+    Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Html, Json, JsonLines, Junit, Markdown,
+    Report, Table,
 };
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
+use gpuprof_model::text::steers;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser};
 use serde_json::Value;
@@ -219,6 +220,24 @@ fn structure(markdown: &str) -> Vec<String> {
     Parser::new_ext(markdown, Options::all()).filter_map(told).collect()
 }
 
+/// The tags of an HTML page with the names of their attributes; what its style and its script hold
+/// is ours.
+fn tags(html: &str) -> Vec<String> {
+    let (mut all, mut rest) = (Vec::new(), html);
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, after) = after.split_once('>').expect("a tag ends");
+        // Each quoted value is left out, and what is left are names.
+        let names: Vec<&str> = tag.split('"').step_by(2).map(str::trim).collect();
+        let name = names[0].split(' ').next().unwrap_or_default();
+        rest = match name {
+            "style" | "script" => after.split_once(&format!("</{name}")).expect("it ends").1,
+            _ => after,
+        };
+        all.push(names.join(" "));
+    }
+    all
+}
+
 /// What GitHub makes a link of in text that no parser of Markdown does.
 fn links(markdown: &str) -> Option<&str> {
     let word = |c: char| c.is_ascii_alphanumeric();
@@ -298,14 +317,24 @@ proptest! {
     }
 
     #[test]
+    fn the_html_page_has_the_elements_and_attributes_that_are_ours(by in hostile_texts()) {
+        let run = replaced(&by).expect("any text will do");
+        let (text, before) = (written(&Html, &run), written(&Html, &ordinary()));
+        prop_assert_eq!(text.chars().find(|&c| steers(c) && c != '\n' && c != '\t'), None, "{}", text);
+        prop_assert_eq!(tags(&text), tags(&before), "{}", text);
+    }
+
+    #[test]
     fn json_is_json(by in hostile_texts()) {
         let run = replaced(&by).expect("any text will do");
         for report in [&Json as &dyn Report, &Bmf, &GithubActionBenchmark] {
             let text = written(report, &run);
             prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+            prop_assert_eq!(acting(&text), None, "{}", text);
         }
         for line in written(&JsonLines { exit_code: None }, &run).lines() {
             prop_assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
+            prop_assert_eq!(acting(line), None, "{}", line);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::stored::{places, stdout, write};
 use super::table::aligned;
 use crate::console;
 use crate::error::{Failure, Result};
+use crate::json_text;
 use crate::options::{BaselineAction, BaselineOptions, MessageFormat};
 use crate::report;
 use crate::report::{Format, Screen, Terms};
@@ -77,7 +78,10 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
 fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> Result<()> {
     let all = baselines.all();
     let text = match format {
-        MessageFormat::Json => all.iter().map(json).map(|line| format!("{line}\n")).collect(),
+        MessageFormat::Json => {
+            let line = |kept| json_text::line(out, &json(kept));
+            return all.iter().try_for_each(line).map_err(|e| stdout(&e));
+        }
         MessageFormat::Human if all.is_empty() => {
             console::say("there are no baselines; make one with --save-baseline NAME");
             String::new()

@@ -12,6 +12,7 @@ use super::settings::Settings;
 use super::stored::{layers, places, with_metrics_of};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::json_text;
 use crate::options::Repeats;
 use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions, RunOptions};
 use crate::store::document;
@@ -162,11 +163,11 @@ fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
         let line = serde_json::json!({
             "reason": "run-rated", "threshold": threshold, "forecast": forecast,
         });
-        writeln!(out, "{line}")?;
+        json_text::line(out, &line)?;
     }
     for calibrated in &rated.metrics {
         let line = serde_json::json!({ "reason": "calibrated", "calibrated": calibrated });
-        writeln!(out, "{line}")?;
+        json_text::line(out, &line)?;
     }
     for rates in &rated.gate {
         let line = serde_json::json!({
@@ -175,7 +176,7 @@ fn json(rated: &Rated, out: &mut dyn Write) -> io::Result<()> {
             "slowdown_percent": SLOWDOWN_PERCENT,
             "rates": rates,
         });
-        writeln!(out, "{line}")?;
+        json_text::line(out, &line)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::{Opened, Wanted};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
+use crate::json_text;
 use crate::options::{ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
 use crate::terminal::shown;
@@ -84,5 +85,5 @@ fn json(planned: &PlannedSeries, out: &mut impl Write) -> io::Result<()> {
         "series": planned.series,
         "configurations": planned.configurations.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
-    writeln!(out, "{line}")
+    json_text::line(out, &line)
 }

@@ -13,6 +13,7 @@ use super::stored::{places, stdout, write};
 use super::table::aligned;
 use crate::console;
 use crate::error::{Failure, Result};
+use crate::json_text;
 use crate::options::{MessageFormat, RemoveOptions, RunsAction, RunsOptions};
 use crate::report::{Format, Screen, Terms};
 use crate::store::document;
@@ -42,7 +43,10 @@ pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Resu
 
 fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Result<()> {
     let text = match format {
-        MessageFormat::Json => all.iter().map(|run| format!("{}\n", listed(run))).collect(),
+        MessageFormat::Json => {
+            let line = |run| json_text::line(out, &listed(run));
+            return all.iter().try_for_each(line).map_err(|e| stdout(&e));
+        }
         MessageFormat::Human if all.is_empty() => {
             console::say("there are no runs; `cargo gpuprof run` makes one");
             String::new()
@@ -161,7 +165,7 @@ fn remove(chosen: &[StoredRun], which: &RemoveOptions, out: &mut impl Write) -> 
             (count, bytes) = (count + 1, bytes + run.bytes);
             if which.message_format == MessageFormat::Json {
                 let line = json!({ "reason": "run-removed", "id": run.id, "bytes": run.bytes });
-                writeln!(out, "{line}").map_err(|e| stdout(&e))?;
+                json_text::line(out, &line).map_err(|e| stdout(&e))?;
             }
         } else if run.state == State::UnderWay {
             console::say(format_args!("run {} is under way and stays", run.id));

@@ -9,6 +9,7 @@ use super::settings::Settings;
 use super::{thresholds, viewed};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::json_text;
 use crate::options::{MessageFormat, RunOptions};
 use crate::terminal::shown;
 
@@ -98,6 +99,5 @@ fn json(settings: &Settings, series: &[Listed<'_>], out: &mut impl Write) -> io:
     let settings = settings.all().into_iter().map(|(key, setting)| (key, setting.json()));
     let mut document: serde_json::Map<_, _> = settings.collect();
     document.insert("series".to_owned(), series.into());
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    json_text::indented(out, &document)
 }

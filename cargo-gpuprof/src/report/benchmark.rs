@@ -13,6 +13,7 @@ use serde::Serialize;
 use gpuprof_analysis::view::View;
 
 use super::{Report, on_device};
+use crate::json_text;
 use gpuprof_analysis::view::best;
 
 /// Bencher Metric Format: benchmark → measure → value, with the interval where there is one
@@ -77,8 +78,7 @@ impl Report for Bmf {
             };
             all.entry(key(series, row)).or_default().insert(name, measured);
         }
-        serde_json::to_writer_pretty(&mut *out, &all)?;
-        writeln!(out)
+        json_text::indented(out, &all)
     }
 }
 
@@ -113,7 +113,6 @@ impl Report for GithubActionBenchmark {
             }
         };
         let lower = shown(run).filter(|(_, _, _, result, _)| result.direction == Direction::Lower);
-        serde_json::to_writer_pretty(&mut *out, &lower.map(entry).collect::<Vec<_>>())?;
-        writeln!(out)
+        json_text::indented(out, &lower.map(entry).collect::<Vec<_>>())
     }
 }

@@ -3,9 +3,9 @@
 //! Input: a run and a view. Output: one file that loads nothing: verdict first, then for each
 //! series its charts, its best configuration, its tables and what is known of its noise; last where
 //! it all came from. The page is whole without its script, which adds sorting, filtering, columns
-//! and copying. What must stay true: every text is escaped, and a content-security policy allows
-//! this style and this script by their hashes and nothing else, because a stored run may come from
-//! anybody.
+//! and copying. What must stay true: every text is escaped, no character turns the
+//! direction of reading, and a content-security policy allows this style and this script by their
+//! hashes and nothing else, because a stored run may come from anybody.
 
 mod charted;
 mod policy;
@@ -21,6 +21,7 @@ use std::io::{self, Write};
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::by_device::{Part, parts};
 use gpuprof_model::run::Run;
+use gpuprof_model::text::steers;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Report, changes};
@@ -44,8 +45,25 @@ impl Report for Html {
         let sections: Vec<Section<'_>> = seen
             .map(|(at, part)| Section { at, part, viewed: view.of(&part.series), view })
             .collect();
-        out.write_all(page(run, &sections).into_string().as_bytes())
+        write_told(&page(run, &sections).into_string(), out)
     }
+}
+
+/// Writes a page in which what turns the direction of reading, and what no page may hold, is told
+/// as `\u{202e}`: tags are escaped already, and nothing of ours is among these characters.
+fn write_told(page: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut rest = page;
+    let acts = |c: char| steers(c) && c != '\n' && c != '\t';
+    while let Some(at) = rest.find(acts) {
+        let (before, after) = rest.split_at(at);
+        out.write_all(before.as_bytes())?;
+        let mut characters = after.chars();
+        for c in characters.by_ref().take(1) {
+            write!(out, "\\u{{{:x}}}", u32::from(c))?;
+        }
+        rest = characters.as_str();
+    }
+    out.write_all(rest.as_bytes())
 }
 
 fn page(run: &Run, sections: &[Section<'_>]) -> Markup {

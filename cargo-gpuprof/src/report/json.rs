@@ -10,6 +10,7 @@ use gpuprof_model::run::Run;
 use gpuprof_analysis::view::View;
 
 use super::Report;
+use crate::json_text;
 
 /// The run document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,7 +18,6 @@ pub struct Json;
 
 impl Report for Json {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, run)?;
-        writeln!(out)
+        json_text::indented(out, run)
     }
 }

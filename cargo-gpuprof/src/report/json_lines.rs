@@ -17,6 +17,7 @@ use gpuprof_model::verdict::Judgement;
 use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
+use crate::json_text;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::by_device::{Part, parts};
@@ -219,8 +220,8 @@ impl<'r> Event<'r> {
     /// # Errors
     /// `out` could not be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut line = serde_json::to_vec(self)?;
-        line.push(b'\n');
+        let mut line = Vec::new();
+        json_text::line(&mut line, self)?;
         out.write_all(&line)?;
         out.flush()
     }

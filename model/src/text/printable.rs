@@ -97,6 +97,12 @@ fn is_style(sequence: &str) -> bool {
     parameters.is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b';'))
 }
 
+/// Whether a character steers a terminal or changes the direction of reading: what no text of others
+/// may do where it is shown. Line breaks and tabs are among them.
+pub fn steers(c: char) -> bool {
+    c.is_control() || redirects(c)
+}
+
 /// Whether a character changes the direction of what stands around it, or ends a line unseen.
 /// Unicode Standard Annex 9, and the separators U+2028 and U+2029.
 fn redirects(c: char) -> bool {

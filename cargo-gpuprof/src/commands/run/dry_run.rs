@@ -12,6 +12,7 @@ use super::refusal::Blocked;
 use crate::device::profiler;
 use crate::error::{Failure, Result};
 use crate::execute::Counters;
+use crate::json_text;
 use crate::options::{Isolate, MessageFormat, NOISE_PERCENT, Repeats};
 use crate::plan::Side;
 use crate::terminal::shown;
@@ -79,7 +80,7 @@ fn json(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> std
             "timed_passes": { "least": plan.repeat.least, "most": plan.repeat.most },
             "counter_passes": passes,
         });
-        writeln!(out, "{line}")?;
+        json_text::line(out, &line)?;
     }
     let [least, most] = how_many(plan, steps);
     let line = serde_json::json!({
@@ -88,7 +89,7 @@ fn json(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> std
         "processes": { "least": least, "most": most },
         "refused": refused.map(|blocked| blocked.thresholds.to_string()),
     });
-    writeln!(out, "{line}")
+    json_text::line(out, &line)
 }
 
 /// The counter passes of a configuration, and the processes that make them.
