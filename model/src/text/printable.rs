@@ -97,8 +97,8 @@ fn is_style(sequence: &str) -> bool {
     parameters.is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b';'))
 }
 
-/// Whether a character steers a terminal or changes the direction of reading: what no text of others
-/// may do where it is shown. Line breaks and tabs are among them.
+/// Whether a character steers a terminal or changes the direction of reading, as no text of others
+/// may where it is shown. Line breaks and tabs do.
 pub fn steers(c: char) -> bool {
     c.is_control() || redirects(c)
 }
