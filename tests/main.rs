@@ -27,6 +27,7 @@ mod kinds;
 mod listing;
 mod machine;
 mod main_job;
+mod mathematics;
 mod names;
 mod no_counters;
 mod no_polling;

@@ -48,6 +48,10 @@ unsafe extern "C" {
     pub(crate) safe fn trunc_f32(x: f32) -> f32;
     #[link_name = "llvm.trunc.f64"]
     pub(crate) safe fn trunc_f64(x: f64) -> f64;
+    #[link_name = "llvm.round.f32"]
+    pub(crate) safe fn round_f32(x: f32) -> f32;
+    #[link_name = "llvm.round.f64"]
+    pub(crate) safe fn round_f64(x: f64) -> f64;
     #[link_name = "llvm.rint.f32"]
     pub(crate) safe fn round_ties_even_f32(x: f32) -> f32;
     #[link_name = "llvm.rint.f64"]

@@ -18,7 +18,7 @@ pub mod block;
 pub mod grid;
 #[cfg(target_arch = "nvptx64")]
 mod intrinsics;
-mod math;
+pub mod math;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
 mod shared;
@@ -30,5 +30,5 @@ pub use shared::{Shared, SharedElement};
 
 /// The device half's share of the crate's prelude.
 pub(crate) mod prelude {
-    pub use super::{FastMath, FloatMath, Shared, atomic, block, grid, thread, warp};
+    pub use super::{FastMath, FloatMath, Shared, atomic, block, grid, math, thread, warp};
 }

@@ -69,7 +69,8 @@ impl fmt::Display for Finding {
             ),
             Kind::NoInstruction => write!(
                 f,
-                "LLVM has no PTX for `{what}` and aborts: use gpuprof::FastMath, or a function of the crate libm"
+                "LLVM has no PTX for `{what}` and aborts: call the method of gpuprof::FloatMath that std's is named \
+                 after, or a function of the crate libm"
             ),
             Kind::WarpWideInAssembly => write!(
                 f,
