@@ -106,7 +106,7 @@ fn a_harness_that_hangs_is_killed_after_the_timeout() {
             60000           timeout
                 2                 1               0
 
-     timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (the limit of --timeout)
+     timeout  milliseconds=60000: the process ran for [LIMIT] and was killed (the limit of --timeout); its series is at endings/src/lib.rs:58
 
     3 configurations of 1 series: 2 finished, 1 timed out; no thresholds
 
@@ -130,7 +130,8 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     assert_eq!(
         *hung,
         format!(
-            " timeout  block=64: the process ran for {seconds} s and was killed (the limit of --timeout)"
+            " timeout  block=64: the process ran for {seconds} s and was killed (the limit of --timeout); \
+             its series is at src/lib.rs:8"
         )
     );
     // The write is inside a function of Rust's library, which PTX does not say who called.

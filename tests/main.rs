@@ -10,6 +10,7 @@ mod broken_kernels;
 mod calibrate;
 mod compiled;
 mod configured;
+mod corners;
 mod described;
 mod device;
 mod devices;

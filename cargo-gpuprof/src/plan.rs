@@ -46,6 +46,8 @@ pub struct PlannedSeries {
     pub series: SeriesDescription,
     /// The configurations to run; none where the series' conditions keep none.
     pub configurations: Vec<Configuration>,
+    /// What overrides give that the annotation does not list, in words.
+    pub unlisted: Vec<String>,
 }
 
 /// Chooses what to run.
@@ -69,10 +71,10 @@ pub fn plan(
     let known: Vec<String> = all.iter().map(|(_, series)| series.id.to_string()).collect();
     let overrides = overrides::read(&all, &selection.overrides)?;
     let all = overridden(all, &overrides, selection)?;
-    overrides::check_used(&all.iter().map(|(_, series)| series).collect::<Vec<_>>(), &overrides)?;
+    overrides::check_used(&all.iter().map(|taken| &taken.series).collect::<Vec<_>>(), &overrides)?;
     let mut planned: Vec<PlannedSeries> = Vec::new();
     let mut total = 0_usize;
-    for (harness, series) in all {
+    for Taken { harness, series, unlisted } in all {
         let whole = selection.takes(&series.id.to_string());
         let configurations = match selection.sample {
             Some(count) => {
@@ -88,7 +90,8 @@ pub fn plan(
             ));
         }
         if whole || !configurations.is_empty() {
-            planned.push(PlannedSeries { side: Side::Head, harness, series, configurations });
+            let side = Side::Head;
+            planned.push(PlannedSeries { side, harness, series, configurations, unlisted });
         }
     }
     overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
@@ -136,6 +139,13 @@ pub fn selected_of_base(series: &SeriesDescription, selection: &Selection) -> Ve
     }
 }
 
+/// A series that the filters may take.
+struct Taken {
+    harness: usize,
+    series: SeriesDescription,
+    unlisted: Vec<String>,
+}
+
 /// The series that the filters may take, with the overrides.
 ///
 /// # Errors
@@ -144,12 +154,15 @@ fn overridden(
     all: Vec<(usize, SeriesDescription)>,
     overrides: &[overrides::Read<'_>],
     selection: &Selection,
-) -> Result<Vec<(usize, SeriesDescription)>> {
+) -> Result<Vec<Taken>> {
     let mut taken = Vec::new();
     for (harness, annotated) in all {
         let mut series = annotated.clone();
         match overrides::apply(&mut series, overrides) {
-            Ok(()) if selection.may_take(&series) => taken.push((harness, series)),
+            Ok(()) if selection.may_take(&series) => {
+                let unlisted = overrides::unlisted(&annotated, &series);
+                taken.push(Taken { harness, series, unlisted });
+            }
             // It has no configurations now: those of the annotation say whether it is meant.
             Err(failure) if selection.takes_any(&annotated) => return Err(failure),
             _ => {}

@@ -83,7 +83,7 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let gp = quote!(#gpuprof::__private);
     let k = local("k");
     let axes = kernel.space.axes.iter().map(|axis| axis_variable(axis, &gp, &k));
-    let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &k));
+    let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &gp, &k));
     let declared = kernel.declared.iter().map(|(key, value)| {
         let method = Ident::new(&key.to_string(), inner(value));
         let checked = checked::arithmetic(&key.to_string(), value, &gp);
@@ -138,20 +138,22 @@ fn axis_variable(axis: &DeclaredAxis, gp: &TokenStream, k: &Ident) -> TokenStrea
 
 /// Sets the launch parameter `key` from its axis, or from its key, which then is a variable as
 /// well.
-fn launch(kernel: &Kernel, key: &str, k: &Ident) -> Option<TokenStream> {
+fn launch(kernel: &Kernel, key: &str, gp: &TokenStream, k: &Ident) -> Option<TokenStream> {
     if let Some(axis) = kernel.space.axis(key) {
         let (method, variable) = (Ident::new(key, Span::mixed_site()), &axis.name);
         return Some(quote!(#k.#method(#variable)?;));
     }
     let (variable, value) = kernel.launch.iter().find(|(name, _)| name == key)?;
     let method = Ident::new(key, inner(value));
-    Some(quote_spanned!(inner(value)=> let #variable = #value; #k.#method(#variable)?;))
+    let checked = checked::arithmetic(key, value, gp);
+    Some(quote_spanned!(inner(value)=> let #variable = #checked; #k.#method(#variable)?;))
 }
 
 fn argument(parameter: &Parameter, value: &Expr, gp: &TokenStream, k: &Ident) -> TokenStream {
     let Parameter { name, passing, scalar } = parameter;
     let name = name.to_string();
     let at = inner(value);
+    let value = checked::arithmetic(&name, value, gp);
     match passing {
         Passing::Scalar => quote_spanned!(at=> #k.scalar::<#scalar>(#name, #value)?;),
         Passing::Input | Passing::Output => {

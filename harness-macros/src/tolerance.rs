@@ -15,21 +15,23 @@ use crate::vocabulary::example;
 pub(crate) fn check(value: &Expr, errors: &mut Errors) {
     match bare::expr(value) {
         Expr::Tuple(pair) if pair.elems.len() == 2 => {
-            pair.elems.iter().for_each(|part| check_part(bare::expr(part), errors));
+            pair.elems.iter().for_each(|part| check_part(bare::expr(part), true, errors));
         }
         Expr::Tuple(other) => errors.at(
             other,
             "`tolerance` takes a number, or a pair of the absolute and the relative part: tolerance = (1e-7, \
              1e-5)",
         ),
-        part => check_part(part, errors),
+        part => check_part(part, true, errors),
     }
 }
 
-fn check_part(part: &Expr, errors: &mut Errors) {
+/// Checks a part; one that is a share of something also for what zeros would pass.
+fn check_part(part: &Expr, share: bool, errors: &mut Errors) {
     let refused = match part {
         Expr::Call(call) => {
-            return call.args.iter().for_each(|part| check_part(bare::expr(part), errors));
+            let share = !matches!(&*call.func, Expr::Path(path) if path.path.is_ident("absolute"));
+            return call.args.iter().for_each(|part| check_part(bare::expr(part), share, errors));
         }
         Expr::Unary(minus) if matches!(minus.op, UnOp::Neg(_)) => {
             matches!(bare::expr(&minus.expr), Expr::Lit(_) | Expr::Path(_))
@@ -40,9 +42,26 @@ fn check_part(part: &Expr, errors: &mut Errors) {
         }),
         _ => false,
     };
+    if share && literal(part).is_some_and(|value| value >= 1.0) {
+        errors.at(
+            part,
+            "from 1 on a buffer of zeros would pass: write less than 1, or the absolute part in the buffer's \
+             unit, tolerance = absolute(…)",
+        );
+    }
     if refused {
         let example = example("tolerance");
         errors.at(part, format!("a tolerance is a number that is not negative: {example}"));
+    }
+}
+
+/// The value of a number that is written as one.
+fn literal(part: &Expr) -> Option<f64> {
+    let Expr::Lit(literal) = part else { return None };
+    match &literal.lit {
+        Lit::Int(number) => number.base10_digits().parse().ok(),
+        Lit::Float(number) => number.base10_digits().parse().ok(),
+        _ => None,
     }
 }
 

@@ -305,7 +305,7 @@ mod tests {
             ("zip(a = 1, b = 2) c", "expected nothing after `)`"),
             ("zip(a = 1, b = )", "expected values"),
             ("zip()", "expected an axis name"),
-            ("where", "expected a number or an axis"),
+            ("where", "the expression is empty"),
             ("where block >", "expected a number or an axis"),
             ("const = ", "expected values"),
             ("const TILE", "expected `=`"),

@@ -41,6 +41,10 @@ impl Expression {
     /// # Errors
     /// The place that does not follow the grammar.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
+        if text.trim().is_empty() {
+            return Err(ParseError::new("the expression is empty", 0..text.len())
+                .with_help("write a condition such as block >= 256, or leave it out"));
+        }
         let mut cursor = Cursor::new(text);
         let root = parse::level(&mut cursor, 0, 0)?;
         if cursor.at_end() {

@@ -284,6 +284,31 @@ pub struct PassResult {
     /// verified and where a function of the user's compared.
     #[serde(default)]
     pub largest_error: Option<f64>,
+    /// Why a comparison that found no difference verified nothing.
+    #[serde(default)]
+    pub unverified: Option<Unverified>,
+}
+
+/// Why a comparison with a reference that found no difference says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unverified {
+    /// What the kernel writes has no elements.
+    NothingCompared,
+    /// The tolerance accepts what the buffers held before the launch.
+    AnythingAccepted,
+}
+
+impl Unverified {
+    /// The word that reports for programs have for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NothingCompared => "nothing-compared",
+            Self::AnythingAccepted => "anything-accepted",
+        }
+    }
 }
 
 /// The value of a hardware counter.

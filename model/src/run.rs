@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::axis::Axis;
 use crate::comparison::{Change, Comparison};
 use crate::configuration::Configuration;
-use crate::measurement::{DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing};
+use crate::measurement::{
+    DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified,
+};
 use crate::metric::{Catalogue, Direction, built_in};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
@@ -257,6 +259,8 @@ pub struct ConfigurationResult {
     /// The largest error that `verify` found in any process, in units of the tolerance: at most 1;
     /// none where nothing was verified and where a function of the user's compared.
     pub largest_error: Option<f64>,
+    /// Why a comparison that found no difference verified nothing.
+    pub unverified: Option<Unverified>,
 }
 
 impl Run {

@@ -40,6 +40,18 @@ pub enum Statistic {
     Mean,
 }
 
+impl Statistic {
+    /// As thresholds write it, behind the metric and a dot.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::P95 => "p95",
+            Self::Min => "min",
+            Self::Mean => "mean",
+        }
+    }
+}
+
 /// What a violation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -160,18 +172,26 @@ impl Threshold {
         }
     }
 
-    /// Checks that the limit is in a unit the metric has, that `==` is asked of exact metrics only,
-    /// and that `best` can tell which is.
-    ///
-    /// # Errors
-    /// The limit's place with the units that fit, or the metric's.
-    pub fn check(&self, metric: &Metric) -> Result<(), ParseError> {
+    /// Checks `==`, the statistic and `best`: what does not depend on the limit.
+    fn check_form(&self, metric: &Metric) -> Result<(), ParseError> {
         if self.comparison == Comparison::Equal && metric.class == Class::Noisy {
             return Err(ParseError::new(
                 format!("`{}` is noisy and never exactly equal to a limit", metric.name),
                 self.metric_span.clone(),
             )
             .with_help("use <= or >="));
+        }
+        if self.statistic != Statistic::Median && metric.class == Class::Exact {
+            let end = self.metric_span.end;
+            let name = self.statistic.name();
+            return Err(ParseError::new(
+                format!(
+                    "`{}` is exact: it has one value, and no `.{name}` of several",
+                    metric.name
+                ),
+                end..end + 1 + name.len(),
+            )
+            .with_help(format!("write {}", metric.name)));
         }
         if self.selector == Selector::Best && self.wanted(metric) == Direction::Neither {
             return Err(ParseError::new(
@@ -180,6 +200,16 @@ impl Threshold {
             )
             .with_help("add `, lower is better` or `, higher is better`, or write `every`"));
         }
+        Ok(())
+    }
+
+    /// Checks that the limit is in a unit the metric has, that `==` is asked of exact metrics only
+    /// and a statistic of others only, and that `best` can tell which is.
+    ///
+    /// # Errors
+    /// The limit's place with the units that fit, or the metric's.
+    pub fn check(&self, metric: &Metric) -> Result<(), ParseError> {
+        self.check_form(metric)?;
         let quantity = match self.limit {
             Limit::Absolute(quantity) => quantity,
             Limit::Baseline(Tolerance { floor: Some(floor), .. }) => floor,
@@ -278,11 +308,9 @@ fn split_statistic<'t>(
     span: &Range<usize>,
 ) -> Result<(&'t str, Statistic), ParseError> {
     let Some((head, tail)) = word.rsplit_once('.') else { return Ok((word, Statistic::Median)) };
-    let statistic = match tail {
-        "median" => Statistic::Median,
-        "p95" => Statistic::P95,
-        "min" => Statistic::Min,
-        "mean" => Statistic::Mean,
+    let known = [Statistic::Median, Statistic::P95, Statistic::Min, Statistic::Mean];
+    let statistic = match known.into_iter().find(|statistic| statistic.name() == tail) {
+        Some(statistic) => statistic,
         _ if word.contains("__") => return Ok((word, Statistic::Median)),
         _ => {
             let dot = span.start + head.len();

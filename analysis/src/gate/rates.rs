@@ -215,5 +215,6 @@ fn part(
         launches: Vec::new(),
         verified: false,
         largest_error: None,
+        unverified: None,
     }
 }

@@ -74,6 +74,7 @@ pub fn finished(
             launches: first.launches.clone(),
             verified: passes.iter().any(|pass| pass.verified),
             largest_error: passes.iter().filter_map(|pass| pass.largest_error).reduce(f64::max),
+            unverified: passes.iter().find_map(|pass| pass.unverified),
             configuration,
         },
     }
@@ -100,6 +101,7 @@ pub fn unfinished(configuration: Configuration, mut status: Status) -> Configura
         launches: Vec::new(),
         verified: false,
         largest_error: None,
+        unverified: None,
     }
 }
 

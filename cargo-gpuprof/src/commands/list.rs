@@ -8,6 +8,7 @@ use gpuprof_model::protocol::SeriesDescription;
 use super::selection::selection;
 use super::settings::{Layers, build_options};
 use super::{Opened, Wanted};
+use crate::console;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
@@ -36,6 +37,7 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let selection = selection(&options.selection, &layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let planned = plan::plan(flat, &selection)?;
+    planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
     let written = match layers.message_format(options.message_format).value {
         MessageFormat::Human => {
             shown(out, |mut out| planned.iter().try_for_each(|series| human(series, &mut out)))

@@ -5,6 +5,7 @@
 //! arranges its structures into subcommands.
 
 mod ahead;
+mod at_least_one;
 mod calibrate;
 mod cargo;
 mod commands;
@@ -27,6 +28,7 @@ mod time_budget;
 mod view;
 
 pub use ahead::AheadCount;
+pub use at_least_one::at_least_one;
 pub use calibrate::{CALIBRATE_REPEAT, CalibrateOptions};
 pub use cargo::{BuildOptions, CargoOptions, KernelOptions};
 pub use commands::{

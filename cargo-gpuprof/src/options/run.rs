@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use gpuprof_model::suggest::did_you_mean;
 
+use super::at_least_one::at_least_one;
 use super::either::either;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
@@ -50,6 +51,7 @@ pub struct SelectionOptions {
     pub series: Vec<String>,
     /// Take N configurations of each series, spread over all its axes
     #[arg(long, value_name = "N", help_heading = "Series")]
+    #[arg(value_parser = at_least_one::<NonZeroUsize>)]
     pub sample: Option<NonZeroUsize>,
     /// Seed of --sample
     #[arg(long, value_name = "SEED", help_heading = "Series")]
@@ -87,6 +89,7 @@ pub struct RunOptions {
     pub repeat: Option<Repeats>,
     /// With --base, the most rounds of a configuration that fewer leave undecided
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_REPEAT", help_heading = "Run")]
+    #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_repeat: Option<NonZeroU32>,
     /// With --base, ask for no more rounds after this time, such as 90s, 10min or 1h
     #[arg(long, value_name = "DURATION", env = "GPUPROF_TIME_BUDGET", help_heading = "Run")]
@@ -94,6 +97,7 @@ pub struct RunOptions {
     /// Seconds before a process is killed, not counting the time it waits for other processes of
     /// the run
     #[arg(long, value_name = "SECONDS", env = "GPUPROF_TIMEOUT", help_heading = "Run")]
+    #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub timeout: Option<NonZeroU32>,
     /// What happens to the L2 cache before each sample
     #[arg(long, value_enum, value_name = "CONTROL", help_heading = "Run")]
@@ -142,6 +146,7 @@ pub struct RunOptions {
     pub section: Vec<String>,
     /// Refuse to start if a configuration needs more counter passes than this
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_PASSES", help_heading = "Run")]
+    #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_passes: Option<NonZeroU32>,
     /// How launches of two passes are matched
     #[arg(long, value_enum, value_name = "MATCH", help_heading = "Run")]

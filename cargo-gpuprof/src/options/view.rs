@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
+use super::at_least_one::at_least_one;
+
 /// Which rows and columns the table shows, and what it compares.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct ViewOptions {
@@ -24,6 +26,7 @@ pub struct ViewOptions {
     pub sort: Option<String>,
     /// Show only the first N rows: the best, unless --sort says otherwise
     #[arg(long, value_name = "N", help_heading = "View")]
+    #[arg(value_parser = at_least_one::<NonZeroUsize>)]
     pub top: Option<NonZeroUsize>,
     /// Mark the rows that no other beats in all of these metrics, separated by commas
     #[arg(long, value_name = "METRICS", value_delimiter = ',', help_heading = "View")]

@@ -213,6 +213,32 @@ fn replace(series: &mut SeriesDescription, change: &Override, axis: &Axis) -> Re
     Ok(())
 }
 
+/// Words that `series` has for an axis and `annotated` does not list, a sentence each: the kernel's
+/// expressions may know others, and a misspelt one would run as none of those that they know.
+pub(super) fn unlisted(annotated: &SeriesDescription, series: &SeriesDescription) -> Vec<String> {
+    let listed = |name: &str| annotated.space.axes.iter().find(|axis| axis.name == name);
+    let words = series.space.axes.iter().flat_map(|axis| {
+        axis.values.iter().filter_map(|value| match value {
+            AxisValue::Word(word) => Some((listed(&axis.name)?, word)),
+            _ => None,
+        })
+    });
+    words
+        .filter(|(own, word)| !own.values.contains(&AxisValue::Word((*word).clone())))
+        .map(|(own, word)| {
+            let known: Vec<String> = own.values.iter().map(ToString::to_string).collect();
+            let near = did_you_mean(word, known.iter().map(String::as_str));
+            format!(
+                "axis `{}` of {} lists {}, and not `{word}`, which runs all the same{}",
+                own.name,
+                series.id,
+                known.join(", "),
+                near.map(|near| format!("; {near}")).unwrap_or_default()
+            )
+        })
+        .collect()
+}
+
 /// Makes axes of `series` advance together.
 fn zip(series: &mut SeriesDescription, change: &Override, axes: &[Axis]) -> Result<()> {
     let named = |name: &String| axes.iter().any(|axis| axis.name == *name);

@@ -330,3 +330,23 @@ fn a_hundred_thousand_configurations_hold_under_200_megabytes_and_only_the_kept_
     // One look at each pair of a and b that differ, and one at each configuration that is kept.
     assert_eq!(points.visited(), 1000 * 999 + 100_000);
 }
+
+#[test]
+fn a_word_that_the_annotation_does_not_list_is_told_with_the_nearest_that_it_does() {
+    let series = || [described("a", &["layout=rows, columns", "n=1"])];
+    let unlisted = |values: &str| {
+        let planned = plan(series(), &select(&[values], &[])).unwrap();
+        assert_eq!(planned[0].configurations.len(), planned[0].series.space.axes[0].values.len());
+        planned[0].unlisted.clone()
+    };
+    assert_eq!(unlisted("layout=columns"), [""; 0]);
+    assert_eq!(unlisted("n=2"), [""; 0]);
+    assert_eq!(
+        unlisted("layout=row,columns,zzzzzz"),
+        [
+            "axis `layout` of p::t::a lists rows, columns, and not `row`, which runs all the same; did you \
+             mean `rows`?",
+            "axis `layout` of p::t::a lists rows, columns, and not `zzzzzz`, which runs all the same",
+        ]
+    );
+}

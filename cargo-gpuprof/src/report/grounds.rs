@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::measurement::Reset;
+use gpuprof_model::measurement::{Reset, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Status};
 
 use super::note::{Note, keys};
@@ -18,10 +18,15 @@ pub(super) fn of(rows: &[ConfigurationResult]) -> Vec<Note> {
     notes
 }
 
-/// Which rows were verified, with the largest error; where any were, also which were not.
+/// Which rows were verified, with the largest error, and for which a comparison said nothing; where
+/// any were compared, also which were not.
 fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let finished = rows.iter().filter(|row| row.status == Status::Finished);
     let (verified, not): (Vec<_>, Vec<_>) = finished.partition(|row| row.verified);
+    let because = |why| not.iter().copied().filter(|row| row.unverified == why).collect::<Vec<_>>();
+    let [nothing, anything] =
+        [Unverified::NothingCompared, Unverified::AnythingAccepted].map(|why| because(Some(why)));
+    let not = because(None);
     let (known, unknown): (Vec<_>, Vec<_>) =
         verified.iter().copied().partition(|row| row.largest_error.is_some());
     let note = |label, group: &[&ConfigurationResult], text: String| {
@@ -29,10 +34,15 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     };
     let agreed = "agreed with the reference".to_owned();
     let without = "compared with no reference".to_owned();
-    let unverified: &[_] = if verified.is_empty() { &[] } else { &not };
+    let compared = !(verified.is_empty() && nothing.is_empty() && anything.is_empty());
+    let unverified: &[_] = if compared { &not } else { &[] };
+    let empty = "nothing was compared: what the kernel writes has no elements".to_owned();
+    let wide = "the tolerance accepts what the buffers held before the launch".to_owned();
     [
         note("verified", &known, largest(&known)),
         note("verified", &unknown, agreed),
+        note("unverified", &nothing, empty),
+        note("unverified", &anything, wide),
         note("unverified", unverified, without),
     ]
     .into_iter()
@@ -140,6 +150,25 @@ mod tests {
         assert_eq!(
             lines(&[verified_to(64, Some(3e-4))]),
             ["verified every row: largest error 3e-4 of the tolerance"]
+        );
+    }
+
+    #[test]
+    fn a_comparison_that_says_nothing_is_told_and_verifies_nothing() {
+        let empty = |block| row(block, |pass| pass.unverified = Some(Unverified::NothingCompared));
+        let told = "nothing was compared: what the kernel writes has no elements";
+        assert_eq!(lines(&[empty(64)]), [format!("unverified every row: {told}")]);
+        let wide = row(128, |pass| pass.unverified = Some(Unverified::AnythingAccepted));
+        assert_eq!(
+            lines(&[empty(64), wide, verified_to(256, Some(0.5)), row(512, |_| ())]),
+            [
+                "verified block=256,n=1048576: largest error 0.50 of the tolerance".to_owned(),
+                format!("unverified block=64,n=1048576: {told}"),
+                "unverified block=128,n=1048576: the tolerance accepts what the buffers held before \
+                 the launch"
+                    .to_owned(),
+                "unverified block=512,n=1048576: compared with no reference".to_owned(),
+            ]
         );
     }
 

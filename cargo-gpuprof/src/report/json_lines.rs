@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
-use gpuprof_model::measurement::OccupancyLimiter;
+use gpuprof_model::measurement::{OccupancyLimiter, Unverified};
 use gpuprof_model::run::{ConfigurationResult, Metrics, Provenance, Run, SeriesResult};
 use gpuprof_model::series::SeriesId;
 use gpuprof_model::verdict::Judgement;
@@ -84,6 +84,9 @@ pub struct ConfigurationFinished<'r> {
     /// The largest error that it found, in units of the tolerance, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
+    /// Why a comparison that found no difference verified nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<Unverified>,
 }
 
 /// One judged threshold.
@@ -168,6 +171,7 @@ impl<'r> Event<'r> {
             occupancy_limiter: result.occupancy_limiter,
             verified: result.verified,
             largest_error: result.largest_error,
+            unverified: result.unverified,
         })
     }
 

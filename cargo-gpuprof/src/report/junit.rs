@@ -108,6 +108,9 @@ fn configuration(series: &SeriesResult, row: &ConfigurationResult) -> TestCase {
     if row.status == Status::Finished {
         case.add_property(("verified", if row.verified { "true" } else { "false" }));
     }
+    if let Some(why) = row.unverified {
+        case.add_property(("unverified", why.word()));
+    }
     if let Some(error) = row.largest_error {
         case.add_property(("largest_error", error.to_string().as_str()));
     }

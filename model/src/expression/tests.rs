@@ -99,6 +99,12 @@ fn mistakes_have_their_place() {
          block, n, dtype, tile, zero"
     );
     assert!(error("block >=").starts_with("expected a number or an axis"));
+    for nothing in ["", "  "] {
+        assert!(error(nothing).starts_with("the expression is empty"));
+        assert!(
+            error(nothing).ends_with("? write a condition such as block >= 256, or leave it out")
+        );
+    }
     assert!(error("(block > 1").starts_with("expected `)`"));
     assert!(error("dtype == \"f16").starts_with("the quote is not closed"));
     assert!(error("dtype.x > 1").starts_with("`dtype` is a word: it has no extents"));

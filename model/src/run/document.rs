@@ -20,7 +20,7 @@ use super::{ConfigurationResult, SectionColumns, SeriesResult, Shared, Status};
 use crate::axis::Axis;
 use crate::comparison::Change;
 use crate::configuration::Configuration;
-use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing};
+use crate::measurement::{LaunchRecord, OccupancyLimiter, Timing, Unverified};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
@@ -94,6 +94,9 @@ struct RowDocument<'a> {
     /// none where nothing was verified and where a function of the user's compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     largest_error: Option<f64>,
+    /// Why a comparison that found no difference verified nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unverified: Option<Unverified>,
 }
 
 /// The rows of a series: to be written, or as they were read.
@@ -182,6 +185,7 @@ impl<'a> Said<'a> {
             launches: Cow::Borrowed(&row.launches),
             verified: row.verified,
             largest_error: row.largest_error,
+            unverified: row.unverified,
         }
     }
 }
@@ -265,6 +269,7 @@ impl RowDocument<'_> {
             launches: self.launches.into_owned(),
             verified: self.verified,
             largest_error: self.largest_error,
+            unverified: self.unverified,
         };
         Ok(ReadRow { row, own, untold, absent: self.absent })
     }

@@ -32,6 +32,7 @@ fn row(block: u64, metrics: Metrics) -> ConfigurationResult {
         launches: Vec::new(),
         verified: true,
         largest_error: None,
+        unverified: None,
     }
 }
 

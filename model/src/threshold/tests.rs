@@ -319,3 +319,16 @@ fn what_is_nearly_right_is_told_how_it_is_written() {
     assert_eq!(help("global_bytes <= 10M"), told);
     assert_eq!(help("global_bytes <= 10 M"), told);
 }
+
+#[test]
+fn a_statistic_of_a_metric_with_one_value_is_refused() {
+    let checked = |text: &str| {
+        let metric = crate::metric::built_in(&parse(text).metric).unwrap();
+        parse(text).check(&metric).map_err(|error| (error.message, text[error.span].to_owned()))
+    };
+    let message = "`registers` is exact: it has one value, and no `.p95` of several".to_owned();
+    assert_eq!(checked("every registers.p95 <= 32"), Err((message, ".p95".to_owned())));
+    assert!(checked("global_sectors.min <= 32").is_err());
+    assert_eq!(checked("duration.p95 <= 5 us"), Ok(()));
+    assert_eq!(checked("registers <= 32"), Ok(()));
+}

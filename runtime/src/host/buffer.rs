@@ -10,7 +10,7 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DriverError};
 use super::arena::{Arena, Placed};
 use super::arguments::Element;
 use super::error::{Error, Result};
-use super::reference::{HostArguments, Sides, compare};
+use super::reference::{Compared, HostArguments, Sides, compare};
 use super::tolerance::Tolerance;
 
 /// A buffer on the device that knows what it held before the first launch.
@@ -30,14 +30,13 @@ pub(crate) trait Buffer {
     /// A copy of its initial elements, a `Vec` of its element type.
     fn initial(&self) -> Box<dyn Any>;
 
-    /// Compares it with the reference's buffer at `position`, if the kernel writes it: the largest
-    /// error in units of the tolerance.
+    /// Compares it with the reference's buffer at `position`, if the kernel writes it.
     fn compare(
         &self,
         host: &mut HostArguments,
         position: usize,
         tolerance: Option<Tolerance>,
-    ) -> Result<f64>;
+    ) -> Result<Compared>;
 
     /// Puts its initial elements back, if the kernel or another configuration writes there.
     fn restore(&mut self) -> Result<()>;
@@ -158,9 +157,9 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         host: &mut HostArguments,
         position: usize,
         tolerance: Option<Tolerance>,
-    ) -> Result<f64> {
+    ) -> Result<Compared> {
         if !self.written || self.initial.is_empty() {
-            return Ok(0.0);
+            return Ok(Compared::default());
         }
         let device = self.place.device().ok_or_else(|| not_placed(self.name))?;
         let device = self.stream.clone_dtoh(device)?;

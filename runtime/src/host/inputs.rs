@@ -10,7 +10,7 @@ use gpuprof_model::measurement::{InPlace, Reset};
 
 use super::buffer::Buffer;
 use super::error::Result;
-use super::reference::HostArguments;
+use super::reference::{Compared, HostArguments};
 use super::session::Session;
 use super::tolerance::Tolerance;
 
@@ -88,7 +88,7 @@ pub(crate) fn keep(
 }
 
 /// Compares every output with what the reference makes of the initial arguments, and puts the
-/// buffers back to them: the largest error in units of the tolerance.
+/// buffers back to them.
 ///
 /// # Errors
 /// What differs.
@@ -96,15 +96,15 @@ pub(crate) fn check(
     arguments: &mut [Argument],
     reference: fn(&mut HostArguments),
     tolerance: Option<Tolerance>,
-) -> Result<f64> {
+) -> Result<Compared> {
     let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
     reference(&mut host);
-    let mut largest: f64 = 0.0;
+    let mut all = Compared::default();
     for (position, argument) in arguments.iter_mut().enumerate() {
         if let Argument::Buffer(buffer) = argument {
-            largest = largest.max(buffer.compare(&mut host, position, tolerance)?);
+            all = all.and(buffer.compare(&mut host, position, tolerance)?);
             buffer.restore()?;
         }
     }
-    Ok(largest)
+    Ok(all)
 }

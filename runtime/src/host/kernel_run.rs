@@ -287,8 +287,11 @@ impl<'r> KernelRun<'r> {
 
     /// Compares what the kernel left with what `reference` makes of the initial arguments.
     fn check_outputs(&mut self, reference: fn(&mut HostArguments)) -> Result<()> {
-        let largest = inputs::check(&mut self.arguments, reference, self.tolerance)?;
-        self.run.mark_verified(Some(largest));
+        let compared = inputs::check(&mut self.arguments, reference, self.tolerance)?;
+        match compared.unverified() {
+            None => self.run.mark_verified(Some(compared.largest)),
+            Some(why) => self.run.mark_unverified(why),
+        }
         Ok(())
     }
 

@@ -3,6 +3,8 @@
 
 use std::any::Any;
 
+use gpuprof_model::measurement::Unverified;
+
 use super::arguments::Element;
 use super::error::{Error, Result};
 use super::number::Scalar;
@@ -53,8 +55,39 @@ pub(crate) struct Sides<'a, T> {
     pub(crate) host: &'a [T],
 }
 
-/// Compares what the kernel left in the buffer `name` with the reference: the largest error, in
-/// units of the tolerance.
+/// What a comparison without a difference found.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Compared {
+    /// The largest error, in units of the tolerance.
+    pub(crate) largest: f64,
+    /// How many elements were compared.
+    pub(crate) elements: usize,
+    /// Whether what the buffers held before the launch would have differed, or is what the kernel
+    /// had to leave.
+    pub(crate) telling: bool,
+}
+
+impl Compared {
+    /// This and what another buffer's comparison found.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            largest: self.largest.max(other.largest),
+            elements: self.elements + other.elements,
+            telling: self.telling || other.telling,
+        }
+    }
+
+    /// Why it verifies nothing, if it does not.
+    pub(crate) fn unverified(self) -> Option<Unverified> {
+        match self {
+            Self { elements: 0, .. } => Some(Unverified::NothingCompared),
+            Self { telling: false, .. } => Some(Unverified::AnythingAccepted),
+            _ => None,
+        }
+    }
+}
+
+/// Compares what the kernel left in the buffer `name` with the reference.
 ///
 /// # Errors
 /// How many elements differ and the first of them with both values; or that the kernel changed
@@ -63,7 +96,7 @@ pub(crate) fn compare<T: Element>(
     name: &str,
     sides: Sides<'_, T>,
     tolerance: Tolerance,
-) -> Result<f64> {
+) -> Result<Compared> {
     let Sides { initial, device, host } = sides;
     let changes = |at: usize| initial[at].distance(host[at]) > 0.0;
     let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
@@ -88,7 +121,12 @@ pub(crate) fn compare<T: Element>(
             largest = (error, at);
         }
     }
-    let Some(first) = first else { return Ok(largest.0) };
+    let Some(first) = first else {
+        let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
+        let telling = changed.peek().is_none()
+            || changed.any(|at| allowed.error(initial[at], host[at]) > 1.0);
+        return Ok(Compared { largest: largest.0, elements: host.len(), telling });
+    };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
          device {:?}, host {:?}{}{}",
@@ -122,19 +160,45 @@ fn within<T: Element>(allowed: Allowed) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tolerance::IntoTolerance;
+    use super::super::tolerance::tolerances::absolute;
     use super::*;
 
     fn check<T: Element>(
         initial: &[T],
         device: &[T],
         host: &[T],
-        tolerance: f64,
+        tolerance: impl IntoTolerance,
     ) -> std::result::Result<f64, String> {
+        compared(initial, device, host, tolerance).map(|compared| compared.largest)
+    }
+
+    fn compared<T: Element>(
+        initial: &[T],
+        device: &[T],
+        host: &[T],
+        tolerance: impl IntoTolerance,
+    ) -> std::result::Result<Compared, String> {
         let tolerance = Tolerance::new(tolerance).unwrap();
         compare("y", Sides { initial, device, host }, tolerance).map_err(|error| {
             assert!(!error.is_refusal());
             error.to_string()
         })
+    }
+
+    #[test]
+    fn a_comparison_that_anything_would_pass_verifies_nothing() {
+        let why = |initial: &[f32], device: &[f32], host: &[f32], tolerance| {
+            compared(initial, device, host, absolute(tolerance)).unwrap().unverified()
+        };
+        assert_eq!(why(&[0.0], &[1.0], &[3.0], 1e9), Some(Unverified::AnythingAccepted));
+        assert_eq!(why(&[0.0, 0.0], &[1.0, 3.0], &[2.0, 3.0], 2.0), None);
+        assert_eq!(why(&[5.0], &[5.0], &[5.0], 0.0), None, "it had to be left as it was");
+        assert_eq!(why(&[], &[], &[], 0.0), Some(Unverified::NothingCompared));
+        // Of two buffers one says enough.
+        let (empty, full) = (Compared::default(), compared(&[0], &[1_u8], &[1], 0).unwrap());
+        assert_eq!(empty.and(full).unverified(), None);
+        assert_eq!(empty.and(empty).unverified(), Some(Unverified::NothingCompared));
     }
 
     #[test]
@@ -145,7 +209,7 @@ mod tests {
              largest error 8.3e3 times the tolerance, at y[1] (tolerance 3.5e-5 + 1e-5 × |host|)"
         );
         assert_eq!(
-            check(&[0, 0], &[1_u32, 5], &[1, 6], 100.0).unwrap_err(),
+            check(&[0, 0], &[1_u32, 5], &[1, 6], absolute(100)).unwrap_err(),
             "verify failed: `y` differs from the host in 1 of 2 elements; first y[1]: device 5, host 6"
         );
         assert_eq!(check(&[0_u32], &[1], &[1], 0.0), Ok(0.0));
@@ -168,9 +232,15 @@ mod tests {
     fn a_kernel_that_writes_nothing_fails_whatever_the_tolerance() {
         let nothing = "verify failed: the kernel left `y` as it was, and the reference changes 1 of its 2 \
                        elements";
-        assert_eq!(check(&[5.0, 0.0], &[5.0, 0.0], &[5.0, 1e-9], 1e300).unwrap_err(), nothing);
+        assert_eq!(
+            check(&[5.0, 0.0], &[5.0, 0.0], &[5.0, 1e-9], absolute(1e300)).unwrap_err(),
+            nothing
+        );
         // What it writes elsewhere is no help.
-        assert_eq!(check(&[5.0, 0.0], &[6.0, 0.0], &[5.0, 1e-9], 1e300).unwrap_err(), nothing);
+        assert_eq!(
+            check(&[5.0, 0.0], &[6.0, 0.0], &[5.0, 1e-9], absolute(1e300)).unwrap_err(),
+            nothing
+        );
         assert_eq!(check(&[5.0, f64::NAN], &[5.0, 1.0], &[5.0, 1.0], 0.0), Ok(0.0));
         assert_eq!(check(&[5.0], &[5.0], &[5.0], 0.0), Ok(0.0), "the reference changes nothing");
         assert_eq!(check::<f32>(&[], &[], &[], 0.0), Ok(0.0));

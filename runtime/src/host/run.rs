@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
-use gpuprof_model::measurement::{CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult};
+use gpuprof_model::measurement::{
+    CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Unverified,
+};
 use gpuprof_model::protocol::MeasureRequest;
 
 use super::axis_type::AxisType;
@@ -443,6 +445,11 @@ impl<'a> Run<'a> {
     pub(crate) fn mark_verified(&mut self, largest_error: Option<f64>) {
         self.result.verified = true;
         self.result.largest_error = largest_error;
+    }
+
+    /// Says that a comparison found no difference, and why that verifies nothing.
+    pub(crate) fn mark_unverified(&mut self, why: Unverified) {
+        self.result.unverified = Some(why);
     }
 
     pub(crate) fn launch_config(&self) -> Result<Launch> {

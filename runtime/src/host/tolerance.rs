@@ -9,6 +9,9 @@ use super::arguments::Element;
 use super::error::{Error, Result};
 use super::number::{IntoNumber, Number};
 
+/// From here on a part that is relative, to a value or to the scale, accepts zeros for anything.
+const ACCEPTS_ZEROS: f64 = 1.0;
+
 /// A tolerance, as the annotation gives it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
@@ -105,7 +108,7 @@ impl Tolerance {
     /// The tolerance of `value`.
     ///
     /// # Errors
-    /// A part that is negative, infinite or no number.
+    /// A part that is negative, infinite or no number, or one that zeros would pass.
     pub(crate) fn new(value: impl IntoTolerance) -> Result<Self> {
         let tolerance = value.into_tolerance();
         let (Absolute::OfScale(absolute) | Absolute::InUnits(absolute)) = tolerance.absolute;
@@ -116,6 +119,14 @@ impl Tolerance {
                      tolerance = 1e-5"
                 )));
             }
+        }
+        let of_scale = matches!(tolerance.absolute, Absolute::OfScale(_));
+        let shares = of_scale.then_some(absolute).into_iter().chain([tolerance.relative]);
+        if let Some(share) = shares.into_iter().find(|share| *share >= ACCEPTS_ZEROS) {
+            return Err(Error::failed(format!(
+                "`tolerance` is {share}, and from 1 on a buffer of zeros would pass: write less than 1, or \
+                 the absolute part in the buffer's unit, tolerance = absolute({share})"
+            )));
         }
         Ok(tolerance)
     }
@@ -193,12 +204,12 @@ mod tests {
 
     #[test]
     fn the_scale_is_that_of_what_the_reference_changes() {
-        let tolerance = Tolerance::new((1.0, 0.0)).unwrap();
+        let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
         let host = [1e6_f32, 1e-6, 3e-6, f32::NAN, f32::INFINITY];
         let of = |changes: &dyn Fn(usize) -> bool| tolerance.of(&host, changes).absolute;
-        assert!((of(&|at| at > 0) - 2e-6).abs() < 1e-12);
-        assert!((of(&|_| false) - 1e6 / 3.0).abs() < 1.0);
-        assert_eq!(tolerance.of(&[f64::MAX; 4], |_| true).absolute, f64::MAX);
+        assert!((of(&|at| at > 0) - 1e-6).abs() < 1e-12);
+        assert!((of(&|_| false) - 1e6 / 6.0).abs() < 1.0);
+        assert_eq!(tolerance.of(&[f64::MAX; 4], |_| true).absolute, f64::MAX / 2.0);
         assert_eq!(tolerance.of::<f32>(&[], |_| true).absolute, 0.0);
     }
 
@@ -228,5 +239,21 @@ mod tests {
             "`tolerance` is -1; it must be a finite number that is not negative, such as tolerance = 1e-5"
         );
         assert!(Tolerance::new(0).is_ok());
+    }
+
+    #[test]
+    fn what_zeros_would_pass_is_refused() {
+        for accepting in [1.0, 1e9] {
+            assert!(Tolerance::new(accepting).is_err());
+            assert!(Tolerance::new((accepting, 0.5)).is_err());
+            assert!(Tolerance::new(relative(accepting)).is_err());
+            assert!(Tolerance::new((absolute(accepting), 0.5)).is_ok());
+        }
+        assert!(Tolerance::new(0.999).is_ok());
+        assert_eq!(
+            Tolerance::new((0, 2)).unwrap_err().to_string(),
+            "`tolerance` is 2, and from 1 on a buffer of zeros would pass: write less than 1, or the \
+             absolute part in the buffer's unit, tolerance = absolute(2)"
+        );
     }
 }

@@ -19,6 +19,8 @@ kernel!(no_number, tolerance = f64::NAN);
 kernel!(boundless, tolerance = (1e-7, f64::INFINITY));
 kernel!(text, tolerance = "1e-5");
 kernel!(three, tolerance = (1e-7, 1e-5, 1e-5));
+kernel!(anything, tolerance = 1e9);
+kernel!(any_share, tolerance = (absolute(2), 1));
 kernel!(always, reset = always);
 kernel!(fine, tolerance = (absolute(1e-7), 0));
 

@@ -320,7 +320,9 @@ fn select(
     }
     let selection = selection(&options.selection, layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
-    plan::plan(flat, &selection)
+    let planned = plan::plan(flat, &selection)?;
+    planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
+    Ok(planned)
 }
 
 fn check(

@@ -119,6 +119,7 @@ fn join(
             harness: harnesses + harness,
             configurations: positions.iter().map(|&at| ours[at].clone()).collect(),
             series,
+            unlisted: Vec::new(),
         };
         joined.pairs.join(head, heads.len() + joined.checked.len(), positions);
         joined.checked.push(Checked { planned, ..heads[head].clone() });

@@ -9,6 +9,7 @@ use std::fs;
 
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
+use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::Status;
 
 use super::event::{At, Event};
@@ -156,7 +157,8 @@ impl Sweep<'_, '_> {
 
     /// Takes that a job's process gave no reply. Returns what must run again.
     pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
-        let status = status_of(ended, self.planned.limit);
+        let SeriesDescription { file, line, .. } = &self.planned.checked[job.series].planned.series;
+        let status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
             &status
         else {
@@ -206,8 +208,9 @@ enum Outcome {
     Ended,
 }
 
-/// The status that a process without a reply gives its configuration.
-fn status_of(ended: &Ended, limit: &Origin) -> Status {
+/// The status that a process without a reply gives its configuration, which is of the series at
+/// `place` in the source.
+fn status_of(ended: &Ended, limit: &Origin, place: &str) -> Status {
     match ended {
         Ended::Replied(_) => Status::Finished,
         Ended::Without { how, stderr, .. } => {
@@ -215,7 +218,7 @@ fn status_of(ended: &Ended, limit: &Origin) -> Status {
         }
         Ended::TimedOut { seconds, stderr } => Status::Timeout {
             reason: format!(
-                "the process ran for {seconds} s and was killed ({}){}",
+                "the process ran for {seconds} s and was killed ({}); its series is at {place}{}",
                 match limit {
                     Origin::Default => "the default limit; --timeout raises it".to_owned(),
                     Origin::Configuration(file) => {

@@ -1,0 +1,73 @@
+//! What an annotation, an option and a verdict say at their edges, on the emulated driver.
+
+use crate::support::{Outcome, Workspace};
+use insta::assert_snapshot;
+
+fn gpuprof(arguments: &[&str]) -> Outcome {
+    let run = ["run", "--package", "corners", "--backend", "emulator", "--quiet"];
+    Workspace::fixture("workshop").gpuprof(&[&run, arguments].concat())
+}
+
+/// The lines of the notes with this label, as they are shown.
+fn notes(outcome: &Outcome, label: &str) -> String {
+    let lines = outcome.stdout.lines().filter(|line| line.trim_start().starts_with(label));
+    lines.map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_launch_expression_that_falls_below_zero_or_overflows_is_told_with_its_part_and_values() {
+    let outcome = gpuprof(&["inner", "doubles"]).exits_with(0);
+    assert_snapshot!(notes(&outcome, "invalid "), @"
+    invalid  block=64,n=32: `grid`: `n - 64` falls below 0: 32 - 64; a `where` in the series leaves such configurations out
+    invalid  block=32,n=40: `grid`: `1 << n` is more than i32 can hold: 1 << 40; check the axes, or write smaller types `as u64`
+    ");
+}
+
+#[test]
+fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
+    let outcome = gpuprof(&["empties", "loose"]).exits_with(0);
+    assert_snapshot!(notes(&outcome, "verified ") + "\n" + &notes(&outcome, "unverified "), @"
+    verified    block=32,n=32: equal to the reference
+    unverified  block=32,n=0: nothing was compared: what the kernel writes has no elements
+    unverified  every row: the tolerance accepts what the buffers held before the launch
+    ");
+    let json = gpuprof(&["empties", "loose", "--message-format", "json"]).exits_with(0);
+    let told: Vec<String> = json
+        .events_of("configuration-finished")
+        .iter()
+        .map(|row| format!("{} {}", row["verified"], row["unverified"]))
+        .collect();
+    assert_eq!(told, ["false \"nothing-compared\"", "true null", "false \"anything-accepted\""]);
+}
+
+#[test]
+fn a_word_that_the_annotation_does_not_list_is_told_with_those_it_does() {
+    let outcome = gpuprof(&["strides", "--series", "layout=row"]).exits_with(0);
+    assert_snapshot!(outcome.stderr, @"warning: axis `layout` of corners::kernels::strides lists rows, columns, and not `row`, which runs all the same; did you mean `rows`?");
+}
+
+#[test]
+fn what_an_option_cannot_be_is_told_in_words() {
+    let refused = |arguments: &[&str]| gpuprof(arguments).exits_with(2).stderr;
+    assert_snapshot!(refused(&["--timeout", "0"]), @"
+    error: invalid value '0' for '--timeout <SECONDS>': it must be at least 1; leave the option out for its default
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(refused(&["--filter", ""]), @"
+    error: the expression is empty
+      --> --filter
+       |
+       | 
+       | ^
+       = help: write a condition such as block >= 256, or leave it out
+    ");
+    assert_snapshot!(refused(&["loose", "--threshold", "every global_bytes.p95 <= 10 KiB"]), @"
+    error: `global_bytes` is exact: it has one value, and no `.p95` of several
+      --> --threshold
+       |
+       | every global_bytes.p95 <= 10 KiB
+       |                   ^^^^
+       = help: write global_bytes
+    ");
+}
