@@ -10,6 +10,7 @@ mod audit;
 mod flags;
 mod host_only;
 mod ir;
+mod math;
 mod names;
 pub mod wrapper;
 
@@ -174,6 +175,14 @@ impl CargoBuild<'_> {
         match ended {
             Ended::WithErrors(places) => {
                 advice = host_only::advice(&self.build.metadata.workspace_root, places);
+                advice.extend(places.iter().filter_map(|place| {
+                    let name = place.unknown.as_deref()?;
+                    let (instead, file) = (math::instead(name)?, &place.file);
+                    let (line, column) = (place.line, place.column);
+                    Some(format!(
+                        "{file}:{line}:{column}: kernels have no `{name}` of std: {instead}"
+                    ))
+                }));
             }
             // Without an error of rustc's it was LLVM that ended it, which tells no source line.
             _ => {

@@ -9,7 +9,7 @@ use std::io::{BufReader, IsTerminal};
 use std::process::{Command, Stdio};
 
 use cargo_metadata::Message;
-use cargo_metadata::diagnostic::DiagnosticLevel;
+use cargo_metadata::diagnostic::{DiagnosticLevel, DiagnosticSpan};
 use gpuprof_model::ExitCode;
 
 use crate::console;
@@ -20,10 +20,39 @@ use crate::error::{Failure, Result};
 pub(super) enum Ended {
     /// Everything was built.
     Well,
-    /// rustc found errors, at these files and lines, and they were shown.
-    WithErrors(Vec<(String, usize)>),
+    /// rustc found errors at these places, and they were shown.
+    WithErrors(Vec<Place>),
     /// It failed without an error of rustc's.
     WithoutErrors,
+}
+
+/// Where rustc found an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The file, as rustc names it.
+    pub(super) file: String,
+    /// The line, from 1.
+    pub(super) line: usize,
+    /// The column, from 1.
+    pub(super) column: usize,
+    /// What the user's source calls there, where rustc knows no function or method of that name.
+    pub(super) unknown: Option<String>,
+}
+
+/// rustc's codes of a method and of a function that it does not find.
+const NOT_FOUND: [&str; 2] = ["E0599", "E0425"];
+
+impl Place {
+    fn of(span: DiagnosticSpan, code: Option<&str>) -> Self {
+        let word = || {
+            let line = span.text.first()?;
+            let count = line.highlight_end.checked_sub(line.highlight_start)?;
+            let from = line.highlight_start.checked_sub(1)?;
+            Some(line.text.chars().skip(from).take(count).collect())
+        };
+        let unknown = code.filter(|code| NOT_FOUND.contains(code)).and_then(|_| word());
+        Self { file: span.file_name, line: span.line_start, column: span.column_start, unknown }
+    }
 }
 
 /// The message format in which rustc's text is as it would have been on the terminal.
@@ -55,8 +84,9 @@ pub(super) fn show(command: &mut Command) -> Result<Ended> {
             console::raw(said.message.rendered.as_deref().unwrap_or(&said.message.message));
             if said.message.level == DiagnosticLevel::Error {
                 errors = true;
+                let code = said.message.code.as_ref().map(|code| code.code.as_str());
                 let own = said.message.spans.into_iter().filter(|span| span.is_primary);
-                places.extend(own.map(|span| (span.file_name, span.line_start)));
+                places.extend(own.map(|span| Place::of(span, code)));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::ir::{Function, Ir, Place};
+use super::math;
 
 /// Something that is compiled to something else than what was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,12 +33,14 @@ pub(super) enum Kind {
     NoInstruction,
     /// A warp-wide instruction in inline assembly, in a function with branches.
     WarpWideInAssembly,
+    /// A call of a function that nothing defines.
+    Undefined,
 }
 
 impl Finding {
     /// Whether the kernels cannot be used as they are.
     pub(super) fn refuses(&self) -> bool {
-        self.kind != Kind::WarpWideInAssembly
+        !matches!(self.kind, Kind::WarpWideInAssembly | Kind::Undefined)
     }
 }
 
@@ -78,6 +81,14 @@ impl fmt::Display for Finding {
                  lanes: use gpuprof::warp where it has the function, or put the assembly alone into an \
                  #[inline(never)] function"
             ),
+            Kind::Undefined => {
+                write!(
+                    f,
+                    "`{what}` is declared and nothing defines it: no GPU loads a module with it, and on the \
+                     emulated driver the kernels that reach it fail"
+                )?;
+                math::instead(what).map_or(Ok(()), |instead| write!(f, "; {instead}"))
+            }
         }
     }
 }
@@ -106,11 +117,15 @@ const NO_INSTRUCTION: [&str; 17] = [
 /// What is wrong with a module, each place once.
 pub(super) fn findings(ir: &str, ptx: Option<&str>) -> BTreeSet<Finding> {
     let ir = Ir::parse(ir);
+    let undefined = ptx.map(undefined).unwrap_or_default();
     let ordering_is_kept = ptx.is_some_and(|ptx| !drops_ordering(ptx));
     let mut found = BTreeSet::new();
     for function in &ir.functions {
         for line in &function.lines {
-            let Some((kind, what)) = suspect(line, function) else { continue };
+            let calls = || called(line).filter(|name| undefined.contains(name));
+            let suspect =
+                suspect(line, function).or_else(|| calls().map(|name| (Kind::Undefined, name)));
+            let Some((kind, what)) = suspect else { continue };
             // LLVM wrote PTX: it did not abort.
             let aborts = [Kind::CompilerFence, Kind::NoInstruction].contains(&kind);
             if (aborts && ptx.is_some()) || (kind == Kind::LostOrdering && ordering_is_kept) {
@@ -120,6 +135,30 @@ pub(super) fn findings(ir: &str, ptx: Option<&str>) -> BTreeSet<Finding> {
         }
     }
     found
+}
+
+/// The functions that every CUDA driver defines.
+const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// What a module declares, nothing in it defines, and the driver does not either.
+fn undefined(ptx: &str) -> BTreeSet<&str> {
+    let declared = ptx.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
+        // The parameter that holds the result comes first.
+        let rest = match rest.strip_prefix('(') {
+            Some(result) => result.split_once(')')?.1.trim_start(),
+            None => rest,
+        };
+        rest.split(|c: char| c.is_whitespace() || "(;".contains(c)).next()
+    });
+    declared.filter(|name| !OF_THE_DRIVER.contains(name)).collect()
+}
+
+/// The function that an instruction calls by its name.
+fn called(line: &str) -> Option<&str> {
+    let (_, call) = line.split_once("call ")?;
+    let (name, _) = call.split_once('@')?.1.split_once('(')?;
+    Some(name)
 }
 
 /// What an instruction may be compiled to wrongly, with its name.

@@ -83,3 +83,26 @@ fn what_llvm_aborts_over_has_its_line() {
     // Where there is PTX it did not abort.
     assert_eq!(found(&fence, Some("")).0, []);
 }
+
+#[test]
+fn a_call_of_what_nothing_defines_is_warned_of_with_what_stands_in_for_it() {
+    let calls = |name: &str| {
+        module(&format!("  %v = tail call noundef float @{name}(float noundef %x) #5, !dbg !3"))
+    };
+    let declares =
+        |name: &str| format!(".extern .func  (.param .b32 func_retval0) {name}\n(\n)\n;");
+    let (kinds, text) = found(&calls("expf"), Some(&declares("expf")));
+    assert_eq!(kinds, [Kind::Undefined]);
+    assert_eq!(
+        text,
+        "src/lib.rs:12:9: `expf` is declared and nothing defines it: no GPU loads a module with it, and \
+         on the emulated driver the kernels that reach it fail; call `fast_exp` of gpuprof::FastMath, \
+         which is approximate, or `expf` of the crate libm"
+    );
+    let found_first = findings(&calls("expf"), Some(&declares("expf")));
+    assert!(!found_first.first().unwrap().refuses());
+    let (_, other) = found(&calls("solve"), Some(".extern .func solve(\n)"));
+    assert!(other.ends_with("the kernels that reach it fail"), "{other}");
+    assert_eq!(found(&calls("vprintf"), Some(&declares("vprintf"))).0, []);
+    assert_eq!(found(&calls("expf"), Some(".visible .func expf(\n)")).0, []);
+}

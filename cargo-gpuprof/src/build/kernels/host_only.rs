@@ -12,6 +12,8 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item};
 
+use crate::build::messages::Place;
+
 /// A function or import at the level of modules.
 struct Found {
     /// As people call it.
@@ -23,9 +25,9 @@ struct Found {
 }
 
 /// A sentence for each item that holds one of the errors.
-pub(super) fn advice(root: &Utf8Path, errors: &[(String, usize)]) -> Vec<String> {
+pub(super) fn advice(root: &Utf8Path, errors: &[Place]) -> Vec<String> {
     let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for (file, line) in errors {
+    for Place { file, line, .. } in errors {
         by_file.entry(file).or_default().insert(*line);
     }
     let mut sentences = Vec::new();
@@ -100,6 +102,10 @@ fn path(tokens: &str) -> String {
 mod tests {
     use super::*;
 
+    fn place(file: &str, line: usize) -> Place {
+        Place { file: file.to_owned(), line, column: 1, unknown: None }
+    }
+
     #[test]
     fn the_function_that_verify_names_is_told_from_others() {
         let folder = tempfile::tempdir().unwrap();
@@ -112,7 +118,7 @@ mod tests {
                     #[gpuprof::host]\nfn fine() {\n    vec![1];\n}\n";
         fs::write(root.join("lib.rs"), text).unwrap();
         let at = |lines: &[usize]| {
-            let places: Vec<_> = lines.iter().map(|&line| ("lib.rs".to_owned(), line)).collect();
+            let places: Vec<_> = lines.iter().map(|&line| place("lib.rs", line)).collect();
             advice(root, &places)
         };
         assert_eq!(
@@ -125,6 +131,6 @@ mod tests {
             ]
         );
         assert_eq!(at(&[4, 18]), [""; 0], "a kernel, and one that is marked");
-        assert_eq!(advice(root, &[("nowhere.rs".into(), 1)]), [""; 0]);
+        assert_eq!(advice(root, &[place("nowhere.rs", 1)]), [""; 0]);
     }
 }
