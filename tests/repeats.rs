@@ -62,3 +62,20 @@ fn a_run_that_was_killed_before_the_last_processes_of_a_configuration_goes_on_wi
 fn a_plain_number_is_that_number() {
     assert_eq!(processes(&["--repeat", "3", "--interleave", "none"]), [3, 3]);
 }
+
+/// The baseline's side cannot grow, so what it can decide is said before anything is measured.
+#[test]
+fn a_stored_baseline_of_too_few_processes_is_told_before_the_run() {
+    let gpu = FakeGpu::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("base.json").display().to_string();
+    run(&gpu, &["--repeat", "2", "--export-json", &file]);
+    let few = run(&gpu, &["--repeat", "3", "--baseline", &file]).stderr;
+    let told = "cannot decide 2 of 2 comparisons, which will be inconclusive: a difference needs 3 \
+                processes a side, and there are 2 in the baseline and 3 here; --base REV measures";
+    assert!(few.contains(told), "{few}");
+    run(&gpu, &["--repeat", "7", "--export-json", &file]);
+    let more = run(&gpu, &["--repeat", "7", "--baseline", &file]).stderr;
+    assert!(more.contains("has 7 processes a configuration, this run 7: about "), "{more}");
+    assert!(more.contains("(noisiest: block=64,n="), "{more}");
+}

@@ -4,6 +4,7 @@
 //! judgement a threshold, what changed and how surely, and one exit code.
 
 pub mod baseline;
+pub mod beforehand;
 pub mod budget;
 mod by_key;
 pub mod calibrate;

@@ -23,7 +23,12 @@ impl<'r> ByKey<'r> {
 
     /// The row of the configuration that `row` is of, on this side.
     pub(crate) fn get(&self, row: &ConfigurationResult) -> Option<&'r ConfigurationResult> {
-        self.0.get(&row.configuration).copied()
+        self.at(&row.configuration)
+    }
+
+    /// The row of a configuration.
+    pub(crate) fn at(&self, configuration: &Configuration) -> Option<&'r ConfigurationResult> {
+        self.0.get(configuration).copied()
     }
 
     /// Whether this side has the configuration that `row` is of.

@@ -13,6 +13,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status
 use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
 use crate::sequential::{Bounds, Estimate, LOOKS, Question, Rounds};
+use crate::stats::median::median;
 use crate::stats::random::SEED;
 use crate::stats::repeats::Repeats;
 use crate::stats::two_sample::{self, Difference, LEVEL, MIN_PROCESSES, SIGNIFICANCE};
@@ -135,6 +136,16 @@ impl Side {
     /// one of many processes collected do not.
     pub fn scatters(&self) -> bool {
         !self.counted_once
+    }
+
+    /// Whether it is noisy, and its processes tell how far it scatters.
+    pub fn is_noisy(&self) -> bool {
+        self.class == Class::Noisy && self.scatters()
+    }
+
+    /// The middle of its first processes; none where it has none.
+    pub fn first_processes(&self, count: usize) -> Option<f64> {
+        median(&self.processes[..self.processes.len().min(count)])
     }
 
     /// The rounds of two sides that were measured in rounds.

@@ -6,8 +6,8 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
+use crate::sequential::looks::{CHOSEN, LOOKS, fail_level, pass_level};
 use crate::sequential::looks::{FAIL_BUDGET, FAIL_BY_RANKS, FAIL_BY_SLOW};
-use crate::sequential::looks::{LOOKS, fail_level, pass_level};
 use crate::sequential::signed_rank::Tails;
 
 /// The critical values of the looks.
@@ -24,6 +24,8 @@ pub(super) struct Look {
     pub rounds: u32,
     /// A sum of ranks of at most this is within the limit.
     pub pass: Option<u32>,
+    /// The same for one of [`CHOSEN`] of which one suffices.
+    pub pass_of_chosen: Option<u32>,
     /// A sum of ranks of at least this is beyond it.
     pub fail: Option<u32>,
     /// At most so many processes beyond a fixed limit are within it.
@@ -58,6 +60,7 @@ impl Bounds {
             Look {
                 rounds,
                 pass: tails.at_most(pass_level(index)),
+                pass_of_chosen: tails.at_most(pass_level(index) / CHOSEN as f64),
                 fail: fail(FAIL_BY_RANKS).and_then(|level| tails.at_least(level)),
                 sign_pass: coins(rounds, pass_level(index)),
                 sign_fail: fail(FAIL_BUDGET)

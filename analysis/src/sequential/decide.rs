@@ -98,11 +98,26 @@ struct Turned {
 impl Bounds {
     /// What `rounds` say about `question`.
     pub fn decide(&self, question: &Question, rounds: &Rounds) -> Decision {
+        self.decide_by(question, rounds, |look| look.pass)
+    }
+
+    /// As [`Self::decide`], for one of [`CHOSEN`](crate::sequential::CHOSEN) questions of which one
+    /// pass suffices: each passes at its share of the level.
+    pub fn decide_chosen(&self, question: &Question, rounds: &Rounds) -> Decision {
+        self.decide_by(question, rounds, |look| look.pass_of_chosen)
+    }
+
+    fn decide_by(
+        &self,
+        question: &Question,
+        rounds: &Rounds,
+        pass: fn(&Look) -> Option<u32>,
+    ) -> Decision {
         let pairs = question.read(rounds);
         let mut last = Decision::OPEN;
         for look in &self.looks {
             let Some(pairs) = pairs.get(..look.rounds as usize) else { break };
-            last = look.decide(&question.turned(pairs));
+            last = look.decide(&question.turned(pairs), pass(look));
             if !last.is_open() {
                 break;
             }
@@ -153,7 +168,7 @@ impl Look {
         self.pass.is_some_and(|most| signed_rank::sum(&within).ceil() <= f64::from(most))
     }
 
-    fn decide(&self, turned: &Turned) -> Decision {
+    fn decide(&self, turned: &Turned, pass: Option<u32>) -> Decision {
         let slow = turned.allowed.map_or(Slow::Tolerated, |allowed| {
             slow::judge(&turned.base, &turned.head, allowed, self.slow_level)
         });
@@ -168,7 +183,7 @@ impl Look {
             signed_rank::sum(&moved)
         };
         // Of half a rank both neighbours are possible; the one that decides less counts.
-        let within = self.pass.is_some_and(|most| shifted(turned.step).ceil() <= f64::from(most));
+        let within = pass.is_some_and(|most| shifted(turned.step).ceil() <= f64::from(most));
         match (within, slow) {
             (true, Slow::Tolerated) => Decision::Within(self.rounds),
             (true, _) => Decision::Open { doubt: true },

@@ -15,6 +15,13 @@ pub const FAIL_BUDGET: f64 = 0.01;
 /// % together, whatever the noise: under symmetry the signed rank's law is known.
 pub const PASS_BUDGET: f64 = 0.05;
 
+/// How many rounds choose the best configurations: they would flatter what they chose, so the
+/// rounds behind them judge it.
+pub const CHOOSING: usize = 7;
+
+/// How many configurations are chosen.
+pub const CHOSEN: usize = 3;
+
 /// What of [`FAIL_BUDGET`] the ranks have, and what the rule of slow processes.
 pub(super) const FAIL_BY_RANKS: f64 = 0.008;
 pub(super) const FAIL_BY_SLOW: f64 = 0.002;

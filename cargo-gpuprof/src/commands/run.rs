@@ -8,6 +8,7 @@
 mod against;
 mod backend;
 mod base;
+mod beforehand;
 mod conclude;
 mod counters;
 mod devices;
@@ -77,6 +78,7 @@ pub(super) fn profile(
         return Ok((ExitCode::Success, None));
     }
     refused.map_err(Blocked::into_failure)?;
+    beforehand::tell(&plan);
     let prepared = prepare::build(plan)?;
     let measured = measure::measure(&prepared, presenter.tells_events(), interrupt, out)?;
     drop(holds);

@@ -202,14 +202,20 @@ impl<'r> Selection<'r> {
         if chosen.iter().any(|(_, sure)| *sure == Sure::Within) {
             return chosen.into_iter().map(|(at, sure)| (self.candidates[at], sure)).collect();
         }
-        // None is best enough only where each alone is surely beyond the limit.
+        // None is best enough only where each alone is surely beyond the limit. The others are
+        // measured further once those chosen are.
+        let alone: Vec<Sure> = all.iter().map(|values| limited.in_rounds(values, 1.0)).collect();
+        let given_up =
+            chosen.iter().all(|(at, sure)| *sure == Sure::Beyond || alone[*at] == Sure::Beyond);
         let of = |(at, candidate): (usize, &Candidate<'r>)| {
-            let sure = match limited.in_rounds(all[at], 1.0) {
-                Sure::Beyond => Sure::Beyond,
-                other => match chosen.iter().find(|(chosen, _)| *chosen == at) {
-                    Some((_, sure)) => sure.clone(),
-                    None => Sure::Open(told(other), None),
-                },
+            let chosen = chosen.iter().find(|(chosen, _)| *chosen == at);
+            let sure = match (&alone[at], chosen) {
+                (Sure::Beyond, _) => Sure::Beyond,
+                (_, Some((_, sure))) => sure.clone(),
+                (Sure::Open(text, look), None) => {
+                    Sure::Open(text.clone(), look.filter(|_| given_up))
+                }
+                (Sure::Within, None) => Sure::Open(String::new(), None),
             };
             (*candidate, sure)
         };
@@ -265,7 +271,7 @@ fn limit(
 }
 
 /// Whether a value that is better than one within the limit is within it as well.
-fn better_is_safe(comparison: Comparison, direction: Direction) -> bool {
+pub(super) fn better_is_safe(comparison: Comparison, direction: Direction) -> bool {
     matches!(
         (comparison, direction),
         (Comparison::AtLeast | Comparison::Above, Direction::Higher)

@@ -9,7 +9,7 @@ use gpuprof_model::metric::Class;
 use gpuprof_model::threshold::Comparison;
 
 use crate::gate::budget::Budget;
-use crate::sequential::{Decision, LOOKS, next_look};
+use crate::sequential::{CHOOSING, CHOSEN, Decision, LOOKS, next_look};
 use crate::stats::median::median;
 use crate::stats::one_sample::Distance;
 use crate::stats::two_sample::BOUND;
@@ -157,7 +157,3 @@ impl Limited<'_> {
         order.into_iter().map(judged).collect()
     }
 }
-
-/// How many processes of each configuration choose the best ones, and how many of these are judged.
-const CHOOSING: usize = 7;
-const CHOSEN: usize = 3;

@@ -18,8 +18,10 @@
 //! * `every` and `where`: one failure fails; then a configuration that is in the baseline and not
 //!   in the run, whose launch is refused now, or that has no value in the baseline, is `missing`;
 //!   then one doubt makes `inconclusive`. A configuration that is new has nothing to be held
-//!   against and is left out. `best` compares the best of the run with the best of the baseline.
+//!   against and is left out. `best` compares the best of the run with the best of the baseline; in
+//!   rounds, by those that did not choose them (`best`).
 
+mod best;
 mod pairs;
 mod rounds;
 mod verdict;
@@ -35,6 +37,7 @@ use crate::gate::change::defined_anew;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
 use crate::gate::judge::terms::Terms;
 use crate::sequential::Bounds;
+use best::Contest;
 use pairs::Lacks;
 use verdict::Held;
 
@@ -72,17 +75,15 @@ pub(super) fn judge(
         return without(Verdict::Incomparable, reason);
     }
     let mut lacks = Lacks::default();
-    let pairs = match threshold.selector {
-        Selector::Best => pairs::best(threshold, &metric, configurations, theirs, &mut lacks)
+    let bounds = Some(&terms.budget.relative).filter(|_| in_rounds);
+    let sides = (configurations, theirs);
+    let held = match threshold.selector {
+        Selector::Best => best_of_both(threshold, tolerance, &metric, sides, bounds, &mut lacks),
+        _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks)
             .into_iter()
+            .map(|pair| Held::new(pair, threshold, tolerance, &metric, bounds))
             .collect(),
-        _ => pairs::every(threshold, configurations, theirs, whole, &mut lacks),
     };
-    let bounds = bounds(terms, threshold, in_rounds);
-    let held: Vec<Held<'_>> = pairs
-        .into_iter()
-        .map(|pair| Held::new(pair, threshold, tolerance, &metric, bounds))
-        .collect();
     let mut judgement = decide(terms, &blank, threshold, tolerance, &metric, &held);
     if judgement.verdict == Verdict::Fail {
         return judgement;
@@ -100,10 +101,24 @@ pub(super) fn judge(
     judgement
 }
 
-/// The bounds by which rounds are judged; none where processes are compared that were not measured
-/// in rounds, such as those of two configurations.
-fn bounds<'t>(terms: Terms<'t>, threshold: &Threshold, in_rounds: bool) -> Option<&'t Bounds> {
-    Some(&terms.budget.relative).filter(|_| in_rounds && threshold.selector != Selector::Best)
+/// The best of the run against the best of the base, by rounds where `bounds` are given.
+fn best_of_both<'r>(
+    threshold: &Threshold,
+    tolerance: Tolerance,
+    metric: &Metric,
+    sides: (&'r [ConfigurationResult], &'r [ConfigurationResult]),
+    bounds: Option<&'r Bounds>,
+    lacks: &mut Lacks,
+) -> Vec<Held<'r>> {
+    let Some(pair) = pairs::best(threshold, metric, sides.0, sides.1, lacks) else {
+        return Vec::new();
+    };
+    let contest =
+        bounds.and_then(|bounds| Contest::new(threshold, tolerance, metric, sides, bounds));
+    match contest {
+        Some(contest) => contest.decider().into_iter().collect(),
+        None => vec![Held::new(pair, threshold, tolerance, metric, None)],
+    }
 }
 
 /// Which of the `configurations` a limit leaves open that were measured in rounds, and up to how
@@ -118,11 +133,15 @@ pub(super) fn wanted<'r>(
     let Baseline::Held { configurations: theirs, in_rounds, .. } = *baseline else {
         return Vec::new();
     };
-    let (Some(bounds), Some(metric)) =
-        (bounds(terms, threshold, in_rounds), terms.catalogue.find(&threshold.metric))
-    else {
+    let Some(metric) = terms.catalogue.find(&threshold.metric).filter(|_| in_rounds) else {
         return Vec::new();
     };
+    let bounds = &terms.budget.relative;
+    if threshold.selector == Selector::Best {
+        let sides = (configurations, theirs);
+        let contest = Contest::new(threshold, tolerance, &metric, sides, bounds);
+        return contest.map_or_else(Vec::new, |contest| contest.wanted());
+    }
     let open = |pair| {
         let held = Held::new(pair, threshold, tolerance, &metric, Some(bounds));
         Some((&held.configuration.configuration, held.in_rounds?.wanted()?))

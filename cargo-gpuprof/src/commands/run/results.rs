@@ -266,7 +266,7 @@ fn base(prepared: &Prepared<'_>) -> Option<Against> {
 }
 
 /// The error budget of the run that `plan` is of.
-fn budget(plan: &Plan<'_>) -> Budget {
+pub(super) fn budget(plan: &Plan<'_>) -> Budget {
     fn of(series: &Checked) -> (usize, Vec<&Threshold>) {
         let thresholds = series.thresholds.iter().map(|placed| &placed.threshold);
         (series.planned.configurations.len(), thresholds.collect())

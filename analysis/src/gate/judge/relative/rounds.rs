@@ -10,7 +10,7 @@ use gpuprof_model::verdict::Verdict;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::gate::change::Side;
-use crate::sequential::{Bounds, Decision, Estimate, LOOKS, Question, Rounds, next_look};
+use crate::sequential::{Bounds, CHOOSING, Decision, Estimate, LOOKS, Question, Rounds, next_look};
 
 /// The rounds of a configuration under a threshold.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(super) struct InRounds<'b> {
     bounds: &'b Bounds,
     question: Question,
     rounds: Rounds,
+    /// How many rounds before these chose the configuration, and decide nothing.
+    chose: u32,
     /// What they come to.
     pub decision: Decision,
 }
@@ -33,13 +35,33 @@ impl<'b> InRounds<'b> {
         let rounds = Side::rounds(before, after);
         let question = Side::question(before, after, threshold.comparison, tolerance);
         let decision = bounds.decide(&question, &rounds);
-        Self { bounds, question, rounds, decision }
+        Self { bounds, question, rounds, chose: 0, decision }
+    }
+
+    /// Those behind the ones that chose the best of either side; with `chosen` for one of the
+    /// head's best, of which one that passes suffices.
+    pub(super) fn of_the_best(
+        bounds: &'b Bounds,
+        threshold: &Threshold,
+        tolerance: Tolerance,
+        (before, after): (&Side, &Side),
+        chosen: bool,
+    ) -> Self {
+        let rounds = Side::rounds(before, after).from(CHOOSING);
+        let question = Side::question(before, after, threshold.comparison, tolerance);
+        let decision = match chosen {
+            true => bounds.decide_chosen(&question, &rounds),
+            false => bounds.decide(&question, &rounds),
+        };
+        let chose = u32::try_from(CHOOSING).unwrap_or(u32::MAX);
+        Self { bounds, question, rounds, chose, decision }
     }
 
     /// Up to which look the configuration is to be measured; none where it is decided, and after
     /// the last look.
     pub(super) fn wanted(&self) -> Option<u32> {
-        next_look(self.rounds.count()).filter(|_| self.decision.is_open())
+        let look = next_look(self.rounds.count()).filter(|_| self.decision.is_open())?;
+        Some(look + self.chose)
     }
 
     /// The verdict, and why where the numbers alone do not say it.
@@ -49,7 +71,13 @@ impl<'b> InRounds<'b> {
             Decision::Within(_) => (Verdict::Pass, None),
             Decision::Beyond(_) => (Verdict::Fail, None),
             Decision::SlowSubpopulation(_) => (Verdict::Fail, self.slow_ones()),
-            Decision::Open { doubt } => (Verdict::Inconclusive, Some(self.open(doubt))),
+            Decision::Open { doubt } => {
+                let behind = match self.chose {
+                    0 => String::new(),
+                    chose => format!(" (rounds behind the {chose} that chose the best)"),
+                };
+                (Verdict::Inconclusive, Some(self.open(doubt) + &behind))
+            }
         }
     }
 

@@ -56,6 +56,24 @@ impl<'r> Held<'r> {
         Self { configuration, before, after, evidence, limit, comparison, in_rounds, incomparable }
     }
 
+    /// A configuration of the run and the best of the base, measured in rounds; `chosen` is one of
+    /// the run's best.
+    pub(super) fn of_the_best(
+        (configuration, before, after): Pair<'r>,
+        threshold: &Threshold,
+        tolerance: Tolerance,
+        bounds: &'r Bounds,
+        chosen: bool,
+    ) -> Self {
+        let sides = (&before, &after);
+        let in_rounds = InRounds::of_the_best(bounds, threshold, tolerance, sides, chosen);
+        let evidence = Evidence::of_rounds(&before, &after);
+        let limit = tolerance.limit(before.value, threshold.comparison);
+        let (comparison, in_rounds) = (threshold.comparison, Some(in_rounds));
+        let incomparable = None;
+        Self { configuration, before, after, evidence, limit, comparison, in_rounds, incomparable }
+    }
+
     /// The probability of a difference at least as large in its direction, were there none; 1 where
     /// that cannot be told. One-sided, since a limit is violated in one direction only. Where the
     /// limit demands an improvement, the difference is that from the limit.

@@ -1,0 +1,178 @@
+//! What a stored baseline can decide, told before anything is measured: its side cannot grow.
+//!
+//! Input: the baseline, the thresholds of every planned series, the run's error budget, and how
+//! many processes the run will have. Output: how probable it is that a run in which nothing changed
+//! is decided, the slowdown that would be caught, and how many processes a side it would take. What
+//! the run will measure is supposed to scatter as the baseline does; both are judged by the rules
+//! of `judge/relative`, so the figures are those of Welch's test. They are estimates: the fewer
+//! processes the baseline has, the less they know of its noise.
+
+use gpuprof_model::configuration::Configuration;
+use gpuprof_model::metric::{Catalogue, Class};
+use gpuprof_model::run::{ConfigurationResult, Run, Status};
+use gpuprof_model::series::SeriesId;
+use gpuprof_model::threshold::{Comparison, Limit, Selector, Threshold};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::gate::budget::Budget;
+use crate::gate::by_key::ByKey;
+use crate::gate::change::{self, resolution};
+use crate::gate::default_gate::default_gate;
+use crate::stats::two_sample::{BOUND, MIN_PROCESSES};
+
+/// The most processes a side that are ever advised.
+const MOST_ADVISED: u32 = 50;
+
+/// The share of unchanged runs that should be decided, and of slowdowns that should be caught.
+const DECIDED: f64 = 0.99;
+const CAUGHT: f64 = 0.95;
+
+/// A planned series: its name, its configurations, and its thresholds.
+pub type Planned<'p> = (&'p SeriesId, &'p [Configuration], Vec<&'p Threshold>);
+
+/// What a stored baseline can decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ability {
+    /// How many comparisons of noisy values the run will make.
+    pub questions: usize,
+    /// How many of them have fewer than [`MIN_PROCESSES`] processes on a side, so that nothing can
+    /// ever decide them.
+    pub hopeless: usize,
+    /// The fewest processes that the baseline has of any of them.
+    pub processes: usize,
+    /// How many processes the run will have.
+    pub repeat: u32,
+    /// The probability that a run in which nothing changed is decided, all of it.
+    pub decides: f64,
+    /// The smallest change, in percent, that fails with 95 % wherever it is; none where some
+    /// question is hopeless.
+    pub catches_percent: Option<f64>,
+    /// The configuration that scatters most for its limit.
+    pub noisiest: String,
+    /// How many processes a side would decide 99 % of the runs in which nothing changed; none where
+    /// even fifty would not.
+    pub needed: Option<u32>,
+}
+
+/// What `base` can decide of the `planned` series within `budget`, with `repeat` processes of each
+/// configuration in the run; none where nothing noisy is compared with it.
+pub fn ability<'p>(
+    catalogue: &Catalogue,
+    planned: impl IntoIterator<Item = Planned<'p>>,
+    base: &Run,
+    budget: &Budget,
+    repeat: u32,
+) -> Option<Ability> {
+    let level = budget.significance();
+    let mut questions: Vec<Question> = Vec::new();
+    for (id, configurations, thresholds) in planned {
+        let Some(theirs) = base.series.iter().find(|series| series.id == *id) else { continue };
+        let by_key = ByKey::of(&theirs.configurations);
+        let default = Threshold::parse(&default_gate()).ok();
+        let default = default.filter(|gate| !thresholds.iter().any(|own| own.replaces(gate)));
+        for threshold in thresholds.iter().copied().chain(&default) {
+            let rows = configurations.iter().filter(|c| threshold.selector.matches(c));
+            let of = |row| Question::of(catalogue, threshold, by_key.at(row)?);
+            questions.extend(rows.filter_map(of));
+        }
+    }
+    let noisiest = questions.iter().max_by(|a, b| a.noise().total_cmp(&b.noise()))?;
+    let with = |base: Option<u32>, head: u32| {
+        let of = |q: &Question| q.passes(base.unwrap_or(q.processes), head);
+        questions.iter().map(of).product::<f64>()
+    };
+    let hopeless = questions.iter().filter(|q| q.error(q.processes, repeat).is_none()).count();
+    let catches = questions.iter().map(|q| q.catches(q.processes, repeat, level));
+    let catches: Option<f64> =
+        catches.collect::<Option<Vec<_>>>().map(|all| all.into_iter().fold(0.0, f64::max));
+    Some(Ability {
+        questions: questions.len(),
+        hopeless,
+        processes: usize::try_from(questions.iter().map(|q| q.processes).min()?).ok()?,
+        repeat,
+        decides: with(None, repeat),
+        catches_percent: catches.map(|share| 100.0 * share),
+        noisiest: noisiest.configuration.clone(),
+        needed: (3..=MOST_ADVISED).find(|&count| with(Some(count), count) >= DECIDED),
+    })
+}
+
+/// One configuration under one limit.
+struct Question {
+    configuration: String,
+    /// How many processes of the baseline there are.
+    processes: u32,
+    /// The standard deviation between them, as a share of their mean; none where one alone ran.
+    scatter: Option<f64>,
+    /// How far the limit is from the baseline, as a share of it.
+    allowed: f64,
+}
+
+impl Question {
+    /// Of a `row` of the baseline; none where it asks nothing of noisy processes, or demands an
+    /// improvement.
+    fn of(catalogue: &Catalogue, threshold: &Threshold, row: &ConfigurationResult) -> Option<Self> {
+        let Limit::Baseline(tolerance) = threshold.limit else { return None };
+        let metric = catalogue.find(&threshold.metric)?;
+        let result = row.metrics.get(&metric.name).filter(|_| row.status == Status::Finished)?;
+        let value =
+            change::number(result, threshold.statistic).ok().filter(|value| *value != 0.0)?;
+        let values = change::processes(result, threshold.statistic);
+        let timed = row.metrics.get("duration").map_or(0, |duration| duration.processes.len());
+        let counted_once = values.len() == 1 && timed > 1;
+        let asks = result.class == Class::Noisy && !values.is_empty() && !counted_once;
+        let room = tolerance.limit(value, threshold.comparison) - value;
+        let allowed = match threshold.comparison {
+            Comparison::AtMost | Comparison::Below => room / value.abs(),
+            Comparison::AtLeast | Comparison::Above => -room / value.abs(),
+            Comparison::Equal => return None,
+        };
+        if !asks || allowed < 0.0 || threshold.selector == Selector::Best {
+            return None;
+        }
+        let step = resolution(row, &metric.name, value) / 12.0_f64.sqrt();
+        let scatter = (values.len() > 1)
+            .then(|| statistical::standard_deviation(&values, None).max(step) / value.abs());
+        let processes = u32::try_from(values.len()).ok()?;
+        Some(Self { configuration: row.configuration.to_string(), processes, scatter, allowed })
+    }
+
+    /// How much it scatters for its limit.
+    fn noise(&self) -> f64 {
+        self.scatter.map_or(f64::INFINITY, |scatter| scatter / self.allowed.max(f64::MIN_POSITIVE))
+    }
+
+    /// The error of a difference between so many processes a side, and its law; none where they are
+    /// too few.
+    fn error(&self, base: u32, head: u32) -> Option<(f64, StudentsT)> {
+        let least = u32::try_from(MIN_PROCESSES).ok()?;
+        if base < least || head < least {
+            return None;
+        }
+        let (a, b) = (f64::from(base), f64::from(head));
+        // Welch and Satterthwaite's, of two sides that scatter alike.
+        let freedom =
+            (1.0 / a + 1.0 / b).powi(2) / (1.0 / (a * a * (a - 1.0)) + 1.0 / (b * b * (b - 1.0)));
+        Some((self.scatter? * (1.0 / a + 1.0 / b).sqrt(), StudentsT::new(0.0, 1.0, freedom).ok()?))
+    }
+
+    /// The probability that it passes where nothing changed.
+    fn passes(&self, base: u32, head: u32) -> f64 {
+        let Some((error, law)) = self.error(base, head) else { return 0.0 };
+        if error == 0.0 {
+            return 1.0;
+        }
+        law.cdf(self.allowed / error - law.inverse_cdf(BOUND))
+    }
+
+    /// The change, as a share, that fails with 95 %: it lies beyond the limit, and is significant.
+    fn catches(&self, base: u32, head: u32, level: f64) -> Option<f64> {
+        let (error, law) = self.error(base, head)?;
+        let significant = error * law.inverse_cdf(1.0 - level);
+        Some(self.allowed.max(significant) + error * law.inverse_cdf(CAUGHT))
+    }
+}
+
+#[cfg(test)]
+#[path = "beforehand_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+use super::*;
+use crate::fixture::{self, finished, gpu_pass, point, series};
+use crate::gate::judge::{Terms, verdicts};
+use crate::stats::random::SplitMix;
+use gpuprof_model::verdict::Verdict;
+
+/// A standard normal number (Box & Muller 1958).
+fn normal(random: &mut SplitMix) -> f64 {
+    let mut uniform = || ((random.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
+}
+
+/// A run of one configuration in which so many processes scatter by `percent` about a time.
+fn run(processes: usize, (time, percent): (f64, f64), random: &mut SplitMix) -> Run {
+    let medians = (0..processes).map(|_| time * (1.0 + percent / 100.0 * normal(random)));
+    let passes: Vec<_> = medians.map(|m| gpu_pass(64, 1 << 20, &[m])).collect();
+    fixture::run("r", vec![series(vec![finished(point(64, 1 << 20), &passes)])])
+}
+
+fn of(base: &Run, repeat: u32, configurations: usize) -> Option<Ability> {
+    let budget = Budget::up_to(29, configurations, 0);
+    let planned = [(&base.series[0].id, &[point(64, 1 << 20)][..], Vec::new())];
+    ability(&Catalogue::built_in(), planned, base, &budget, repeat)
+}
+
+/// The forecast and what the judge of a run says agree, on average over baselines.
+#[test]
+fn the_forecast_is_what_the_judge_then_says() {
+    let mut random = SplitMix(1);
+    let catalogue = Catalogue::built_in();
+    let gate = Threshold::parse(&default_gate()).unwrap();
+    for (processes, percent) in [(7, 1.5), (7, 0.8), (10, 2.0)] {
+        let budget = Budget::up_to(29, 1, 0);
+        let (mut told, mut passed, mut caught) = (0.0, 0.0, 0.0);
+        let draws = 300;
+        for _ in 0..draws {
+            let base = run(processes, (100_000.0, percent), &mut random);
+            let found = of(&base, u32::try_from(processes).unwrap(), 1).unwrap();
+            told += found.decides;
+            let mut verdict = |time| {
+                let head = run(processes, (time, percent), &mut random);
+                let rows = |run: &Run| run.series[0].configurations.clone();
+                let terms = Terms { catalogue: &catalogue, device: None, budget: &budget };
+                verdicts(terms, &gate, &rows(&head), &rows(&base))[0]
+            };
+            passed += f64::from(u8::from(verdict(100_000.0) == Verdict::Pass));
+            let slower = 1.0 + found.catches_percent.unwrap() / 100.0;
+            caught += f64::from(u8::from(verdict(100_000.0 * slower) == Verdict::Fail));
+        }
+        let [told, passed, caught] = [told, passed, caught].map(|sum| sum / f64::from(draws));
+        assert!((told - passed).abs() < 0.06, "{processes} at {percent}: {told} {passed}");
+        assert!(caught > 0.85, "{processes} at {percent}: caught {caught}");
+    }
+}
+
+#[test]
+fn a_baseline_of_two_processes_decides_nothing() {
+    let mut random = SplitMix(2);
+    let found = of(&run(2, (100_000.0, 1.0), &mut random), 7, 1).unwrap();
+    assert_eq!((found.questions, found.hopeless, found.processes), (1, 1, 2));
+    assert_eq!((found.decides, found.catches_percent), (0.0, None));
+    assert!(found.needed.is_some_and(|needed| needed > 2), "{found:?}");
+    assert_eq!(of(&run(1, (100_000.0, 1.0), &mut random), 7, 1).unwrap().needed, None);
+}
+
+#[test]
+fn more_noise_and_more_configurations_need_more_processes() {
+    let base = |percent| run(10, (100_000.0, percent), &mut SplitMix(3));
+    let needed = |percent, count| of(&base(percent), 10, count).unwrap();
+    let (quiet, loud) = (needed(0.3, 1), needed(2.0, 1));
+    assert!(quiet.decides > 0.99 && quiet.needed < loud.needed, "{quiet:?} {loud:?}");
+    assert!(loud.decides < 0.8, "{loud:?}");
+    let many = needed(2.0, 500);
+    assert!(many.catches_percent > loud.catches_percent, "{many:?} {loud:?}");
+    assert_eq!(of(&base(9.0), 10, 1).unwrap().needed, None, "fifty are not enough");
+}
+
+#[test]
+fn what_is_not_compared_by_its_noise_asks_nothing() {
+    let base = run(7, (100_000.0, 1.0), &mut SplitMix(4));
+    let questions = |texts: &[&str]| {
+        let own: Vec<Threshold> = texts.iter().map(|t| Threshold::parse(t).unwrap()).collect();
+        let planned = [(&base.series[0].id, &[point(64, 1 << 20)][..], own.iter().collect())];
+        let found = ability(&Catalogue::built_in(), planned, &base, &Budget::up_to(29, 1, 0), 7);
+        found.map(|found| found.questions)
+    };
+    assert_eq!(questions(&[]), Some(1), "the default gate on time");
+    assert_eq!(questions(&["registers <= baseline", "duration <= 1 s"]), Some(1));
+    assert_eq!(questions(&["every duration <= baseline + 5%"]), Some(1), "it is replaced");
+    assert_eq!(questions(&["where block==64 duration <= baseline + 5%"]), Some(2));
+    assert_eq!(questions(&["where block==128 duration <= baseline + 5%"]), Some(1));
+    assert_eq!(questions(&["best duration <= baseline + 5%"]), Some(1));
+    assert_eq!(questions(&["every duration <= baseline - 5%"]), None, "an improvement");
+    let other = SeriesId { kernel: "other".into(), ..base.series[0].id.clone() };
+    let planned = [(&other, &[point(64, 1 << 20)][..], Vec::new())];
+    let none = ability(&Catalogue::built_in(), planned, &base, &Budget::up_to(29, 1, 0), 7);
+    assert_eq!(none, None);
+}

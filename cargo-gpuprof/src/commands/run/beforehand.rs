@@ -1,0 +1,118 @@
+//! What a run against a stored baseline will be able to decide, said before it measures anything.
+//!
+//! Input: the plan. Output: a line on standard error, and a warning where the baseline has too few
+//! processes: its side cannot grow, so waiting for the run would not help.
+
+use gpuprof_analysis::gate::beforehand::{Ability, ability};
+use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
+
+use super::inputs::Checked;
+use super::prepared::Plan;
+use super::results::budget;
+use crate::console;
+
+/// Says what the stored baseline of `plan` can decide; nothing where the run has none, or takes no
+/// times.
+pub(super) fn tell(plan: &Plan<'_>) {
+    let Some(against) = &plan.inputs.against else { return };
+    let Ok(base) = &against.run else { return };
+    if plan.devices.emulated {
+        return;
+    }
+    fn planned(series: &Checked) -> gpuprof_analysis::gate::beforehand::Planned<'_> {
+        let thresholds = series.thresholds.iter().map(|placed| &placed.threshold).collect();
+        (&series.planned.series.id, &series.planned.configurations, thresholds)
+    }
+    let heads = plan.both.heads().iter().map(planned);
+    let found = ability(&plan.catalogue, heads, base, &budget(plan), plan.repeat.least);
+    let Some(found) = found else { return };
+    let text = sentence(&against.name, &found);
+    if found.hopeless > 0 { console::warn(text) } else { plan.inputs.notes().say(text) }
+}
+
+/// What `ability` says of the baseline called `name`.
+fn sentence(name: &str, ability: &Ability) -> String {
+    let Ability { questions, hopeless, processes, repeat, .. } = ability;
+    let anew = match ability.needed {
+        Some(count) => format!("make the baseline anew with --repeat {count}, and run with it"),
+        None => "no --repeat up to 50 is enough".to_owned(),
+    };
+    let remedy = format!("--base REV measures both sides here until they are decided; else {anew}");
+    if *hopeless > 0 {
+        return format!(
+            "the baseline `{name}` cannot decide {hopeless} of {questions} comparisons, which will \
+             be inconclusive: a difference needs {MIN_PROCESSES} processes a side, and there are \
+             {processes} in the baseline and {repeat} here; {remedy}"
+        );
+    }
+    let decides = 100.0 * ability.decides;
+    let catches = ability
+        .catches_percent
+        .map(|percent| format!("; one configuration that is {percent:.1}% worse fails in 95%"));
+    let mut text = format!(
+        "the baseline `{name}` has {processes} processes a configuration, this run {repeat}: about \
+         {decides:.0}% of runs in which nothing changed decide all of {questions} comparisons{}",
+        catches.unwrap_or_default(),
+    );
+    if decides < 99.0 {
+        text.push_str(&format!(" (noisiest: {}). {remedy}", ability.noisiest));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ability() -> Ability {
+        Ability {
+            questions: 48,
+            hopeless: 0,
+            processes: 7,
+            repeat: 7,
+            decides: 0.997,
+            catches_percent: Some(3.24),
+            noisiest: "block=64".into(),
+            needed: Some(5),
+        }
+    }
+
+    #[test]
+    fn a_good_baseline_says_what_it_catches() {
+        assert_eq!(
+            sentence("main", &ability()),
+            "the baseline `main` has 7 processes a configuration, this run 7: about 100% of runs in \
+             which nothing changed decide all of 48 comparisons; one configuration that is 3.2% \
+             worse fails in 95%"
+        );
+    }
+
+    #[test]
+    fn a_weak_one_says_what_would_help() {
+        let weak = Ability { decides: 0.61, needed: Some(14), ..ability() };
+        assert!(
+            sentence("main", &weak).ends_with(
+                "(noisiest: block=64). --base REV measures both sides here until they are decided; \
+                 else make the baseline anew with --repeat 14, and run with it"
+            ),
+            "{}",
+            sentence("main", &weak)
+        );
+        let never = Ability { needed: None, ..weak };
+        assert!(sentence("main", &never).ends_with("else no --repeat up to 50 is enough"));
+    }
+
+    #[test]
+    fn one_that_decides_nothing_says_so() {
+        let none = Ability { hopeless: 40, processes: 2, needed: None, ..ability() };
+        assert!(
+            sentence("old", &none).starts_with(
+                "the baseline `old` cannot decide 40 of 48 comparisons, which will be \
+                 inconclusive: a difference needs 3 processes a side, and there are 2 in the \
+                 baseline and 7 here; --base REV"
+            ),
+            "{}",
+            sentence("old", &none)
+        );
+    }
+}
