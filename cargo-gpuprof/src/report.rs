@@ -43,7 +43,7 @@ pub use self::junit::Junit;
 pub use benchmark::{Bmf, GithubActionBenchmark};
 pub use format::{Format, Screen, Terms};
 pub use github::GithubAnnotations;
-pub use html::Html;
+pub use html::{ChartFile, Html, chart_files};
 pub use json_lines::JsonLines;
 pub use markdown::Markdown;
 pub use summary::Summary;

@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod baselines;
 pub mod calibrate;
+mod charts;
 pub mod completions;
 pub mod doctor;
 pub mod history;

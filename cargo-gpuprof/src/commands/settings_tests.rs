@@ -152,6 +152,7 @@ pareto = ["duration", "occupancy"]
 message-format = "json"
 export-csv = "out/all.csv"
 export-html = "out/all.html"
+export-svg = "out/charts"
 export-json = "out/all.json"
 export-markdown = "out/all.md"
 color = "never"

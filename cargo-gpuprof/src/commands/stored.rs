@@ -13,6 +13,7 @@ use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::StandardOutput;
+use super::charts::ChartFolder;
 use super::settings::{self, Layers};
 use super::viewed::{self, PlacedView};
 use crate::build::host;
@@ -130,6 +131,9 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let view = view(&options.view, &layers, options.format, (&catalogue, &run))?;
     let screen = on.screen(layers.color(options.color).value);
     let how = (options.format, Terms { screen, ..Terms::default() });
+    if let Some(folder) = &options.export_svg {
+        ChartFolder::open(folder)?.write(&run, &view)?;
+    }
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),
         Some(path) => write_whole_by(path, |file| write(&run, &view, how, file))

@@ -129,6 +129,9 @@ pub struct ReportOptions {
     /// File to write instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<Utf8PathBuf>,
+    /// Write each chart as an SVG file into a folder as well
+    #[arg(long, value_name = "DIR")]
+    pub export_svg: Option<Utf8PathBuf>,
     /// When to colour
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,

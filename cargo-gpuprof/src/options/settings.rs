@@ -163,6 +163,9 @@ macro_rules! settings {
             /// The Markdown file that is written as well.
             export_markdown "--export-markdown": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.output.export_markdown.clone();
+            /// The folder into which each chart is written as well.
+            export_svg "--export-svg": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.output.export_svg.clone();
             /// When to colour.
             color "--color": Color => Color = Color::default(),
                 |o| o.output.color;

@@ -8,6 +8,7 @@
 //! hashes and nothing else, because a stored run may come from anybody.
 
 mod charted;
+mod files;
 mod policy;
 mod provenance;
 mod rows;
@@ -25,9 +26,17 @@ use gpuprof_model::text::steers;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Report, changes};
+pub use files::{ChartFile, chart_files};
 use section::Section;
 
-const STYLE: &str = concat!(include_str!("html/style.css"), include_str!("html/why.css"));
+/// What a chart looks like, on the page and in a file of its own.
+const CHART_STYLE: &str = include_str!("html/chart.css");
+
+const STYLE: &str = concat!(
+    include_str!("html/chart.css"),
+    include_str!("html/style.css"),
+    include_str!("html/why.css")
+);
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// One page without anything beside it.
@@ -41,29 +50,32 @@ impl Report for Html {
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let parts: Vec<Part<'_>> = run.series.iter().flat_map(parts).collect();
-        let seen = parts.iter().enumerate();
-        let sections: Vec<Section<'_>> = seen
-            .map(|(at, part)| Section { at, part, viewed: view.of(&part.series), view })
-            .collect();
-        write_told(&page(run, &sections).into_string(), out)
+        let sections = sections(&parts, view);
+        out.write_all(told(&page(run, &sections).into_string()).as_bytes())
     }
 }
 
-/// Writes a page in which what turns the direction of reading, and what no page may hold, is told
-/// as `\u{202e}`: tags are escaped already, and nothing of ours is among these characters.
-fn write_told(page: &str, out: &mut dyn Write) -> io::Result<()> {
-    let mut rest = page;
-    let acts = |c: char| steers(c) && c != '\n' && c != '\t';
-    while let Some(at) = rest.find(acts) {
-        let (before, after) = rest.split_at(at);
-        out.write_all(before.as_bytes())?;
-        let mut characters = after.chars();
-        for c in characters.by_ref().take(1) {
-            write!(out, "\\u{{{:x}}}", u32::from(c))?;
+/// A page in which what turns the direction of reading, and what no page may hold, is told as
+/// `\u{202e}`: tags are escaped already, and nothing of ours is among these characters.
+fn told(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for c in page.chars() {
+        match steers(c) && c != '\n' && c != '\t' {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
         }
-        rest = characters.as_str();
     }
-    out.write_all(rest.as_bytes())
+    out
+}
+
+fn sections<'s>(parts: &'s [Part<'s>], view: &'s View) -> Vec<Section<'s>> {
+    let section = |(at, part): (usize, &'s Part<'s>)| Section {
+        at,
+        part,
+        viewed: view.of(&part.series),
+        view,
+    };
+    parts.iter().enumerate().map(section).collect()
 }
 
 fn page(run: &Run, sections: &[Section<'_>]) -> Markup {

@@ -6,8 +6,10 @@
 use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 
+use crate::commands::charts::ChartFolder;
 use crate::commands::settings::Settings;
 use crate::console::Notes;
 use crate::error::{Failure, Result};
@@ -19,7 +21,11 @@ use crate::store::{check_writable, write_whole_by};
 const STANDARD_OUTPUT: &str = "-";
 
 /// Where the formats go.
-pub(super) struct Exports(Vec<(Utf8PathBuf, Box<dyn Report>)>);
+pub(super) struct Exports {
+    files: Vec<(Utf8PathBuf, Box<dyn Report>)>,
+    /// The folder of the charts.
+    charts: Option<ChartFolder>,
+}
 
 impl Exports {
     /// Checks that every path can be written, and that standard output is to hold one document. A
@@ -54,7 +60,9 @@ impl Exports {
             }
             exports.push((path, report));
         }
-        Ok(Self(exports))
+        let charts = Settings::export(&settings.export_svg, root);
+        let charts = charts.map(|path| ChartFolder::open(&path)).transpose()?;
+        Ok(Self { files: exports, charts })
     }
 
     /// Writes every file; all are tried, the first failure is told.
@@ -63,11 +71,14 @@ impl Exports {
     /// A file that could not be written (exit code 110).
     pub(super) fn write_files(&self, run: &Run) -> Result<()> {
         let mut outcome = Ok(());
-        for (path, report) in self.0.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
+        for (path, report) in self.files.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
             let written = write_whole_by(path, |file| report.write(run, file));
             outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
         }
-        outcome
+        match &self.charts {
+            Some(folder) => outcome.and(folder.write(run, &View::default())),
+            None => outcome,
+        }
     }
 
     /// Writes what standard output holds: the export that goes there, or else what `shown` writes.
@@ -82,7 +93,7 @@ impl Exports {
         out: &mut dyn Write,
         shown: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        match self.0.iter().find(|(path, _)| path == STANDARD_OUTPUT) {
+        match self.files.iter().find(|(path, _)| path == STANDARD_OUTPUT) {
             None => shown(&mut *out)?,
             Some((_, report)) => {
                 report.write(run, &mut *out)?;

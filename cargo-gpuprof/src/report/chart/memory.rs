@@ -38,8 +38,8 @@ const BOXES: [Box; 9] = [
     boxed(Node::Shared, "Shared", (180.0, 232.0), (92.0, 60.0)),
     boxed(Node::L1, "L1/TEX", (392.0, 8.0), (92.0, 176.0)),
     boxed(Node::SharedMemory, "Shared mem.", (392.0, 232.0), (92.0, 60.0)),
-    boxed(Node::L2, "L2", (608.0, 8.0), (70.0, 284.0)),
-    boxed(Node::Device, "Device", (792.0, 8.0), (64.0, 284.0)),
+    boxed(Node::L2, "L2", (604.0, 8.0), (84.0, 284.0)),
+    boxed(Node::Device, "Device", (798.0, 8.0), (58.0, 284.0)),
 ];
 
 /// The heights of the links, by the nodes that they join; the second pair is the way back.

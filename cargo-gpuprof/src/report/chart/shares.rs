@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 use super::point::place;
 
-const WIDTH: f64 = 520.0;
-const LEFT: f64 = 236.0;
-const RIGHT: f64 = 84.0;
-const ROW: f64 = 20.0;
+/// As wide as a telephone, with the name above the bar: names of counters are long.
+const WIDTH: f64 = 360.0;
+const ROW: f64 = 29.0;
+const INDENT: f64 = 14.0;
 
 /// One bar.
 #[derive(Debug, Clone)]
@@ -28,20 +28,19 @@ pub(in crate::report) struct Bar {
 pub(in crate::report) fn shares(title: &str, all: &[Bar]) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "few rows")]
     let y = |at: usize| at as f64 * ROW;
-    let full = WIDTH - LEFT - RIGHT;
     html! {
         svg.chart.shares viewBox={ "0 0 " (WIDTH) " " (place(y(all.len()))) } role="img" aria-label=(title)
             width=(WIDTH) {
             @for (at, bar) in all.iter().enumerate() {
-                @let middle = place(y(at) + ROW / 2.0);
-                @let thin = if bar.inner { 6.0 } else { 4.0 };
-                @let (top, height) = (place(y(at) + thin), place(ROW - 2.0 * thin));
+                @let left = if bar.inner { INDENT } else { 0.0 };
+                @let full = WIDTH - left;
+                @let (top, height) = (place(y(at) + 17.0), if bar.inner { 5 } else { 8 });
                 g class=[bar.inner.then_some("inner")] {
                     title { (bar.metric) }
-                    text.y x=(place(LEFT - 8.0)) y=(middle) { (bar.name) }
-                    rect.all x=(place(LEFT)) y=(top) width=(place(full)) height=(height) {}
-                    rect.part x=(place(LEFT)) y=(top) width=(place(bar.part.clamp(0.0, 1.0) * full)) height=(height) {}
-                    text.number x=(place(WIDTH - RIGHT + 8.0)) y=(middle) { (bar.text) }
+                    text x=(place(left)) y=(place(y(at) + 13.0)) { (bar.name) }
+                    text.end x=(place(WIDTH)) y=(place(y(at) + 13.0)) { (bar.text) }
+                    rect.all x=(place(left)) y=(top) width=(place(full)) height=(height) {}
+                    rect.part x=(place(left)) y=(top) width=(place(bar.part.clamp(0.0, 1.0) * full)) height=(height) {}
                 }
             }
         }
@@ -62,8 +61,8 @@ mod tests {
             metric: "sm__fma.pct".into(),
         };
         let text = shares("limits", &[bar(0.5, false), bar(1.4, true)]).into_string();
-        assert!(text.contains(r#"class="part" x="236" y="4" width="100""#), "{text}");
-        assert!(text.contains(r#"class="part" x="236" y="26" width="200""#), "{text}");
+        assert!(text.contains(r#"class="part" x="0" y="17" width="180""#), "{text}");
+        assert!(text.contains(r#"class="part" x="14" y="46" width="346""#), "{text}");
         assert!(text.contains("140.0%") && text.contains("sm &lt;fma&gt;"), "{text}");
     }
 }

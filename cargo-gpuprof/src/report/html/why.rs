@@ -6,13 +6,14 @@
 //! measured is shown; at the end it says how to measure the rest.
 
 mod chosen;
+mod frame;
 mod missing;
 mod roofline;
 mod sentences;
 mod tables;
 
 use gpuprof_analysis::why::limits::{self, Limit, Share};
-use gpuprof_analysis::why::memory::traffic;
+use gpuprof_analysis::why::memory::{Traffic, traffic};
 use gpuprof_analysis::why::occupancy::{Occupancy, occupancy};
 use gpuprof_analysis::why::warps::{self, State};
 use gpuprof_model::run::{ConfigurationResult, Run};
@@ -23,6 +24,7 @@ use crate::report::chart::{self, ShareBar};
 use crate::report::key;
 use crate::report::number::grouped;
 use chosen::{Chosen, chosen};
+use frame::wide;
 
 /// The most parts that are shown of a throughput, and the most states of warps.
 const MOST_PARTS: usize = 5;
@@ -52,6 +54,29 @@ pub(super) fn shown(section: &Section<'_>, run: &Run, metric: Option<&str>) -> M
     }
 }
 
+/// The pictures of the first chosen configuration and of the sweep, for files of their own.
+pub(super) fn pictures(section: &Section<'_>, metric: Option<&str>) -> Vec<(&'static str, Markup)> {
+    let chosen = chosen(section, metric);
+    let Some(first) = chosen.first() else { return Vec::new() };
+    let series = &section.viewed.series;
+    let row = &series.configurations[first.row];
+    let name = key(row);
+    let mut pictures = Vec::new();
+    if let Some((drawn, _)) = roofline::drawn(section, metric, first.row) {
+        pictures.push(("roofline", chart::roofline(&drawn)));
+    }
+    let limits = limits::limits(row, &series.sections);
+    if !limits.is_empty() {
+        pictures.push(("limits", bars_of_limits(&name, &limits)));
+    }
+    let states = warps::states(row);
+    if !states.is_empty() {
+        pictures.push(("warps", bars_of_states(&name, &states)));
+    }
+    pictures.extend(traffic(row).map(|traffic| ("memory", drawn_traffic(&name, &traffic))));
+    pictures
+}
+
 /// One configuration; none where nothing is known of it.
 fn one(section: &Section<'_>, run: &Run, row: &ConfigurationResult) -> Option<Markup> {
     let series = &section.viewed.series;
@@ -76,9 +101,7 @@ fn one(section: &Section<'_>, run: &Run, row: &ConfigurationResult) -> Option<Ma
             @if let Some(traffic) = &traffic {
                 figure.memory {
                     figcaption { "Memory" }
-                    div.wide tabindex="0" role="region" aria-label={ "Memory of " (name) } {
-                        (chart::memory(&format!("traffic between the units of memory of {name}"), traffic))
-                    }
+                    (wide("Memory", drawn_traffic(&name, traffic)))
                 }
             }
             (tables)
@@ -87,6 +110,26 @@ fn one(section: &Section<'_>, run: &Run, row: &ConfigurationResult) -> Option<Ma
 }
 
 fn limited(name: &str, limits: &[Limit]) -> Markup {
+    html! {
+        figure {
+            figcaption { "Limits: percent of peak" }
+            (bars_of_limits(name, limits))
+            @if let Some(nearest) = limits::nearest(limits) { p { (sentences::nearest(nearest)) } }
+        }
+    }
+}
+
+fn waiting(name: &str, states: &[State]) -> Markup {
+    html! {
+        figure {
+            figcaption { "Warp states: cycles for each instruction issued" }
+            (bars_of_states(name, states))
+            @if let Some(sentence) = states.first().and_then(sentences::waits) { p { (sentence) } }
+        }
+    }
+}
+
+fn bars_of_limits(name: &str, limits: &[Limit]) -> Markup {
     let bar = |share: &Share, inner: bool| ShareBar {
         name: share.label.clone(),
         part: share.percent / 100.0,
@@ -99,16 +142,10 @@ fn limited(name: &str, limits: &[Limit]) -> Markup {
         std::iter::once(bar(&limit.unit, false)).chain(parts).collect::<Vec<_>>()
     };
     let bars: Vec<ShareBar> = limits.iter().flat_map(of).collect();
-    html! {
-        figure {
-            figcaption { "Limits: percent of peak" }
-            (chart::shares(&format!("units of the GPU in percent of their peaks, at {name}"), &bars))
-            @if let Some(nearest) = limits::nearest(limits) { p { (sentences::nearest(nearest)) } }
-        }
-    }
+    chart::shares(&format!("units of the GPU in percent of their peaks, at {name}"), &bars)
 }
 
-fn waiting(name: &str, states: &[State]) -> Markup {
+fn bars_of_states(name: &str, states: &[State]) -> Markup {
     let bar = |state: &State| ShareBar {
         name: state.name.clone(),
         part: state.percent / 100.0,
@@ -117,13 +154,11 @@ fn waiting(name: &str, states: &[State]) -> Markup {
         metric: state.metric.clone(),
     };
     let bars: Vec<ShareBar> = states.iter().take(MOST_STATES).map(bar).collect();
-    html! {
-        figure {
-            figcaption { "Warp states: cycles for each instruction issued" }
-            (chart::shares(&format!("states of warps at {name}"), &bars))
-            @if let Some(sentence) = states.first().and_then(sentences::waits) { p { (sentence) } }
-        }
-    }
+    chart::shares(&format!("states of warps at {name}"), &bars)
+}
+
+fn drawn_traffic(name: &str, traffic: &Traffic) -> Markup {
+    chart::memory(&format!("traffic between the units of memory of {name}"), traffic)
 }
 
 fn occupied(occupancy: &Occupancy) -> Markup {

@@ -7,6 +7,7 @@ use gpuprof_analysis::why::roofline::{Level, Path, Roofline, roofline};
 use gpuprof_model::quantity::Unit;
 use maud::{Markup, html};
 
+use super::frame::wide;
 use crate::report::chart::{self, Ceiling, Slope, Spot, Trail};
 use crate::report::html::section::Section;
 use crate::report::key;
@@ -20,7 +21,7 @@ pub(super) fn of(section: &Section<'_>, metric: Option<&str>, roofs: usize) -> O
     Some(html! {
         figure.wider {
             figcaption { "Roofline, by " (precisions.join(" and ")) " operations" }
-            (chart::roofline(&chart.0))
+            (wide("Roofline", chart::roofline(&chart.0)))
             ul.legend {
                 @for (at, level) in levels.iter().enumerate() {
                     li class={ "c" (at) } { "bytes of " (level.name()) }
@@ -37,7 +38,7 @@ pub(super) fn of(section: &Section<'_>, metric: Option<&str>, roofs: usize) -> O
 }
 
 /// The chart, and the precisions in which something is computed.
-pub(in crate::report::html) fn drawn(
+pub(super) fn drawn(
     section: &Section<'_>,
     metric: Option<&str>,
     roofs: usize,
