@@ -39,6 +39,23 @@ pub enum Unit {
     /// Cycles a second.
     #[serde(rename = "Hz")]
     Hertz,
+    /// A unit of the GPU, by its place: 1 the multiprocessors (`sm`), 2 `l1`, 3 `l2`, 4 `dram`.
+    #[serde(rename = "gpu-unit")]
+    GpuUnit,
+}
+
+/// The units of the GPU, as thresholds and tables name them; the first has place 1.
+const GPU_UNITS: [&str; 4] = ["sm", "l1", "l2", "dram"];
+
+/// The name of the unit of the GPU at a place.
+pub fn gpu_unit(place: f64) -> Option<&'static str> {
+    (1..).zip(GPU_UNITS).find(|(at, _)| f64::from(*at) == place).map(|(_, name)| name)
+}
+
+/// The unit of the GPU called `name`, by its place.
+pub fn gpu_unit_named(name: &str) -> Option<Quantity> {
+    let found = (1..).zip(GPU_UNITS).find(|(_, known)| known.eq_ignore_ascii_case(name));
+    found.map(|(at, _)| Quantity::new(f64::from(at), Unit::GpuUnit))
 }
 
 /// Unit symbols, the unit each belongs to, and how many base units one of it is.
@@ -74,7 +91,7 @@ impl Unit {
     /// The symbol of the base unit; empty for counts and ratios.
     pub fn symbol(self) -> &'static str {
         match self {
-            Self::Count | Self::Ratio => "",
+            Self::Count | Self::Ratio | Self::GpuUnit => "",
             Self::Percent => "%",
             Self::Nanoseconds => "ns",
             Self::Bytes => "B",
@@ -98,7 +115,7 @@ impl Unit {
             Self::FlopPerSecond => &["TFLOP/s", "GFLOP/s", "MFLOP/s", "FLOP/s"],
             Self::Hertz => &["GHz", "MHz", "Hz"],
             Self::Percent => &["%"],
-            Self::Count | Self::Ratio => return ("", 1.0),
+            Self::Count | Self::Ratio | Self::GpuUnit => return ("", 1.0),
         };
         let sized =
             |symbol: &&str| SYMBOLS.iter().find(|(s, unit, _)| s == symbol && *unit == self);
@@ -178,6 +195,9 @@ pub(crate) fn parse_number(text: &str, span: Range<usize>) -> Result<f64, ParseE
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = gpu_unit(self.value).filter(|_| self.unit == Unit::GpuUnit) {
+            return f.write_str(name);
+        }
         let (symbol, size) = self.unit.scale_for(self.value);
         let number = format_number(self.value / size);
         match symbol {

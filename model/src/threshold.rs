@@ -174,12 +174,23 @@ impl Threshold {
 
     /// Checks `==`, the statistic and `best`: what does not depend on the limit.
     fn check_form(&self, metric: &Metric) -> Result<(), ParseError> {
-        if self.comparison == Comparison::Equal && metric.class == Class::Noisy {
+        let number = metric.unit != Unit::GpuUnit;
+        if self.comparison == Comparison::Equal && metric.class == Class::Noisy && number {
             return Err(ParseError::new(
                 format!("`{}` is noisy and never exactly equal to a limit", metric.name),
                 self.metric_span.clone(),
             )
             .with_help("use <= or >="));
+        }
+        if metric.unit == Unit::GpuUnit && self.comparison != Comparison::Equal {
+            return Err(ParseError::new(
+                format!(
+                    "`{}` is a unit of the GPU, of which none is more than another",
+                    metric.name
+                ),
+                self.metric_span.clone(),
+            )
+            .with_help("write == with one of sm, l1, l2, dram"));
         }
         if self.statistic != Statistic::Median && metric.class == Class::Exact {
             let end = self.metric_span.end;
@@ -239,6 +250,7 @@ impl Threshold {
         }
         let wanted = match metric.unit {
             Unit::Count | Unit::Ratio => "a plain number".to_owned(),
+            Unit::GpuUnit => "one of sm, l1, l2, dram".to_owned(),
             unit => match unit.symbols().split_last() {
                 Some((last, [])) => format!("a limit in {last}"),
                 Some((last, first)) => format!("a limit in {} or {last}", first.join(", ")),
@@ -246,6 +258,7 @@ impl Threshold {
             },
         };
         let found = match quantity.unit.symbol() {
+            _ if quantity.unit == Unit::GpuUnit => "a unit of the GPU".to_owned(),
             "" => "a plain number".to_owned(),
             symbol => format!("a limit in {symbol}"),
         };

@@ -8,7 +8,7 @@
 use gpuprof_model::comparison::{Change, Confidence, Interval, Outcome};
 use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Class, Direction, built_in};
-use gpuprof_model::quantity::Quantity;
+use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, ProcessValue, Status};
 use gpuprof_model::threshold::{Comparison, Statistic, Tolerance};
 
@@ -402,7 +402,8 @@ pub fn change(
             Some(bounds) => outcome_of_rounds(bounds, direction, before, after),
             None => outcome(class, direction, before, after, &evidence),
         };
-        change.percent = evidence.percent;
+        // Between two units of the GPU there is no distance.
+        change.percent = evidence.percent.filter(|_| unit != Unit::GpuUnit);
         change.confidence = evidence.confidence;
         change.cycles_percent = evidence.cycles.map(|(percent, _)| percent);
     } else if before.is_some() {

@@ -39,6 +39,17 @@ fn the_deciding_value_and_configuration_are_told() {
 }
 
 #[test]
+fn what_limits_is_held_against_a_unit_by_its_name() {
+    let [sm, dram] = [1.0, 4.0];
+    let judgement = judged("every limited_by == dram", &rows("limited_by", &[dram, sm]));
+    assert_eq!((judgement.verdict, judgement.margin_percent), (Verdict::Fail, None));
+    assert_eq!(judgement.value.unwrap().to_string(), "sm");
+    assert_eq!(judgement.limit.unwrap().to_string(), "dram");
+    assert_eq!(judgement.configuration.as_deref(), Some("block=1"));
+    assert_eq!(verdict("every limited_by == dram", &rows("limited_by", &[dram])), Verdict::Pass);
+}
+
+#[test]
 fn names_of_one_counter_are_judged_alike() {
     for name in ["ipc", "sm__inst_executed.avg.per_cycle_active", "retire_ipc"] {
         let all = rows(name, &[1.0, 2.0]);

@@ -3,7 +3,7 @@
 //! Input: values in the base unit of their dimension. Output: the unit symbol for the header
 //! and a text for each value, the smallest of them with about four significant digits.
 
-use gpuprof_model::quantity::Unit;
+use gpuprof_model::quantity::{Unit, gpu_unit};
 
 /// The scale of a column.
 pub(super) struct Scale {
@@ -11,6 +11,8 @@ pub(super) struct Scale {
     pub symbol: &'static str,
     size: f64,
     decimals: usize,
+    /// Whether the values are places of units of the GPU, which have names.
+    names: bool,
 }
 
 impl Scale {
@@ -21,7 +23,7 @@ impl Scale {
         let (symbol, size) = unit.scale_for(if smallest.is_finite() { smallest } else { 0.0 });
         let whole = values.iter().all(|v| (v / size).fract() == 0.0);
         let decimals = if whole || !smallest.is_finite() { 0 } else { decimals(smallest / size) };
-        Self { symbol, size, decimals }
+        Self { symbol, size, decimals, names: unit == Unit::GpuUnit }
     }
 
     /// One value, in the unit of the scale.
@@ -31,7 +33,10 @@ impl Scale {
 
     /// The text of one value.
     pub fn text(&self, value: f64) -> String {
-        grouped(self.scaled(value), self.decimals)
+        match gpu_unit(value).filter(|_| self.names) {
+            Some(name) => name.to_owned(),
+            None => grouped(self.scaled(value), self.decimals),
+        }
     }
 }
 

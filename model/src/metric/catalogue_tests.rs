@@ -153,8 +153,10 @@ fn a_sum_has_the_direction_of_what_it_adds_up() {
         let directions: Vec<Direction> = operands.map(|operand| operand.direction).collect();
         let same = directions.windows(2).all(|pair| pair[0] == pair[1]);
         let expected = if same { directions[0] } else { Direction::Neither };
-        // A duration in cycles: neither side of the product is better for being large.
-        if metric.direction != expected && metric.name != "sm_cycles" {
+        // A duration in cycles: neither side of the product is better for being large. A unit of
+        // the GPU is no sum.
+        let summed = metric.name != "sm_cycles" && metric.unit != Unit::GpuUnit;
+        if metric.direction != expected && summed {
             wrong.push(format!("{} adds up {:?}", metric.name, formula.names()));
         }
     }

@@ -1,4 +1,6 @@
-//! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, numbers and metric names.
+//! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, numbers and metric names; and
+//! of several operands `largest(a, b, …)` and `next_largest(a, b, …)`, their places from 1 on, and
+//! `second(a, b, …)`, the value of the second largest.
 //!
 //! Input: text such as `bytes / duration * 1e9` and a look-up of values. Output: a number, or
 //! which operand is not there, or that a division by zero leaves it undefined.
@@ -20,6 +22,36 @@ enum Node {
     Number(f64),
     Metric(String),
     Binary(Operator, Box<Node>, Box<Node>),
+    Ranked(Ranked, Vec<Node>),
+}
+
+/// What is told of several operands by their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ranked {
+    /// The place of the largest.
+    Largest,
+    /// The place of the one after it.
+    NextLargest,
+    /// The value of the one after it.
+    Second,
+}
+
+impl Ranked {
+    const ALL: [(&str, Self); 3] =
+        [("largest", Self::Largest), ("next_largest", Self::NextLargest), ("second", Self::Second)];
+
+    /// Of at least two values; of equals the first counts as the larger.
+    fn of(self, values: &[f64]) -> f64 {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+        #[expect(clippy::cast_precision_loss, reason = "a few operands")]
+        let place = |at: usize| (at + 1) as f64;
+        match self {
+            Self::Largest => place(order[0]),
+            Self::NextLargest => place(order[1]),
+            Self::Second => values[order[1]],
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +141,11 @@ impl Formula {
                         Operator::Divide => left / right,
                     }
                 }
+                Node::Ranked(ranked, operands) => {
+                    let values: Result<Vec<f64>, _> =
+                        operands.iter().map(|operand| walk(operand, value)).collect();
+                    ranked.of(&values?)
+                }
             })
         }
         walk(&self.root, &value)
@@ -123,6 +160,7 @@ fn names_in<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
             names_in(a, out);
             names_in(b, out);
         }
+        Node::Ranked(_, operands) => operands.iter().for_each(|operand| names_in(operand, out)),
     }
 }
 
@@ -185,7 +223,28 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
             }
             Ok(Node::Binary(Operator::Max, Box::new(left), Box::new(right)))
         }
-        Some(_) => Ok(Node::Metric(word.to_owned())),
+        Some(_) => {
+            let ranked = Ranked::ALL.into_iter().find(|(name, _)| *name == word);
+            match ranked.filter(|_| cursor.eat("(")) {
+                Some((_, ranked)) => operands(cursor, depth).map(|all| Node::Ranked(ranked, all)),
+                None => Ok(Node::Metric(word.to_owned())),
+            }
+        }
+    }
+}
+
+/// Two operands or more, up to the closing parenthesis.
+fn operands(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Node>, ParseError> {
+    let mut all = vec![sum(cursor, depth + 1)?];
+    while cursor.eat(",") {
+        all.push(sum(cursor, depth + 1)?);
+    }
+    if all.len() < 2 {
+        return Err(ParseError::new("expected `,` and a second operand", cursor.next_span()));
+    }
+    match cursor.eat(")") {
+        true => Ok(all),
+        false => Err(ParseError::new("expected `)`", cursor.next_span())),
     }
 }
 
@@ -206,6 +265,18 @@ fn number(cursor: &mut Cursor<'_>, word: &str, span: Range<usize>) -> Result<f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operands_are_ranked() {
+        let of = |text: &str| Formula::parse(text).map(|f| f.evaluate(value).unwrap());
+        assert_eq!(of("largest(1, a.sum, b)"), Ok(2.0));
+        assert_eq!(of("next_largest(1, a.sum, b)"), Ok(1.0));
+        assert_eq!(of("second(1, a.sum, b)"), Ok(1.0));
+        assert_eq!(of("largest(2, 2)"), Ok(1.0));
+        assert_eq!(Formula::parse("largest(b, a.sum)").unwrap().names(), ["b", "a.sum"]);
+        assert!(of("largest(1)").unwrap_err().to_string().contains("second operand"));
+        assert_eq!(Formula::parse("largest").unwrap().names(), ["largest"]);
+    }
 
     fn value(name: &str) -> Option<f64> {
         match name {

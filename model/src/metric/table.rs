@@ -10,7 +10,7 @@ use crate::metric::entry::{
     Row,
 };
 use crate::quantity::Unit::{
-    self, Bytes, BytesPerSecond, Count, FlopPerSecond, Hertz, Nanoseconds, Percent, Ratio,
+    self, Bytes, BytesPerSecond, Count, FlopPerSecond, GpuUnit, Hertz, Nanoseconds, Percent, Ratio,
 };
 
 /// The metrics of the table.
@@ -398,6 +398,50 @@ const ROWS: &[Row] = &[
         Noisy,
         Hardware("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
         "DRAM throughput over its peak",
+    ),
+    derived(
+        "limited_by",
+        GpuUnit,
+        Neither,
+        Noisy,
+        "largest(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
+             l1tex__throughput.avg.pct_of_peak_sustained_active, \
+             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
+             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)",
+        "the unit that is nearest its peak: sm, l1, l2 or dram",
+    ),
+    derived(
+        "limited_by_percent",
+        Percent,
+        Higher,
+        Noisy,
+        "max(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
+             max(l1tex__throughput.avg.pct_of_peak_sustained_active, \
+             max(lts__throughput.avg.pct_of_peak_sustained_elapsed, \
+             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)))",
+        "percent of its peak that this unit reaches",
+    ),
+    derived(
+        "limited_next",
+        GpuUnit,
+        Neither,
+        Noisy,
+        "next_largest(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
+             l1tex__throughput.avg.pct_of_peak_sustained_active, \
+             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
+             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)",
+        "the unit that is second nearest its peak",
+    ),
+    derived(
+        "limited_next_percent",
+        Percent,
+        Higher,
+        Noisy,
+        "second(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
+             l1tex__throughput.avg.pct_of_peak_sustained_active, \
+             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
+             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)",
+        "percent of its peak that the second unit reaches",
     ),
     metric(
         "sm_throughput",

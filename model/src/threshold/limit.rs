@@ -3,7 +3,7 @@
 //! Input: what follows the comparison. Output: a [`Limit`] that can be kept: a tolerance that
 //! always holds, or a floor that widens nothing, is refused where it is written.
 
-use crate::quantity::{Quantity, parse_number};
+use crate::quantity::{Quantity, gpu_unit_named, parse_number};
 use crate::text::{Cursor, ParseError};
 
 /// How the value and the limit are compared.
@@ -72,6 +72,11 @@ impl Tolerance {
 pub(super) fn parse(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Limit, ParseError> {
     if cursor.eat_word("baseline") {
         return baseline(cursor, comparison).map(Limit::Baseline);
+    }
+    let mut ahead = cursor.clone();
+    if let Some(unit) = gpu_unit_named(ahead.take_while(|c| c.is_ascii_alphanumeric()).0) {
+        *cursor = ahead;
+        return Ok(Limit::Absolute(unit));
     }
     let help =
         "a limit is a number with a unit (100 us, 1.5 TB/s, 32), N% of peak, or baseline + N%";

@@ -332,3 +332,21 @@ fn a_statistic_of_a_metric_with_one_value_is_refused() {
     assert_eq!(checked("duration.p95 <= 5 us"), Ok(()));
     assert_eq!(checked("registers <= 32"), Ok(()));
 }
+
+#[test]
+fn a_unit_of_the_gpu_is_a_limit_of_what_limits() {
+    let parsed = |text: &str| {
+        let threshold = Threshold::parse(text)?;
+        threshold.check(&crate::metric::built_in(&threshold.metric).unwrap())?;
+        Ok::<_, ParseError>(threshold)
+    };
+    let Limit::Absolute(limit) = parsed("every limited_by == DRAM").unwrap().limit else {
+        panic!()
+    };
+    assert_eq!((limit.unit, limit.to_string()), (Unit::GpuUnit, "dram".to_owned()));
+    let refused = |text: &str| parsed(text).unwrap_err().to_string();
+    assert!(refused("every limited_by >= dram").contains("none is more than another"));
+    assert!(refused("every limited_by == 4").contains("needs one of sm, l1, l2, dram"));
+    assert!(refused("every registers <= l2").contains("this is a unit of the GPU"));
+    assert!(parsed("every limited_by == nothing").is_err());
+}

@@ -29,7 +29,9 @@ pub(super) fn judge(
     let decision = decide(terms, threshold, configurations, in_rounds);
     let Decision { verdict, decider, limit, reason, violations } =
         decision.unwrap_or_else(|undecided| undecided);
-    let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, limit?.value);
+    // Between two units of the GPU there is no distance.
+    let number = limit.filter(|limit| limit.unit != Unit::GpuUnit);
+    let margin = |d: Candidate<'_>| margin_percent(threshold.comparison, d.value, number?.value);
     let interval = |c: &Candidate<'_>| {
         let samples = c.result.statistics.as_ref().filter(|_| c.result.class == Class::Noisy)?;
         samples.interval.filter(|_| threshold.statistic == Statistic::Median)

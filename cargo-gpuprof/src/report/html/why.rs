@@ -183,3 +183,6 @@ fn occupied(occupancy: &Occupancy) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
