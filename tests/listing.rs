@@ -133,7 +133,7 @@ fn the_list_is_there_for_programs() {
 
 #[test]
 fn metrics_can_be_searched() {
-    let outcome = Workspace::fixture("workshop").gpuprof(&["metrics", "sectors_per"]);
+    let outcome = Workspace::fixture("workshop").gpuprof(&["metrics", "4 for coalesced"]);
     assert_snapshot!(outcome.transcript(), @"
     exit code: 0
     ----- stdout -----
