@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use gpuprof_model::expression::{Expression, Type, Value};
 use gpuprof_model::metric::{Catalogue, Direction};
@@ -16,6 +16,7 @@ use gpuprof_model::{AxisValue, Configuration, ParseError};
 
 use crate::view::best;
 use crate::view::columns;
+use crate::view::cut;
 
 /// How to look at a series.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,6 +35,8 @@ pub struct View {
     pub top: Option<usize>,
     /// The metrics whose front is marked.
     pub pareto: Vec<String>,
+    /// Whether every row is shown where a report would leave some out.
+    pub all: bool,
 }
 
 /// A reference configuration: values of some axes. Each row's reference has these, and the row's
@@ -130,6 +133,8 @@ pub struct Viewed<'s> {
     pub series: Cow<'s, SeriesResult>,
     /// The positions of the rows to show, in order.
     pub shown: Vec<usize>,
+    /// How many further rows there was no room for.
+    pub left_out: usize,
     /// What was left out or could not be done, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -174,7 +179,27 @@ impl View {
                 remarks.push(format!("--reference: no row is {}; {values}", reference.0));
             }
         }
-        Viewed { series, shown, remarks }
+        Viewed { series, shown, left_out: 0, remarks }
+    }
+
+    /// Looks at `series` where there is room for `most` rows: those that matter, unless the view
+    /// says itself how many it shows.
+    pub fn within<'s>(&self, series: &'s SeriesResult, most: usize) -> Viewed<'s> {
+        let mut viewed = self.of(series);
+        if self.all || self.top.is_some() {
+            return viewed;
+        }
+        let series = &viewed.series;
+        let places = self.reference.as_ref().map(|reference| reference.places(series));
+        let references: BTreeSet<usize> = places.into_iter().flatten().flatten().collect();
+        let references: Vec<usize> = references.into_iter().collect();
+        let kept = cut::rows(series, &viewed.shown, most, (self.headline(series), &references));
+        if kept.len() < viewed.shown.len() {
+            let (few, all) = (kept.len(), viewed.shown.len());
+            viewed.left_out = all - few;
+            viewed.shown = kept;
+        }
+        viewed
     }
 
     /// The series with the rows that the filter keeps.

@@ -37,6 +37,7 @@ pub(super) fn placed(given: &ViewOptions, layers: &Layers) -> Result<PlacedView>
         sort: read("sort", &sort, Sort::parse)?,
         top: top.value.map(Into::into),
         pareto: trimmed(&pareto.value),
+        all: given.all,
     };
     let origins = vec![
         ("best-by", best_by.origin),

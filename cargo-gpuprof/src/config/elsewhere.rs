@@ -31,6 +31,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["set"], "the key is `sets`"),
     (&["section"], "the key is `sections`"),
     (&["release"], "the bench profile, which is the default, is optimised already"),
+    (&["all"], "it is an option of a single run: give it on the command line"),
     (&["no-default-features"], "the key is `default-features = false`"),
     (&["no-wait"], "the key is `wait = false`"),
     (&["no-verify"], "the key is `verify = false`"),

@@ -29,6 +29,11 @@ use super::{Report, changes};
 pub use files::{ChartFile, chart_files};
 use section::Section;
 
+/// The most rows of all series of a page, so that a browser opens it, and the fewest of a series
+/// that has as many.
+const MOST_ROWS: usize = 1000;
+const FEWEST_ROWS: usize = 10;
+
 /// What a chart looks like, on the page and in a file of its own.
 const CHART_STYLE: &str = include_str!("html/chart.css");
 
@@ -69,10 +74,11 @@ fn told(page: &str) -> String {
 }
 
 fn sections<'s>(parts: &'s [Part<'s>], view: &'s View) -> Vec<Section<'s>> {
+    let most = (MOST_ROWS / parts.len().max(1)).max(FEWEST_ROWS);
     let section = |(at, part): (usize, &'s Part<'s>)| Section {
         at,
         part,
-        viewed: view.of(&part.series),
+        viewed: view.within(&part.series, most),
         view,
     };
     parts.iter().enumerate().map(section).collect()

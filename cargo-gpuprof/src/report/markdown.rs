@@ -1,24 +1,36 @@
 //! Markdown: a run as a page, such as the summary of a GitHub job.
 //!
-//! Input: a run. Output: for each series a heading, a table with the best values in bold,
-//! notes and a table of thresholds; then the summary. All text that is not ours is escaped: a pipe
-//! in a threshold or a tag in the tail of a process' stderr cannot change the page.
+//! Input: a run. Output: for each series a heading, a table with the best values in bold, a chart,
+//! notes and a table of thresholds; then the summary. Long tables are folded and cut, and series
+//! left out, until GitHub takes the page; it says what is missing. All text that is not ours is
+//! escaped: a pipe in a threshold or a tag in the tail of a process' stderr cannot change the page.
 
 use std::io::{self, Write};
 
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::{Judgement, Weight};
 
+use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
-use super::{Report, Summary, changes, notes, place_of, remarks};
-use gpuprof_analysis::view::by_device::parts;
+use super::{Report, Summary, changes, mermaid, notes, place_of, remarks};
+use gpuprof_analysis::view::by_device::{Part, parts};
 use gpuprof_analysis::view::{View, Viewed};
 
 /// GitHub-flavoured Markdown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Markdown;
+
+/// The most bytes of a page: GitHub refuses comments of more than 65,536 characters.
+const MOST_BYTES: usize = 60_000;
+
+/// How many rows a series shows, and how many more it folds away; the first of these with which the
+/// page is small enough.
+const ROOMS: [(usize, usize); 4] = [(16, 250), (16, 0), (4, 0), (1, 0)];
+
+/// The most notes of a series, and of the run.
+const MOST_NOTES: usize = 20;
 
 impl Report for Markdown {
     fn takes_view(&self) -> bool {
@@ -26,27 +38,103 @@ impl Report for Markdown {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        for part in run.series.iter().flat_map(parts) {
-            let series = &*part.series;
-            writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;
-            let place = markdown_paragraph(&format!("{}:{}", series.file, series.line));
-            writeln!(out, "{place} {}\n", escaped(&place_of(&part, &run.provenance)))?;
-            let viewed = view.of(series);
-            write_table(&viewed, view, out)?;
-            write_remarks(&remarks::of(&viewed, view), out)?;
-            write_notes(&viewed.series, &metric_names(series, view), out)?;
-            write_judgements(&series.judgements, out)?;
-            write_changes(series, out)?;
+        let end = end(run)?;
+        let mut sections = Vec::new();
+        for room in ROOMS {
+            sections = sections_of(run, view, room)?;
+            if sections.iter().map(Vec::len).sum::<usize>() + end.len() <= MOST_BYTES {
+                break;
+            }
         }
-        let notes = changes::of_run(run);
-        for (label, text) in &notes {
-            writeln!(out, "* {label}: {}", escaped(text))?;
+        let mut left = MOST_BYTES.saturating_sub(end.len());
+        let mut left_out = 0;
+        for section in &sections {
+            match left.checked_sub(section.len()) {
+                Some(rest) => {
+                    out.write_all(section)?;
+                    left = rest;
+                }
+                None => left_out += 1,
+            }
         }
-        if !notes.is_empty() {
-            writeln!(out)?;
+        if left_out > 0 {
+            writeln!(
+                out,
+                "{left_out} more of {} series are not on this page, for which there is a limit of \
+                 {MOST_BYTES} bytes; `cargo gpuprof report` shows them.\n",
+                sections.len()
+            )?;
         }
-        writeln!(out, "**{}**", Summary::of(run))
+        out.write_all(&end)
     }
+}
+
+/// The text of each series.
+fn sections_of(run: &Run, view: &View, room: (usize, usize)) -> io::Result<Vec<Vec<u8>>> {
+    let section = |part: Part<'_>| {
+        let mut out = Vec::new();
+        write_series(&part, run, (view, room), &mut out).map(|()| out)
+    };
+    run.series.iter().flat_map(parts).map(section).collect()
+}
+
+fn write_series(
+    part: &Part<'_>,
+    run: &Run,
+    (view, (most, folded)): (&View, (usize, usize)),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let series = &*part.series;
+    writeln!(out, "### {}\n", escaped(&series.id.to_string()))?;
+    let place = markdown_paragraph(&format!("{}:{}", series.file, series.line));
+    writeln!(out, "{place} {}\n", escaped(&place_of(part, &run.provenance)))?;
+    // Whoever asks for every row elsewhere asks for no page that is refused.
+    let view = &View { all: false, ..view.clone() };
+    let viewed = view.within(series, most);
+    write_table(&viewed, view, out)?;
+    if viewed.left_out > 0 && folded > 0 {
+        write_folded(&view.within(series, folded), view, out)?;
+    }
+    let metric = view.headline(&viewed.series);
+    if let Some(curve) = metric.and_then(|metric| Curve::of(&viewed.series, metric)) {
+        writeln!(out, "```mermaid\n{}```\n", mermaid::chart(&curve))?;
+    }
+    write_remarks(&remarks::of(&viewed, view), out)?;
+    write_notes(&viewed.series, &metric_names(series, view), out)?;
+    write_judgements(&series.judgements, out)?;
+    write_changes(series, out)
+}
+
+/// What is said of the run as a whole.
+fn end(run: &Run) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let notes = changes::of_run(run);
+    for (label, text) in notes.iter().take(MOST_NOTES) {
+        writeln!(out, "* {label}: {}", escaped(text))?;
+    }
+    write_more(notes.len(), &mut out)?;
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    writeln!(out, "**{}**", Summary::of(run))?;
+    Ok(out)
+}
+
+/// How many of `notes` were left out.
+fn write_more(notes: usize, out: &mut dyn Write) -> io::Result<()> {
+    match notes.saturating_sub(MOST_NOTES) {
+        0 => Ok(()),
+        more => writeln!(out, "* and {more} more; `cargo gpuprof report` shows them"),
+    }
+}
+
+/// A longer table than there is room for, which opens where somebody asks.
+fn write_folded(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
+    let (few, all) = (viewed.shown.len(), viewed.shown.len() + viewed.left_out);
+    let label = if few == all { format!("All {all} rows") } else { format!("{few} of {all} rows") };
+    writeln!(out, "<details><summary>{label}</summary>\n")?;
+    write_sheet(&Sheet::viewed(viewed, view), few, out)?;
+    writeln!(out, "</details>\n")
 }
 
 fn write_table(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
@@ -86,11 +174,12 @@ fn write_remarks(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
 
 fn write_notes(series: &SeriesResult, columns: &[String], out: &mut dyn Write) -> io::Result<()> {
     let notes = notes::of(series, columns);
-    for note in &notes {
+    for note in notes.iter().take(MOST_NOTES) {
         // A dash at the start of a list item would begin a list of its own.
         let label = if note.label == NO_VALUE { "\\-" } else { note.label };
         writeln!(out, "* {label} {}: {}", escaped(&note.subject), escaped(&note.text))?;
     }
+    write_more(notes.len(), out)?;
     if notes.is_empty() { Ok(()) } else { writeln!(out) }
 }
 

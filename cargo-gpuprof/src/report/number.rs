@@ -35,8 +35,13 @@ impl Scale {
     pub fn text(&self, value: f64) -> String {
         match gpu_unit(value).filter(|_| self.names) {
             Some(name) => name.to_owned(),
-            None => grouped(self.scaled(value), self.decimals),
+            None => self.written(self.scaled(value)),
         }
+    }
+
+    /// The text of a value that is in the unit of the scale.
+    pub fn written(&self, scaled: f64) -> String {
+        grouped(scaled, self.decimals)
     }
 }
 

@@ -17,6 +17,12 @@ const NAMED: usize = 6;
 /// The remarks on `viewed`.
 pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
     let mut remarks = viewed.remarks.clone();
+    if viewed.left_out > 0 {
+        let (few, all) = (viewed.shown.len(), viewed.shown.len() + viewed.left_out);
+        remarks.push(format!(
+            "{few} of {all} rows, those that matter most; cargo gpuprof report --all has all"
+        ));
+    }
     let rows = &viewed.series.configurations;
     match (&view.best_by, view.headline(&viewed.series)) {
         (Some(metric), None) => {

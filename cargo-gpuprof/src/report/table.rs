@@ -14,12 +14,13 @@ use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::text::one_line;
 use gpuprof_model::verdict::{Judgement, NotApplicable};
 
+use super::curve::Curve;
 use super::evidence::{evidence, others};
 use super::note::Note;
 use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
-use super::{Report, Summary, axes, changes, grid, place_of, remarks};
+use super::{Report, Summary, axes, changes, grid, place_of, plot, remarks};
 use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
 use gpuprof_analysis::view::{View, Viewed};
@@ -32,6 +33,12 @@ const MARK: &str = "* ";
 
 /// What stands in front of a value that cannot be told from the best.
 const TIED: &str = "~ ";
+
+/// The most rows of a series that nobody asked for: a screen has room for them and their plot.
+const MOST_ROWS: usize = 16;
+
+/// The most lines of grids beside them.
+const MOST_GRID_LINES: usize = 16;
 
 /// Blanks around a column's content, one on either side.
 const PADDING: u16 = 2;
@@ -98,7 +105,7 @@ impl Table {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let paint = Paint(self.colour);
-        let viewed = view.of(series);
+        let viewed = view.within(series, MOST_ROWS);
         let columns = sheet::metric_names(series, view);
         let place = paint.faint(format_args!("{}:{}", one_line(&series.file), series.line));
         writeln!(out, "{}  {place}  {on}", paint.bold(one_line(&series.id.to_string())))?;
@@ -141,11 +148,19 @@ impl Table {
     ) -> io::Result<()> {
         let paint = Paint(self.colour);
         let Some(metric) = view.headline(&viewed.series) else { return Ok(()) };
-        let whole = view.sort.is_none() && view.top.is_none();
         let room = self.width.map(|width| width.saturating_sub(1));
-        let grid =
-            if whole { grid::lines(&viewed.series, metric, room, paint) } else { Vec::new() };
-        for lines in [grid, axes::lines(&viewed.series, metric)] {
+        let fits = |rows: usize| view.all || rows <= MOST_ROWS * MOST_GRID_LINES;
+        let whole = view.sort.is_none() && view.top.is_none();
+        let mut grid = match whole && fits(viewed.series.configurations.len()) {
+            true => grid::lines(&viewed.series, metric, room, paint),
+            false => Vec::new(),
+        };
+        if !view.all && grid.len() > MOST_GRID_LINES {
+            grid.clear();
+        }
+        let curve = Curve::of(&viewed.series, metric);
+        let plot = curve.map(|curve| plot::lines(&curve, room)).unwrap_or_default();
+        for lines in [plot, grid, axes::lines(&viewed.series, metric)] {
             if !lines.is_empty() {
                 writeln!(out)?;
             }

@@ -6,8 +6,9 @@ use gpuprof_model::expression::Expression;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 
 use super::Report;
+use super::curve::Curve;
 use super::paint::Paint;
-use super::{Csv, Table, axes, grid};
+use super::{Csv, Markdown, Table, axes, grid, mermaid};
 use gpuprof_analysis::fixture::{failed, row, series};
 use gpuprof_analysis::view::{Reference, Sort, View};
 
@@ -92,6 +93,7 @@ fn a_whole_view_shows_what_was_asked_for_and_says_what_is_left_out() {
         sort: Some(Sort::parse("duration desc").unwrap()),
         top: Some(4),
         pareto: vec!["duration".into(), "registers".into()],
+        all: false,
     };
     insta::assert_snapshot!(written(&product(&["f32", "f64"]), &view, PLAIN));
 }
@@ -187,4 +189,86 @@ fn a_section_has_the_rows_that_are_shown_in_their_order() {
     assert!(section[2].starts_with(" f32       8    256"), "{text}");
     assert!(section[3].starts_with(" f32      16    256"), "{text}");
     assert_eq!(section.len(), 4, "{text}");
+}
+
+/// 300 configurations of two axes of numbers; the best is in the middle.
+fn long() -> SeriesResult {
+    let mut rows: Vec<ConfigurationResult> = Vec::new();
+    for n in 1..=60_u64 {
+        for (block, factor) in [(64_u64, 1.3), (128, 1.0), (256, 1.1), (512, 1.2), (1024, 1.5)] {
+            let mut one = row(0, "duration", Ok(factor * (9_000.0 + (n.abs_diff(25) * 40) as f64)));
+            one.configuration = Configuration(vec![
+                ("block".into(), AxisValue::Int(block)),
+                ("n".into(), AxisValue::Int(n * 1024)),
+            ]);
+            rows.push(one);
+        }
+    }
+    rows[217] = failed(64);
+    rows[217].configuration = rows[216].configuration.clone();
+    rows[217].configuration.0[0].1 = AxisValue::Int(128);
+    let mut long = series(rows);
+    long.columns = vec!["duration".into()];
+    long
+}
+
+#[test]
+fn a_long_series_fits_a_screen_with_its_plot() {
+    let text = written(&long(), &View::default(), Table { colour: false, width: Some(80) });
+    insta::assert_snapshot!(text);
+    let wide = |line: &&str| line.chars().count() > 80 && !line.contains("no effects of");
+    assert_eq!(text.lines().find(wide), None, "{text}");
+}
+
+#[test]
+fn every_row_is_there_for_who_asks() {
+    let view = View { all: true, ..View::default() };
+    let text = written(&long(), &view, Table { colour: false, width: Some(200) });
+    let rows = text.lines().filter(|line| line.trim_start().starts_with(char::is_numeric));
+    assert!(rows.count() >= 300, "{text}");
+    assert!(!text.contains("--all"), "{text}");
+}
+
+#[test]
+fn a_page_of_many_long_series_is_one_that_github_takes_and_says_what_is_missing() {
+    let pages = [1, 40, 400].map(|count| {
+        let all = (0..count).map(|at| {
+            let mut series = long();
+            series.id.kernel = format!("kernel{at}");
+            series
+        });
+        let page = markdown(&gpuprof_analysis::fixture::run("r", all.collect()));
+        assert!(page.len() <= 65_536, "{count} series: {} bytes", page.len());
+        assert!(page.ends_with(" failed; no thresholds**\n"), "{page}");
+        page
+    });
+    assert!(pages[0].contains("```mermaid\nxychart-beta\n"), "{}", pages[0]);
+    assert!(pages[0].contains("<details><summary>250 of 300 rows</summary>"), "{}", pages[0]);
+    assert!(!pages[0].contains("not on this page"));
+    assert!(!pages[1].contains("<details>") && pages[1].contains("### saxpy::kernels::kernel39"));
+    assert!(pages[2].contains(" more of 400 series are not on this page"));
+}
+
+fn markdown(run: &Run) -> String {
+    let mut out = Vec::new();
+    Markdown.write(run, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_chart_of_a_page_holds_the_best_along_the_longest_axis() {
+    let long = long();
+    insta::assert_snapshot!(mermaid::chart(&Curve::of(&long, "duration").unwrap()));
+}
+
+#[test]
+fn no_name_ends_a_chart() {
+    let mut long = long();
+    for row in &mut long.configurations {
+        row.configuration.0[1].0 = "n\"]\n```\n<b>".into();
+    }
+    let long = gpuprof_analysis::fixture::series(long.configurations);
+    let chart = mermaid::chart(&Curve::of(&long, "duration").unwrap());
+    assert_eq!(chart.lines().count(), 5, "{chart}");
+    assert!(!chart.contains('`') && !chart.contains('<'), "{chart}");
 }

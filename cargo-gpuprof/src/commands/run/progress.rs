@@ -1,13 +1,18 @@
-//! Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere.
+//! Progress on standard error: a bar with the time left on a terminal, elsewhere plain lines, at
+//! most twenty and those of what went wrong.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::run::{ConfigurationResult, Status};
 use gpuprof_model::text::one_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::console::Notes;
+
+/// The most lines of plain progress, and the most of those that are there for a failure alone: the
+/// report names them all.
+const MOST_LINES: usize = 20;
 
 /// How far the sweep is.
 pub(super) struct Progress {
@@ -16,6 +21,8 @@ pub(super) struct Progress {
     plain: Option<Notes>,
     total: usize,
     done: usize,
+    /// How many lines were there for a failure alone.
+    failures: usize,
 }
 
 impl Progress {
@@ -29,7 +36,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self { bar, plain: (!terminal).then_some(notes), total, done: 0 }
+        Self { bar, plain: (!terminal).then_some(notes), total, done: 0, failures: 0 }
     }
 
     pub(super) fn start(&self, key: &str) {
@@ -44,12 +51,27 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
-        if let Some(notes) = self.plain {
+        if let Some(notes) = self.plain
+            && self.is_told(&result.status)
+        {
             let (word, seconds) = (result.status.word(), held.as_secs_f64());
             let on = result.device.as_ref().map(|uuid| format!("  on {uuid}")).unwrap_or_default();
             let Self { done, total, .. } = self;
             notes.plain(format_args!("[{done}/{total}] {key}{on}  {word} in {seconds:.2} s"));
         }
+    }
+
+    /// Whether the configuration that came to `status` has a line: each of a short sweep, of a long
+    /// one those that end a twentieth, and the first that failed.
+    fn is_told(&mut self, status: &Status) -> bool {
+        let Self { done, total, .. } = *self;
+        let parts = total.min(MOST_LINES);
+        if done * parts / total > (done - 1) * parts / total {
+            return true;
+        }
+        let failed = matches!(status, Status::Failed { .. } | Status::Timeout { .. });
+        self.failures += usize::from(failed);
+        failed && self.failures <= MOST_LINES
     }
 }
 
@@ -58,5 +80,35 @@ impl Drop for Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The positions that have a line, of a sweep in which `failed` fail.
+    fn told(total: usize, failed: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut progress = Progress { bar: None, plain: None, total, done: 0, failures: 0 };
+        let mut told = Vec::new();
+        for at in 1..=total {
+            progress.done = at;
+            let reason = || "it did".to_owned();
+            let status =
+                if failed(at) { Status::Failed { reason: reason() } } else { Status::Finished };
+            told.extend(progress.is_told(&status).then_some(at));
+        }
+        told
+    }
+
+    #[test]
+    fn a_long_sweep_has_twenty_lines_and_those_of_its_first_failures() {
+        assert_eq!(told(3, |_| false), [1, 2, 3]);
+        assert_eq!(told(20, |_| false), (1..=20).collect::<Vec<_>>());
+        let lines = told(300, |_| false);
+        assert_eq!((lines.len(), lines[0], lines[19]), (20, 15, 300));
+        assert_eq!(told(21, |_| false).len(), 20);
+        assert!(told(300, |at| at == 31).contains(&31));
+        assert_eq!(told(100_000, |_| true).len(), 40);
     }
 }

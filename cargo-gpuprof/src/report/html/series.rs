@@ -27,7 +27,9 @@ pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
             p.place { (series.file) ":" (series.line) " " (place_of(section.part, &run.provenance)) }
             @if let Some(metric) = metric { (best_of(section, metric)) }
             @for remark in remarks::of(&section.viewed, section.view) { p { (remark) } }
-            @if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
+            @if section.viewed.left_out > 0 {
+                p { "There are no charts of so many rows: " code { "--filter" } " chooses fewer." }
+            } @else if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
                 (charts(&charted))
             }
             (why::shown(section, run, metric))

@@ -1,4 +1,4 @@
-use gpuprof_analysis::fixture::{failed, finished, gpu_pass, point, run, series};
+use gpuprof_analysis::fixture::{failed, finished, gpu_pass, point, row, run, series};
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 
@@ -96,4 +96,19 @@ fn a_large_run_is_a_small_page() {
     run.series[0].columns = columns;
     let length = page(&run).len();
     assert!(length < 1_000_000, "{length} bytes");
+}
+
+/// The page of a run of any size is limited, and says what it leaves out.
+#[test]
+fn a_run_of_many_rows_is_a_page_of_few() {
+    let rows: Vec<_> = (0..5_000).map(|at| row(64 + at, "duration", Ok(9e3 + at as f64))).collect();
+    let run = run("20261123T010203-1", vec![series(rows)]);
+    let text = page(&run);
+    assert_eq!(text.matches("<tr id=").count(), 1000);
+    assert!(
+        text.contains("1000 of 5000 rows") && text.contains("cargo gpuprof report --all has all")
+    );
+    let mut out = Vec::new();
+    Html.write_as(&View { all: true, ..View::default() }, &run, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap().matches("<tr id=").count(), 5_000);
 }
