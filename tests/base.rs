@@ -58,6 +58,29 @@ fn a_revision_that_cannot_be_compared_with_is_told(commits: &Commits) {
 
 fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     let worse = commits.run(&["--base", "worse~2", "--strict"]).exits_with(100);
+    let (conclusion, _) = worse.stdout.split_once("\n\nshop::kernels::").unwrap();
+    let (sentence, lists) = conclusion.split_once('\n').unwrap();
+    let (said, cost) = sentence.rsplit_once("; ").unwrap();
+    assert_eq!(
+        said,
+        "Regression: 2 of 4 configurations fail, most of all scale at block=64,n=1024 \
+         (load_sectors_per_request +700.0 %), 1 entry of the baseline is missing here"
+    );
+    assert!(cost.ends_with(" s."), "{cost}");
+    assert_snapshot!(lists.trim_start_matches('\n'), @r"
+     failed
+      series  configuration     metric                    base   head    change  limit
+     ──────────────────────────────────────────────────────────────────────────────────
+      scale   block=64,n=1024   load_sectors_per_request     4     32  +700.0 %      4
+      scale   block=128,n=1024  load_sectors_per_request     4     32  +700.0 %      4
+      scale   block=64,n=1024   global_sectors             256  2,048  +700.0 %    256
+      scale   block=128,n=1024  global_sectors             256  2,048  +700.0 %    256
+      scale   block=64,n=1024   ptx_instructions           480    512   +6.67 %    480
+      scale   block=128,n=1024  ptx_instructions           480    512   +6.67 %    480
+
+     undecided
+     shop::kernels::gone: it is in the baseline and not in this run
+    ");
     let lines: Vec<&str> = worse.stdout.lines().filter(|line| tells(line)).collect();
     assert_snapshot!(lines.join("\n"), @r"
      FAIL  every load_sectors_per_request <= baseline  32 at block=64,n=1024 (limit 4, baseline 4, 700.0% beyond)  [default]
@@ -105,6 +128,8 @@ fn an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits: &Commits) {
         same.stderr
     );
     assert!(!same.stdout.contains("worse"), "{}", same.stdout);
+    let counted = "No regression: 6 configurations judged, by exact metrics and not by time; ";
+    assert!(same.stdout.starts_with(counted), "{}", same.stdout);
 }
 
 fn a_checkout_of_the_users_is_a_base_too(commits: &Commits) {
@@ -137,7 +162,7 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
     assert!(worse.stdout.contains("\n::error file=shop/src/lib.rs,line="), "{}", worse.stdout);
     let read = |name: &str| fs::read_to_string(out.path().join("worse~2").join(name)).unwrap();
     assert!(read("junit.xml").contains("<failure "), "{}", read("junit.xml"));
-    assert!(read("report.html").contains("A threshold is violated."));
+    assert!(read("report.html").contains("✘ Regression: 2 of 4 configurations fail, most of all "));
     assert_eq!(read("report.md"), fs::read_to_string(&summary).unwrap());
     assert!(read("report.md").contains("❌ fail"));
     let history = fs::read_to_string(out.path().join("history.jsonl")).unwrap();

@@ -53,6 +53,13 @@ impl Machine {
         set.iter().fold(tool, |tool, (name, value)| tool.env(name, value)).run()
     }
 
+    /// A command on what is stored.
+    fn stored(&self, arguments: &[&str]) -> Outcome {
+        let root = self.folder.path().to_owned();
+        let workspace = Workspace { target: root.join("not-used"), root };
+        self.gpu.tool(&workspace, arguments).run()
+    }
+
     /// The folder of the only run.
     fn folder_of_run(&self) -> PathBuf {
         let runs = fs::read_dir(self.folder.path().join("target/gpuprof/runs")).unwrap();
@@ -214,11 +221,88 @@ fn what_is_in_doubt_gets_more_rounds_on_both_sides_and_nothing_else_does() {
     assert_eq!(head["fresh 64"], 6, "what has no other side is not in doubt");
     are_adjacent(&machine.passes());
     let (least, most) = (both.iter().min().unwrap().0, both.iter().max().unwrap().0);
-    assert!(
-        outcome.stderr.contains(&format!("measured in rounds: {least} to {most} processes a side")),
-        "{}",
-        outcome.stderr
-    );
+    let cost = format!("\n A configuration took {least} to {most} processes a side.\n");
+    assert!(outcome.stdout.contains(&cost), "{}", outcome.stdout);
+}
+
+/// The lines of `stdout` without how long the measuring took.
+fn untimed(stdout: &str) -> Vec<String> {
+    let time = |cost: &&str| cost.split_once(", ").is_some_and(|(time, _)| time.ends_with(" s"));
+    let line = |line: &str| match line.rsplit_once("; ").filter(|(_, cost)| time(cost)) {
+        Some((said, cost)) => format!("{said}; {}", cost.split_once(", ").unwrap().1),
+        None => line.to_owned(),
+    };
+    stdout.lines().map(line).collect()
+}
+
+#[test]
+fn an_unchanged_revision_says_in_one_sentence_what_would_have_been_caught() {
+    let machine = Machine::new();
+    let outcome = machine.run(unchanged(), &[], &[]).exits_with(0);
+    let sentence = outcome.stdout.lines().next().unwrap();
+    let begins = "No regression: 6 configurations judged, slowdowns of ";
+    assert!(sentence.starts_with(begins), "{sentence}");
+    assert!(sentence.contains(" % would have been caught with "), "{sentence}");
+    assert!(sentence.contains(" processes a side"), "{sentence}");
+    let promise = "\n If nothing had changed, at most 1 % of such runs would fail.\n";
+    assert!(outcome.stdout.contains(promise), "{}", outcome.stdout);
+    let last = outcome.stdout.lines().rev().nth(1);
+    assert_eq!(last, Some(sentence), "the end of the output says it again");
+
+    let run: Value =
+        serde_json::from_slice(&fs::read(machine.folder_of_run().join("run.json")).unwrap())
+            .unwrap();
+    assert_eq!(run["conclusion"]["sentence"], *sentence);
+    let order = run["provenance"]["order"].as_str().unwrap();
+    assert!(order.contains("a coin of seed 1 says which goes first"), "{order}");
+
+    // What was stored says it again, and both sides judged anew say the same without the time.
+    let again = machine.stored(&["report", "latest"]).exits_with(0);
+    assert_eq!(again.stdout, outcome.stdout);
+    let judged = machine.stored(&["compare", "latest/base", "latest"]).exits_with(0);
+    let told = untimed(&outcome.stdout)[0].clone();
+    assert_eq!(judged.stdout.lines().next(), Some(told.as_str()));
+    let base = machine.stored(&["report", "latest/base"]).exits_with(0);
+    assert!(!base.stdout.contains("No regression"), "the other side is a run of its own");
+}
+
+#[test]
+fn lines_of_the_other_side_have_a_reason_of_their_own() {
+    let machine = Machine::new();
+    let arguments = ["scale", "--max-repeat", "3", "--message-format", "json"];
+    let outcome = machine.run(unchanged(), &[], &arguments).exits_with(0);
+    let of = |reason: &str, side: &str| {
+        let events = outcome.events_of(reason);
+        assert!(events.iter().all(|event| event["side"] == side), "{events:?}");
+        let key = |event: &Value| event["configuration"].as_str().unwrap().to_owned();
+        events.iter().map(key).collect::<BTreeSet<String>>()
+    };
+    let head = of("configuration-finished", "head");
+    assert_eq!(head.len(), 2);
+    assert_eq!(of("base-configuration-finished", "base"), head);
+    let end = &outcome.events_of("run-finished")[0];
+    assert_eq!(end["conclusion"]["ending"], "undecided");
+}
+
+#[test]
+fn a_plan_of_two_sides_says_which_counters_will_have_no_value() {
+    let machine = Machine::new();
+    let metrics = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+    let arguments = ["scale", "--metrics", metrics, "--dry-run", "--message-format", "json"];
+    let trouble = [("FAKE_CUPTI_TROUBLE", "fail cuptiRangeProfilerEnable 35")];
+    let outcome = machine.run(unchanged(), &trouble, &arguments).exits_with(0);
+    let sides: Vec<bool> = outcome
+        .events_of("series-planned")
+        .iter()
+        .map(|series| series["base"].as_bool().unwrap())
+        .collect();
+    assert_eq!(sides, [false, true]);
+    let planned = &outcome.events_of("run-planned")[0];
+    let [without] = planned["counters_without_value"].as_array().unwrap().as_slice() else {
+        panic!("{planned}")
+    };
+    assert_eq!(without["metric"], metrics);
+    assert!(without["reason"].as_str().unwrap().contains("(35)"), "{without}");
 }
 
 #[test]
@@ -253,7 +337,7 @@ fn a_paired_run_that_is_killed_goes_on_where_it_stopped() {
         fs::write(machine.journal(), first).unwrap();
         let resumed = machine.run(merge(), &[], &["--resume"]).exits_with(100);
         assert_eq!((machine.processes("run.json"), machine.processes("base.json")), counts);
-        assert_eq!(resumed.stdout, whole.stdout, "{kept} of {lines} lines");
+        assert_eq!(untimed(&resumed.stdout), untimed(&whole.stdout), "{kept} of {lines} lines");
         let passes = machine.passes();
         let keys: BTreeSet<_> = passes.iter().map(|pass| format!("{pass:?}")).collect();
         assert_eq!(keys.len(), passes.len(), "nothing is measured twice");

@@ -214,6 +214,8 @@ fn every_export_is_written_to_its_file() {
     4 configurations of 1 series: 4 finished; thresholds: 2 passed
     ");
     assert_snapshot!(fs::read_to_string(markdown).expect("the page is there"), @r"
+    ## ✅ Every threshold holds: 4 configurations judged.
+
     ### vector::kernels::gather
 
     vector/src/lib.rs:15 on the emulated H200 (sm\_90), counters only

@@ -267,6 +267,7 @@ pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
         provenance: Provenance::default(),
         series,
         comparison: None,
+        conclusion: None,
     }
 }
 

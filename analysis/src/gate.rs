@@ -9,6 +9,7 @@ pub mod budget;
 mod by_key;
 pub mod calibrate;
 pub mod change;
+pub mod conclusion;
 pub mod default_gate;
 pub mod fingerprint;
 pub mod forecast;

@@ -8,6 +8,7 @@ mod axes;
 mod benchmark;
 mod changes;
 mod chart;
+mod conclusion;
 mod csv;
 mod curve;
 mod escaped;
@@ -142,6 +143,9 @@ mod tests;
 #[cfg(test)]
 #[path = "report/gate_tests.rs"]
 mod gate_tests;
+
+#[cfg(test)]
+mod conclusion_tests;
 
 #[cfg(test)]
 mod several_tests;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cargo_gpuprof::report::{Csv, Json, Markdown, Report};
 use cargo_gpuprof::store::document;
 use gpuprof_analysis::fixture;
-use gpuprof_model::verdict::VerdictDocument;
+use gpuprof_model::verdict_document::VerdictDocument;
 
 fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

@@ -4,6 +4,7 @@
 //! A property per destination. A run of the corpus gives the structure; some of its texts are
 //! replaced, each wherever it occurs, so that what was the same stays the same.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -12,6 +13,7 @@ use cargo_gpuprof::report::{
     Bmf, Csv, GithubActionBenchmark, GithubAnnotations, Html, Json, JsonLines, Junit, Markdown,
     Report, Table,
 };
+use gpuprof_analysis::gate::conclusion;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
@@ -25,7 +27,11 @@ fn document() -> Value {
         Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/run-1-gpu-with-baseline.json");
     let text = fs::read_to_string(path).expect("the corpus is there");
     // A metric of the user's own, which is just a name to us.
-    serde_json::from_str(&text.replace("flop_rate", "own_metric")).expect("it is JSON")
+    let text = text.replace("flop_rate", "own_metric");
+    let mut run: Run = serde_json::from_str(&text).expect("it is a run");
+    // Runs of today have one.
+    run.conclusion = conclusion::shown(&run).map(Cow::into_owned);
+    serde_json::to_value(run).expect("runs are plain data")
 }
 
 /// The texts that may be any: a run with another one in their place is still a run. Our own metrics

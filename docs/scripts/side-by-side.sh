@@ -29,7 +29,7 @@ beside() {
     local code=0
     ./cargo-gpuprof gpuprof run --archive-file "$1" --base-archive "$2" "${@:3}" \
         --isolate kernel > out.txt 2> err.txt || code=$?
-    echo "$1 beside $2: exit $code; $(tail -1 out.txt); $(grep 'measured in rounds' err.txt)"
+    echo "$1 beside $2: exit $code; $(tail -2 out.txt | tr '\n' ' ')"
     grep -E '^ (FAIL|INCONCLUSIVE)' out.txt || true
 }
 if [ "${1:-}" = counters ]; then

@@ -10,6 +10,7 @@
 pub mod axis;
 pub mod clause;
 pub mod comparison;
+pub mod conclusion;
 pub mod configuration;
 pub mod exit_code;
 pub mod expression;
@@ -30,6 +31,7 @@ pub mod suggest;
 pub mod text;
 pub mod threshold;
 pub mod verdict;
+pub mod verdict_document;
 
 pub use axis::{Axis, AxisKind, AxisValue};
 pub use clause::{Clause, Derived};

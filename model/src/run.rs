@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
 use crate::comparison::{Change, Comparison};
+use crate::conclusion::Conclusion;
 use crate::configuration::Configuration;
 use crate::measurement::{
     DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified,
@@ -47,6 +48,9 @@ pub struct Run {
     /// What it was compared with, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
+    /// What it comes to; none where nothing was to be judged, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
 }
 
 /// What must be known to repeat a run or to compare it with another.
@@ -264,6 +268,17 @@ pub struct ConfigurationResult {
 }
 
 impl Run {
+    /// What the other side is called of a run `id` that measures two.
+    pub fn base_id(id: &str) -> String {
+        format!("{id}/base")
+    }
+
+    /// Whether this is the other side of the run `head`, and was timed in rounds beside it.
+    pub fn was_measured_beside(&self, head: &Self) -> bool {
+        self.id == Self::base_id(&head.id)
+            && self.provenance.device.as_ref().is_some_and(|device| !device.emulated)
+    }
+
     /// Gives every metric that is built in the direction that `catalogue` has it in: that of a
     /// stored run is the one that was known when it was made. What a file set then stays, unless
     /// another has set it since.

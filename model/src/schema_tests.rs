@@ -9,7 +9,7 @@ use schemars::{Schema, schema_for};
 
 use crate::history::Entry;
 use crate::run::Run;
-use crate::verdict::VerdictDocument;
+use crate::verdict_document::VerdictDocument;
 
 fn check(name: &str, schema: &Schema) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema").join(name);

@@ -3,15 +3,19 @@
 //! Input: a threshold and the values it was held against. Output: one verdict with the value
 //! and configuration that decided it. What was not there is never a silent pass.
 
+mod case;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::{Comparison, Confidence, Interval};
+use crate::comparison::{Confidence, Interval};
 use crate::exit_code::ExitCode;
 use crate::measurement::Source;
 use crate::quantity::Quantity;
 use crate::threshold::Severity;
+
+pub use case::Case;
 
 /// The outcome of one threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -186,7 +190,14 @@ pub struct Judgement {
     pub reason: Option<String>,
     /// Every configuration that violates it, the deciding one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<Violation>,
+    pub violations: Vec<Case>,
+    /// Every configuration that is better than the baseline by more than the limit allows it to be
+    /// worse, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub improved: Vec<Case>,
+    /// Every configuration that has values and is undecided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<Case>,
 }
 
 /// A line of a file.
@@ -267,70 +278,6 @@ pub fn written_in(origin: &Layer, place: Option<&Place>) -> String {
         Some(place) => format!("{origin}, {place}"),
         None => origin.to_string(),
     }
-}
-
-/// One configuration that violates a threshold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Violation {
-    /// The configuration.
-    pub configuration: String,
-    /// Its value.
-    pub value: Quantity,
-    /// What it was compared with.
-    pub limit: Quantity,
-    /// The baseline's value, where the limit comes from one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<Quantity>,
-    /// How far beyond the limit the value is, in percent of the limit; negative.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margin_percent: Option<f64>,
-    /// How sure the difference from the baseline is; none for exact metrics.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<Confidence>,
-    /// Where the median lies between processes, in the unit of the value; for a noisy metric held
-    /// against a fixed limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
-}
-
-/// The version of `verdict.json`.
-pub const SCHEMA_VERSION: u32 = 1;
-
-/// `verdict.json`: what a run came to, for wrappers that lose exit codes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct VerdictDocument {
-    /// [`SCHEMA_VERSION`] of the writer.
-    pub schema_version: u32,
-    /// The name of the run's folder.
-    pub run: String,
-    /// What the process exited with.
-    pub exit_code: ExitCode,
-    /// What that means.
-    pub meaning: String,
-    /// Whether thresholds had a say; not with `--no-gate`.
-    pub gated: bool,
-    /// The judged thresholds by series.
-    pub judgements: Vec<SeriesJudgements>,
-    /// What the run was compared with, where it was.
-    pub comparison: Option<Comparison>,
-}
-
-/// The judged thresholds of a series.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct SeriesJudgements {
-    /// The series.
-    pub series: String,
-    /// The annotated function's file.
-    pub file: String,
-    /// The annotated function's line.
-    pub line: u32,
-    /// Its thresholds.
-    pub thresholds: Vec<Judgement>,
-    /// Thresholds that speak of other devices.
-    pub not_applicable: Vec<NotApplicable>,
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ pub fn resolution(row: &ConfigurationResult, metric: &str, value: f64) -> f64 {
 /// Whether `metric` is a duration or made of one, so that cycles can confirm it: what is derived
 /// has statistics over the samples of the duration only. Asked of the row, since a stored run does
 /// not tell its formulas.
-fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
+pub(crate) fn depends_on_time(row: &ConfigurationResult, metric: &str) -> bool {
     let derived = |result: &MetricResult| {
         result.source == Source::Derived && result.statistics.is_some() && metric != "sm_cycles"
     };

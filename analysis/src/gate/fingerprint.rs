@@ -273,6 +273,7 @@ mod tests {
                 provenance,
                 series,
                 comparison: None,
+                conclusion: None,
             }
         };
         let before = run(["GPU-1", "GPU-2"]);

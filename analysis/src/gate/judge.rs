@@ -63,6 +63,8 @@ pub fn judge(
         configuration: None,
         reason: None,
         violations: Vec::new(),
+        improved: Vec::new(),
+        undecided: Vec::new(),
     };
     match threshold.limit {
         Limit::Baseline(tolerance) => {

@@ -12,7 +12,9 @@ use gpuprof_model::{Threshold, Verdict};
 
 use crate::gate::baseline::{Against, default_thresholds};
 use crate::gate::budget::Budget;
+use crate::gate::conclusion::{self, Measured};
 use crate::gate::judge::{self, Baseline, Terms};
+use crate::sequential::DEFAULT_MOST;
 use crate::view::columns;
 
 /// How strictly a run is judged.
@@ -197,6 +199,14 @@ pub fn rejudge_each(
         run.series.push(series);
     }
     run.comparison = Some(against.comparison(&run));
+    let measured = Measured {
+        base: against.run.as_ref().ok().filter(|_| against.in_rounds),
+        stored: !against.in_rounds,
+        budget: Some(&budget),
+        most_rounds: Some(DEFAULT_MOST),
+        seconds: None,
+    };
+    run.conclusion = conclusion::of(&run, &measured);
     run
 }
 

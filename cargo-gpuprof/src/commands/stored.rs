@@ -162,9 +162,9 @@ pub fn compare(
     check_axes(&thresholds, &after)?;
     let against = Against {
         name: options.baseline.clone(),
-        run: Ok(before),
         across_devices: layers.across_devices(options.judging.across_devices()).value,
-        in_rounds: false,
+        in_rounds: before.was_measured_beside(&after),
+        run: Ok(before),
         scope: Scope::whole(),
     };
     let run = rejudge(&catalogue, after, &thresholds, &against);

@@ -3,6 +3,8 @@
 //! Input: a series with its changes, or a run with its comparison. Output: lines for people.
 //! What stayed the same is counted and not listed.
 
+use std::collections::BTreeSet;
+
 use gpuprof_model::comparison::{Change, Outcome};
 use gpuprof_model::run::{Run, SeriesResult};
 
@@ -35,8 +37,8 @@ pub(super) fn of(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
         Outcome::Missing => change.reason.is_some(),
         _ => true,
     };
-    let worth: Vec<&Change> = series.changes.iter().filter(worth).collect();
-    let lines = worth.iter().take(LISTED).map(|change| line(change)).collect();
+    let worth = folded(series.changes.iter().filter(worth));
+    let lines = worth.iter().take(LISTED).map(|alike| line(alike)).collect();
     let counts: Vec<String> =
         count(&series.changes).iter().map(|(outcome, n)| format!("{n} {outcome}")).collect();
     let more = match worth.len().saturating_sub(LISTED) {
@@ -46,7 +48,45 @@ pub(super) fn of(series: &SeriesResult) -> Option<(Vec<Line>, String)> {
     Some((lines, format!("since the baseline: {}{more}", counts.join(", "))))
 }
 
-fn line(change: &Change) -> Line {
+/// The `changes`, with those together that nothing can be told of for the same reason, such as
+/// counters that one process of a side collected.
+fn folded<'r>(changes: impl Iterator<Item = &'r Change>) -> Vec<Vec<&'r Change>> {
+    let mut all: Vec<Vec<&Change>> = Vec::new();
+    for change in changes {
+        let doubtful = matches!(change.outcome, Outcome::Inconclusive | Outcome::Incomparable);
+        let alike = |group: &&mut Vec<&Change>| {
+            (group[0].outcome, &group[0].reason) == (change.outcome, &change.reason)
+        };
+        match all.iter_mut().find(alike).filter(|_| doubtful && change.reason.is_some()) {
+            Some(group) => group.push(change),
+            None => all.push(vec![change]),
+        }
+    }
+    all
+}
+
+/// The line of `alike`, one change or several that are folded.
+fn line(alike: &[&Change]) -> Line {
+    if let [change] = alike {
+        return line_of(change);
+    }
+    let first = alike[0];
+    let count = |of: fn(&Change) -> &str| {
+        alike.iter().map(|change| of(change)).collect::<BTreeSet<_>>().len()
+    };
+    let what = match count(|change| &change.metric) {
+        1 => first.metric.clone(),
+        metrics => format!("{metrics} metrics"),
+    };
+    let place = match count(|change| &change.configuration) {
+        1 => first.configuration.clone(),
+        configurations => format!("{configurations} configurations"),
+    };
+    let text = first.reason.clone().unwrap_or_default();
+    Line { outcome: first.outcome, subject: format!("{place}  {what}"), text }
+}
+
+fn line_of(change: &Change) -> Line {
     let configuration = match change.configuration.as_str() {
         "" => "the configuration",
         key => key,

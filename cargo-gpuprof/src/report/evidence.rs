@@ -6,7 +6,7 @@
 
 use gpuprof_model::Quantity;
 use gpuprof_model::comparison::{Confidence, Interval};
-use gpuprof_model::verdict::{Judgement, Violation};
+use gpuprof_model::verdict::{Case, Judgement};
 
 use gpuprof_analysis::gate::change::confidence_text;
 
@@ -14,13 +14,13 @@ use gpuprof_analysis::gate::change::confidence_text;
 const TOLD: usize = 10;
 
 /// "block=128: 110 (limit 105, baseline 100, 4.8% beyond)".
-fn violation_text(violation: &Violation) -> String {
-    let Violation { configuration, value, limit, baseline, margin_percent, confidence, interval } =
-        violation;
+fn case_text(case: &Case) -> String {
     format!(
-        "{configuration}: {value}{}{}",
-        held_against(Some(*limit), *baseline, *margin_percent),
-        sure(confidence.as_ref(), interval.as_ref(), *value)
+        "{}: {}{}{}",
+        case.configuration,
+        case.value,
+        held_against(Some(case.limit), case.baseline, case.margin_percent),
+        sure(case.confidence.as_ref(), case.interval.as_ref(), case.value)
     )
 }
 
@@ -81,7 +81,7 @@ pub(super) fn evidence_with_place(judgement: &Judgement) -> String {
 /// there are.
 pub(super) fn others(judgement: &Judgement) -> Vec<String> {
     let mut lines: Vec<String> =
-        judgement.violations.iter().skip(1).take(TOLD).map(violation_text).collect();
+        judgement.violations.iter().skip(1).take(TOLD).map(case_text).collect();
     if let Some(more @ 1..) = judgement.violations.len().checked_sub(1 + TOLD) {
         lines.push(format!("and {more} more"));
     }

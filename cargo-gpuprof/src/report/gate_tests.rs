@@ -131,7 +131,9 @@ fn a_soft_threshold_is_told_as_a_warning_and_every_violation_with_its_values_in_
     assert_eq!(others.clone().count(), 3);
     for other in others {
         let told = format!("{}: {}", other.configuration, other.value);
-        for text in [&table, &line(&markdown, "| warn"), &line(&github, "::error"), &junit] {
+        for text in
+            [&table, &line(&markdown, "| warn every"), &line(&github, "::error file"), &junit]
+        {
             assert!(text.contains(&told), "{told} in {text}");
         }
     }
@@ -157,7 +159,7 @@ fn junit_has_the_time_of_warm_up_and_samples() {
     let junit = written(&Junit::default(), &run);
     let rows = run.series[0].configurations.len();
     assert_eq!(junit.matches(r#" time="7.500""#).count(), rows, "{junit}");
-    let suite = junit.lines().find(|line| line.contains("<testsuite ")).unwrap();
+    let suite = junit.lines().find(|line| line.contains("<testsuite name=\"saxpy")).unwrap();
     assert!(suite.contains(&format!(r#" time="{:.3}""#, 7.5 * rows as f64)), "{junit}");
     assert!(!written(&Junit::default(), &emulator_run()).contains(" time="));
 }

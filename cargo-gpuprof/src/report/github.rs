@@ -1,7 +1,7 @@
 //! GitHub annotations: workflow commands that put what went wrong at the annotated kernel's line.
 //!
-//! Input: a run. Output: one `::error`, `::warning` or `::notice` line each; nothing for what
-//! passed.
+//! Input: a run. Output: one `::error`, `::warning` or `::notice` line each, the first for the run
+//! as a whole; nothing for a threshold that passed.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use gpuprof_analysis::view::View;
 
 use super::escaped::{github_message, github_property};
 use super::evidence::in_full;
-use super::{Report, on_device};
+use super::{Report, conclusion, on_device};
 
 /// GitHub workflow commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +21,14 @@ pub struct GithubAnnotations;
 
 impl Report for GithubAnnotations {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(told) = conclusion::of(run) {
+            let level = match told.weight {
+                Weight::Fine => "notice",
+                Weight::Bad => "error",
+                Weight::Warning | Weight::Doubtful => "warning",
+            };
+            annotation(level, "", "cargo gpuprof", &told.lines().join("\n"), out)?;
+        }
         for series in &run.series {
             let place = format!("file={},line={},", github_property(&series.file), series.line);
             for row in &series.configurations {

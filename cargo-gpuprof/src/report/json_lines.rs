@@ -6,8 +6,10 @@
 //! `run-finished`. Where passes run in rounds, configurations of all series finish in the order of
 //! the last round. Readers must ignore reasons and fields that they do not know.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
+use gpuprof_model::conclusion::Conclusion;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::measurement::{OccupancyLimiter, Unverified};
@@ -18,6 +20,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Report, Summary};
 use crate::json_text;
+use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::by_device::{Part, parts};
@@ -35,12 +38,15 @@ pub enum Event<'r> {
     RunStarted(RunStarted<'r>),
     /// A configuration ended, well or not.
     ConfigurationFinished(ConfigurationFinished<'r>),
+    /// A configuration of the other side ended, where a run measures two: under a reason of its
+    /// own, so that nobody takes it for one of this side.
+    BaseConfigurationFinished(ConfigurationFinished<'r>),
     /// A threshold was judged.
     ThresholdJudged(ThresholdJudged<'r>),
     /// Every configuration of a series ended and its thresholds are judged.
     SeriesFinished(SeriesFinished<'r>),
     /// The last line.
-    RunFinished(RunFinished<'r>),
+    RunFinished(Box<RunFinished<'r>>),
 }
 
 /// What is known before the first pass.
@@ -63,6 +69,9 @@ pub struct RunStarted<'r> {
 pub struct ConfigurationFinished<'r> {
     /// The series it belongs to: package, target and kernel.
     pub series: &'r SeriesId,
+    /// Its side, where the run measures two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side: Option<LineSide>,
     /// Its canonical text, `block=64,n=1048576`.
     pub configuration: String,
     /// Its axis values by axis name, as text.
@@ -87,6 +96,16 @@ pub struct ConfigurationFinished<'r> {
     /// Why a comparison that found no difference verified nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<Unverified>,
+}
+
+/// A side of a run that measures two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineSide {
+    /// This revision.
+    Head,
+    /// The other one.
+    Base,
 }
 
 /// One judged threshold.
@@ -142,6 +161,9 @@ pub struct RunFinished<'r> {
     pub provenance: &'r Provenance,
     /// Configurations by status and thresholds by verdict.
     pub summary: Summary,
+    /// What the run comes to; none where nothing was to be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Cow<'r, Conclusion>>,
     /// What the process will exit with, where it is known.
     pub exit_code: Option<ExitCode>,
 }
@@ -158,10 +180,15 @@ impl<'r> Event<'r> {
         Self::RunStarted(RunStarted { schema_version, id, provenance, series, configurations })
     }
 
-    /// A configuration of `series` ended.
-    pub fn configuration_finished(series: &'r SeriesId, result: &'r ConfigurationResult) -> Self {
-        Self::ConfigurationFinished(ConfigurationFinished {
+    /// A configuration of `series` ended, on a `side` where the run measures two.
+    pub fn configuration_finished(
+        series: &'r SeriesId,
+        result: &'r ConfigurationResult,
+        side: Option<LineSide>,
+    ) -> Self {
+        let finished = ConfigurationFinished {
             series,
+            side,
             configuration: result.configuration.to_string(),
             axes: &result.configuration,
             device: result.device.as_deref(),
@@ -172,7 +199,11 @@ impl<'r> Event<'r> {
             verified: result.verified,
             largest_error: result.largest_error,
             unverified: result.unverified,
-        })
+        };
+        match side {
+            Some(LineSide::Base) => Self::BaseConfigurationFinished(finished),
+            Some(LineSide::Head) | None => Self::ConfigurationFinished(finished),
+        }
     }
 
     /// A threshold of `series` was judged.
@@ -211,12 +242,13 @@ impl<'r> Event<'r> {
 
     /// The run ended.
     pub fn run_finished(run: &'r Run, exit_code: Option<ExitCode>) -> Self {
-        Self::RunFinished(RunFinished {
+        Self::RunFinished(Box::new(RunFinished {
             id: &run.id,
             provenance: &run.provenance,
             summary: Summary::of(run),
+            conclusion: conclusion::shown(run),
             exit_code,
-        })
+        }))
     }
 
     /// Writes the event as one line and flushes it.
@@ -268,7 +300,7 @@ impl Report for JsonLines {
                 let viewed = view.of(&part.series);
                 for &row in &viewed.shown {
                     let result = &viewed.series.configurations[row];
-                    Event::configuration_finished(&series.id, result).write(out)?;
+                    Event::configuration_finished(&series.id, result, None).write(out)?;
                 }
             }
             for judgement in &series.judgements {

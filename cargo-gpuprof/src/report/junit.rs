@@ -1,9 +1,10 @@
 //! `JUnit` XML, as CI servers show it.
 //!
-//! Input: a run. Output: a suite a series, with a case a configuration and a case a threshold. A
-//! threshold's case fails where its judgement makes the exit code other than 0; what was not judged
-//! and costs nothing is skipped with its reason. A configuration whose process failed is an error,
-//! and so is a series of which nothing was measured; the properties of one that finished say
+//! Input: a run. Output: a suite of one case for the run as a whole, which fails where a threshold
+//! decides the exit code, and a suite a series, with a case a configuration and a case a threshold.
+//! A threshold's case fails where its judgement makes the exit code other than 0; what was not
+//! judged and costs nothing is skipped with its reason. A configuration whose process failed is an
+//! error, and so is a series of which nothing was measured; the properties of one that finished say
 //! whether it was `verified` and the `largest_error` in units of the tolerance, and its time is
 //! that of warm-up and samples, where it was timed. What vanished since the baseline is a suite of
 //! its own.
@@ -22,7 +23,7 @@ use gpuprof_analysis::view::View;
 
 use super::escaped::xml;
 use super::evidence::{evidence_with_place, in_full};
-use super::{Report, key, on_device};
+use super::{Report, conclusion, key, on_device};
 
 /// `JUnit` XML.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +35,7 @@ pub struct Junit {
 impl Report for Junit {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut document = Document::new("gpuprof");
+        document.add_test_suites(self.conclusion(run));
         document.add_test_suites(run.series.iter().map(|series| self.suite(series)));
         if let Some(comparison) = run.comparison.as_ref().filter(|c| !c.vanished.is_empty()) {
             let mut vanished = TestSuite::new("baseline");
@@ -54,6 +56,25 @@ impl Report for Junit {
 }
 
 impl Junit {
+    /// What the run comes to, as a suite of one case; none where nothing was judged.
+    fn conclusion(self, run: &Run) -> Option<TestSuite> {
+        let told = conclusion::of(run)?;
+        let lines = xml(&told.lines().join("\n"));
+        let code = self.gate.exit_code(run);
+        let status = match (code, told.weight) {
+            (ExitCode::ThresholdFailed | ExitCode::NotJudged, _) => {
+                bad(NonSuccessKind::Failure, "conclusion", &told.sentence)
+            }
+            (_, Weight::Fine | Weight::Warning) => TestCaseStatus::success(),
+            (_, Weight::Doubtful | Weight::Bad) => skipped("conclusion", told.sentence),
+        };
+        let mut case = TestCase::new("the run as a whole", status);
+        case.set_system_out(lines);
+        let mut suite = TestSuite::new("conclusion");
+        suite.add_test_case(case);
+        Some(suite)
+    }
+
     fn suite(self, series: &SeriesResult) -> TestSuite {
         let mut suite = TestSuite::new(xml(&series.id.to_string()));
         for row in &series.configurations {

@@ -1,20 +1,21 @@
 //! Markdown: a run as a page, such as the summary of a GitHub job.
 //!
-//! Input: a run. Output: for each series a heading, a table with the best values in bold, a chart,
-//! notes and a table of thresholds; then the summary. Long tables are folded and cut, and series
-//! left out, until GitHub takes the page; it says what is missing. All text that is not ours is
-//! escaped: a pipe in a threshold or a tag in the tail of a process' stderr cannot change the page.
+//! Input: a run. Output: what the run comes to; for each series a heading, a table with the best
+//! values in bold, a chart, notes and a table of thresholds; then the summary. Long tables are
+//! folded and cut, and series left out, until GitHub takes the page; it says what is missing. All
+//! text that is not ours is escaped: a pipe in a threshold or a tag in the tail of a process' stderr
+//! cannot change the page.
 
 use std::io::{self, Write};
 
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::verdict::{Judgement, Weight};
+use gpuprof_model::verdict::Judgement;
 
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
-use super::{Report, Summary, changes, mermaid, notes, place_of, remarks};
+use super::{Report, Summary, changes, conclusion, mermaid, notes, place_of, remarks};
 use gpuprof_analysis::view::by_device::{Part, parts};
 use gpuprof_analysis::view::{View, Viewed};
 
@@ -38,15 +39,17 @@ impl Report for Markdown {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        let end = end(run)?;
+        let (begin, end) = (begin(run)?, end(run)?);
+        let around = begin.len() + end.len();
         let mut sections = Vec::new();
         for room in ROOMS {
             sections = sections_of(run, view, room)?;
-            if sections.iter().map(Vec::len).sum::<usize>() + end.len() <= MOST_BYTES {
+            if sections.iter().map(Vec::len).sum::<usize>() + around <= MOST_BYTES {
                 break;
             }
         }
-        let mut left = MOST_BYTES.saturating_sub(end.len());
+        out.write_all(&begin)?;
+        let mut left = MOST_BYTES.saturating_sub(around);
         let mut left_out = 0;
         for section in &sections {
             match left.checked_sub(section.len()) {
@@ -137,6 +140,40 @@ fn write_folded(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Re
     writeln!(out, "</details>\n")
 }
 
+/// What the run comes to: the sentence, what it rests on, and its lists.
+fn begin(run: &Run) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if let Some(told) = conclusion::of(run) {
+        write_conclusion(&told, &mut out)?;
+    }
+    Ok(out)
+}
+
+fn write_conclusion(told: &conclusion::Told, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "## {} {}\n", conclusion::sign(told.weight), escaped(&told.sentence))?;
+    if !told.notes.is_empty() {
+        writeln!(out, "{}\n", escaped(&told.notes.join(" ")))?;
+    }
+    for list in &told.lists {
+        writeln!(out, "**{}**\n", list.title)?;
+        if list.columns.is_empty() {
+            list.lines.iter().try_for_each(|line| writeln!(out, "* {}", escaped(line)))?;
+        } else {
+            write_row(list.columns.iter().map(|column| column.title.to_owned()), out)?;
+            let side = |numeric| if numeric { "---:" } else { ":---" }.to_owned();
+            write_row(list.columns.iter().map(|column| side(column.numeric)), out)?;
+            for row in 0..list.columns[0].cells.len() {
+                write_row(list.columns.iter().map(|column| escaped(&column.cells[row])), out)?;
+            }
+        }
+        writeln!(out)?;
+        for rest in &list.rest {
+            writeln!(out, "{}\n", escaped(rest))?;
+        }
+    }
+    Ok(())
+}
+
 fn write_table(viewed: &Viewed<'_>, view: &View, out: &mut dyn Write) -> io::Result<()> {
     let series = &*viewed.series;
     if series.configurations.is_empty() {
@@ -191,7 +228,7 @@ fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result
     write_row([":---"; 4].map(str::to_owned), out)?;
     for judgement in judgements {
         let cells = [
-            format!("{} {}", sign(judgement), judgement.word()),
+            format!("{} {}", conclusion::sign(judgement.weight()), judgement.word()),
             escaped(&judgement.threshold),
             escaped(&[&[evidence(judgement)], &others(judgement)[..]].concat().join("\n")),
             escaped(&judgement.written_in()),
@@ -217,12 +254,4 @@ fn write_changes(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
 fn write_row(cells: impl IntoIterator<Item = String>, out: &mut dyn Write) -> io::Result<()> {
     let cells: Vec<String> = cells.into_iter().collect();
     writeln!(out, "| {} |", cells.join(" | "))
-}
-
-fn sign(judgement: &Judgement) -> char {
-    match judgement.weight() {
-        Weight::Fine => '✅',
-        Weight::Bad => '❌',
-        Weight::Warning | Weight::Doubtful => '⚠',
-    }
 }

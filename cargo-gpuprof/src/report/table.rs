@@ -1,10 +1,10 @@
 //! The table: a run as a person reads it, on a terminal or in the log of a CI job.
 //!
-//! Input: a run, whether to colour, and how wide a line may be. Output: for each series a
-//! heading, a table, notes and judged thresholds; then the summary. Tables that are too wide are
-//! cut into several, each with the axes in front, since broken numbers cannot be compared. The best
-//! value of a column has a `*` in front, and what cannot be told from it a `~`, so that nothing
-//! depends on colour.
+//! Input: a run, whether to colour, and how wide a line may be. Output: what the run comes to, for
+//! each series a heading, a table, notes and judged thresholds; then the summary. Tables that are
+//! too wide are cut into several, each with the axes in front, since broken numbers cannot be
+//! compared. The best value of a column has a `*` in front, and what cannot be told from it a `~`,
+//! so that nothing depends on colour.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ use super::note::Note;
 use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
-use super::{Report, Summary, axes, changes, grid, place_of, plot, remarks};
+use super::{Report, Summary, axes, changes, conclusion, grid, place_of, plot, remarks};
 use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
 use gpuprof_analysis::view::{View, Viewed};
@@ -59,6 +59,7 @@ impl Report for Table {
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         terminal::shown(out, |out| {
+            conclusion::screen::write(run, self.width, Paint(self.colour), out)?;
             for series in &run.series {
                 for part in parts(series) {
                     let place = place_of(&part, &run.provenance);
@@ -89,6 +90,7 @@ impl Table {
         if !notes.is_empty() {
             writeln!(out)?;
         }
+        conclusion::screen::write_sentence(run, paint, out)?;
         self.summary(&Summary::of(run), out)
     }
 

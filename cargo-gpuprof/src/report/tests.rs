@@ -42,6 +42,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
         },
         series,
         comparison: None,
+        conclusion: None,
     }
 }
 

@@ -20,6 +20,7 @@ fn table(rows: Vec<ConfigurationResult>) -> String {
         },
         series: vec![series(rows)],
         comparison: None,
+        conclusion: None,
     };
     let mut text = Vec::new();
     Table { colour: false, width: None }.write(&run, &mut text).unwrap();

@@ -91,8 +91,13 @@ pub fn batches(counts: &[usize], repeats: u32, order: Interleave, isolate: Isola
 }
 
 /// What the provenance says of the order; `ahead` is how many processes prepare while another one
-/// takes times.
-pub fn described(order: Interleave, isolate: Isolate, ahead: usize) -> Option<String> {
+/// takes times, and `paired` says whether two sides are measured.
+pub fn described(
+    order: Interleave,
+    isolate: Isolate,
+    ahead: usize,
+    paired: bool,
+) -> Option<String> {
     let order = match order {
         Interleave::Rounds => Some(format!("rounds, seed {SEED}")),
         Interleave::None => None,
@@ -102,7 +107,10 @@ pub fn described(order: Interleave, isolate: Isolate, ahead: usize) -> Option<St
         Isolate::Kernel => Some("one process a kernel".to_owned()),
     };
     let ahead = (ahead > 0).then(|| format!("{ahead} ahead of times"));
-    let parts: Vec<String> = [order, isolate, ahead].into_iter().flatten().collect();
+    let paired = paired.then(|| {
+        format!("base and head next to each other, a coin of seed {SEED} says which goes first")
+    });
+    let parts: Vec<String> = [order, isolate, ahead, paired].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 

@@ -22,6 +22,12 @@ use gpuprof_model::text::printable;
 /// The run document in a run's folder.
 const FILE: &str = "run.json";
 
+/// The document of the other side there, where a run measured two.
+pub const BASE_FILE: &str = "base.json";
+
+/// What stands behind the name of a run to mean its other side.
+const ITS_BASE: &str = "/base";
+
 /// Reads the run document at `path`.
 ///
 /// # Errors
@@ -126,7 +132,8 @@ fn text_length(json: &[u8]) -> usize {
     json.len()
 }
 
-/// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one.
+/// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one;
+/// with `/base` behind these, the other side that it measured.
 ///
 /// # Errors
 /// Nothing, or more than one, has the name (exit code 2); the file is no run (exit code 96).
@@ -146,6 +153,9 @@ pub fn locate(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf, Un
     }
     if path.join(FILE).is_file() {
         return Ok(path.join(FILE));
+    }
+    if let Some(run) = text.strip_suffix(ITS_BASE) {
+        return Ok(among(target_directory, run, BASE_FILE)?.join(BASE_FILE));
     }
     Ok(among(target_directory, text, FILE)?.join(FILE))
 }

@@ -22,7 +22,7 @@ use std::io;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::verdict::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
+use gpuprof_model::verdict_document::{SCHEMA_VERSION, SeriesJudgements, VerdictDocument};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Failure, Result};
@@ -70,6 +70,7 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         gated,
         judgements: run.series.iter().map(judgements).collect(),
         comparison: run.comparison.clone(),
+        conclusion: run.conclusion.clone(),
     }
 }
 

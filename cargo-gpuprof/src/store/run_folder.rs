@@ -13,6 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 
+use super::document::BASE_FILE;
 use super::{order, verdict_document, write_whole, write_whole_by};
 use crate::awaited::Awaited;
 use crate::build::host::Harness;
@@ -170,7 +171,7 @@ impl RunFolder {
         };
         let mut outcome = document("run.json", run);
         if let Some(base) = base {
-            outcome = outcome.and(document("base.json", base));
+            outcome = outcome.and(document(BASE_FILE, base));
         }
         for path in [Some(self.path.join("verdict.json")), latest].into_iter().flatten() {
             let written = write_whole(&path, &verdict);

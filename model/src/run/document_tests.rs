@@ -136,6 +136,7 @@ fn a_direction_that_changes_leaves_the_tables_shared() {
             (1..4).map(|at| row(at, [("duration", metric(Err("no")))].into())).collect(),
         )],
         comparison: None,
+        conclusion: None,
     };
     run.series[0] = read(&written(&run.series[0]));
     let rows = |run: &crate::run::Run| run.series[0].configurations.clone();

@@ -11,7 +11,7 @@ use gpuprof_model::metric::{Class, Direction, Metric};
 use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Status};
 use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold};
-use gpuprof_model::verdict::{Judgement, Verdict, Violation};
+use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
 use crate::gate::change::{number, processes, resolution};
 use crate::gate::judge::fixed::{Known, Limited, Sure};
@@ -27,7 +27,7 @@ pub(super) fn judge(
     in_rounds: bool,
 ) -> Judgement {
     let decision = decide(terms, threshold, configurations, in_rounds);
-    let Decision { verdict, decider, limit, reason, violations } =
+    let Decision { verdict, decider, limit, reason, violations, open } =
         decision.unwrap_or_else(|undecided| undecided);
     // Between two units of the GPU there is no distance.
     let number = limit.filter(|limit| limit.unit != Unit::GpuUnit);
@@ -36,15 +36,19 @@ pub(super) fn judge(
         let samples = c.result.statistics.as_ref().filter(|_| c.result.class == Class::Noisy)?;
         samples.interval.filter(|_| threshold.statistic == Statistic::Median)
     };
-    let violation = |c: &Candidate<'_>| {
-        Some(Violation {
+    let case = |(c, sure): &Judged<'_>| {
+        Some(Case {
             configuration: c.configuration.configuration.to_string(),
             value: Quantity::new(c.value, c.result.unit),
             limit: limit?,
             baseline: None,
+            percent: None,
+            cycles_percent: None,
             margin_percent: margin(*c),
             confidence: None,
             interval: interval(c),
+            reason: Some(told(sure.clone())).filter(|text| !text.is_empty()),
+            rounds: None,
         })
     };
     Judgement {
@@ -56,7 +60,8 @@ pub(super) fn judge(
         source: decider.map(|d| d.result.source),
         configuration: decider.map(|d| d.configuration.configuration.to_string()),
         reason,
-        violations: violations.iter().filter_map(violation).collect(),
+        violations: violations.iter().filter_map(case).collect(),
+        undecided: open.iter().filter_map(case).collect(),
         ..blank
     }
 }
@@ -66,13 +71,16 @@ struct Decision<'r> {
     decider: Option<Candidate<'r>>,
     limit: Option<Quantity>,
     reason: Option<String>,
-    violations: Vec<Candidate<'r>>,
+    violations: Vec<Judged<'r>>,
+    /// What of `every` and `where` is neither within the limit nor beyond it.
+    open: Vec<Judged<'r>>,
 }
 
 impl Decision<'_> {
     fn without_value(verdict: Verdict, reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
-        Self { verdict, decider: None, limit: None, reason, violations: Vec::new() }
+        let (violations, open) = (Vec::new(), Vec::new());
+        Self { verdict, decider: None, limit: None, reason, violations, open }
     }
 }
 
@@ -291,8 +299,10 @@ fn best<'r>(
         let all = judged.iter().filter(|(_, sure)| wanted(sure));
         all.reduce(|a, b| if direction.better(b.0.value, a.0.value) { b } else { a })
     };
-    let failed =
-        |best: &Judged<'r>| Decision { violations: vec![best.0], ..decided(Verdict::Fail, best.0) };
+    let failed = |best: &Judged<'r>| Decision {
+        violations: vec![best.clone()],
+        ..decided(Verdict::Fail, best.0)
+    };
     let (within, beyond) = (of(&|sure| *sure == Sure::Within), of(&|sure| *sure == Sure::Beyond));
     let open = of(&|sure| matches!(sure, Sure::Open(..)));
     if better_is_safe(comparison, direction) {
@@ -328,29 +338,32 @@ fn worst_offender<'r>(
     judged: Vec<Judged<'r>>,
 ) -> Decision<'r> {
     let distance = |candidate: &Candidate<'r>| (candidate.value - limit).abs();
-    let all = judged.iter().map(|(candidate, _)| *candidate);
-    let beyond = judged.iter().filter(|(_, sure)| *sure == Sure::Beyond);
-    let mut violations: Vec<Candidate<'r>> = beyond.map(|(candidate, _)| *candidate).collect();
+    let of = |wanted: fn(&Sure) -> bool| -> Vec<Judged<'r>> {
+        judged.iter().filter(|(_, sure)| wanted(sure)).cloned().collect()
+    };
+    let open = of(|sure| matches!(sure, Sure::Open(..)));
+    let mut violations = of(|sure| *sure == Sure::Beyond);
     // Stable: of equals the first stays first.
-    violations.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-    if let Some(&worst) = violations.first() {
-        return Decision { violations, ..decided(Verdict::Fail, worst) };
+    violations.sort_by(|a, b| distance(&b.0).total_cmp(&distance(&a.0)));
+    if let Some(&(worst, _)) = violations.first() {
+        return Decision { violations, open, ..decided(Verdict::Fail, worst) };
     }
-    let closest = |a: Candidate<'r>, b| if distance(&b) < distance(&a) { b } else { a };
-    let doubt = judged.iter().filter(|(_, sure)| matches!(sure, Sure::Open(..)));
-    let doubt = doubt.reduce(|a, b| if distance(&b.0) < distance(&a.0) { b } else { a });
-    if let (None, Some(doubt)) = (incomplete(selection), doubt) {
-        return in_doubt(doubt);
-    }
-    match (incomplete(selection), all.reduce(closest)) {
-        (Some(incomplete), _) => incomplete,
-        (None, Some(closest)) => decided(Verdict::Pass, closest),
-        (None, None) => Decision::without_value(Verdict::Missing, "no configuration has a value"),
+    let closest = |a: &'_ Judged<'r>, b: &'_ Judged<'r>| distance(&b.0) < distance(&a.0);
+    let nearest =
+        |all: &[Judged<'r>]| all.iter().cloned().reduce(|a, b| if closest(&a, &b) { b } else { a });
+    match (incomplete(selection), nearest(&open), nearest(&judged)) {
+        (Some(incomplete), ..) => Decision { open, ..incomplete },
+        (None, Some(doubt), _) => Decision { open, ..in_doubt(&doubt) },
+        (None, None, Some((closest, _))) => decided(Verdict::Pass, closest),
+        (None, None, None) => {
+            Decision::without_value(Verdict::Missing, "no configuration has a value")
+        }
     }
 }
 
 fn decided(verdict: Verdict, decider: Candidate<'_>) -> Decision<'_> {
-    Decision { verdict, decider: Some(decider), limit: None, reason: None, violations: Vec::new() }
+    let (violations, open) = (Vec::new(), Vec::new());
+    Decision { verdict, decider: Some(decider), limit: None, reason: None, violations, open }
 }
 
 /// What stands in the way of a pass: configurations without a value that the threshold speaks of.

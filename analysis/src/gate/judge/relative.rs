@@ -31,7 +31,7 @@ use gpuprof_model::metric::Metric;
 use gpuprof_model::quantity::Quantity;
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Selector, Threshold, Tolerance};
-use gpuprof_model::verdict::{Judgement, Verdict, Violation};
+use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
 use crate::gate::change::defined_anew;
 use crate::gate::judge::reference::{Baseline, margin_percent, none_has};
@@ -204,17 +204,15 @@ fn decide(
         .or_else(|| judged.first());
     let Some((decider, verdict, reason)) = decider else { return blank.clone() };
     let quantity = |value: f64| Quantity::new(value, metric.unit);
-    let violation = |(h, verdict, _): &(&Held<'_>, Verdict, Option<String>)| {
-        (*verdict == Verdict::Fail).then(|| Violation {
-            configuration: h.configuration.configuration.to_string(),
-            value: quantity(h.after.value),
-            limit: quantity(h.limit),
-            baseline: Some(quantity(h.before.value)),
-            margin_percent: margin(h),
-            confidence: h.evidence.confidence,
-            interval: None,
-        })
+    let case = |(h, verdict, reason): &(&Held<'_>, Verdict, Option<String>)| {
+        let rounds = h.rounds_needed().filter(|_| *verdict == Verdict::Inconclusive);
+        Case { margin_percent: margin(h), reason: reason.clone(), rounds, ..h.case(metric.unit) }
     };
+    let all = |wanted: Verdict| -> Vec<Case> {
+        judged.iter().filter(|(_, verdict, _)| *verdict == wanted).map(case).collect()
+    };
+    let (mut improved, undecided) = (all(Verdict::Improved), all(Verdict::Inconclusive));
+    improved.reverse();
     let source = decider.configuration.metrics.get(&metric.name).map(|result| result.source);
     Judgement {
         verdict: *verdict,
@@ -226,7 +224,9 @@ fn decide(
         source,
         configuration: Some(decider.configuration.configuration.to_string()),
         reason: reason.clone(),
-        violations: judged.iter().filter_map(violation).collect(),
+        violations: all(Verdict::Fail),
+        improved,
+        undecided,
         ..blank.clone()
     }
 }

@@ -18,12 +18,14 @@ use super::inputs::Inputs;
 use super::measure::Measured;
 use super::prepared::{Plan, Prepared};
 use super::presenter::Presenter;
+use super::results::FoundOut;
 use super::{against, refusal};
 use crate::config::DEFAULT_PATH;
 use crate::console::{self, Notes};
 use crate::error::{Failure, Result};
 use crate::options::{KeepRuns, ReplayMode};
 use crate::store::prune;
+use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::gate::run::Gate;
 
 /// Judges, writes and shows what was `measured`; a `signal` may have cut it short.
@@ -39,10 +41,21 @@ pub(super) fn conclude(
 ) -> Result<(ExitCode, Run)> {
     let Plan { inputs, .. } = &prepared.plan;
     let Inputs { settings, against, save_to, source, .. } = inputs;
-    let Measured { mut run, base, denied, outcome } = measured;
+    let Measured { found, seconds, outcome } = measured;
+    let FoundOut { mut run, base, denied, budget } = found;
     forget_denied(&prepared.plan, &denied);
+    let stored = base.is_none();
     let against = base.as_ref().or(against.as_ref());
     run.comparison = against.map(|against| against.comparison(&run));
+    let in_rounds = base.as_ref().filter(|base| base.in_rounds);
+    let known = conclusion::Measured {
+        base: in_rounds.and_then(|base| base.run.as_ref().ok()),
+        stored,
+        budget: Some(&budget),
+        most_rounds: prepared.plan.most_rounds,
+        seconds,
+    };
+    run.conclusion = conclusion::of(&run, &known);
     let gate = settings.gate();
     let ending = Ending {
         inputs,

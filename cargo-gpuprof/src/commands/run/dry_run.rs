@@ -87,9 +87,28 @@ fn json(plan: &Plan<'_>, refused: Option<&Blocked>, out: &mut impl Write) -> std
         "reason": "run-planned",
         "emulated": plan.devices.emulated,
         "processes": { "least": least, "most": most },
+        "counters_without_value": obstacles(plan),
         "refused": refused.map(|blocked| blocked.thresholds.to_string()),
     });
     json_text::line(out, &line)
+}
+
+/// The counters that will have no value, each with the reason.
+fn obstacles(plan: &Plan<'_>) -> Vec<serde_json::Value> {
+    let mut all: Vec<serde_json::Value> = Vec::new();
+    for (at, setup) in plan.setups.iter().enumerate() {
+        for (metric, reason) in setup.without_value() {
+            let blamed = match setup {
+                CounterSetup::Unavailable(..) => plan.devices.blamed(at, reason),
+                _ => reason.to_owned(),
+            };
+            let obstacle = serde_json::json!({ "metric": metric, "reason": blamed });
+            if !all.contains(&obstacle) {
+                all.push(obstacle);
+            }
+        }
+    }
+    all
 }
 
 /// The counter passes of a configuration, and the processes that make them.

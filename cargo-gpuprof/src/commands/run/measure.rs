@@ -7,33 +7,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use gpuprof_model::failure::Denial;
-use gpuprof_model::run::{ConfigurationResult, Run, Status};
+use gpuprof_model::run::{ConfigurationResult, Status};
 
 use super::engine::{self, At, Event, Observer, Open, Planned, Rounds};
 use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
-use super::results::Results;
+use super::results::{FoundOut, Results};
 use crate::console;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, Interrupt};
 use crate::options::MessageFormat;
 use crate::plan::Side;
-use crate::report::json_lines;
+use crate::report::json_lines::{self, LineSide};
 use crate::store::journal::{Journal, Replayed};
-use gpuprof_analysis::gate::baseline::Against;
 
 /// What was measured.
 pub(super) struct Measured {
-    /// The run, with a result for every planned configuration.
-    pub(super) run: Run,
-    /// What was measured of the other revision, to compare with.
-    pub(super) base: Option<Against>,
-    /// Of each device: why its counters could no longer be had, where a pass found that out.
-    pub(super) denied: Vec<Option<Denial>>,
+    /// What is known of it.
+    pub(super) found: FoundOut,
+    /// Seconds that it took; none of a run that was resumed, since nobody knows those before.
+    pub(super) seconds: Option<u64>,
     /// What kept the engine from its end, where something did.
     pub(super) outcome: Result<()>,
 }
@@ -57,29 +53,10 @@ pub(super) fn measure(
         failed => failed,
     };
     let outcome = outcome.and(listeners.empty_series());
-    let (run, base, denied) = listeners.end();
-    if let Some(sentence) = cost(&prepared.plan, &run, begun.elapsed()) {
-        prepared.plan.inputs.notes().say(sentence);
-    }
-    Ok(Measured { run, base, denied, outcome })
-}
-
-/// What the rounds of `run` cost, where two revisions were timed.
-fn cost(plan: &Plan<'_>, run: &Run, time: Duration) -> Option<String> {
-    plan.most_rounds?;
-    let row = |(series, index): At| run.series.get(series)?.configurations.get(index);
-    let rows = plan.both.pairs.all().filter_map(|(head, _)| row(head));
-    let counts: Vec<usize> = rows.map(|row| row.timings.len()).collect();
-    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
-    #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
-    let average = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
-    let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    let seconds = time.as_secs();
-    Some(format!(
-        "measured in rounds: {range} processes a side, {average:.1} on average, in {} min {} s",
-        seconds / 60,
-        seconds % 60
-    ))
+    let found = listeners.end();
+    let whole = prepared.plan.options.gate.resume.is_none();
+    let seconds = whole.then(|| begun.elapsed().as_secs());
+    Ok(Measured { found, seconds, outcome })
 }
 
 /// What the engine is to do, as `executions` do it.
@@ -154,7 +131,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     }
 
     /// As [`Results::end`].
-    fn end(self) -> (Run, Option<Against>, Vec<Option<Denial>>) {
+    fn end(self) -> FoundOut {
         drop(self.progress);
         if let Some(sentence) = self.retries.sentence(self.plan) {
             self.plan.inputs.notes().say(sentence);
@@ -184,10 +161,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
                 if !matches!(result.status, Status::Skipped { .. }) {
                     self.progress.end(&name(self.plan, at), result, held);
                 }
-                let told = match self.plan.both.checked[at.0].planned.side {
-                    Side::Head => self.lines.configuration_finished(at, result),
-                    Side::Base => Ok(()),
-                };
+                let told = self.lines.configuration_finished(at, result);
                 let judged = self.results.series(at.0);
                 return told
                     .and(judged.map_or(Ok(()), |series| self.lines.series_finished(series)));
@@ -254,8 +228,12 @@ impl<W: Write> Lines<'_, W> {
         (series, _): At,
         result: &ConfigurationResult,
     ) -> Result<()> {
-        let id = &self.plan.both.checked[series].planned.series.id;
-        self.write(&json_lines::Event::configuration_finished(id, result))
+        let planned = &self.plan.both.checked[series].planned;
+        let side = match planned.side {
+            Side::Base => Some(LineSide::Base),
+            Side::Head => self.plan.inputs.base.is_some().then_some(LineSide::Head),
+        };
+        self.write(&json_lines::Event::configuration_finished(&planned.series.id, result, side))
     }
 
     fn series_finished(&mut self, series: &gpuprof_model::run::SeriesResult) -> Result<()> {

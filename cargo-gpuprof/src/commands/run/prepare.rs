@@ -260,9 +260,10 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
         provenance: provenance::of(&plan, &kernels, counts),
         series: Vec::new(),
         comparison: None,
+        conclusion: None,
     };
     let base = base.as_ref().map(|base| Run {
-        id: format!("{}/base", folder.id),
+        id: Run::base_id(&folder.id),
         provenance: provenance::of_base(&document.provenance, base, &of_base),
         series: plan.both.known.clone(),
         ..document.clone()

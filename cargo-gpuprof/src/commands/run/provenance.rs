@@ -36,7 +36,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         git_revision: inputs.source.git_revision(),
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
-        order: schedule::described(*order, isolate, ahead.times),
+        order: schedule::described(*order, isolate, ahead.times, !plan.both.pairs.is_empty()),
     }
 }
 

@@ -44,6 +44,18 @@ pub(super) struct Results<'a> {
     denied: Vec<Option<Denial>>,
 }
 
+/// What is known in the end.
+pub(super) struct FoundOut {
+    /// The run, with a result for every planned configuration.
+    pub(super) run: Run,
+    /// What was measured of the other revision, to compare with.
+    pub(super) base: Option<Against>,
+    /// Of each device: why its counters could no longer be had, where a pass found that out.
+    pub(super) denied: Vec<Option<Denial>>,
+    /// What all thresholds of the run may err in together.
+    pub(super) budget: Budget,
+}
+
 impl<'a> Results<'a> {
     /// No results.
     pub(super) fn new(prepared: &'a Prepared<'a>) -> Self {
@@ -125,6 +137,7 @@ impl<'a> Results<'a> {
             id: run.id.clone(),
             provenance: run.provenance.clone(),
             comparison: None,
+            conclusion: None,
             ..*run
         });
         let (name, scope) = (known.name.clone(), known.scope.clone());
@@ -170,10 +183,11 @@ impl<'a> Results<'a> {
         Some(self.series[head].insert(series))
     }
 
-    /// The run, the other revision, and of each device why its counters could no longer be had.
-    pub(super) fn end(mut self) -> (Run, Option<Against>, Vec<Option<Denial>>) {
+    /// All of it.
+    pub(super) fn end(mut self) -> FoundOut {
         self.run.series = self.series.into_iter().flatten().collect();
-        (self.run, self.base, self.denied)
+        let Self { run, base, denied, budget, .. } = self;
+        FoundOut { run, base, denied, budget }
     }
 
     /// Keeps what the first pass of a revision says of its device.

@@ -1,4 +1,4 @@
-//! The verdict: one sentence, and what decided each threshold.
+//! The verdict: what the run comes to, and what decided each threshold.
 
 use std::cmp::Reverse;
 
@@ -8,26 +8,52 @@ use maud::{Markup, html};
 
 use super::section::Section;
 use crate::report::chart;
+use crate::report::conclusion::{self, List};
 use crate::report::evidence::{evidence, others};
 use crate::report::summary_line;
 
-/// How the run went, in one sentence, and the counts behind it.
+/// What the run comes to: one sentence, what it rests on, its lists, and the counts behind it.
 pub(super) fn sentence(run: &Run) -> Markup {
-    let judgements = run.series.iter().flat_map(|series| &series.judgements);
-    let heaviest = judgements.map(Judgement::weight).max();
-    let sentence = match heaviest {
-        Some(Weight::Bad) => "✘ A threshold is violated.",
-        Some(Weight::Doubtful) => "? Not every threshold could be decided.",
-        Some(Weight::Warning) => {
-            "! Every threshold that can fail the run holds; a warning does not."
-        }
-        Some(Weight::Fine) => "✔ Every threshold holds.",
-        None => "There are no thresholds: this run says what was measured, and judges nothing.",
-    };
-    let class = heaviest.map_or("none", |weight| marked(weight).0);
+    let told = conclusion::of(run);
     html! {
-        p.verdict.(class) { (sentence) }
+        @match &told {
+            Some(told) => {
+                @let (class, sign) = marked(told.weight);
+                p.verdict.(class) { (sign) " " (told.sentence) }
+                @for note in &told.notes { p { (note) } }
+                @for list in &told.lists { (listed(list)) }
+            },
+            None => p.verdict.none {
+                "There are no thresholds: this run says what was measured, and judges nothing."
+            },
+        }
         p { (summary_line(run)) "." }
+    }
+}
+
+/// A list of what failed, improved or is undecided.
+fn listed(list: &List) -> Markup {
+    html! {
+        h3 { (list.title) }
+        @if list.columns.is_empty() {
+            ul { @for line in &list.lines { li { (line) } } }
+        } @else {
+            div.wide tabindex="0" role="region" aria-label=(list.title) {
+                table {
+                    thead { tr { @for column in &list.columns { th { (column.title) } } } }
+                    tbody {
+                        @for row in 0..list.columns[0].cells.len() {
+                            tr {
+                                @for column in &list.columns {
+                                    td.number[column.numeric] { (column.cells[row]) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @for rest in &list.rest { p.faint { (rest) } }
     }
 }
 

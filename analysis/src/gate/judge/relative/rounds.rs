@@ -131,13 +131,27 @@ impl<'b> InRounds<'b> {
         )
     }
 
-    /// What would decide, if the noise stays as it is and the change is what it seems.
-    fn advice(&self, estimate: &Estimate) -> String {
-        let limit = self.question.tolerance.limit(1.0, self.question.comparison) - 1.0;
-        let distance = (estimate.change - limit).abs();
+    /// About how many rounds would decide an open configuration, if the noise stays as it is and
+    /// the change is what it seems; none where no number of them does.
+    pub(super) fn needed(&self) -> Option<u32> {
+        let count = self.rounds.count();
+        match self.decision {
+            Decision::Open { .. } if count < LOOKS[0] => Some(LOOKS[0]),
+            Decision::Open { doubt: true } => next_look(count),
+            Decision::Open { doubt: false } => self.look_that_decides(&Estimate::of(&self.rounds)?),
+            _ => None,
+        }
+    }
+
+    fn limit(&self) -> f64 {
+        self.question.tolerance.limit(1.0, self.question.comparison) - 1.0
+    }
+
+    fn look_that_decides(&self, estimate: &Estimate) -> Option<u32> {
+        let distance = (estimate.change - self.limit()).abs();
         let beyond = match self.question.comparison {
-            Comparison::AtLeast | Comparison::Above => estimate.change < limit,
-            _ => estimate.change > limit,
+            Comparison::AtLeast | Comparison::Above => estimate.change < self.limit(),
+            _ => estimate.change > self.limit(),
         };
         let width = estimate.interval.high - estimate.interval.low;
         let needed = |level: f64| {
@@ -152,14 +166,17 @@ impl<'b> InRounds<'b> {
                     .level(*look, beyond)
                     .is_some_and(|level| needed(level) <= f64::from(*look))
         };
-        let look = LOOKS.into_iter().find(decides);
-        match look {
+        LOOKS.into_iter().find(decides)
+    }
+
+    fn advice(&self, estimate: &Estimate) -> String {
+        match self.look_that_decides(estimate) {
             Some(look) => format!("about {look} rounds would decide (--max-repeat {look})"),
             None => format!(
                 "no number of rounds up to {} would decide: the limit of {:+.2}% is too close to \
                  the change for this noise",
                 LOOKS[LOOKS.len() - 1],
-                100.0 * limit
+                100.0 * self.limit()
             ),
         }
     }

@@ -3,9 +3,10 @@
 
 use gpuprof_model::comparison::Confidence;
 use gpuprof_model::metric::{Class, Direction, Metric};
+use gpuprof_model::quantity::{Quantity, Unit};
 use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
-use gpuprof_model::verdict::Verdict;
+use gpuprof_model::verdict::{Case, Verdict};
 
 use super::pairs::Pair;
 use super::rounds::InRounds;
@@ -85,6 +86,29 @@ impl<'r> Held<'r> {
             Some(difference) => difference.p_value / 2.0,
             None => 1.0,
         }
+    }
+
+    /// Its numbers, in `unit`.
+    pub(super) fn case(&self, unit: Unit) -> Case {
+        let quantity = |value: f64| Quantity::new(value, unit);
+        Case {
+            configuration: self.configuration.configuration.to_string(),
+            value: quantity(self.after.value),
+            limit: quantity(self.limit),
+            baseline: Some(quantity(self.before.value)),
+            percent: self.evidence.percent,
+            cycles_percent: self.evidence.cycles.map(|(percent, _)| percent),
+            margin_percent: None,
+            confidence: self.evidence.confidence,
+            interval: None,
+            reason: None,
+            rounds: None,
+        }
+    }
+
+    /// About how many rounds would decide it; none where that is not known.
+    pub(super) fn rounds_needed(&self) -> Option<u32> {
+        self.in_rounds.as_ref()?.needed()
     }
 
     /// By how much the mean of the processes changed.

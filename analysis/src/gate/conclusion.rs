@@ -1,0 +1,103 @@
+//! The conclusion: what a judged run comes to as a whole.
+//!
+//! Input: a run with its judgements, changes and comparison, and what is known of how it was
+//! measured. Output: one sentence and the lists behind it, which every format shows. What must stay
+//! true: what is said of slowdowns was simulated with the code that judges (`sensitivity`), and of
+//! a stored run from before there were conclusions, what its judgements say is said all the same.
+
+mod cut;
+mod findings;
+mod judged;
+mod measured;
+mod processes;
+mod sensitivity;
+mod sentence;
+
+use std::borrow::Cow;
+
+use gpuprof_model::conclusion::{Conclusion, Cost, Ending};
+use gpuprof_model::run::Run;
+use gpuprof_model::threshold::Severity;
+
+use crate::sequential::FAIL_BUDGET;
+use findings::Findings;
+use judged::{Judged, unfinished};
+use sentence::Parts;
+
+pub use cut::{Cut, Shown, cut};
+pub use measured::Measured;
+
+/// What `run` comes to; none where it has no threshold and was compared with nothing.
+pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
+    let any = run.series.iter().any(|series| !series.judgements.is_empty());
+    if !any && run.comparison.is_none() {
+        return None;
+    }
+    let Findings { failed, improved, undecided } = findings::of(run);
+    let mut judged = Judged::of(run);
+    // A threshold of another version of the tool may name what this one does not know.
+    let cases = [&failed, &undecided].map(|list| findings::configurations(list));
+    judged.configurations = cases.into_iter().fold(judged.configurations, usize::max);
+    let in_rounds = measured.base.filter(|_| judged.by_time > 0);
+    let known = in_rounds.zip(measured.budget).map(|(base, budget)| {
+        sensitivity::of(run, base, budget, measured.most_rounds.unwrap_or(u32::MAX))
+    });
+    let unknown = (judged.by_time > 0 && measured.stored).then(|| STORED.to_owned());
+    let (sensitivity, sensitivity_unknown) = match known {
+        Some(Ok(sensitivity)) => (Some(sensitivity), None),
+        Some(Err(reason)) => (None, Some(reason)),
+        None => (None, unknown),
+    };
+    let mut conclusion = Conclusion {
+        sentence: String::new(),
+        ending: Ending::Holds,
+        judged: judged.configurations,
+        false_alarms: in_rounds.map(|_| FAIL_BUDGET),
+        sensitivity,
+        sensitivity_unknown,
+        cost: Cost {
+            seconds: measured.seconds,
+            processes: measured.base.and_then(|base| processes::a_side(run, base)),
+        },
+        failed,
+        improved,
+        undecided,
+    };
+    conclusion.ending = ending(run, &conclusion);
+    conclusion.sentence = Parts { run, conclusion: &conclusion, judged, measured }.sentence();
+    Some(conclusion)
+}
+
+/// Why nothing is said of slowdowns that a stored baseline would have let be caught.
+const STORED: &str = "the baseline was measured earlier, and how much its machine has changed \
+                      since is not known; `--base` measures both sides together";
+
+/// The conclusion that `run` holds, or that of its judgements where it was stored without one.
+pub fn shown(run: &Run) -> Option<Cow<'_, Conclusion>> {
+    match &run.conclusion {
+        Some(conclusion) => Some(Cow::Borrowed(conclusion)),
+        None => of(run, &Measured::default()).map(Cow::Owned),
+    }
+}
+
+fn ending(run: &Run, conclusion: &Conclusion) -> Ending {
+    let hard = || conclusion.failed.iter().filter(|found| found.severity == Severity::Hard);
+    let undecided = conclusion.undecided.iter().any(|found| found.severity == Severity::Hard);
+    if unfinished(run) > 0 {
+        Ending::Unfinished
+    } else if hard().any(|found| found.baseline.is_some()) {
+        Ending::Regression
+    } else if hard().next().is_some() {
+        Ending::Violation
+    } else if conclusion.judged == 0 {
+        Ending::NothingJudged
+    } else if undecided {
+        Ending::Undecided
+    } else {
+        Ending::Holds
+    }
+}
+
+#[cfg(test)]
+#[path = "conclusion_tests.rs"]
+mod tests;

@@ -1,0 +1,244 @@
+//! The lists of a conclusion: what failed, what became better, and what is undecided.
+//!
+//! Input: the judgements and changes of all series. Output: a finding for each case of a judgement,
+//! with the numbers of its change. What a time and what is made of it say alike is said once, of
+//! the time.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+use gpuprof_model::comparison::{Change, Outcome};
+use gpuprof_model::conclusion::Finding;
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
+use gpuprof_model::threshold::Severity;
+use gpuprof_model::verdict::{Case, Judgement, Verdict};
+
+use super::judged;
+use crate::gate::change::depends_on_time;
+
+/// How likely a run without changes is told an improvement by a metric that scatters and that no
+/// limit asks about, at most, over all of its changes (Bonferroni).
+const BY_CHANCE: f64 = 0.05;
+
+/// The lists.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Findings {
+    /// What violates a limit.
+    pub failed: Vec<Finding>,
+    /// What became better.
+    pub improved: Vec<Finding>,
+    /// What could not be decided.
+    pub undecided: Vec<Finding>,
+}
+
+/// Those of `run`.
+pub(super) fn of(run: &Run) -> Findings {
+    let mut all = Findings::default();
+    let changes = run.series.iter().flat_map(|series| &series.changes);
+    let noisy = changes.filter(|change| change.confidence.is_some()).count();
+    for series in &run.series {
+        let changes: HashMap<(&str, &str), &Change> = series
+            .changes
+            .iter()
+            .map(|change| ((change.configuration.as_str(), change.metric.as_str()), change))
+            .collect();
+        for judgement in &series.judgements {
+            let asked = Asked { series, judgement, changes: &changes };
+            all.failed.extend(asked.failed());
+            all.improved.extend(asked.all(Verdict::Improved, &judgement.improved));
+            all.undecided.extend(asked.undecided());
+        }
+        all.improved.extend(changed(series, noisy));
+    }
+    all.undecided.extend(vanished(run));
+    once(&mut all.improved, run);
+    all.improved.sort_by(larger_first);
+    all.failed.sort_by(|a, b| hard_first(a).cmp(&hard_first(b)).then(larger_first(a, b)));
+    all
+}
+
+/// How many configurations `findings` are of that have a value.
+pub(super) fn configurations(findings: &[Finding]) -> usize {
+    let valued = findings.iter().filter(|finding| finding.value.is_some());
+    let places: HashSet<_> =
+        valued.map(|finding| (&finding.series, &finding.configuration)).collect();
+    places.len()
+}
+
+/// A threshold that was judged over a series.
+struct Asked<'r> {
+    series: &'r SeriesResult,
+    judgement: &'r Judgement,
+    changes: &'r HashMap<(&'r str, &'r str), &'r Change>,
+}
+
+impl Asked<'_> {
+    fn failed(&self) -> Vec<Finding> {
+        match (self.judgement.verdict, self.judgement.violations.as_slice()) {
+            (Verdict::Fail, []) => vec![self.whole()],
+            (_, cases) => self.all(Verdict::Fail, cases),
+        }
+    }
+
+    /// The cases that are open; or the judgement as a whole, where it is in doubt without any.
+    fn undecided(&self) -> Vec<Finding> {
+        let cases = self.all(Verdict::Inconclusive, &self.judgement.undecided);
+        let doubtful = match self.judgement.verdict {
+            Verdict::Pass | Verdict::Fail | Verdict::Improved => false,
+            Verdict::Inconclusive => cases.is_empty(),
+            Verdict::Missing | Verdict::Incomparable | Verdict::Unavailable => true,
+        };
+        let whole = doubtful.then(|| self.whole());
+        cases.into_iter().chain(whole).collect()
+    }
+
+    fn all(&self, verdict: Verdict, cases: &[Case]) -> Vec<Finding> {
+        cases.iter().map(|case| self.of(verdict, case)).collect()
+    }
+
+    fn of(&self, verdict: Verdict, case: &Case) -> Finding {
+        let blank = self.blank(verdict);
+        let key = (case.configuration.as_str(), blank.metric.as_deref().unwrap_or_default());
+        let change = self.changes.get(&key);
+        let plain = || {
+            let (before, after) = (case.baseline?.value, case.value.value);
+            (before != 0.0).then(|| 100.0 * (after - before) / before.abs())
+        };
+        let percent = case.percent.or_else(|| change?.percent).or_else(plain);
+        Finding {
+            configuration: Some(case.configuration.clone()),
+            baseline: case.baseline,
+            value: Some(case.value),
+            limit: Some(case.limit),
+            percent: percent.filter(|_| case.baseline.is_some()),
+            interval: case.confidence.map(|confidence| confidence.percent),
+            cycles_percent: case.cycles_percent.or_else(|| change?.cycles_percent),
+            reason: case.reason.clone(),
+            rounds: case.rounds,
+            ..blank
+        }
+    }
+
+    /// The judgement by what decided it, or by why nothing did.
+    fn whole(&self) -> Finding {
+        let judgement = self.judgement;
+        Finding {
+            configuration: judgement.configuration.clone(),
+            baseline: judgement.baseline,
+            value: judgement.value,
+            limit: judgement.limit,
+            interval: judgement.confidence.map(|confidence| confidence.percent),
+            reason: judgement.reason.clone(),
+            ..self.blank(judgement.verdict)
+        }
+    }
+
+    fn blank(&self, verdict: Verdict) -> Finding {
+        let threshold = judged::threshold(self.judgement);
+        Finding {
+            series: self.series.id.to_string(),
+            metric: threshold.map(|threshold| threshold.metric),
+            threshold: Some(self.judgement.threshold.clone()),
+            severity: self.judgement.severity,
+            ..nothing(verdict)
+        }
+    }
+}
+
+fn nothing(verdict: Verdict) -> Finding {
+    Finding {
+        series: String::new(),
+        configuration: None,
+        metric: None,
+        threshold: None,
+        severity: Severity::Hard,
+        verdict,
+        baseline: None,
+        value: None,
+        limit: None,
+        percent: None,
+        interval: None,
+        cycles_percent: None,
+        reason: None,
+        rounds: None,
+    }
+}
+
+/// The changes of `series` for the better, of which no threshold need ask; what scatters only where
+/// it is rare by chance among the `noisy` changes of the run.
+fn changed(series: &SeriesResult, noisy: usize) -> impl Iterator<Item = Finding> + '_ {
+    #[expect(clippy::cast_precision_loss, reason = "changes are counted")]
+    let level = BY_CHANCE / noisy.max(1) as f64;
+    let sure = move |change: &&Change| {
+        change.outcome == Outcome::Better
+            && change.confidence.is_none_or(|confidence| confidence.p_value <= level)
+    };
+    series.changes.iter().filter(sure).map(|change| Finding {
+        series: series.id.to_string(),
+        configuration: Some(change.configuration.clone()),
+        metric: Some(change.metric.clone()),
+        baseline: change.baseline,
+        value: change.value,
+        percent: change.percent,
+        interval: change.confidence.map(|confidence| confidence.percent),
+        cycles_percent: change.cycles_percent,
+        ..nothing(Verdict::Improved)
+    })
+}
+
+/// What the baseline has and the run has not.
+fn vanished(run: &Run) -> impl Iterator<Item = Finding> + '_ {
+    let keys = run.comparison.iter().flat_map(|comparison| &comparison.vanished);
+    keys.map(|key| Finding {
+        configuration: Some(key.clone()),
+        reason: Some("it is in the baseline and not in this run".to_owned()),
+        ..nothing(Verdict::Missing)
+    })
+}
+
+/// Leaves each metric of a configuration once, and nothing that is made of its time beside that.
+fn once(findings: &mut Vec<Finding>, run: &Run) {
+    let mut seen: HashSet<(String, String, String)> = HashSet::new();
+    let key = |finding: &Finding, metric: &str| {
+        let configuration = finding.configuration.clone().unwrap_or_default();
+        (finding.series.clone(), configuration, metric.to_owned())
+    };
+    findings.retain(|finding| seen.insert(key(finding, finding.metric.as_deref().unwrap_or(""))));
+    let rows: HashMap<(String, String), &ConfigurationResult> = run
+        .series
+        .iter()
+        .flat_map(|series| {
+            let id = series.id.to_string();
+            series
+                .configurations
+                .iter()
+                .map(move |row| ((id.clone(), row.configuration.to_string()), row))
+        })
+        .collect();
+    findings.retain(|finding| {
+        let metric = finding.metric.as_deref().unwrap_or_default();
+        let place = (finding.series.clone(), finding.configuration.clone().unwrap_or_default());
+        let follows = metric != "duration"
+            && rows.get(&place).is_some_and(|row| depends_on_time(row, metric))
+            || metric == "sm_cycles";
+        !(follows && seen.contains(&key(finding, "duration")))
+    });
+}
+
+/// Hard thresholds before soft ones.
+fn hard_first(finding: &Finding) -> bool {
+    finding.severity == Severity::Warn
+}
+
+/// Times first, then what changed the most, then what is the farthest beyond its limit.
+fn larger_first(one: &Finding, other: &Finding) -> Ordering {
+    let key = |finding: &Finding| {
+        let beyond = finding.value.zip(finding.limit).map(|(value, limit)| {
+            if limit.value == 0.0 { value.value } else { value.value / limit.value - 1.0 }
+        });
+        let size = finding.percent.map(|percent| percent / 100.0).or(beyond).map_or(0.0, f64::abs);
+        (finding.metric.as_deref() != Some("duration"), size)
+    };
+    let (one, other) = (key(one), key(other));
+    one.0.cmp(&other.0).then(other.1.total_cmp(&one.1))
+}

@@ -1,0 +1,20 @@
+//! What a conclusion takes beside a judged run.
+
+use gpuprof_model::run::Run;
+
+use crate::gate::budget::Budget;
+
+/// How a run was measured and judged, as far as that is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Measured<'m> {
+    /// The other side, where both were measured in rounds.
+    pub base: Option<&'m Run>,
+    /// Whether what the run was compared with was measured earlier.
+    pub stored: bool,
+    /// The run's error budget.
+    pub budget: Option<&'m Budget>,
+    /// The most rounds of a configuration.
+    pub most_rounds: Option<u32>,
+    /// Seconds that it took.
+    pub seconds: Option<u64>,
+}

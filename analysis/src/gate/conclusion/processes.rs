@@ -1,0 +1,23 @@
+//! How many processes took times, a side and configuration.
+
+use gpuprof_model::conclusion::Processes;
+use gpuprof_model::run::Run;
+
+use crate::gate::by_key::ByKey;
+
+/// Those of the configurations that `run` shares with `base`, beside which it was measured.
+pub(super) fn a_side(run: &Run, base: &Run) -> Option<Processes> {
+    let mut counts: Vec<usize> = Vec::new();
+    for series in &run.series {
+        let Some(theirs) = base.series.iter().find(|theirs| theirs.id == series.id) else {
+            continue;
+        };
+        let there = ByKey::of(&theirs.configurations);
+        let shared = series.configurations.iter().filter(|row| there.has(row));
+        counts.extend(shared.map(|row| row.timings.len()));
+    }
+    let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
+    #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
+    let average = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+    (most > 0).then_some(Processes { least, most, average })
+}

@@ -1,0 +1,219 @@
+//! The slowdown that a run in rounds would have caught.
+//!
+//! Input: the processes that both sides recorded, their limits, and the bounds that judged them.
+//! Output: the smallest slowdown of one configuration that fails the run with at least
+//! [`CAUGHT`]. It is simulated: processes are drawn anew from those recorded and judged by the code
+//! that judges a run. Only limits on `duration` count, since what else is made of times follows
+//! them; more of them can only catch more.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::conclusion::Sensitivity;
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
+use gpuprof_model::threshold::{Limit, Selector, Severity, Statistic, Threshold};
+
+use super::judged;
+use crate::gate::budget::Budget;
+use crate::gate::by_key::ByKey;
+use crate::gate::change::{Side, processes, resolution};
+use crate::gate::simulate::{Pool, Trial};
+use crate::sequential::LOOKS;
+use crate::stats::median::median;
+use crate::stats::random::SEED;
+
+/// The probability with which a slowdown is to be caught, to be named.
+const CAUGHT: f64 = 0.95;
+
+/// How often each slowdown is simulated: the probability is off by 0.7 % (standard error).
+const DRAWS: u32 = 1_000;
+
+/// The slowdowns that may be named, in percent.
+const SLOWDOWNS: [f64; 24] = [
+    0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 75.0, 100.0,
+];
+
+/// What `run` would have caught, which was measured in rounds beside `base`, of at most `most`
+/// each.
+///
+/// # Errors
+/// Why that cannot be told.
+pub(super) fn of(run: &Run, base: &Run, budget: &Budget, most: u32) -> Result<Sensitivity, String> {
+    let mut recorded = Recorded::default();
+    for series in &run.series {
+        let Some(theirs) = base.series.iter().find(|theirs| theirs.id == series.id) else {
+            continue;
+        };
+        recorded.add(series, theirs);
+    }
+    let [first, ..] = LOOKS;
+    let configurations = recorded.count();
+    if configurations == 0 {
+        return Err(format!(
+            "it takes {first} processes a side of a configuration, and none has as many"
+        ));
+    }
+    let rounds = recorded.most(most);
+    let groups = recorded.groups();
+    let caught = |slowdown: f64| simulated(&groups, budget, (rounds, configurations), slowdown);
+    // The more a configuration is slower, the more often it is caught.
+    let at = SLOWDOWNS.partition_point(|&slowdown| caught(slowdown) < CAUGHT);
+    let slowdown_percent = *SLOWDOWNS.get(at).ok_or_else(|| {
+        let [.., largest] = SLOWDOWNS;
+        format!("in {rounds} rounds not even a slowdown of {largest} % fails with 95 %")
+    })?;
+    Ok(Sensitivity {
+        slowdown_percent,
+        caught: caught(slowdown_percent),
+        simulated: DRAWS,
+        configurations,
+    })
+}
+
+/// Configurations that one limit holds.
+struct Group {
+    limit_percent: f64,
+    /// The step of their clock.
+    resolution: f64,
+    /// Their processes.
+    pool: Pool,
+    /// How many there are.
+    count: usize,
+}
+
+/// The share of configurations of `groups`, `slowdown` percent slower, that fail.
+fn simulated(
+    groups: &[Group],
+    budget: &Budget,
+    (most, configurations): (u32, usize),
+    slowdown: f64,
+) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
+    let share = |count: usize| count as f64 / configurations as f64;
+    let of = |(group, seed): (&Group, u64)| {
+        let share = share(group.count);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of DRAWS")]
+        let draws = (share * f64::from(DRAWS)).ceil() as u32;
+        let Group { limit_percent, resolution, ref pool, .. } = *group;
+        let trial = Trial { pool, limit_percent, resolution, most, draws, seed };
+        share * trial.of(&budget.relative, slowdown).fail
+    };
+    groups.iter().zip(SEED..).map(of).sum()
+}
+
+/// The processes of configurations, by the limit that they are held against in percent and the step
+/// of their clock.
+#[derive(Default)]
+struct Recorded {
+    /// By the bits of both numbers, which are not negative.
+    groups: BTreeMap<(u64, u64), Vec<Vec<f64>>>,
+    /// The rounds of what is undecided, and the most of any.
+    open: Vec<u32>,
+    rounds: u32,
+}
+
+impl Recorded {
+    /// Adds the configurations of `ours` that limits on a duration hold against `theirs`.
+    fn add(&mut self, ours: &SeriesResult, theirs: &SeriesResult) {
+        let judgements = ours.judgements.iter();
+        let judgements = judgements.filter(|judged| judged.severity == Severity::Hard);
+        for judgement in judgements.clone() {
+            self.open.extend(
+                judgement
+                    .undecided
+                    .iter()
+                    .filter_map(|case| u32::try_from(case.confidence?.processes).ok()),
+            );
+        }
+        let limits: Vec<Threshold> = judgements.filter_map(judged::threshold).collect();
+        let there = ByKey::of(&theirs.configurations);
+        for row in &ours.configurations {
+            let Some(base) = there.get(row) else { continue };
+            let of = |threshold: &Threshold| {
+                let allowed = allowed(threshold, row, base)?;
+                Some((allowed, threshold.statistic))
+            };
+            let tightest = limits.iter().filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0));
+            let Some((percent, statistic)) = tightest else { continue };
+            self.add_row(row, base, percent, statistic);
+        }
+    }
+
+    fn add_row(
+        &mut self,
+        row: &ConfigurationResult,
+        base: &ConfigurationResult,
+        percent: f64,
+        statistic: Statistic,
+    ) {
+        let side =
+            |row: &ConfigurationResult| Some(processes(row.metrics.get("duration")?, statistic));
+        let (Some(before), Some(after)) = (side(base), side(row)) else { return };
+        let [first, ..] = LOOKS;
+        if before.len().min(after.len()) < first as usize {
+            return;
+        }
+        let Some(center) = median(&before).filter(|center| *center > 0.0) else { return };
+        let pool: Vec<f64> = [&before, &after]
+            .into_iter()
+            .flat_map(|side| spread(side))
+            .map(|share| center * share)
+            .collect();
+        self.rounds = self.rounds.max(u32::try_from(after.len()).unwrap_or(u32::MAX));
+        let step = resolution(row, "duration", center);
+        self.groups.entry((percent.to_bits(), step.to_bits())).or_default().push(pool);
+    }
+
+    fn count(&self) -> usize {
+        self.groups.values().map(Vec::len).sum()
+    }
+
+    /// The most rounds that a slower configuration would have had: the run's `most`, unless time
+    /// was up before.
+    fn most(&self, most: u32) -> u32 {
+        let [.., last] = LOOKS;
+        let out_of_time =
+            self.open.iter().any(|&rounds| LOOKS.iter().any(|&look| look > rounds && look <= most));
+        if out_of_time { self.rounds } else { most.min(last) }
+    }
+
+    fn groups(self) -> Vec<Group> {
+        let of = |((percent, step), pools): ((u64, u64), Vec<Vec<f64>>)| Group {
+            limit_percent: f64::from_bits(percent),
+            resolution: f64::from_bits(step),
+            count: pools.len(),
+            pool: Pool::Recorded(pools),
+        };
+        self.groups.into_iter().map(of).collect()
+    }
+}
+
+/// By how many percent `threshold` allows the duration of `row` to be longer than that of `base`;
+/// none where it does not ask about it.
+fn allowed(
+    threshold: &Threshold,
+    row: &ConfigurationResult,
+    base: &ConfigurationResult,
+) -> Option<f64> {
+    let Limit::Baseline(tolerance) = threshold.limit else { return None };
+    let asks = threshold.metric == "duration"
+        && threshold.selector != Selector::Best
+        && threshold.selector.matches(&row.configuration);
+    let before = Side::of(base, "duration", threshold.statistic).ok().filter(|_| asks)?;
+    let limit = tolerance.limit(before.value, threshold.comparison);
+    // Equal limits of different times differ by how they are rounded.
+    let percent = (1e8 * (limit / before.value - 1.0)).round() / 1e6;
+    // What demands an improvement fails where nothing changed, and tells nothing of slowdowns.
+    (percent >= 0.0).then_some(percent)
+}
+
+/// The numbers of a side relative to their median, their distances as wide as those of all
+/// processes are likely to be: those of a sample are smaller by the factor that makes its standard
+/// deviation unbiased (Davison & Hinkley, *Bootstrap Methods and their Application*, 1997, 2.7).
+fn spread(side: &[f64]) -> Vec<f64> {
+    let Some(center) = median(side).filter(|center| *center > 0.0) else { return Vec::new() };
+    #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
+    let count = side.len() as f64;
+    let wider = (count / (count - 1.0)).sqrt();
+    side.iter().map(|value| 1.0 + wider * (value / center - 1.0)).collect()
+}

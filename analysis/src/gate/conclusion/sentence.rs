@@ -1,0 +1,253 @@
+//! The sentence of a conclusion.
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding, Sensitivity};
+use gpuprof_model::run::Run;
+use gpuprof_model::threshold::Severity;
+use gpuprof_model::verdict::Verdict;
+
+use super::judged::{Judged, unfinished};
+use super::measured::Measured;
+
+/// What a sentence is made of.
+pub(super) struct Parts<'p> {
+    pub run: &'p Run,
+    pub conclusion: &'p Conclusion,
+    pub judged: Judged,
+    pub measured: &'p Measured<'p>,
+}
+
+impl Parts<'_> {
+    /// The sentence.
+    pub(super) fn sentence(&self) -> String {
+        let conclusion = self.conclusion;
+        let clauses = match conclusion.ending {
+            Ending::NothingJudged => return format!("Nothing judged: {}.", self.nothing()),
+            Ending::Unfinished => self.unfinished(),
+            Ending::Regression => self.failed("Regression"),
+            Ending::Violation => self.failed("Threshold violated"),
+            Ending::Undecided => self.undecided(),
+            Ending::Holds => self.holds(),
+        };
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+        // Who compares two sides pays for the answer; what a run takes is seen while it goes on.
+        let cost = cost(&conclusion.cost).filter(|_| self.run.comparison.is_some());
+        let cost = cost.map(|cost| format!("; {cost}")).unwrap_or_default();
+        format!("{}{cost}.", clauses.join(", "))
+    }
+
+    fn holds(&self) -> Vec<Option<String>> {
+        let lead = match self.run.comparison {
+            Some(_) => "No regression",
+            None => "Every threshold holds",
+        };
+        vec![
+            Some(format!(
+                "{lead}: {} judged{}",
+                configurations(self.judged.configurations),
+                self.against()
+            )),
+            self.improved(),
+            self.warned(),
+            self.exact_only(),
+            self.caught(),
+        ]
+    }
+
+    fn undecided(&self) -> Vec<Option<String>> {
+        let (open, doubts, vanished) = self.open();
+        let lead = match (open, doubts) {
+            (0, 0) => format!("Undecided: {}", missing(vanished)),
+            (0, _) => format!("Undecided: {} without a verdict", thresholds(doubts)),
+            (_, 0) => {
+                format!("Undecided: {open} of {}", configurations(self.judged.configurations))
+            }
+            _ => format!(
+                "Undecided: {open} of {}, and {} without a verdict",
+                configurations(self.judged.configurations),
+                thresholds(doubts)
+            ),
+        };
+        let missing = (vanished > 0 && open + doubts > 0).then(|| missing(vanished));
+        let none = match open {
+            0 => format!("none of {} fails", configurations(self.judged.configurations)),
+            _ => "none fails".to_owned(),
+        };
+        vec![Some(lead), missing, Some(none), self.improved(), self.exact_only(), self.caught()]
+    }
+
+    fn failed(&self, lead: &str) -> Vec<Option<String>> {
+        let count = self.failing();
+        let verb = if count == 1 { "fails" } else { "fail" };
+        let all = configurations(self.judged.configurations);
+        vec![
+            Some(format!("{lead}: {count} of {all} {verb}")),
+            self.worst(),
+            self.also_open(),
+            self.improved(),
+        ]
+    }
+
+    fn unfinished(&self) -> Vec<Option<String>> {
+        let rows = self.run.series.iter().map(|series| series.configurations.len()).sum();
+        let lead = format!(
+            "Unfinished: {} of {} did not finish",
+            unfinished(self.run),
+            configurations(rows)
+        );
+        let judged = match (self.judged.configurations, self.failing()) {
+            (0, _) => "nothing judged".to_owned(),
+            (judged, 0) => format!("of {judged} judged none fails"),
+            (judged, 1) => format!("of {judged} judged 1 fails"),
+            (judged, failing) => format!("of {judged} judged {failing} fail"),
+        };
+        vec![Some(lead), Some(judged), self.also_open()]
+    }
+
+    /// Why there was nothing to judge.
+    fn nothing(&self) -> String {
+        let comparison = self.run.comparison.as_ref();
+        let obstacle = comparison.and_then(|c| c.absent.clone().or_else(|| c.obstacle()));
+        let first = || self.conclusion.undecided.iter().find_map(|found| found.reason.clone());
+        obstacle.or_else(first).unwrap_or_else(|| {
+            "no threshold speaks of what was measured here and in the baseline".to_owned()
+        })
+    }
+
+    /// How many configurations have a finding of `all` that could fail the run.
+    fn distinct(all: &[Finding]) -> usize {
+        let hard = all.iter().filter(|found| found.severity == Severity::Hard);
+        let places: BTreeSet<_> =
+            hard.map(|found| (&found.series, found.configuration.as_deref())).collect();
+        places.len()
+    }
+
+    fn failing(&self) -> usize {
+        Self::distinct(&self.conclusion.failed)
+    }
+
+    /// Configurations that are open, thresholds that are in doubt as a whole, and what vanished.
+    fn open(&self) -> (usize, usize, usize) {
+        let (mut open, mut doubts, mut vanished) = (BTreeSet::new(), 0, 0);
+        for found in &self.conclusion.undecided {
+            match (&found.threshold, &found.configuration) {
+                (None, _) => vanished += 1,
+                (Some(_), Some(configuration)) if found.value.is_some() => {
+                    open.insert((&found.series, configuration));
+                }
+                // What a whole threshold misses is told as what vanished, where it did.
+                (Some(_), _) if found.verdict == Verdict::Missing && self.vanished_of(found) => {}
+                (Some(_), _) if found.severity == Severity::Hard => doubts += 1,
+                (Some(_), _) => {}
+            }
+        }
+        (open.len(), doubts, vanished)
+    }
+
+    /// Whether the baseline has something of the series of `found` that the run has not.
+    fn vanished_of(&self, found: &Finding) -> bool {
+        let keys = self.run.comparison.iter().flat_map(|comparison| &comparison.vanished);
+        keys.into_iter().any(|key| key.starts_with(&found.series))
+    }
+
+    fn also_open(&self) -> Option<String> {
+        let (open, doubts, vanished) = self.open();
+        let told = [
+            (open > 0).then(|| format!("{open} undecided")),
+            (doubts > 0).then(|| format!("{} without a verdict", thresholds(doubts))),
+            (vanished > 0).then(|| missing(vanished)),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// What fails the most: `most of all scale at block=64 (duration +5.1 %)`.
+    fn worst(&self) -> Option<String> {
+        let worst = self.conclusion.failed.first()?;
+        let (configuration, metric) = (worst.configuration.as_ref()?, worst.metric.as_ref()?);
+        let id = self.run.series.iter().find(|series| series.id.to_string() == worst.series)?;
+        let place = match configuration.as_str() {
+            "" => id.id.kernel.clone(),
+            key => format!("{} at {key}", id.id.kernel),
+        };
+        let by = match (worst.percent, worst.value) {
+            (Some(percent), _) => format!("{percent:+.1} %"),
+            (None, Some(value)) => value.to_string(),
+            (None, None) => return Some(format!("most of all {place}")),
+        };
+        Some(format!("most of all {place} ({metric} {by})"))
+    }
+
+    fn improved(&self) -> Option<String> {
+        let count = Self::distinct(&self.conclusion.improved);
+        (count > 0).then(|| format!("{count} improved"))
+    }
+
+    fn warned(&self) -> Option<String> {
+        let soft = |found: &&Finding| found.severity == Severity::Warn;
+        let warned = self.conclusion.failed.iter().filter(soft);
+        let count = warned.map(|found| (&found.series, &found.threshold)).collect::<BTreeSet<_>>();
+        match count.len() {
+            0 => None,
+            1 => Some("1 warning".to_owned()),
+            more => Some(format!("{more} warnings")),
+        }
+    }
+
+    fn exact_only(&self) -> Option<String> {
+        let compared = self.run.comparison.is_some() && self.judged.by_time == 0;
+        compared.then(|| "by exact metrics and not by time".to_owned())
+    }
+
+    fn against(&self) -> String {
+        match &self.run.comparison {
+            Some(comparison) if self.measured.stored => {
+                format!(" against the baseline `{}`", comparison.baseline)
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn caught(&self) -> Option<String> {
+        let Sensitivity { slowdown_percent, caught, .. } = self.conclusion.sensitivity?;
+        let often = match (100.0 * caught).floor() {
+            100.0 => "over 99 %".to_owned(),
+            often => format!("{often} %"),
+        };
+        Some(format!("slowdowns of {slowdown_percent} % would have been caught with {often}"))
+    }
+}
+
+fn configurations(count: usize) -> String {
+    format!("{count} configuration{}", if count == 1 { "" } else { "s" })
+}
+
+/// What the baseline has and the run has not: series, configurations, metrics.
+fn missing(count: usize) -> String {
+    match count {
+        1 => "1 entry of the baseline is missing here".to_owned(),
+        more => format!("{more} entries of the baseline are missing here"),
+    }
+}
+
+fn thresholds(count: usize) -> String {
+    format!("{count} threshold{}", if count == 1 { "" } else { "s" })
+}
+
+/// `2 min 10 s, 9.4 processes a side on average`.
+fn cost(cost: &Cost) -> Option<String> {
+    let time =
+        cost.seconds.map(|seconds| match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+            (0, 0, 0) => "under 1 s".to_owned(),
+            (0, 0, seconds) => format!("{seconds} s"),
+            (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+            (hours, minutes, _) => format!("{hours} h {minutes} min"),
+        });
+    let processes = cost.processes.map(|processes| match processes.least == processes.most {
+        true => format!("{} processes a side", processes.most),
+        false => format!("{:.1} processes a side on average", processes.average),
+    });
+    let told: Vec<String> = [time, processes].into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}

@@ -1,0 +1,320 @@
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::ConfigurationResult;
+use gpuprof_model::threshold::{Comparison, Threshold, Tolerance};
+
+use super::*;
+use crate::fixture::{self, emulated_pass, failed, finished, gh100, gpu_pass, h200, point, series};
+use crate::gate::baseline::{Against, Scope};
+use crate::gate::budget::Budget;
+use crate::gate::run::rejudge;
+use crate::gate::simulate::{Pool, Trial};
+use crate::sequential::{Bounds, Decision, Question, Rounds};
+use crate::stats::random::SplitMix;
+
+const N: u64 = 1 << 20;
+
+/// A number around 0 with a standard deviation of 1.
+fn normal(random: &mut SplitMix) -> f64 {
+    let uniform = |random: &mut SplitMix| (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
+    (0..12).map(|_| uniform(random)).sum::<f64>() - 6.0
+}
+
+/// 100 µs with a noise of `percent`, in so many rounds, each `slower` by a share.
+fn timed(
+    at: u64,
+    rounds: u32,
+    percent: f64,
+    slower: f64,
+    random: &mut SplitMix,
+) -> ConfigurationResult {
+    let passes: Vec<_> = (0..rounds)
+        .map(|_| 100_000.0 * (1.0 + slower) * (1.0 + percent / 100.0 * normal(random)))
+        .map(|median| gpu_pass(32 * at, N, &[median - 32.0, median, median + 32.0]))
+        .collect();
+    finished(point(32 * at, N), &passes)
+}
+
+fn run(rows: Vec<ConfigurationResult>) -> Run {
+    let mut run = fixture::run("r", vec![series(rows)]);
+    run.provenance.device = Some(h200());
+    run
+}
+
+fn against(base: Run, in_rounds: bool) -> Against {
+    Against {
+        name: "main".into(),
+        run: Ok(base),
+        across_devices: false,
+        in_rounds,
+        scope: Scope::whole(),
+    }
+}
+
+/// Both sides in so many rounds with a noise of `percent`, one configuration for each of the
+/// `slower` shares.
+fn sides(rounds: u32, percent: f64, slower: &[f64]) -> (Run, Run) {
+    let mut random = SplitMix(5);
+    let mut side = |changed: bool| {
+        let of = |(slower, at): (&f64, u64)| {
+            timed(at, rounds, percent, if changed { *slower } else { 0.0 }, &mut random)
+        };
+        run(slower.iter().zip(1..).map(of).collect())
+    };
+    (side(false), side(true))
+}
+
+fn concluded(rounds: u32, slower: &[f64]) -> Conclusion {
+    let (base, head) = sides(rounds, 0.4, slower);
+    rejudge(&Catalogue::built_in(), head, &[], &against(base, true)).conclusion.unwrap()
+}
+
+fn counted(sectors: [f64; 2]) -> Run {
+    let row = |(block, sectors): (u64, f64)| {
+        let mut row = finished(point(block, N), &[emulated_pass(block, N)]);
+        row.metrics.get_mut("global_sectors").unwrap().value = Ok(sectors);
+        row
+    };
+    let mut run =
+        fixture::run("r", vec![series([64, 128].into_iter().zip(sectors).map(row).collect())]);
+    run.provenance.device = Some(gh100());
+    run
+}
+
+fn of_counters(head: Run) -> Conclusion {
+    let against = against(counted([1000.0, 1000.0]), false);
+    rejudge(&Catalogue::built_in(), head, &[], &against).conclusion.unwrap()
+}
+
+#[test]
+fn nothing_changed() {
+    let found = concluded(8, &[0.0; 5]);
+    assert_eq!(
+        found.sentence,
+        "No regression: 5 configurations judged, slowdowns of 2.5 % would have been caught with \
+         99 %; 8 processes a side."
+    );
+    assert_eq!((found.ending, found.false_alarms), (Ending::Holds, Some(0.01)));
+    assert!(found.failed.is_empty() && found.improved.is_empty() && found.undecided.is_empty());
+}
+
+#[test]
+fn one_configuration_got_slower() {
+    let found = concluded(21, &[0.0, 0.05, 0.0]);
+    assert_eq!(
+        found.sentence,
+        "Regression: 1 of 3 configurations fails, most of all saxpy at block=64,n=1048576 \
+         (duration +5.3 %); 21 processes a side."
+    );
+    let [slower] = found.failed.as_slice() else { panic!("{found:#?}") };
+    assert_eq!(slower.metric.as_deref(), Some("duration"));
+    assert_eq!(slower.threshold.as_deref(), Some("every duration <= baseline + 2%"));
+    let interval = slower.interval.unwrap();
+    assert!(interval.low > 4.0 && interval.high < 6.0, "{interval:?}");
+    assert!((slower.cycles_percent.unwrap() - 5.0).abs() < 1.0, "{slower:?}");
+    assert!(slower.value.unwrap().value > slower.baseline.unwrap().value);
+}
+
+#[test]
+fn what_became_faster_is_told_once_by_its_time() {
+    let found = concluded(11, &[0.0, -0.05, -0.1]);
+    assert!(found.sentence.starts_with("No regression: 3 configurations judged, 2 improved, "));
+    let told: Vec<_> = found.improved.iter().map(|f| f.metric.as_deref().unwrap()).collect();
+    assert_eq!(told, ["duration", "duration"], "{found:#?}");
+    assert!(found.improved[0].percent < found.improved[1].percent, "the most first");
+}
+
+#[test]
+fn an_improvement_inside_the_limit_is_told_where_it_is_sure() {
+    let small = |rounds| concluded(rounds, &[0.0, -0.015, 0.0, 0.0]).improved.len();
+    assert_eq!((small(6), small(29)), (0, 1));
+}
+
+#[test]
+fn what_is_undecided_says_what_would_decide() {
+    let found = concluded(11, &[0.0, 0.04, 0.0]);
+    assert!(
+        found.sentence.starts_with("Undecided: 1 of 3 configurations, none fails, "),
+        "{found:#?}"
+    );
+    let [open] = found.undecided.as_slice() else { panic!("{found:#?}") };
+    assert_eq!(open.configuration.as_deref(), Some("block=64,n=1048576"));
+    assert_eq!(open.rounds, Some(15));
+    assert!(open.reason.as_ref().unwrap().contains("11 rounds do not decide"), "{open:?}");
+    assert_eq!(
+        (found.ending, found.weight()),
+        (Ending::Undecided, gpuprof_model::verdict::Weight::Doubtful)
+    );
+}
+
+#[test]
+fn too_few_rounds_say_nothing_of_slowdowns_but_why() {
+    let found = concluded(3, &[0.0, 0.0]);
+    assert_eq!(found.sentence, "Undecided: 2 of 2 configurations, none fails; 3 processes a side.");
+    assert_eq!(found.sensitivity, None);
+    assert_eq!(
+        found.sensitivity_unknown.as_deref(),
+        Some("it takes 6 processes a side of a configuration, and none has as many")
+    );
+    assert_eq!(found.undecided[0].rounds, Some(6));
+}
+
+#[test]
+fn counters_alone_are_exact() {
+    let found = of_counters(counted([1000.0, 1000.0]));
+    assert_eq!(
+        found.sentence,
+        "No regression: 2 configurations judged against the baseline `main`, by exact metrics and \
+         not by time."
+    );
+    assert_eq!((found.false_alarms, found.sensitivity_unknown), (None, None));
+    let found = of_counters(counted([1000.0, 1500.0]));
+    assert_eq!(
+        found.sentence,
+        "Regression: 1 of 2 configurations fails, most of all saxpy at block=128,n=1048576 \
+         (global_sectors +50.0 %)."
+    );
+    let found = of_counters(counted([500.0, 1000.0]));
+    assert_eq!(found.improved.len(), 1, "{found:#?}");
+    assert_eq!(found.improved[0].percent, Some(-50.0));
+}
+
+#[test]
+fn nothing_judged_says_why() {
+    let (_, head) = sides(6, 0.4, &[0.0]);
+    let absent =
+        Against { run: Err("no baseline is called `main`".into()), ..against(run(vec![]), false) };
+    let found = rejudge(&Catalogue::built_in(), head, &[], &absent).conclusion.unwrap();
+    assert_eq!(found.sentence, "Nothing judged: no baseline is called `main`.");
+    assert_eq!(found.ending, Ending::NothingJudged);
+}
+
+#[test]
+fn what_vanished_is_undecided() {
+    let mut head = counted([1000.0, 1000.0]);
+    head.series[0].configurations.pop();
+    let found = of_counters(head);
+    assert_eq!(
+        found.sentence,
+        "Undecided: 1 entry of the baseline is missing here, none of 1 configuration fails, by \
+         exact metrics and not by time."
+    );
+}
+
+#[test]
+fn a_crash_outranks_everything() {
+    let mut head = counted([1000.0, 1500.0]);
+    head.series[0].configurations.push(failed(7));
+    let found = of_counters(head);
+    assert_eq!(
+        found.sentence,
+        "Unfinished: 1 of 3 configurations did not finish, of 2 judged 1 fails."
+    );
+}
+
+#[test]
+fn thresholds_without_a_baseline_have_a_sentence_and_nothing_has_none() {
+    let judged = |text: &str| {
+        let mut run = counted([1000.0, 1500.0]);
+        let threshold = Threshold::parse(text).unwrap();
+        let rows = &run.series[0].configurations;
+        let none = crate::gate::judge::Baseline::none();
+        let judgement =
+            fixture::judge(&Catalogue::built_in(), &threshold, "attribute", rows, None, &none);
+        run.series[0].judgements.push(judgement);
+        of(&run, &Measured::default()).unwrap().sentence
+    };
+    assert_eq!(
+        judged("every global_sectors <= 2000"),
+        "Every threshold holds: 2 configurations judged."
+    );
+    assert_eq!(
+        judged("every global_sectors <= 1200"),
+        "Threshold violated: 1 of 2 configurations fails, most of all saxpy at \
+         block=128,n=1048576 (global_sectors 1,500)."
+    );
+    assert_eq!(
+        judged("warn every global_sectors <= 1200"),
+        "Every threshold holds: 2 configurations judged, 1 warning."
+    );
+    assert_eq!(of(&counted([1.0, 1.0]), &Measured::default()), None);
+}
+
+#[test]
+fn a_document_without_a_conclusion_has_that_of_its_judgements() {
+    let mut run = counted([1000.0, 1500.0]);
+    let base = against(counted([1000.0, 1000.0]), false);
+    run = rejudge(&Catalogue::built_in(), run, &[], &base);
+    let stored = run.conclusion.take().unwrap();
+    let found = shown(&run).unwrap().into_owned();
+    assert_eq!((found.sentence, found.failed), (stored.sentence, stored.failed));
+}
+
+/// `count` configurations with a normal noise of `percent`, each measured until it is decided.
+fn decided(count: u64, percent: f64) -> (Run, Run) {
+    let mut random = SplitMix(11);
+    let bounds = Bounds::new(30, MOST);
+    let question = Question {
+        comparison: Comparison::AtMost,
+        tolerance: Tolerance { percent: 2.0, floor: None },
+        resolution: 0.0,
+        seed: 0,
+    };
+    let mut rows: [Vec<ConfigurationResult>; 2] = [Vec::new(), Vec::new()];
+    for at in 1..=count {
+        let mut side = || -> Vec<f64> {
+            (0..MOST).map(|_| 100_000.0 * (1.0 + percent / 100.0 * normal(&mut random))).collect()
+        };
+        let rounds = Rounds { base: side(), head: side() };
+        let Decision::Within(look) = bounds.decide(&question, &rounds) else {
+            panic!("{percent} % leaves one open");
+        };
+        for (rows, side) in rows.iter_mut().zip([&rounds.base, &rounds.head]) {
+            let medians = side[..look as usize].iter();
+            let passes = medians.map(|m| gpu_pass(32 * at, N, &[m - 32.0, *m, m + 32.0]));
+            rows.push(finished(point(32 * at, N), &passes.collect::<Vec<_>>()));
+        }
+    }
+    let [base, head] = rows;
+    (run(base), run(head))
+}
+
+const MOST: u32 = 112;
+
+/// What is claimed holds where the noise is known: the slowdown that was named is caught about as
+/// often by processes that are drawn from the noise itself.
+#[test]
+fn what_is_said_to_be_caught_is_caught() {
+    for noise in [0.4, 0.8, 1.3] {
+        let (base, head) = decided(30, noise);
+        let head = rejudge(&Catalogue::built_in(), head, &[], &against(base.clone(), true));
+        let budget = Budget::new(30, 0);
+        let claimed = sensitivity::of(&head, &base, &budget, MOST).unwrap();
+        let trial = Trial {
+            pool: &Pool::Normal(noise),
+            limit_percent: 2.0,
+            resolution: 32.0,
+            most: MOST,
+            draws: 2_000,
+            seed: 9,
+        };
+        let caught = trial.of(&Bounds::new(30, MOST), claimed.slowdown_percent).fail;
+        eprintln!("{noise} {claimed:?} {caught}");
+        assert!((caught - claimed.caught).abs() < 0.04, "{noise}: {claimed:?}, in truth {caught}");
+    }
+}
+
+#[test]
+fn a_long_list_shows_some_of_every_threshold() {
+    let found = concluded(21, &[0.05; 30]);
+    assert_eq!(found.failed.len(), 30);
+    let shown = cut(&found.failed);
+    assert_eq!((shown.shown.len(), shown.rest), (8, 0));
+    assert_eq!(shown.shown.iter().map(|shown| shown.more).sum::<usize>(), 22);
+    let mut all = found.failed;
+    for (at, finding) in all.iter_mut().enumerate() {
+        finding.series = at.to_string();
+    }
+    let shown = cut(&all);
+    assert_eq!((shown.shown.len(), shown.rest), (8, 22));
+    assert!(shown.shown.iter().all(|shown| shown.more == 0));
+}

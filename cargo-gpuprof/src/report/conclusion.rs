@@ -1,0 +1,280 @@
+//! The conclusion of a run, as every format for people shows it: a sentence, what it rests on, and
+//! three lists of a few lines.
+//!
+//! Input: a run. Output: texts, which a format lays out and escapes. What is shown of a long list
+//! was cut by the analysis; the run document holds all of it.
+
+pub(super) mod screen;
+
+use std::borrow::Cow;
+
+use gpuprof_analysis::gate::conclusion::{self, Cut, Shown, cut};
+use gpuprof_model::Quantity;
+use gpuprof_model::comparison::Interval;
+use gpuprof_model::conclusion::{Conclusion, Ending, Finding};
+use gpuprof_model::run::Run;
+use gpuprof_model::threshold::Severity;
+use gpuprof_model::verdict::{Verdict, Weight};
+
+/// The conclusion of a run in texts.
+pub(super) struct Told {
+    /// All of it in one sentence.
+    pub sentence: String,
+    /// How much it weighs.
+    pub weight: Weight,
+    /// What the sentence rests on.
+    pub notes: Vec<String>,
+    /// What failed, what improved, what is undecided; none that is empty.
+    pub lists: Vec<List>,
+}
+
+/// One of the lists.
+pub(super) struct List {
+    /// What it is of.
+    pub title: &'static str,
+    /// Its columns; none where its lines are sentences.
+    pub columns: Vec<Column>,
+    /// The same, a line each, without the columns.
+    pub lines: Vec<String>,
+    /// What is not listed.
+    pub rest: Vec<String>,
+}
+
+/// A column of a list.
+pub(super) struct Column {
+    /// Its heading.
+    pub title: &'static str,
+    /// Whether it holds numbers.
+    pub numeric: bool,
+    /// A cell a line.
+    pub cells: Vec<String>,
+}
+
+/// What is told of `run`; none where nothing was to be judged.
+pub(super) fn of(run: &Run) -> Option<Told> {
+    let found = conclusion::shown(run)?;
+    let Conclusion { failed, improved, undecided, .. } = &*found;
+    let names = Names(run);
+    // Where nothing was judged for one reason, the sentence has said it.
+    let said = found.ending == Ending::NothingJudged && cut(undecided).shown.len() == 1;
+    let lists = [
+        changed("failed", failed, &names),
+        changed("improved", improved, &names),
+        open(undecided, &names).filter(|_| !said),
+    ];
+    Some(Told {
+        sentence: found.sentence.clone(),
+        weight: found.weight(),
+        notes: notes(&found),
+        lists: lists.into_iter().flatten().collect(),
+    })
+}
+
+impl Told {
+    /// All of it, a line each, for formats without a layout.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let list = |list: &List| -> Vec<String> {
+            let line = |line: &String| format!("{}: {line}", list.title);
+            list.lines.iter().chain(&list.rest).map(line).collect()
+        };
+        let notes = self.notes.iter().cloned();
+        std::iter::once(self.sentence.clone())
+            .chain(notes)
+            .chain(self.lists.iter().flat_map(list))
+            .collect()
+    }
+}
+
+/// What the sentence of `conclusion` rests on.
+fn notes(conclusion: &Conclusion) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(share) = conclusion.false_alarms {
+        let share = 100.0 * share;
+        notes.push(format!("If nothing had changed, at most {share} % of such runs would fail."));
+    }
+    if let Some(processes) = conclusion.cost.processes.filter(|p| p.least < p.most) {
+        let (least, most) = (processes.least, processes.most);
+        notes.push(format!("A configuration took {least} to {most} processes a side."));
+    }
+    if let Some(reason) = &conclusion.sensitivity_unknown {
+        notes.push(format!("Which slowdown would have been caught is not known: {reason}."));
+    }
+    notes
+}
+
+/// How series are called.
+struct Names<'r>(&'r Run);
+
+impl Names<'_> {
+    /// The kernel of the series `id`, where no other one has its name; or all of it.
+    fn of<'i>(&'i self, id: &'i str) -> Cow<'i, str> {
+        let all = || self.0.series.iter().map(|series| &series.id);
+        let Some(known) = all().find(|known| known.to_string() == id) else {
+            return Cow::Borrowed(id);
+        };
+        match all().filter(|other| other.kernel == known.kernel).count() {
+            1 => Cow::Borrowed(&known.kernel),
+            _ => Cow::Borrowed(id),
+        }
+    }
+
+    /// The series and the configuration of `finding`, as far as it has them.
+    fn place(&self, finding: &Finding) -> String {
+        let series = self.of(&finding.series);
+        match finding.configuration.as_deref() {
+            None | Some("") => series.into_owned(),
+            Some(key) if series.is_empty() => key.to_owned(),
+            Some(key) => format!("{series} at {key}"),
+        }
+    }
+}
+
+/// A list of changes.
+fn changed(title: &'static str, all: &[Finding], names: &Names<'_>) -> Option<List> {
+    let Cut { shown, rest } = cut(all);
+    if shown.is_empty() {
+        return None;
+    }
+    let column = |title, numeric, cell: &dyn Fn(&Finding) -> String| {
+        let mut cells = Vec::new();
+        for Shown { finding, more } in &shown {
+            cells.push(cell(finding));
+            if *more > 0 {
+                cells.push(String::new());
+            }
+        }
+        Column { title, numeric, cells }
+    };
+    let quantity = |value: Option<Quantity>| value.map(|v| v.to_string());
+    let mut configurations =
+        column("configuration", false, &|found| found.configuration.clone().unwrap_or_default());
+    let mut at = 0;
+    for Shown { more, .. } in &shown {
+        at += 1;
+        if *more > 0 {
+            configurations.cells[at] = format!("and {more} more");
+            at += 1;
+        }
+    }
+    let limit = |found: &Finding| {
+        found.limit.filter(|_| found.verdict == Verdict::Fail).map(|limit| limit.to_string())
+    };
+    let warned = |found: &Finding| match found.severity {
+        Severity::Warn => "warning".to_owned(),
+        Severity::Hard => String::new(),
+    };
+    let columns = [
+        column("series", false, &|found| names.of(&found.series).into_owned()),
+        configurations,
+        column("metric", false, &|found| asked(found).unwrap_or_default().to_owned()),
+        column("base", true, &|found| quantity(found.baseline).unwrap_or_default()),
+        column("head", true, &|found| quantity(found.value).unwrap_or_default()),
+        column("change", true, &|found| found.percent.map(percent).unwrap_or_default()),
+        column("95 % interval", true, &|found| found.interval.map(interval).unwrap_or_default()),
+        column("in cycles", true, &|found| found.cycles_percent.map(percent).unwrap_or_default()),
+        column("limit", true, &|found| limit(found).unwrap_or_default()),
+        column("severity", false, &warned),
+        column("why", false, &|found| found.reason.clone().unwrap_or_default()),
+    ];
+    let shows = |column: &Column| column.cells.iter().any(|cell| !cell.is_empty());
+    let columns = columns.into_iter().filter(shows).collect();
+    let lines = shown.iter().map(|shown| line(shown, names)).collect();
+    Some(List { title, columns, lines, rest: not_listed(rest) })
+}
+
+/// What `finding` is about: its metric, or its threshold where that is of another version of the
+/// tool and names none that is known.
+fn asked(finding: &Finding) -> Option<&str> {
+    finding.metric.as_deref().or(finding.threshold.as_deref())
+}
+
+/// A change on one line: `duration of scale at block=64: 10 µs → 11 µs, +10.0 % (+9.1 … +11.2 %)`.
+fn line(Shown { finding, more }: &Shown<'_>, names: &Names<'_>) -> String {
+    let place = names.place(finding);
+    let mut text = match asked(finding) {
+        Some(metric) => format!("{metric} of {place}"),
+        None => place,
+    };
+    let limit = finding.limit.filter(|_| finding.verdict == Verdict::Fail);
+    let limit = limit.map(|limit| format!("limit {limit}"));
+    match (finding.baseline, finding.value) {
+        (Some(before), Some(after)) => text.push_str(&format!(": {before} → {after}")),
+        (None, Some(after)) => text.push_str(&format!(": {after}")),
+        _ => {}
+    }
+    let change = finding.percent.map(|change| match finding.interval {
+        Some(found) => format!("{} ({})", percent(change), interval(found)),
+        None => percent(change),
+    });
+    let cycles = finding.cycles_percent.map(|change| format!("{} in cycles", percent(change)));
+    let more = (*more > 0).then(|| format!("and {more} more configurations"));
+    let warning = (finding.severity == Severity::Warn).then(|| "a warning".to_owned());
+    let parts = [change, cycles, limit, warning, finding.reason.clone(), more];
+    for part in parts.into_iter().flatten() {
+        text.push_str(", ");
+        text.push_str(&part);
+    }
+    text
+}
+
+/// What is undecided, and what would decide it.
+fn open(all: &[Finding], names: &Names<'_>) -> Option<List> {
+    let Cut { shown, rest } = cut(all);
+    if shown.is_empty() {
+        return None;
+    }
+    let line = |Shown { finding, more }: &Shown<'_>| {
+        let subject = match asked(finding) {
+            Some(asked) => format!("{asked} of {}", names.place(finding)),
+            None => names.place(finding),
+        };
+        let alike = match (more, finding.value) {
+            (0, _) => String::new(),
+            (_, Some(_)) => format!(" (and {more} more configurations)"),
+            (1, None) => " (and 1 more threshold)".to_owned(),
+            (_, None) => format!(" (and {more} more thresholds)"),
+        };
+        let why = finding.reason.as_deref().unwrap_or("no reason is known");
+        format!("{subject}{alike}: {why}")
+    };
+    let lines = shown.iter().map(line).collect();
+    let rest = not_listed(rest).into_iter().chain(would_decide(all)).collect();
+    Some(List { title: "undecided", columns: Vec::new(), lines, rest })
+}
+
+/// How many rounds would decide those of `all` that rounds can decide, where there are several.
+fn would_decide(all: &[Finding]) -> Option<String> {
+    let open = all.iter().filter(|found| found.value.is_some()).count();
+    let rounds: Vec<u32> = all.iter().filter_map(|found| found.rounds).collect();
+    let most = rounds.iter().max().filter(|_| open > 1)?;
+    let which = match rounds.len() {
+        some if some == open => "all of them".to_owned(),
+        some => format!("{some} of {open}"),
+    };
+    Some(format!("--max-repeat {most} would decide {which}"))
+}
+
+fn not_listed(rest: usize) -> Vec<String> {
+    let text = (rest > 0).then(|| format!("{rest} more are not listed; the JSON report holds all"));
+    text.into_iter().collect()
+}
+
+/// `+5.02 %`, `-50.0 %`.
+fn percent(value: f64) -> String {
+    if value.abs() < 10.0 { format!("{value:+.2} %") } else { format!("{value:+.1} %") }
+}
+
+/// `+4.81 … +5.30 %`.
+fn interval(Interval { low, high, .. }: Interval) -> String {
+    let number = |value: f64| percent(value).trim_end_matches(" %").to_owned();
+    format!("{} … {} %", number(low), number(high))
+}
+
+/// A sign before the sentence, for formats without colour.
+pub(super) fn sign(weight: Weight) -> char {
+    match weight {
+        Weight::Fine => '✅',
+        Weight::Bad => '❌',
+        Weight::Warning | Weight::Doubtful => '⚠',
+    }
+}

@@ -1,0 +1,150 @@
+//! A conclusion: what a judged run comes to as a whole.
+//!
+//! Input: the judgements of all series, and what the run found out about its own noise. Output: one
+//! sentence, what it rests on, and three lists of what a reader wants to see first: what failed,
+//! what became better, and what is undecided. What must stay true: no number is claimed that was
+//! not computed; where one cannot be, the reason stands in its place.
+
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::Interval;
+use crate::quantity::Quantity;
+use crate::threshold::Severity;
+use crate::verdict::{Verdict, Weight};
+
+/// What a run comes to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Conclusion {
+    /// All of it in one sentence.
+    pub sentence: String,
+    /// The kind of end.
+    pub ending: Ending,
+    /// Configurations of which a value was held against a limit.
+    pub judged: usize,
+    /// The probability, at most, that such a run fails by a time although nothing changed, where
+    /// the two sides were measured in rounds; exact metrics never do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub false_alarms: Option<f64>,
+    /// The slowdown that would have been caught; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
+    /// Why it is not known, where times were judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity_unknown: Option<String>,
+    /// What the run cost.
+    #[serde(default)]
+    pub cost: Cost,
+    /// What violates a limit, the worst first; warnings last.
+    pub failed: Vec<Finding>,
+    /// What became better than the baseline, the most first.
+    pub improved: Vec<Finding>,
+    /// What could not be decided or judged.
+    pub undecided: Vec<Finding>,
+}
+
+impl Conclusion {
+    /// How much it weighs.
+    pub fn weight(&self) -> Weight {
+        let warned = self.failed.iter().any(|finding| finding.severity == Severity::Warn);
+        match self.ending {
+            Ending::Regression | Ending::Violation | Ending::Unfinished => Weight::Bad,
+            Ending::Undecided | Ending::NothingJudged => Weight::Doubtful,
+            Ending::Holds if warned => Weight::Warning,
+            Ending::Holds => Weight::Fine,
+        }
+    }
+}
+
+/// The kinds of ends, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Configurations crashed, ran out of time, or were skipped.
+    Unfinished,
+    /// A limit relative to the baseline is violated.
+    Regression,
+    /// Only limits that are numbers are violated.
+    Violation,
+    /// There was nothing to judge, though there should have been.
+    NothingJudged,
+    /// Nothing is violated, and something is undecided or missing.
+    Undecided,
+    /// Everything that was judged holds.
+    Holds,
+}
+
+/// A slowdown that the run would have caught: one configuration, slower by so much than it is, and
+/// measured and judged as those of the run were.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Sensitivity {
+    /// By how many percent it would be slower.
+    pub slowdown_percent: f64,
+    /// The probability that it would fail the run, on average over the configurations.
+    pub caught: f64,
+    /// How many times this was simulated, from the recorded processes.
+    pub simulated: u32,
+    /// The configurations whose processes were recorded.
+    pub configurations: usize,
+}
+
+/// What a run cost. What is not known is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Cost {
+    /// Seconds of measuring; none where the run was resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+    /// Processes that took times, a side and configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<Processes>,
+}
+
+/// How many processes took times, a side and configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Processes {
+    /// The fewest.
+    pub least: usize,
+    /// The most.
+    pub most: usize,
+    /// On average.
+    pub average: f64,
+}
+
+/// A line of a conclusion: a configuration, or where it has none, a whole threshold or series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// The series; empty where the run as a whole lacks something.
+    pub series: String,
+    /// The configuration; none where it is about all of them.
+    pub configuration: Option<String>,
+    /// The metric.
+    pub metric: Option<String>,
+    /// The threshold as written; none for a change that no threshold asks about.
+    pub threshold: Option<String>,
+    /// Whether a violation of that fails the run.
+    #[serde(default)]
+    pub severity: Severity,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The baseline's value.
+    pub baseline: Option<Quantity>,
+    /// The run's value.
+    pub value: Option<Quantity>,
+    /// What that was compared with.
+    pub limit: Option<Quantity>,
+    /// The change from the baseline in percent of it.
+    pub percent: Option<f64>,
+    /// Where that change lies; none for exact metrics.
+    pub interval: Option<Interval>,
+    /// The change in SM clock cycles, in percent.
+    pub cycles_percent: Option<f64>,
+    /// Why, where the numbers alone do not say it.
+    pub reason: Option<String>,
+    /// About how many rounds would decide it.
+    pub rounds: Option<u32>,
+}
