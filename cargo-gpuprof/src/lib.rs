@@ -34,6 +34,8 @@ pub mod plan;
 pub mod report;
 pub mod revision;
 pub mod schedule;
+#[cfg(test)]
+mod schemas;
 pub mod sections;
 pub mod store;
 pub mod terminal;

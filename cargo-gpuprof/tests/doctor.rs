@@ -5,8 +5,13 @@ use std::process::Command;
 
 /// The doctor where programs are found in `path` only, and no toolchain elsewhere.
 fn doctor(path: &Path) -> (Option<i32>, String) {
+    doctor_with(path, &[])
+}
+
+fn doctor_with(path: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"))
         .args(["gpuprof", "doctor", "--backend", "emulator"])
+        .args(arguments)
         .env_clear()
         .env("PATH", path)
         .env("__GPUPROF_RUSTUP", "/nonexistent/rustup")
@@ -42,4 +47,23 @@ fn a_machine_that_builds_needs_one() {
         "{out}"
     );
     assert!(out.ends_with("kernels cannot be built here\n"), "{out}");
+}
+
+#[test]
+fn the_report_is_also_one_document_with_the_same_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = ["--message-format", "json"];
+    let (code, out) = doctor_with(folder.path(), &json);
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &document["exit_code"]), (Some(0), &0.into()));
+    assert_eq!((&document["reason"], &document["schema_version"]), (&"doctor".into(), &1.into()));
+    let states: Vec<_> = document["checks"].as_array().unwrap().iter().collect();
+    let of =
+        |check: &str| states.iter().find(|line| line["check"] == check).unwrap()["state"].clone();
+    assert_eq!((of("toolchain"), of("emulator")), ("warn".into(), "ok".into()));
+    std::os::unix::fs::symlink("/bin/true", folder.path().join("cargo")).unwrap();
+    let (code, out) = doctor_with(folder.path(), &json);
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &document["exit_code"]), (Some(101), &101.into()));
+    assert_eq!(document["conclusion"], "kernels cannot be built here");
 }

@@ -312,3 +312,38 @@ fn the_doctor_says_what_works() {
         assert!(out.starts_with("fail  driver"), "{out}");
     }
 }
+
+#[test]
+fn whatever_is_listed_or_described_is_also_an_object_a_line() {
+    let lines = |arguments: &[&str]| -> Vec<serde_json::Value> {
+        let (code, out, err) = metrics(&[arguments, &["--message-format", "json"]].concat());
+        assert_eq!(code, 0, "{arguments:?}: {err}");
+        let lines: Result<_, _> = out.lines().map(serde_json::from_str).collect();
+        lines.unwrap_or_else(|e| panic!("{arguments:?}: {e}"))
+    };
+    let reasons = |arguments: &[&str]| {
+        let mut all: Vec<String> =
+            lines(arguments).iter().map(|l| l["reason"].as_str().unwrap().to_owned()).collect();
+        all.dedup();
+        all
+    };
+    let own = lines(&[]);
+    let duration = own.iter().find(|line| line["name"] == "duration").unwrap();
+    assert_eq!((&duration["unit"], &duration["better"]), (&"ns".into(), &"lower".into()));
+    assert_eq!(duration["exact_on_gpu"], false);
+    assert_eq!(reasons(&[]), ["metric"]);
+    assert_eq!(reasons(&["hit_rate"]).first().unwrap(), "metric");
+    assert_eq!(reasons(&["--list-sets"]), ["set"]);
+    assert_eq!(reasons(&["--list-sections"]), ["section"]);
+    assert_eq!(reasons(&["--list-chips"]), ["chip"]);
+    assert_eq!(reasons(&["--chip", "gh100", "hit_rate"]), ["counter"]);
+    let hit_rate = lines(&["--chip", "gh100", "--describe", "lts__t_sector_hit_rate"]);
+    let counter = hit_rate.iter().find(|line| line["reason"] == "counter").unwrap();
+    assert_eq!((&counter["hardware_unit"], &counter["passes"]), (&"lts".into(), &2.into()));
+    assert_eq!(reasons(&["gld_efficiency"]), ["metric", "counter"]);
+    assert_eq!(reasons(&["group:memory__shared_table"]), ["group"]);
+    // What is not there is told as ever.
+    let (code, out, err) = metrics(&["--message-format", "json", "duratoin"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("did you mean `duration`?"), "{err}");
+}

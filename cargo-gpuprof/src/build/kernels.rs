@@ -177,7 +177,7 @@ impl CargoBuild<'_> {
                 advice = host_only::advice(&self.build.metadata.workspace_root, places);
                 advice.extend(places.iter().filter_map(|place| {
                     let name = place.unknown.as_deref()?;
-                    let (instead, file) = (math::instead(name)?, &place.file);
+                    let (instead, file) = (math::of_std(name)?, &place.file);
                     let (line, column) = (place.line, place.column);
                     Some(format!(
                         "{file}:{line}:{column}: kernels have no `{name}` of std: {instead}"

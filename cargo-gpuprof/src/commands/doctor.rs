@@ -9,6 +9,7 @@ mod check;
 mod devices;
 mod gpu;
 mod host;
+mod json;
 mod packed;
 
 use std::fs;
@@ -20,7 +21,7 @@ use gpuprof_model::ExitCode;
 use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
-use crate::options::{Backend, DoctorOptions};
+use crate::options::{Backend, DoctorOptions, MessageFormat};
 use crate::terminal::shown;
 use check::{Check, PARAMETERS, State};
 use devices::Examined;
@@ -66,6 +67,11 @@ pub fn doctor(
         _ => Vec::new(),
     };
     let (code, sentence) = conclusion(&checks, expected, &examined);
+    if options.message_format == MessageFormat::Json {
+        return json::write(&checks, &examined, code, &sentence, out)
+            .map(|()| code)
+            .map_err(|e| Failure::output(Path::new("standard output"), &e));
+    }
     let mut text: String = checks.iter().map(ToString::to_string).collect();
     for device in &examined {
         text.push_str(&format!("\n{}\n", device.heading()));

@@ -5,6 +5,7 @@
 //! knows of the chip, and standard error says how to get CUPTI.
 
 mod describe;
+mod json;
 mod sets;
 mod shown;
 
@@ -21,8 +22,9 @@ use crate::config::{self, Config};
 use crate::console;
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
-use crate::options::MetricsOptions;
+use crate::options::{MessageFormat, MetricsOptions};
 use crate::sections::{self, SectionFile, Sections};
+use json::Line;
 use shown::{described, show};
 
 /// Prints what was asked for.
@@ -40,13 +42,18 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         sections = sections.with(&SectionFile::all(root)?, catalogue)?;
     }
     let known = sections.catalogue();
+    let as_json = options.message_format == MessageFormat::Json;
     if options.list_sets {
-        let chip = options.chip.as_deref();
-        return sets::list(&sections, chip, options.cupti_path.as_deref(), out);
+        return match as_json {
+            true => json::write(sets::lines(&sections), out).map_err(output),
+            false => {
+                sets::list(&sections, options.chip.as_deref(), options.cupti_path.as_deref(), out)
+            }
+        };
     }
     let cupti = options.cupti_path.as_deref();
     if options.list_chips {
-        return writeln!(out, "{}", chips::known(cupti)?.join("\n")).map_err(output);
+        return names(chips::known(cupti)?, as_json, out, |name| Line::Chip { name });
     }
     let chips = Chips::shipped();
     if let Some(chip) = options.chip.as_deref().filter(|chip| !chips.knows(chip)) {
@@ -56,30 +63,101 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
         }
     }
     if options.list_sections {
-        return list_sections(&sections, options.chip.as_deref(), out).map_err(output);
+        let chip = options.chip.as_deref().map(str::to_uppercase);
+        return match as_json {
+            true => json::write(section_lines(&sections, chip.as_deref()), out),
+            false => list_sections(&sections, chip.as_deref(), out),
+        }
+        .map_err(output);
     }
     let named = options.describe.as_deref().or(options.search.as_deref());
-    if let Some(metrics) = named.and_then(group) {
-        return writeln!(out, "{}", metrics.join("\n")).map_err(output);
+    if let Some((name, metrics)) = named.and_then(|name| Some((name, group(name)?))) {
+        let metrics = metrics.iter().map(ToString::to_string).collect();
+        return several(name, metrics, as_json, out);
     }
     if let Some(name) = named.filter(|name| name.starts_with(BREAKDOWN)) {
         let metrics = expanded(vec![name.to_owned()], options.chip.as_deref())?;
-        return writeln!(out, "{}", metrics.join("\n")).map_err(output);
+        return several(name, metrics, as_json, out);
     }
     // What is a metric's whole name is described as one, and not only looked for.
     let whole = options.search.as_deref().filter(|name| known.find(name).is_some());
     if let Some(name) = options.describe.as_deref().or(whole) {
         return describe::one(name, &sections, options, out);
     }
+    search(known, &chips, options, out)
+}
+
+/// Lists what holds the text that is searched for; everything without one.
+///
+/// # Errors
+/// Nothing holds it; a chip that nobody knows; standard output.
+fn search(
+    known: &Catalogue,
+    chips: &Chips,
+    options: &MetricsOptions,
+    out: &mut impl Write,
+) -> Result<()> {
+    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
+    let as_json = options.message_format == MessageFormat::Json;
     let search = options.search.as_deref().unwrap_or("");
-    let found = match &options.chip {
-        None => catalogue(known, search, out),
-        Some(chip) => counters(&of_chip(&chips, &chip.to_uppercase(), cupti)?, search, out),
+    let any = match &options.chip {
+        None => {
+            let found = Found::of(known, search);
+            match as_json {
+                true => json::write(found.lines(known), out),
+                false => found.show(known, search, out),
+            }
+            .map_err(output)?;
+            found.any()
+        }
+        Some(chip) => {
+            let chip = chip.to_uppercase();
+            let all = of_chip(chips, &chip, options.cupti_path.as_deref())?;
+            let found = counters(&all, search);
+            match as_json {
+                true => json::write(found.iter().map(|it| Line::counter(Some(&chip), it)), out),
+                false => found
+                    .iter()
+                    .try_for_each(|it| writeln!(out, "{}\n{}", it.name, described(it, "    "))),
+            }
+            .map_err(output)?;
+            !found.is_empty()
+        }
     };
-    if !found.map_err(output)? {
-        return Err(Failure::usage(nothing(known, search, options.chip.as_deref())));
+    match any {
+        true => Ok(()),
+        false => Err(Failure::usage(nothing(known, search, options.chip.as_deref()))),
     }
-    Ok(())
+}
+
+/// Writes `all`, of which `line` makes a line of JSON each.
+///
+/// # Errors
+/// Standard output.
+fn names(
+    all: Vec<String>,
+    as_json: bool,
+    out: &mut impl Write,
+    line: impl Fn(String) -> Line,
+) -> Result<()> {
+    match as_json {
+        true => json::write(all.into_iter().map(line), out),
+        false => writeln!(out, "{}", all.join("\n")),
+    }
+    .map_err(|e| Failure::output(Path::new("standard output"), &e))
+}
+
+/// Writes the `metrics` that `name` stands for.
+///
+/// # Errors
+/// Standard output.
+fn several(name: &str, metrics: Vec<String>, as_json: bool, out: &mut impl Write) -> Result<()> {
+    let group = || Line::Group { name: name.to_owned(), metrics: metrics.clone() };
+    match as_json {
+        true => group().write(out),
+        false => writeln!(out, "{}", metrics.join("\n")),
+    }
+    .map_err(|e| Failure::output(Path::new("standard output"), &e))
 }
 
 /// The metrics of a chip: as CUPTI describes them, or else as this version knows them.
@@ -123,19 +201,63 @@ fn settled_root(here: &Utf8Path) -> &Utf8Path {
     here.ancestors().find(settled).unwrap_or(here)
 }
 
-/// Lists what is ours; whether anything is.
-fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Result<bool> {
-    let lower = search.to_lowercase();
-    let matches = |m: &Metric| {
-        m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
-    };
-    let own = known.own().map(|metric| Metric::clone(metric)).chain(launch_facts());
-    let own = own.chain(known.defined().map(|metric| Metric::clone(metric)));
-    let mut found: Vec<Metric> = own.filter(matches).collect();
-    // Device attributes and old names only where they were looked for: there are more of them than
-    // of ours.
-    if search.is_empty() {
-        found.iter().try_for_each(|metric| show(known, metric, out))?;
+/// What is ours, other profilers' and the device's, of which the name or the description holds a
+/// text.
+struct Found {
+    metrics: Vec<Metric>,
+    refused: Vec<(String, String)>,
+    groups: Vec<(String, Vec<String>)>,
+}
+
+impl Found {
+    /// Device attributes and old names only where they are looked for: there are more of them than
+    /// of ours.
+    fn of(known: &Catalogue, search: &str) -> Self {
+        let lower = search.to_lowercase();
+        let matches = |m: &Metric| {
+            m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
+        };
+        let own = known.own().map(|metric| Metric::clone(metric)).chain(launch_facts());
+        let own = own.chain(known.defined().map(|metric| Metric::clone(metric)));
+        let mut found = Self {
+            metrics: own.filter(matches).collect(),
+            refused: Vec::new(),
+            groups: Vec::new(),
+        };
+        if !search.is_empty() {
+            found.metrics.extend(attributes().chain(legacy()).filter(matches));
+            let refused = legacy_refused().filter(|(name, _)| name.contains(&lower));
+            found.refused = refused.map(|(name, why)| (name.into(), why.into())).collect();
+            let groups = groups().filter(|(name, _)| name.contains(&lower));
+            let texts = |all: Vec<&str>| all.into_iter().map(str::to_owned).collect();
+            found.groups = groups.map(|(name, of)| (name.into(), texts(of.to_vec()))).collect();
+        }
+        found
+    }
+
+    fn any(&self) -> bool {
+        !self.metrics.is_empty() || !self.refused.is_empty() || !self.groups.is_empty()
+    }
+
+    fn lines<'f>(&'f self, known: &'f Catalogue) -> impl Iterator<Item = Line> + 'f {
+        let metrics = self.metrics.iter().map(|metric| Line::metric(known, metric));
+        let refused = self.refused.iter().cloned().map(|(name, why)| Line::Refused { name, why });
+        let groups =
+            self.groups.iter().cloned().map(|(name, metrics)| Line::Group { name, metrics });
+        metrics.chain(refused).chain(groups)
+    }
+
+    fn show(&self, known: &Catalogue, search: &str, out: &mut impl Write) -> io::Result<()> {
+        self.metrics.iter().try_for_each(|metric| show(known, metric, out))?;
+        for (name, reason) in &self.refused {
+            writeln!(out, "{name}\n    no equivalent: {reason}")?;
+        }
+        for (name, metrics) in &self.groups {
+            writeln!(out, "{name}\n    {}", metrics.join(", "))?;
+        }
+        if !search.is_empty() {
+            return Ok(());
+        }
         let (translated, refused) = (legacy().count(), legacy_refused().count());
         writeln!(
             out,
@@ -143,38 +265,32 @@ fn catalogue(known: &Catalogue, search: &str, out: &mut impl Write) -> io::Resul
              device attributes work as well; `cargo gpuprof metrics TEXT` searches them too",
             translated + refused,
             attributes().count()
-        )?;
-        return Ok(true);
+        )
     }
-    found.extend(attributes().chain(legacy()).filter(matches));
-    found.iter().try_for_each(|metric| show(known, metric, out))?;
-    let refused: Vec<_> = legacy_refused().filter(|(name, _)| name.contains(&lower)).collect();
-    for (name, reason) in &refused {
-        writeln!(out, "{name}\n    no equivalent: {reason}")?;
-    }
-    let groups: Vec<_> = groups().filter(|(name, _)| name.contains(&lower)).collect();
-    for (name, metrics) in &groups {
-        writeln!(out, "{name}\n    {}", metrics.join(", "))?;
-    }
-    Ok(!found.is_empty() || !refused.is_empty() || !groups.is_empty())
 }
 
-/// Lists those of a chip's counters; whether there are any.
-fn counters(metrics: &[Described], search: &str, out: &mut impl Write) -> io::Result<bool> {
+/// Those of a chip's counters of which the name or the description holds `search`.
+fn counters<'m>(metrics: &'m [Described], search: &str) -> Vec<&'m Described> {
     let lower = search.to_lowercase();
     let matches = |m: &&Described| {
         m.name.to_lowercase().contains(&lower) || m.description.to_lowercase().contains(&lower)
     };
-    let mut any = false;
-    for metric in metrics.iter().filter(matches) {
-        writeln!(out, "{}\n{}", metric.name, described(metric, "    "))?;
-        any = true;
-    }
-    Ok(any)
+    metrics.iter().filter(matches).collect()
+}
+
+/// The sections, a line each.
+fn section_lines<'s>(
+    sections: &'s Sections,
+    chip: Option<&'s str>,
+) -> impl Iterator<Item = Line> + 's {
+    sections.iter().map(move |section| Line::Section {
+        id: section.id.clone(),
+        title: section.title.clone(),
+        metrics: section.columns(chip).columns.into_iter().map(|column| column.name).collect(),
+    })
 }
 
 fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
-    let chip = chip.map(str::to_uppercase);
     for section in sections.iter() {
         writeln!(out, "{}  {}", section.id, section.title)?;
         let section = section.columns(chip.as_deref());

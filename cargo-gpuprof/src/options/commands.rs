@@ -60,6 +60,9 @@ pub struct MetricsOptions {
     /// from here
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<Utf8PathBuf>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
 }
 
 /// Options of `doctor`.
@@ -83,6 +86,9 @@ pub struct DoctorOptions {
     /// Check this archive, and whether its harnesses start here, instead of the toolchain
     #[arg(long, value_name = "FILE")]
     pub archive_file: Option<Utf8PathBuf>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
 }
 
 /// Options of `archive`.

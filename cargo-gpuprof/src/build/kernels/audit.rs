@@ -70,11 +70,11 @@ impl fmt::Display for Finding {
                  core::sync::atomic::fence; to keep the compiler from moving accesses, use an empty \
                  core::arch::asm!(\"\")"
             ),
-            Kind::NoInstruction => write!(
-                f,
-                "LLVM has no PTX for `{what}` and aborts: call the method of gpuprof::FloatMath that std's is named \
-                 after, or a function of the crate libm"
-            ),
+            Kind::NoInstruction => {
+                let name = what.split('.').nth(1).and_then(math::of_c);
+                let instead = name.unwrap_or_else(|| "use a function of the crate libm".to_owned());
+                write!(f, "LLVM has no PTX for `{what}` and aborts: {instead}")
+            }
             Kind::WarpWideInAssembly => write!(
                 f,
                 "`{what}` in inline assembly may be compiled into both arms of a branch, each for a part of its \
@@ -87,7 +87,7 @@ impl fmt::Display for Finding {
                     "`{what}` is declared and nothing defines it: no GPU loads a module with it, and on the \
                      emulated driver the kernels that reach it fail"
                 )?;
-                math::instead(what).map_or(Ok(()), |instead| write!(f, "; {instead}"))
+                math::of_c(what).map_or(Ok(()), |instead| write!(f, "; {instead}"))
             }
         }
     }

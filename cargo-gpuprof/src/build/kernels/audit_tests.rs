@@ -96,8 +96,8 @@ fn a_call_of_what_nothing_defines_is_warned_of_with_what_stands_in_for_it() {
     assert_eq!(
         text,
         "src/lib.rs:12:9: `expf` is declared and nothing defines it: no GPU loads a module with it, and \
-         on the emulated driver the kernels that reach it fail; call `fast_exp` of gpuprof::FastMath, \
-         which is approximate, or `expf` of the crate libm"
+         on the emulated driver the kernels that reach it fail; call the method `exp` of \
+         gpuprof::FloatMath (use gpuprof::prelude::*), or `fast_exp`, which is approximate"
     );
     let found_first = findings(&calls("expf"), Some(&declares("expf")));
     assert!(!found_first.first().unwrap().refuses());

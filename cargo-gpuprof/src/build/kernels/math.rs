@@ -1,84 +1,58 @@
-//! What stands in for functions of std's floating-point numbers, which the device does not have.
+//! What stands in for mathematical functions that a kernel does not get from std or from C.
 //!
-//! Input: the name of a function, as Rust or as C has it. Output: what to call instead.
+//! Input: the name of a function, as Rust or as C has it. Output: what of gpuprof's to use. Methods
+//! of `f32` and `f64` by std's names are those of a trait, which has to be in scope.
 
-/// Functions of std and of C's library (`f32` has the same with an `f` behind it), and the fast one
-/// of `gpuprof::FastMath`.
-const FAST: [(&str, &str); 9] = [
-    ("exp", "fast_exp"),
-    ("exp2", "fast_exp2"),
-    ("ln", "fast_ln"),
-    ("log", "fast_ln"),
-    ("log2", "fast_log2"),
-    ("sin", "fast_sin"),
-    ("cos", "fast_cos"),
-    ("tanh", "fast_tanh"),
-    ("recip", "fast_recip"),
+/// Methods of `gpuprof::FloatMath`, named as in std.
+const METHODS: [&str; 32] = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh",
+    "exp", "exp2", "exp_m1", "floor", "fract", "hypot", "ln", "ln_1p", "log", "log10", "log2",
+    "mul_add", "powf", "powi", "round", "sin", "sin_cos", "sinh", "sqrt", "tan", "tanh",
 ];
 
-/// Others of std's, by Rust's names and by C's.
-const OTHERS: [&str; 31] = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "cosh",
-    "exp10",
-    "exp_m1",
-    "expm1",
-    "fmod",
-    "hypot",
-    "ln_1p",
-    "log10",
-    "log1p",
-    "pow",
-    "powf",
-    "powi",
-    "sin_cos",
-    "sinh",
-    "tan",
-    "tgamma",
-    "gamma",
-    "ln_gamma",
-    "lgamma",
-    "erf",
-    "erfc",
-    "div_euclid",
-    "rem_euclid",
+/// Functions of `gpuprof::math`.
+const FUNCTIONS: [&str; 4] = ["erf", "erfc", "gamma", "ln_gamma"];
+
+/// Methods of `gpuprof::FastMath`, without the `fast_` before them.
+const FAST: [&str; 10] =
+    ["cos", "exp", "exp2", "ln", "log10", "log2", "powf", "sin", "tan", "tanh"];
+
+/// What C calls otherwise than Rust; for `f32` it has an `f` behind it.
+const OF_C: [(&str, &str); 7] = [
+    ("log", "ln"),
+    ("log1p", "ln_1p"),
+    ("expm1", "exp_m1"),
+    ("pow", "powf"),
+    ("fma", "mul_add"),
+    ("tgamma", "gamma"),
+    ("lgamma", "ln_gamma"),
 ];
 
-/// What to call instead of `name`; none where it is no such function.
-pub(super) fn instead(name: &str) -> Option<String> {
-    let of_f64 = || name.strip_suffix('f');
-    let fast = |name: &str| FAST.iter().find(|(std, _)| *std == name).map(|(_, fast)| *fast);
-    if let Some(fast) = fast(name).or_else(|| fast(of_f64()?)) {
-        return Some(format!(
-            "call `{fast}` of gpuprof::FastMath, which is approximate, or `{}` of the crate libm",
-            in_libm(name)
-        ));
-    }
-    let other = |name: &str| OTHERS.contains(&name);
-    (other(name) || of_f64().is_some_and(other))
-        .then(|| format!("call `{}` of the crate libm", in_libm(name)))
+/// What to use where rustc knows no method or function `name`; none where it is none of std's.
+pub(super) fn of_std(name: &str) -> Option<String> {
+    let known = METHODS.into_iter().chain(FUNCTIONS).find(|known| *known == name)?;
+    Some(stands_in(known))
 }
 
-/// What libm, which has C's names, calls a function.
-fn in_libm(name: &str) -> &str {
-    match name {
-        "ln" => "log",
-        "powf" | "powi" => "pow",
-        "exp_m1" => "expm1",
-        "ln_1p" => "log1p",
-        "sin_cos" => "sincos",
-        "gamma" => "tgamma",
-        "ln_gamma" => "lgamma",
-        "div_euclid" => "floor",
-        "rem_euclid" => "fmod",
-        other => other,
+/// What to use for the function of C's library, or of LLVM's, called `name`; none where it is none.
+pub(super) fn of_c(name: &str) -> Option<String> {
+    let rust = |name: &str| {
+        let renamed = OF_C.iter().find(|(of_c, _)| *of_c == name).map(|(_, rust)| *rust);
+        renamed.or_else(|| METHODS.into_iter().chain(FUNCTIONS).find(|known| *known == name))
+    };
+    let name = rust(name).or_else(|| rust(name.strip_suffix('f')?))?;
+    Some(stands_in(name))
+}
+
+fn stands_in(name: &str) -> String {
+    if FUNCTIONS.contains(&name) {
+        return format!("call gpuprof::math::{name}");
+    }
+    let method =
+        format!("call the method `{name}` of gpuprof::FloatMath (use gpuprof::prelude::*)");
+    match FAST.contains(&name) {
+        true => format!("{method}, or `fast_{name}`, which is approximate"),
+        false => method,
     }
 }
 
@@ -87,14 +61,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_of_std_has_a_fast_one_or_one_of_libm() {
-        let exp = "call `fast_exp` of gpuprof::FastMath, which is approximate, or `exp` of the crate libm";
-        assert_eq!(instead("exp").as_deref(), Some(exp));
-        assert_eq!(instead("expf").unwrap(), exp.replace("`exp`", "`expf`"));
-        assert!(instead("ln").unwrap().ends_with("or `log` of the crate libm"));
-        assert_eq!(instead("powf").as_deref(), Some("call `pow` of the crate libm"));
-        assert_eq!(instead("atan2f").as_deref(), Some("call `atan2f` of the crate libm"));
-        assert_eq!(instead("push"), None);
-        assert_eq!(instead("f"), None);
+    fn what_stands_in_is_what_the_runtime_has() {
+        let source = |file: &str| {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime/src/device/math/");
+            std::fs::read_to_string(format!("{folder}{file}")).unwrap()
+        };
+        let (float, fast, special) = (source("float.rs"), source("fast.rs"), source("special.rs"));
+        for name in METHODS {
+            assert!(float.contains(&format!("fn {name}(self")), "{name}");
+        }
+        for name in FAST {
+            assert!(METHODS.contains(&name) && fast.contains(&format!("fn fast_{name}(self")));
+        }
+        for name in FUNCTIONS {
+            assert!(special.contains(&format!("pub fn {name}<")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_function_is_known_by_the_names_of_both_languages() {
+        let exp = "call the method `exp` of gpuprof::FloatMath (use gpuprof::prelude::*), or \
+                   `fast_exp`, which is approximate";
+        assert_eq!(of_std("exp").as_deref(), Some(exp));
+        assert_eq!(of_c("expf").as_deref(), Some(exp));
+        assert_eq!(of_c("exp").as_deref(), Some(exp));
+        assert!(of_c("logf").unwrap().contains("`ln`"));
+        assert!(of_c("pow").unwrap().contains("`powf`"));
+        assert!(of_std("powf").unwrap().contains("`powf`"));
+        assert!(!of_c("atan2f").unwrap().contains("fast"));
+        assert_eq!(of_c("lgammaf").as_deref(), Some("call gpuprof::math::ln_gamma"));
+        assert_eq!(
+            (of_std("push"), of_std("expf"), of_c("solve"), of_c("f")),
+            (None, None, None, None)
+        );
     }
 }

@@ -12,12 +12,13 @@ use std::path::Path;
 use gpuprof_model::failure::MetricRefusal;
 use gpuprof_model::metric::{Catalogue, DEVICE_ATTRIBUTE, Origin};
 
+use super::json::{self, Line};
 use super::shown::{described, show, show_grounds};
 use crate::chips::{self, Chips};
 use crate::console;
 use crate::cupti::{self, Answer, Described, Question, Refusal, RefusalKind};
 use crate::error::{Failure, Result};
-use crate::options::MetricsOptions;
+use crate::options::{MessageFormat, MetricsOptions};
 use crate::sections::Sections;
 
 /// The chip where none is named: what the emulated driver and the documentation speak of.
@@ -41,6 +42,16 @@ pub(super) fn one(
     let known = catalogue.find(name);
     let own = known.filter(|metric| metric.origin != Origin::Hardware(metric.name.clone()));
     let Some(own) = own else { return counter(&catalogue, name, &chip, options, out) };
+    if options.message_format == MessageFormat::Json {
+        Line::metric(&catalogue, &own).write(out).map_err(output)?;
+        for counter in catalogue.hardware_names(&own) {
+            ask_about(&counter, &chip, options)?
+                .line(&counter, &chip)
+                .write(out)
+                .map_err(output)?;
+        }
+        return Ok(());
+    }
     show(&catalogue, &own, out).map_err(output)?;
     show_grounds(&catalogue, &own, out).map_err(output)?;
     let counters = catalogue.hardware_names(&own);
@@ -69,6 +80,11 @@ fn counter(
     match ask_about(name, chip, options)? {
         OnChip::Found(of_chip) => {
             let output = |e| Failure::output(Path::new("standard output"), &e);
+            if options.message_format == MessageFormat::Json {
+                let metric = catalogue.find(name).map(|metric| Line::metric(catalogue, &metric));
+                let lines = metric.into_iter().chain([OnChip::Found(of_chip).line(name, chip)]);
+                return json::write(lines, out).map_err(output);
+            }
             match catalogue.find(name) {
                 Some(metric) => show(catalogue, &metric, out)
                     .and_then(|()| show_grounds(catalogue, &metric, out)),
@@ -105,6 +121,24 @@ enum OnChip {
     Found(OfChip),
     /// It does not, or nobody knows.
     Refused(Refusal),
+}
+
+impl OnChip {
+    /// What is known of `name` as a line of JSON.
+    fn line(self, name: &str, chip: &str) -> Line {
+        match self {
+            Self::Refused(refusal) => {
+                Line::Refused { name: name.to_owned(), why: refusal.to_string() }
+            }
+            Self::Found(OfChip { described, submetrics: of_chip, passes: told }) => {
+                let mut line = Line::counter(Some(chip), &described);
+                if let Line::Counter { submetrics, passes, .. } = &mut line {
+                    (*submetrics, *passes) = (Some(of_chip), told.flatten());
+                }
+                line
+            }
+        }
+    }
 }
 
 /// What is said about a counter that a chip has.

@@ -11,11 +11,26 @@ use std::path::Path;
 use camino::Utf8Path;
 use clap::ValueEnum;
 
+use super::json::Line;
 use crate::chips::recorded_passes;
 use crate::cupti::{self, Answer, Question};
 use crate::error::{Failure, Result};
 use crate::options::Set;
 use crate::sections::Sections;
+
+/// They, a line each.
+pub(super) fn lines(sections: &Sections) -> impl Iterator<Item = Line> + '_ {
+    Set::value_variants().iter().map(|set| {
+        let value = set.to_possible_value();
+        let help = value.as_ref().and_then(|v| v.get_help()).map(ToString::to_string);
+        let holds = sections.iter().filter(|section| section.sets.contains(set));
+        Line::Set {
+            name: value.map(|v| v.get_name().to_owned()).unwrap_or_default(),
+            description: help.unwrap_or_default(),
+            sections: holds.map(|section| section.id.clone()).collect(),
+        }
+    })
+}
 
 /// Lists them.
 ///
