@@ -34,6 +34,7 @@ mod remarks;
 mod sheet;
 mod summary;
 mod table;
+mod wrap;
 
 use std::io::{self, Write};
 

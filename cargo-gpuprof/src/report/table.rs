@@ -20,6 +20,7 @@ use super::note::Note;
 use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
+use super::wrap::wrapped;
 use super::{Report, Summary, axes, changes, conclusion, grid, place_of, plot, remarks};
 use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
@@ -122,7 +123,7 @@ impl Table {
                 }
             }
         }
-        write_remarks(&remarks::of(&viewed, view), paint, out)?;
+        write_remarks(&remarks::of(&viewed, view), self, out)?;
         self.write_shapes(&viewed, view, out)?;
         for section in &viewed.series.sections {
             let Some(sheet) = Sheet::of_section(&viewed, section) else { continue };
@@ -133,8 +134,8 @@ impl Table {
                 }
             }
         }
-        write_notes(&notes::of(&viewed.series, &columns), paint, out)?;
-        write_judgements(&series.judgements, paint, out)?;
+        write_notes(&notes::of(&viewed.series, &columns), self, out)?;
+        write_judgements(&series.judgements, self, out)?;
         for NotApplicable { threshold, .. } in &series.not_applicable {
             writeln!(out, " {}", paint.faint(format_args!("not for this device: {threshold}")))?;
         }
@@ -255,15 +256,19 @@ fn highlighted(line: &str, paint: Paint) -> String {
     out + rest
 }
 
-fn write_remarks(remarks: &[String], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn write_remarks(remarks: &[String], table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    let paint = Paint(table.colour);
     if remarks.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    remarks.iter().try_for_each(|remark| writeln!(out, " {}", paint.faint(remark)))
+    remarks.iter().try_for_each(|remark| {
+        writeln!(out, " {}", paint.faint(wrapped(remark, table.width, 1, 3)))
+    })
 }
 
-fn write_notes(notes: &[Note], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn write_notes(notes: &[Note], table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    let paint = Paint(table.colour);
     if notes.is_empty() {
         return Ok(());
     }
@@ -276,13 +281,18 @@ fn write_notes(notes: &[Note], paint: Paint, out: &mut dyn Write) -> io::Result<
             "invalid" | "skipped" => paint.doubtful(label),
             _ => paint.faint(label),
         };
-        let indented = note.text.replace('\n', &format!("\n{:1$}", "", width + 2 + 2));
-        writeln!(out, " {label}  {}: {indented}", one_line(&note.subject))?;
+        let text = format!("{}: {}", one_line(&note.subject), note.text);
+        writeln!(out, " {label}  {}", wrapped(&text, table.width, width + 3, width + 4))?;
     }
     Ok(())
 }
 
-fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn write_judgements(
+    judgements: &[Judgement],
+    table: &Table,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let paint = Paint(table.colour);
     if judgements.is_empty() {
         return Ok(());
     }
@@ -292,15 +302,18 @@ fn write_judgements(judgements: &[Judgement], paint: Paint, out: &mut dyn Write)
     let texts =
         judgements.iter().map(|j| one_line(&j.threshold).chars().count()).max().unwrap_or(0);
     for judgement in judgements {
-        writeln!(
-            out,
-            " {}  {:texts$}  {}  {}",
-            paint.weight(judgement.weight(), format_args!("{:words$}", word(judgement))),
-            one_line(&judgement.threshold),
-            evidence(judgement),
-            paint.faint(format_args!("[{}]", one_line(&judgement.written_in()))),
-        )?;
+        let place = format!("[{}]", one_line(&judgement.written_in()));
+        let threshold = format!("{:texts$}", one_line(&judgement.threshold));
+        let text = format!("{threshold}  {}  {place}", evidence(judgement));
+        let text = wrapped(&text, table.width, words + 3, words + 5);
+        let text = match text.strip_suffix(&place) {
+            Some(before) => format!("{before}{}", paint.faint(&place)),
+            None => text,
+        };
+        let word = format!("{:words$}", word(judgement));
+        writeln!(out, " {}  {text}", paint.weight(judgement.weight(), word))?;
         for line in others(judgement) {
+            let line = wrapped(&line, table.width, words + 5, words + 7);
             writeln!(out, " {:words$}    {line}", "")?;
         }
     }

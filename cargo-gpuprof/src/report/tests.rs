@@ -181,6 +181,26 @@ fn the_table_of_a_troubled_run() {
 }
 
 #[test]
+fn notes_and_verdicts_end_where_the_terminal_does() {
+    for run in [gpu_run(), troubled_run()] {
+        let whole = written(&table(None), &run);
+        for width in [80, 200] {
+            let text = written(&table(Some(width)), &run);
+            let notes = |text: &str| -> Vec<String> {
+                let all = text.split_once(" PASS").or_else(|| text.split_once(" FAIL"));
+                all.unwrap().1.split_whitespace().map(str::to_owned).collect()
+            };
+            assert_eq!(notes(&text), notes(&whole), "nothing is lost at {width}");
+            // What is said of the whole run is one line each for those who search for it.
+            let of_series = text.split("\n unmeasured").next().unwrap_or_default();
+            let mut lines = of_series.lines().filter(|line| line.starts_with(' '));
+            let wide = lines.find(|line| line.chars().count() > width.into());
+            assert_eq!(wide, None, "at {width}");
+        }
+    }
+}
+
+#[test]
 fn a_narrow_table_is_cut_and_repeats_the_axes() {
     let text = written(&table(Some(60)), &gpu_run());
     let tables = text.split("\n\n").filter(|part| part.contains('─'));
