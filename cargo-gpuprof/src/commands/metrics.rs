@@ -293,7 +293,7 @@ fn section_lines<'s>(
 fn list_sections(sections: &Sections, chip: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     for section in sections.iter() {
         writeln!(out, "{}  {}", section.id, section.title)?;
-        let section = section.columns(chip.as_deref());
+        let section = section.columns(chip);
         for column in section.columns {
             writeln!(out, "    {}: {}", column.label, column.name)?;
         }

@@ -3,8 +3,8 @@
 //! Input: a run. Output: what the run comes to; for each series a heading, a table with the best
 //! values in bold, a chart, notes and a table of thresholds; then the summary. Long tables are
 //! folded and cut, and series left out, until GitHub takes the page; it says what is missing. All
-//! text that is not ours is escaped: a pipe in a threshold or a tag in the tail of a process' stderr
-//! cannot change the page.
+//! text that is not ours is escaped: a pipe in a threshold or a tag in the tail of a process'
+//! stderr cannot change the page.
 
 use std::io::{self, Write};
 
