@@ -97,8 +97,8 @@ pub struct Change {
     pub besides: Vec<String>,
 }
 
-/// What makes a timeline: conditions, series, metric, source, unit and configuration.
-type Key<'e> = (&'e Conditions, &'e str, &'e str, String, &'e str, &'e str);
+/// What makes a timeline: conditions, series, metric, source, unit with class, and configuration.
+type Key<'e> = (&'e Conditions, &'e str, &'e str, String, String, &'e str);
 
 /// The timelines of `entries` for which `keep` says yes to an entry and a configuration, the last
 /// `last` points of each.
@@ -130,7 +130,7 @@ pub fn timelines(
 
 fn key<'e>(entry: &'e Entry, configuration: &'e str) -> Key<'e> {
     let source = entry.source.to_string();
-    let unit = entry.unit.symbol();
+    let unit = format!("{:?} {:?}", entry.unit, entry.class);
     (&entry.conditions, &entry.series, &entry.metric, source, unit, configuration)
 }
 

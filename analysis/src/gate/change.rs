@@ -118,10 +118,7 @@ impl Side {
     /// # Errors
     /// Which is what, for people.
     pub fn repeat_alike(baseline: &Self, run: &Self, metric: &str) -> Result<(), String> {
-        let word = |side: &Self| match side.class {
-            Class::Exact => "exact",
-            Class::Noisy => "noisy",
-        };
+        let word = |side: &Self| side.class.name();
         let (before, after) = (word(baseline), word(run));
         if before == after {
             return Ok(());

@@ -24,6 +24,9 @@ use crate::stats::random::{SEED, SplitMix, shuffle};
 /// The fewest values of a level: fewer are outliers.
 pub const LEAST: usize = 3;
 
+/// The most values that are outliers.
+const EDGE: usize = LEAST - 1;
+
 /// How often values are shuffled for a change that holds at a given level, and how many of these
 /// may diverge as far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +119,7 @@ fn p_value(
 }
 
 /// The split of `values` into two that diverges most, and how far; none where they are too few.
+/// Outliers at an end are left aside.
 fn widest(values: &[f64]) -> Option<(usize, f64)> {
     let length = values.len();
     if length < 2 * LEAST {
@@ -135,8 +139,17 @@ fn widest(values: &[f64]) -> Option<(usize, f64)> {
         let energy = 2.0 * across - mean(within_left, left) - mean(within_right, right);
         energy * left * right / (left + right)
     };
-    let splits = (LEAST..=length - LEAST).map(|at| (at, divergence(at)));
-    splits.reduce(|best, next| if next.1 > best.1 { next } else { best })
+    let farther =
+        |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
+    let inside = (LEAST..=length - LEAST).map(|at| (at, divergence(at))).reduce(farther)?;
+    // Two values at an end that differ from all others are no level yet. Divided one value away
+    // from them the sequence would diverge as well, at a revision that changed nothing.
+    let edges = [EDGE, length - EDGE].map(|at| (at, divergence(at)));
+    match edges.into_iter().fold(inside, farther).0 {
+        EDGE => widest(&values[EDGE..]).map(|(at, far)| (EDGE + at, far)),
+        at if at > length - LEAST => widest(&values[..at]),
+        _ => Some(inside),
+    }
 }
 
 /// The rank of each value, equal ones alike.

@@ -29,21 +29,37 @@ fn by_definition(values: &[f64], at: usize) -> f64 {
     (2.0 * across / (n * m) - within(left) - within(right)) * n * m / (n + m)
 }
 
+/// [`widest`] from the definition.
+fn widest_by_definition(values: &[f64]) -> Option<(usize, f64)> {
+    let length = values.len();
+    if length < 2 * LEAST {
+        return None;
+    }
+    let all = (EDGE..=length - EDGE).map(|at| (at, by_definition(values, at)));
+    let best = all.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    if best.0 < LEAST {
+        return widest_by_definition(&values[best.0..]).map(|(at, far)| (best.0 + at, far));
+    }
+    if best.0 > length - LEAST { widest_by_definition(&values[..best.0]) } else { Some(best) }
+}
+
 #[test]
 fn the_divergence_is_the_energy_distance_of_the_definition() {
     let mut random = SplitMix(7);
-    for length in [6, 7, 13, 40] {
+    let mut trimmed = 0;
+    for length in 6..40 {
         let mut values = noisy(&vec![100.0; length], &mut random);
         values[length / 2] = values[0];
-        let (at, divergence) = widest(&values).unwrap();
-        let all = (LEAST..=length - LEAST).map(|at| (at, by_definition(&values, at)));
-        let best = all.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-        assert_eq!(at, best.0);
-        assert!(
-            (divergence - best.1).abs() < 1e-9 * best.1.abs().max(1.0),
-            "{divergence} {best:?}"
-        );
+        let (ours, defined) = (widest(&values), widest_by_definition(&values));
+        assert_eq!(ours.map(|(at, _)| at), defined.map(|(at, _)| at), "{values:?}");
+        let (Some((at, far)), Some((_, defined))) = (ours, defined) else {
+            trimmed += 1;
+            continue;
+        };
+        assert!((far - defined).abs() < 1e-9 * defined.abs().max(1.0), "{far} {defined}");
+        trimmed += usize::from((by_definition(&values, at) - far).abs() > 1e-9);
     }
+    assert!((5..30).contains(&trimmed), "{trimmed} of 34 lose values at an end");
     assert_eq!(widest(&[1.0, 1.0, 1.0, 2.0, 2.0]), None, "two levels need three values each");
 }
 
@@ -82,6 +98,25 @@ fn an_outlier_is_no_change() {
     let mut step = [vec![1.0; 12], vec![1.1; 12]].concat();
     step[5] = 3.0;
     assert_eq!(found(&step), [12], "an outlier hides no step");
+}
+
+#[test]
+fn two_values_at_an_end_are_no_level_and_three_are_one_from_the_first_of_them_on() {
+    let mut random = SplitMix(11);
+    for step in [1.1, 1.5] {
+        for _ in 0..20 {
+            let levels = [vec![100.0; 40], vec![100.0 * step; 3]].concat();
+            let mut values = noisy(&levels, &mut random);
+            assert_eq!(found(&values), [40]);
+            assert_eq!(found(&values[..42]), []);
+            values.reverse();
+            assert_eq!(found(&values), [3]);
+            assert_eq!(found(&values[1..]), []);
+        }
+    }
+    let levels = [vec![100.0; 20], vec![104.0; 20], vec![150.0; 2]].concat();
+    let found = found(&noisy(&levels, &mut random));
+    assert!(matches!(found[..], [at] if at.abs_diff(20) <= 1), "they hide no step: {found:?}");
 }
 
 #[test]

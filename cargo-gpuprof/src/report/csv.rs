@@ -22,7 +22,6 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::metric::Class;
 use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
@@ -167,7 +166,7 @@ fn cells(
         number(value),
         text(unit.map(|unit| unit.symbol().to_owned())),
         text(metric.filter(|_| value.is_some()).map(|m| m.source.to_string())),
-        text(repeats.map(|repeats| class(repeats).to_owned())),
+        text(repeats.map(|repeats| repeats.name().to_owned())),
         number(samples.map(|s| s.median)),
         number(samples.map(|s| s.mean)),
         number(samples.map(|s| s.p95)),
@@ -177,11 +176,4 @@ fn cells(
         text(samples.map(|s| s.count.to_string())),
         text(reason.map(escaped::csv)),
     ]
-}
-
-fn class(class: Class) -> &'static str {
-    match class {
-        Class::Exact => "exact",
-        Class::Noisy => "noisy",
-    }
 }

@@ -26,15 +26,16 @@ const BREAK: char = '│';
 pub fn table(timelines: &[Timeline], revisions: bool, colour: bool) -> String {
     let paint = Paint(colour);
     let same = |a: &Timeline, b: &Timeline| {
-        (&a.series, &a.metric, &a.conditions, a.source)
-            == (&b.series, &b.metric, &b.conditions, b.source)
+        (&a.series, &a.metric, &a.conditions, a.source, a.unit, a.class)
+            == (&b.series, &b.metric, &b.conditions, b.source, b.unit, b.class)
     };
     let mut text = String::new();
     for (group, first) in timelines.chunk_by(same).zip(0..) {
         if first > 0 {
             text.push('\n');
         }
-        text.push_str(&heading(&group[0], paint));
+        let kind = kind(&group[0], timelines);
+        text.push_str(&format!("{}{kind}\n", heading(&group[0], paint)));
         text.push_str(&overview(group, paint));
         text.push_str(&changes(group, paint));
         if revisions {
@@ -57,13 +58,26 @@ fn heading(timeline: &Timeline, paint: Paint) -> String {
     if conditions.clock_control != "none" {
         let _ = write!(on, ", {} clocks", conditions.clock_control);
     }
-    format!("{}  {} on {on}\n", paint.bold(&timeline.series), paint.bold(&timeline.metric))
+    format!("{}  {} on {on}", paint.bold(&timeline.series), paint.bold(&timeline.metric))
+}
+
+/// What tells values of `timeline` from others that `all` has under the same heading.
+fn kind(timeline: &Timeline, all: &[Timeline]) -> String {
+    let plain = Paint(false);
+    let kind = |timeline: &Timeline| {
+        let backend = &timeline.conditions.backend;
+        format!(" ({}, {} backend, {})", timeline.class.name(), backend, timeline.source)
+    };
+    let (own, of_this) = (heading(timeline, plain), kind(timeline));
+    let mut alike = all.iter().filter(|other| heading(other, plain) == own);
+    if alike.any(|other| kind(other) != of_this) { of_this } else { String::new() }
 }
 
 /// A line a configuration: its first and last value, how they differ, and a bar a revision.
 fn overview(group: &[Timeline], paint: Paint) -> String {
     let titles = ["configuration", "first", "last", "change", "revisions"];
     let mut rows = vec![titles.map(str::to_owned)];
+    let newest = group.iter().filter_map(|timeline| timeline.points.last()).map(date).max();
     for timeline in group {
         let values: Vec<f64> = timeline.points.iter().map(|point| point.value).collect();
         let (Some(&first), Some(&last)) = (values.first(), values.last()) else { continue };
@@ -75,7 +89,10 @@ fn overview(group: &[Timeline], paint: Paint) -> String {
             with_unit(first).trim_end().to_owned(),
             with_unit(last).trim_end().to_owned(),
             percent.map_or("-".to_owned(), signed),
-            values.len().to_string(),
+            match timeline.points.last().map(date).filter(|last| Some(*last) < newest) {
+                Some(last) => format!("{}, none since {last}", values.len()),
+                None => values.len().to_string(),
+            },
         ]);
     }
     let bars = group.iter().map(|timeline| bars(timeline, paint));

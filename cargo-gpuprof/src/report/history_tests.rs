@@ -79,6 +79,17 @@ fn every_revision_is_listed_where_that_is_asked_for() {
 }
 
 #[test]
+fn what_would_stand_under_one_heading_is_told_apart_and_what_is_measured_no_more_is_dated() {
+    let mut mixed = entries();
+    mixed[23].class = Class::Exact;
+    mixed[22].values.remove("block=64");
+    let text = table(&found(&mixed), false, false);
+    assert!(text.contains("duration on NVIDIA H200 (noisy, cuda backend, measured)"), "{text}");
+    assert!(text.contains("duration on NVIDIA H200 (exact, cuda backend, measured)"), "{text}");
+    assert!(text.contains("22, none since 2026-10-22"), "{text}");
+}
+
+#[test]
 fn a_spreadsheet_and_a_program_get_every_point() {
     let timelines = found(&entries());
     let text = csv(&timelines).unwrap();

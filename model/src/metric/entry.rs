@@ -67,6 +67,16 @@ pub enum Class {
     Noisy,
 }
 
+impl Class {
+    /// What it is called in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Noisy => "noisy",
+        }
+    }
+}
+
 /// What a metric needs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
