@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::Duration;
 
 use crate::support::replay::{ISOLATIONS, arguments, finished, of_both, values, workshop};
@@ -97,6 +97,8 @@ fn others_prepare_while_cupti_starts_if_the_cache_is_emptied_after_that() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let begun: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+    // A pipe that nobody reads holds the run up once it is full.
+    let rest = thread::spawn(move || lines.count());
     let passes = workshop().run_folder(begun["id"].as_str().unwrap()).join("passes");
     let file = |of: &dyn Fn(&str) -> bool| -> Option<PathBuf> {
         let mut paths = fs::read_dir(&passes).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
@@ -114,6 +116,7 @@ fn others_prepare_while_cupti_starts_if_the_cache_is_emptied_after_that() {
     assert_eq!(gpu.logged("collected pass"), [""; 0]);
     drop(stage);
     assert!(child.wait().unwrap().success());
+    assert!(rest.join().unwrap() > 0);
     assert!(!gpu.logged("collected pass").is_empty());
 }
 
