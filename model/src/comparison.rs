@@ -138,7 +138,7 @@ pub struct Comparison {
     pub absent: Option<String>,
     /// What the two sides were not measured with alike.
     pub mismatches: Vec<Mismatch>,
-    /// Keys of series, configurations and metrics that the baseline has and the run has not.
+    /// Keys of series, configurations, metrics and verifications that only the baseline has.
     pub vanished: Vec<String>,
     /// Keys of series and configurations that the run has and the baseline has not.
     pub appeared: Vec<String>,

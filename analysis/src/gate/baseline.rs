@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
 use gpuprof_model::metric::{Catalogue, Class, Direction};
-use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::series::{SeriesId, selects};
 
 use crate::gate::budget::Budget;
@@ -19,6 +19,9 @@ use crate::gate::fingerprint;
 use crate::gate::judge::Baseline;
 use crate::view::best;
 use crate::view::columns::TOTALS;
+
+/// What a run loses that does not compare with a reference what the baseline compared with one.
+const VERIFICATION: &str = "verification by its reference";
 
 /// What a run was to hold of its baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -195,7 +198,9 @@ impl Against {
             }
         }
         for ours in &run.series {
-            match baseline.series.iter().find(|series| series.id == ours.id) {
+            let theirs = baseline.series.iter().find(|series| series.id == ours.id);
+            comparison.vanished.extend(theirs.into_iter().flat_map(|t| lost_verification(t, ours)));
+            match theirs {
                 None => comparison.appeared.push(ours.id.to_string()),
                 Some(theirs) => comparison.appeared.extend(only_in(ours, theirs)),
             }
@@ -227,6 +232,19 @@ fn lost_metrics<'r>(
 ) -> impl Iterator<Item = String> + 'r {
     let lost = move |name: &&String| has(theirs, name) && !has(ours, name);
     theirs.columns.iter().filter(lost).map(|name| format!("{}: {name}", ours.id))
+}
+
+/// What the baseline verified by a reference and the run did not, though it finished both: a wrong
+/// result may be the faster one. Where that is all that it verified, the series is named once.
+fn lost_verification(theirs: &SeriesResult, ours: &SeriesResult) -> Vec<String> {
+    let before = ByKey::of(&theirs.configurations);
+    let finished = ours.configurations.iter().filter(|row| row.status == Status::Finished);
+    let known = finished.filter(|row| before.get(row).is_some_and(|theirs| theirs.verified));
+    let (kept, lost): (Vec<_>, Vec<_>) = known.partition(|row| row.verified);
+    if kept.is_empty() && !lost.is_empty() {
+        return vec![format!("{}: {VERIFICATION}", ours.id)];
+    }
+    lost.iter().map(|row| format!("{}/{}: {VERIFICATION}", ours.id, row.configuration)).collect()
 }
 
 /// The thresholds that a baseline brings to a series: no exact metric among its columns and none of

@@ -1,8 +1,10 @@
+use gpuprof_model::ExitCode;
 use gpuprof_model::threshold::Threshold;
 use gpuprof_model::verdict::Verdict;
 
 use super::*;
 use crate::fixture::{self, block, emulated, gh100, gpu, h200, rows, series};
+use crate::gate::run::Gate;
 
 fn run(series: Vec<SeriesResult>) -> Run {
     let provenance = Provenance { device: Some(gh100()), ..Provenance::default() };
@@ -60,6 +62,37 @@ fn a_metric_that_nothing_has_any_more_has_vanished() {
     after.series[0].configurations[0].metrics.clear();
     let told = against(before, Scope::whole()).comparison(&after);
     assert_eq!(told.vanished, ["saxpy::kernels::a: global_sectors"]);
+}
+
+#[test]
+fn what_was_verified_there_and_not_here_is_told_and_is_no_pass_under_strict() {
+    let verified = |which: [bool; 2]| {
+        let mut run = run(vec![named("a", &[1.0, 2.0])]);
+        let rows = &mut run.series[0].configurations;
+        rows.iter_mut().zip(which).for_each(|(row, is)| row.verified = is);
+        run
+    };
+    let (both, one, none) =
+        (verified([true, true]), verified([true, false]), verified([false, false]));
+    let against = |before: &Run| against(before.clone(), Scope::whole());
+    let told = |before: &Run, after: &Run| against(before).comparison(after).vanished;
+    assert_eq!(told(&both, &none), ["saxpy::kernels::a: verification by its reference"]);
+    let second = "saxpy::kernels::a/block=1: verification by its reference";
+    assert_eq!(told(&both, &one), [second]);
+    let part = Against { scope: Scope::default(), ..against(&both) };
+    assert_eq!(part.comparison(&one).vanished, [second], "a part of each series");
+    for (before, after) in [(&both, &both), (&none, &one), (&none, &none), (&one, &both)] {
+        assert_eq!(told(before, after), [] as [&str; 0]);
+    }
+    let mut failed = none.clone();
+    let reason = "too much shared memory".to_owned();
+    failed.series[0].configurations[1].status = Status::Invalid { reason };
+    assert_eq!(told(&both, &failed), ["saxpy::kernels::a: verification by its reference"]);
+    let code = |strict| {
+        let comparison = Some(against(&both).comparison(&none));
+        Gate { strict, gated: true }.exit_code(&Run { comparison, ..none.clone() })
+    };
+    assert_eq!((code(false), code(true)), (ExitCode::Success, ExitCode::NotJudged));
 }
 
 #[test]
