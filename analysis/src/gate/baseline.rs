@@ -270,9 +270,19 @@ pub fn default_thresholds(
         Some(Class::Exact) => Some(Class::Exact),
         _ => of_side(series, name),
     };
+    // A metric leaves the gate by no direction that is taken from it since the baseline: the
+    // threshold stays, and finds that the two do not compare.
+    let before = |name: &str| {
+        let mut rows = theirs.into_iter().flat_map(|theirs| &theirs.configurations);
+        rows.find_map(|row| Some(row.metrics.get(name)?.direction))
+    };
     let of = |name: &str| {
         let metric = catalogue.find(name)?;
-        match (measured(name).unwrap_or(metric.class), metric.direction, name) {
+        let direction = match metric.direction {
+            Direction::Neither => before(name).unwrap_or(Direction::Neither),
+            known => known,
+        };
+        match (measured(name).unwrap_or(metric.class), direction, name) {
             (Class::Exact, Direction::Lower, _) => Some(format!("every {name} <= baseline")),
             (Class::Exact, Direction::Higher, _) => Some(format!("every {name} >= baseline")),
             (Class::Noisy, _, "duration") => Some(default_gate()),

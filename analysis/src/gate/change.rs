@@ -410,20 +410,29 @@ pub fn change(
     Some(change)
 }
 
-/// That `metric` was something else in the baseline, where its unit says so, or its direction if a
-/// file defines it: numbers of the two compare to nothing.
+/// That `metric` was something else in the baseline, where its unit or direction says so: numbers of
+/// another unit compare to nothing, and of another direction nobody can say which is the better. A
+/// stored run has the directions of today, unless a file set them when it was made.
 pub fn defined_anew(
     metric: &str,
     baseline: &ConfigurationResult,
     run: &ConfigurationResult,
 ) -> Option<String> {
     let (before, after) = (baseline.metrics.get(metric)?, run.metrics.get(metric)?);
+    let set = before.direction_set || after.direction_set;
+    let of_today = built_in(metric).is_some() && before.unit == after.unit;
+    if of_today && set && before.direction != after.direction {
+        return Some(format!(
+            "`{metric}` has another direction: {} in the baseline, {} here",
+            before.direction.words(),
+            after.direction.words()
+        ));
+    }
     let told = |result: &MetricResult| {
         let unit = match result.unit.symbol() {
             "" => "a plain number",
             symbol => symbol,
         };
-        // Which way a built-in metric is better is no part of what its number means.
         match built_in(metric) {
             Some(_) => unit.to_owned(),
             None => format!("{unit} of which {}", result.direction.words()),

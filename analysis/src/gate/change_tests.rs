@@ -158,8 +158,17 @@ fn a_metric_with_another_unit_or_definition_is_another_metric() {
         "`own` has a new definition: in the baseline it is a plain number of which lower is \
          better, here a plain number of which higher is better"
     );
-    // Which way a built-in metric is better is for the run to say.
-    assert_eq!(of(&turned).outcome, Outcome::Same);
+    // So it does of a built-in metric: a file has set it on one of the sides.
+    let direction = of(&|metric| {
+        turned(metric);
+        metric.direction_set = true;
+    });
+    assert_eq!(direction.outcome, Outcome::Incomparable);
+    assert_eq!(
+        direction.reason.unwrap(),
+        "`load_sectors_per_request` has another direction: lower is better in the baseline, higher \
+         is better here"
+    );
     assert_eq!(of(&|_| ()).outcome, Outcome::Same);
 }
 

@@ -144,3 +144,28 @@ fn a_time_that_was_nothing_and_is_something_fails() {
     let run = judged(timed(1_000.0), timed(0.0), &[]);
     assert_eq!(told(&run.series[0]), [("every duration <= baseline + 2%", Verdict::Fail)]);
 }
+
+#[test]
+fn a_metric_that_a_file_has_turned_since_the_baseline_is_incomparable_and_no_pass() {
+    use gpuprof_model::metric::Direction;
+    let (before, after) = (run(vec![counted("a", 1.0)]), run(vec![counted("a", 8.0)]));
+    for (direction, default) in [
+        (Direction::Higher, "every global_sectors >= baseline"),
+        (Direction::Neither, "every global_sectors <= baseline"),
+    ] {
+        let turned = [("global_sectors", direction)];
+        let catalogue = Catalogue::built_in().with_directions(turned, "gpuprof.toml").unwrap();
+        let against = Against {
+            name: "main".into(),
+            run: Ok(before.clone()),
+            across_devices: false,
+            in_rounds: false,
+            scope: Scope::whole(),
+        };
+        let run = rejudge(&catalogue, after.clone(), &[], &against);
+        assert_eq!(told(&run.series[0]), [(default, Verdict::Incomparable)]);
+        assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged, "{direction:?}");
+        let outcomes: Vec<_> = run.series[0].changes.iter().map(|change| change.outcome).collect();
+        assert_eq!(outcomes, [gpuprof_model::comparison::Outcome::Incomparable]);
+    }
+}

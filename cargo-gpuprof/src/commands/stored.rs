@@ -7,7 +7,7 @@ use std::path::Path;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::ValueEnum;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{MetricResult, Run};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
@@ -104,18 +104,25 @@ pub(super) fn check_view(view: &PlacedView, catalogue: &Catalogue, run: &Run) ->
 /// `catalogue` and what `run` measured that it does not know: metrics of a configuration file or a
 /// section that is elsewhere, or has changed since.
 pub(super) fn with_metrics_of(catalogue: Catalogue, run: &Run) -> Catalogue {
+    let set = recorded(run).filter(|(_, result)| result.direction_set);
+    set.fold(with_names_of(catalogue, run), |catalogue, (name, result)| {
+        catalogue.with_recorded_direction(name, result.direction)
+    })
+}
+
+/// As [`with_metrics_of`], but for directions of metrics that `catalogue` knows.
+fn with_names_of(catalogue: Catalogue, run: &Run) -> Catalogue {
+    recorded(run).fold(catalogue, |catalogue, (name, result)| {
+        catalogue.with_recorded(name, result.unit, result.direction, result.class)
+    })
+}
+
+/// What `run` measured, each metric once with a direction that a file set and once without.
+fn recorded(run: &Run) -> impl Iterator<Item = (&str, &MetricResult)> {
     let rows = run.series.iter().flat_map(|series| &series.configurations);
     let mut known = HashSet::new();
-    let new = rows
-        .flat_map(|row| &row.metrics)
-        .filter(|(name, result)| known.insert((*name, result.direction_set)));
-    new.fold(catalogue, |catalogue, (name, result)| {
-        let catalogue = catalogue.with_recorded(name, result.unit, result.direction, result.class);
-        match result.direction_set {
-            true => catalogue.with_recorded_direction(name, result.direction),
-            false => catalogue,
-        }
-    })
+    rows.flat_map(|row| &row.metrics)
+        .filter(move |(name, result)| known.insert((*name, result.direction_set)))
 }
 
 /// Writes a stored run in any format.
@@ -156,7 +163,8 @@ pub fn compare(
     let after = baselines.stored(&target, &options.run)?;
     let (layers, known) = layers(&root, &options.configuration)?;
     let gate = settings::gate(&options.judging, &layers);
-    let catalogue = with_metrics_of(with_metrics_of(known, &after), &before);
+    // Directions are the run's: what a file set for the baseline alone does not turn the run.
+    let catalogue = with_names_of(with_metrics_of(known, &after), &before);
     let view = view(&options.view, &layers, options.format, (&catalogue, &after))?;
     let thresholds = conditions(&catalogue, &options.threshold)?;
     check_axes(&thresholds, &after)?;

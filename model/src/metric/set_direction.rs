@@ -38,6 +38,17 @@ impl Catalogue {
         other.own = own;
         if problems.is_empty() { Ok(other) } else { Err(problems) }
     }
+
+    /// The built-in metrics that files give another direction than the built-in one, each with the
+    /// direction and the file.
+    pub fn turned(&self) -> impl Iterator<Item = (&str, Direction, &str)> {
+        let built_in = Self::built_in();
+        let set = self.directions.iter();
+        let turned = set.filter(move |(name, (direction, _))| {
+            built_in.find(name).is_some_and(|metric| metric.direction != *direction)
+        });
+        turned.map(|(name, (direction, file))| (name.as_str(), *direction, file.as_str()))
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +91,15 @@ mod tests {
         let set = known.with_directions([(IPC, Direction::Lower)], "a.toml").unwrap();
         let direction = |metric: Arc<Metric>| metric.direction;
         assert_eq!(set.find("d_ipc").map(direction), Some(Direction::Lower));
+    }
+
+    #[test]
+    fn what_a_file_turns_is_known_and_what_it_only_repeats_is_not() {
+        let directions = [("registers", Direction::Higher), ("ipc", Direction::Higher)];
+        let set = Catalogue::built_in().with_directions(directions, "a.toml").unwrap();
+        let turned: Vec<_> = set.turned().collect();
+        assert_eq!(turned, [("launch__registers_per_thread", Direction::Higher, "a.toml")]);
+        assert_eq!(Catalogue::built_in().turned().count(), 0);
     }
 
     #[test]

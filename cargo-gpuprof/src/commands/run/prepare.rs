@@ -105,6 +105,13 @@ pub(super) fn plan<'o>(
     let probe = HarnessProcess::asked(&passes, interrupt);
     let Inputs { source, settings, view, .. } = &inputs;
     let sections = source.sections()?;
+    if inputs.base.is_some() {
+        // Both sides are compared by the directions of this revision, also where it turned one.
+        for (name, direction, file) in sections.catalogue().turned() {
+            let direction = direction.words();
+            console::say(format_args!("direction of {name} set in {file}: {direction}"));
+        }
+    }
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))
