@@ -5,6 +5,7 @@
 //! no axis is an error, never an ignored word; so are more configurations than the limit, told
 //! before they are made.
 
+mod narrowed;
 mod overrides;
 mod sample;
 mod selection;
@@ -17,6 +18,7 @@ use gpuprof_model::{Configuration, ExitCode};
 
 use crate::error::{Failure, Result};
 use crate::options::SUBCOMMANDS;
+pub use narrowed::left_out;
 pub use selection::Selection;
 use selection::{MAX_VISITED, too_large, without_value};
 

@@ -350,3 +350,33 @@ fn a_word_that_the_annotation_does_not_list_is_told_with_the_nearest_that_it_doe
         ]
     );
 }
+
+#[test]
+fn what_a_file_leaves_out_is_counted_against_the_annotation_and_the_command_line() {
+    let all = [described("a", &["block=64,128", "n=1,2,3,4"]), described("b", &["tile=8,16"])];
+    let of_file = Override {
+        text: "n=1".into(),
+        place: "gpuprof.toml".into(),
+        only: Some("t::a".into()),
+        code: ExitCode::Configuration,
+    };
+    let told = |overrides: Vec<Override>, sample: Option<usize>, sampled: Option<&str>| {
+        let selection = Selection { overrides, sample, ..Selection::default() };
+        let planned = plan(all.clone(), &selection).unwrap();
+        left_out(all.iter().map(|(_, series)| series), &planned, &selection, sampled)
+    };
+    let axes = "`n=1` of [series.\"t::a\"] in gpuprof.toml";
+    let six = format!("6 of 8 configurations of p::t::a are left out by {axes}");
+    assert_eq!(told(vec![of_file.clone()], None, None), [six.clone()]);
+    assert_eq!(told(vec![of_file.clone()], Some(1), None), [six]);
+    let sampled = "`sample = 1` of gpuprof.toml";
+    assert_eq!(
+        told(vec![of_file], Some(1), Some(sampled)),
+        [
+            format!("7 of 8 configurations of p::t::a are left out by {axes}, {sampled}"),
+            format!("1 of 2 configurations of p::t::b are left out by {sampled}"),
+        ]
+    );
+    let asked = vec![Override::command_line("n=1")];
+    assert_eq!(told(asked, Some(1), None), [] as [&str; 0]);
+}

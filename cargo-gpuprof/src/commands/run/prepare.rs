@@ -106,18 +106,14 @@ pub(super) fn plan<'o>(
     let Inputs { source, settings, view, .. } = &inputs;
     let sections = source.sections()?;
     if inputs.base.is_some() {
-        // Both sides are compared by the directions of this revision, also where it turned one.
-        for (name, direction, file) in sections.catalogue().turned() {
-            let direction = direction.words();
-            console::say(format_args!("direction of {name} set in {file}: {direction}"));
-        }
+        say_turned(sections.catalogue());
     }
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))
     };
     choose(None)?;
-    let mut checked = select(options, &inputs.layers, &probe, source)?
+    let mut checked = select(options, &inputs.layers, &probe, source, inputs.base.is_some())?
         .into_iter()
         .map(|planned| check(sections.catalogue(), planned, &inputs.layers, options))
         .collect::<Result<Vec<_>>>()?;
@@ -162,6 +158,14 @@ pub(super) fn plan<'o>(
         most_rounds,
     };
     Ok((plan, holds))
+}
+
+/// Says which built-in metrics this revision's files turn: both sides are compared by them.
+fn say_turned(catalogue: &Catalogue) {
+    for (name, direction, file) in catalogue.turned() {
+        let direction = direction.words();
+        console::say(format_args!("direction of {name} set in {file}: {direction}"));
+    }
 }
 
 /// How many processes time each configuration, and how many may time one that is measured beside
@@ -295,7 +299,7 @@ pub(in crate::commands) fn planned_for(
     let (unpacked, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
     let folder = Utf8Path::from_path(unpacked.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
-    let planned = select(options, &layers, &process, &source)?;
+    let planned = select(options, &layers, &process, &source, false)?;
     Ok((source, layers, planned))
 }
 
@@ -309,12 +313,14 @@ fn open(options: &RunOptions) -> Result<Opened> {
     })
 }
 
-/// The series that the options and `layers` select.
+/// The series that the options and `layers` select; where another revision is measured as well,
+/// what the file of this one leaves out of both is told.
 fn select(
     options: &RunOptions,
     layers: &Layers,
     process: &HarnessProcess<'_>,
     source: &Source,
+    of_two: bool,
 ) -> Result<Vec<PlannedSeries>> {
     let described = discover::series(process, &source.harnesses)?;
     if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
@@ -327,8 +333,20 @@ fn select(
         sentences.iter().for_each(console::say);
     }
     let selection = selection(&options.selection, layers);
-    let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
+    let flat = described.iter().flat_map(|(&h, all)| all.iter().map(move |s| (h, s.clone())));
     let planned = plan::plan(flat, &selection)?;
+    if of_two {
+        let sample = layers.sample(options.selection.sample);
+        let sampled = match (&sample.origin, sample.value) {
+            (Origin::Configuration(file), Some(count)) => {
+                Some(format!("`sample = {count}` of {file}"))
+            }
+            _ => None,
+        };
+        let all = described.values().flatten();
+        let lines = plan::left_out(all, &planned, &selection, sampled.as_deref());
+        lines.iter().for_each(console::say);
+    }
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
     Ok(planned)
 }
