@@ -105,9 +105,6 @@ pub(super) fn plan<'o>(
     let probe = HarnessProcess::asked(&passes, interrupt);
     let Inputs { source, settings, view, .. } = &inputs;
     let sections = source.sections()?;
-    if inputs.base.is_some() {
-        say_turned(sections.catalogue());
-    }
     let choose = |chip| {
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))
@@ -193,6 +190,7 @@ fn both(
 ) -> Result<Both> {
     let own = inputs.source.harnesses.clone();
     let Some(base) = &inputs.base else { return Ok(Both::alone(own, heads)) };
+    say_turned(inputs.source.sections()?.catalogue());
     let theirs = &base.source.harnesses;
     let described = discover::series(probe, theirs).map_err(|failure| base.blamed(failure))?;
     let selection = selection(&options.selection, &inputs.layers);
