@@ -410,9 +410,9 @@ pub fn change(
     Some(change)
 }
 
-/// That `metric` was something else in the baseline, where its unit or direction says so: numbers of
-/// another unit compare to nothing, and of another direction nobody can say which is the better. A
-/// stored run has the directions of today, unless a file set them when it was made.
+/// That `metric` was something else in the baseline, where its unit or direction says so: numbers
+/// of another unit compare to nothing, and of another direction nobody can say which is the better.
+/// A stored run has the directions of today, unless a file set them when it was made.
 pub fn defined_anew(
     metric: &str,
     baseline: &ConfigurationResult,
