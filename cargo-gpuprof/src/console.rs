@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use gpuprof_model::text::printable;
 
-use crate::terminal::shown;
+use crate::terminal::shown_in_colour;
 
 /// Tells what the user has to know, also with `--quiet`.
 pub fn say(text: impl Display) {
@@ -63,10 +63,10 @@ impl Notes {
         }
     }
 
-    /// What `show` writes, on standard error.
+    /// What `show` writes, on standard error: a report, which made safe what it holds.
     pub fn shown(self, show: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         if !self.quiet {
-            let _ = shown(&mut io::stderr().lock(), show);
+            let _ = shown_in_colour(&mut io::stderr().lock(), show);
         }
     }
 

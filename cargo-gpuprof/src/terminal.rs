@@ -1,15 +1,17 @@
 //! What people read on standard output, where the text of others could act.
 //!
 //! Input: lines, some of them with names and messages that came from files, archives and other
-//! programs. Output: the same lines without what steers a terminal or is a command of a CI runner
-//! ([`gpuprof_model::text::printable`]). Everything for people goes through here, or by standard
-//! error through `console`; what programs read (JSON, CSV) has escapes of its own.
+//! programs. Output: the same lines without what steers a terminal or is a command of a CI
+//! runner ([`gpuprof_model::text::printable`]). Colours stay only where the caller says that
+//! it set them, and such a caller made the text of others printable first. Everything for
+//! people goes through here, or by standard error through `console`; what programs read (JSON,
+//! CSV) has escapes of its own.
 
 use std::io::{self, Write};
 
-use gpuprof_model::text::printable_in_colour;
+use gpuprof_model::text::{printable_in_colour, printable_whole};
 
-/// Shows on `out` what `write` writes.
+/// Shows on `out` what `write` writes, without any colour.
 ///
 /// # Errors
 /// Those of `out`.
@@ -22,21 +24,35 @@ pub fn shown(
     terminal.flush()
 }
 
+/// Shows on `out` what `write` writes, with its colours: all of them are ours.
+///
+/// # Errors
+/// Those of `out`.
+pub fn shown_in_colour(
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut terminal = Terminal { safe: printable_in_colour, ..Terminal::new(out) };
+    write(&mut terminal)?;
+    terminal.flush()
+}
+
 /// A writer that holds a line until all of it is known; flushed, also one that has no end.
 pub struct Terminal<'o> {
     inner: &'o mut dyn Write,
     line: Vec<u8>,
+    safe: fn(&str) -> String,
 }
 
 impl<'o> Terminal<'o> {
-    /// Shows on `inner` what is written.
+    /// Shows on `inner` what is written, without any colour.
     pub fn new(inner: &'o mut dyn Write) -> Self {
-        Self { inner, line: Vec::new() }
+        Self { inner, line: Vec::new(), safe: printable_whole }
     }
 
     fn write_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
-        self.inner.write_all(printable_in_colour(&String::from_utf8_lossy(&line)).as_bytes())
+        self.inner.write_all((self.safe)(&String::from_utf8_lossy(&line)).as_bytes())
     }
 }
 
@@ -70,8 +86,15 @@ mod tests {
                 out.write_all(&text[..cut])?;
                 out.write_all(&text[cut..])
             };
-            super::shown(&mut shown, write).unwrap();
+            shown_in_colour(&mut shown, write).unwrap();
             assert_eq!(String::from_utf8(shown).unwrap(), "\u{1b}[1mé\u{1b}[0m\n: :error::é");
+            let mut plain = Vec::new();
+            let write = |out: &mut dyn Write| {
+                out.write_all(&text[..cut])?;
+                out.write_all(&text[cut..])
+            };
+            super::shown(&mut plain, write).unwrap();
+            assert_eq!(String::from_utf8(plain).unwrap(), "é\n: :error::é");
         }
     }
 }

@@ -99,6 +99,7 @@ const PIECES: &str = r#"
 ##[error]
 ESC[2J
 ESC[31m
+ESC[8m
 ]]>
 <!--
 <script>
@@ -182,6 +183,9 @@ fn acting(text: &str) -> Option<String> {
     line.or_else(|| text.chars().find(|&c| steers(c)).map(|c| format!("{c:?}")))
 }
 
+/// What hides all that follows it: a style that is never ours.
+const HIDDEN: &str = "\u{1b}[8m";
+
 /// `text` without the colours that a table may use.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
@@ -261,7 +265,9 @@ proptest! {
     fn the_table_steers_no_terminal_and_no_runner(by in hostile_texts(), colour: bool) {
         let run = replaced(&by).expect("any text will do");
         let table = Table { colour, width: Some(80) };
-        let text = without_colours(&written(&table, &run));
+        let text = written(&table, &run);
+        prop_assert!(!text.contains(HIDDEN), "{text:?}");
+        let text = if colour { without_colours(&text) } else { text };
         prop_assert_eq!(acting(&text), None, "{}", text);
     }
 
@@ -344,6 +350,21 @@ proptest! {
             prop_assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
             prop_assert_eq!(acting(line), None, "{}", line);
         }
+    }
+}
+
+#[test]
+fn a_threshold_for_other_devices_hides_nothing() {
+    let mut run = ordinary();
+    let threshold = format!("on \"x{HIDDEN}H\" ptx_instructions <= 3");
+    let kept =
+        serde_json::from_value(Value::String(threshold)).expect("older documents hold it so");
+    run.series[0].not_applicable = vec![kept];
+    for colour in [false, true] {
+        let text = written(&Table { colour, width: None }, &run);
+        let told = "not for this device: on \"xH\" ptx_instructions <= 3";
+        assert!(text.contains(told) && !text.contains(HIDDEN), "{text:?}");
+        assert_eq!(text.contains('\u{1b}'), colour, "{text:?}");
     }
 }
 

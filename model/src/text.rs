@@ -8,7 +8,7 @@ mod printable;
 use std::fmt;
 use std::ops::Range;
 
-pub use printable::{one_line, printable, printable_in_colour, steers};
+pub use printable::{one_line, printable, printable_in_colour, printable_whole, steers};
 
 /// A text that does not follow its grammar: what is wrong, where, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

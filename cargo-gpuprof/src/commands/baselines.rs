@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 
 use gpuprof_model::run::{Provenance, Run};
-use gpuprof_model::text::printable_in_colour;
+use gpuprof_model::text::printable_whole;
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
@@ -87,7 +87,7 @@ fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> R
             String::new()
         }
         MessageFormat::Human => {
-            printable_in_colour(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
+            printable_whole(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
         }
     };
     out.write_all(text.as_bytes()).map_err(|e| stdout(&e))

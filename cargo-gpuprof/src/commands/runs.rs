@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use gpuprof_model::text::{printable, printable_in_colour};
+use gpuprof_model::text::{printable, printable_whole};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Resul
             String::new()
         }
         MessageFormat::Human => {
-            printable_in_colour(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
+            printable_whole(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
         }
     };
     out.write_all(text.as_bytes()).map_err(|e| stdout(&e))

@@ -11,7 +11,7 @@ use gpuprof_analysis::history::{Change, Point, Timeline};
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::history::Revision;
 use gpuprof_model::metric::Class;
-use gpuprof_model::text::printable_in_colour;
+use gpuprof_model::text::{printable_in_colour, printable_whole};
 
 use super::axes::{sparkline, values_a_bar};
 use super::escaped;
@@ -42,7 +42,8 @@ pub fn table(timelines: &[Timeline], revisions: bool, colour: bool) -> String {
             group.iter().for_each(|timeline| text.push_str(&points(timeline, paint)));
         }
     }
-    printable_in_colour(&text)
+    // What a history file holds has no colours since it was read.
+    if colour { printable_in_colour(&text) } else { printable_whole(&text) }
 }
 
 /// Which metric of which series, and under which conditions.

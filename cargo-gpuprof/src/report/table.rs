@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::{Run, SeriesResult};
-use gpuprof_model::text::one_line;
+use gpuprof_model::text::{one_line, printable};
 use gpuprof_model::verdict::{Judgement, NotApplicable};
 
 use super::curve::Curve;
@@ -22,6 +22,7 @@ use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::wrap::wrapped;
 use super::{Report, Summary, axes, changes, conclusion, grid, place_of, plot, remarks};
+use crate::store::calm;
 use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
 use gpuprof_analysis::view::{View, Viewed};
@@ -59,21 +60,30 @@ impl Report for Table {
     }
 
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
-        terminal::shown(out, |out| {
-            conclusion::screen::write(run, self.width, Paint(self.colour), out)?;
-            for series in &run.series {
-                for part in parts(series) {
-                    let place = place_of(&part, &run.provenance);
-                    self.series(view, &part.series, &place, out)?;
-                    writeln!(out)?;
-                }
+        // Beside colours of ours, nothing could tell those of others.
+        match self.colour.then(|| calm::run(run)).flatten() {
+            Some(calm) => terminal::shown_in_colour(out, |out| self.whole(view, &calm, out)),
+            None => {
+                let plain = Self { colour: false, ..*self };
+                terminal::shown(out, |out| plain.whole(view, run, out))
             }
-            self.end(run, out)
-        })
+        }
     }
 }
 
 impl Table {
+    fn whole(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        conclusion::screen::write(run, self.width, Paint(self.colour), out)?;
+        for series in &run.series {
+            for part in parts(series) {
+                let place = place_of(&part, &run.provenance);
+                self.series(view, &part.series, &place, out)?;
+                writeln!(out)?;
+            }
+        }
+        self.end(run, out)
+    }
+
     /// Writes what is said of the run as a whole, and the line that ends it.
     ///
     /// # Errors
@@ -137,6 +147,7 @@ impl Table {
         write_notes(&notes::of(&viewed.series, &columns), self, out)?;
         write_judgements(&series.judgements, self, out)?;
         for NotApplicable { threshold, .. } in &series.not_applicable {
+            let threshold = one_line(threshold);
             writeln!(out, " {}", paint.faint(format_args!("not for this device: {threshold}")))?;
         }
         write_changes(series, paint, out)
@@ -263,7 +274,7 @@ fn write_remarks(remarks: &[String], table: &Table, out: &mut dyn Write) -> io::
     }
     writeln!(out)?;
     remarks.iter().try_for_each(|remark| {
-        writeln!(out, " {}", paint.faint(wrapped(remark, table.width, 1, 3)))
+        writeln!(out, " {}", paint.faint(wrapped(&printable(remark), table.width, 1, 3)))
     })
 }
 

@@ -10,14 +10,13 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SCHEMA_VERSION};
-use memchr::{memchr, memchr2, memchr3_iter};
 use serde::Deserialize;
 
+use super::calm::{may_steer, neutralised};
 use super::named::{Unnamed, named};
 use super::order;
 use super::untrusted::{self, place, wrong};
 use crate::error::Result;
-use gpuprof_model::text::printable;
 
 /// The run document in a run's folder.
 const FILE: &str = "run.json";
@@ -83,53 +82,6 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
         }
     }
     Ok(run)
-}
-
-/// Whether a string of the document may hold a control character: JSON writes those as escapes, but
-/// for DEL and the second set, which is U+0080 to U+009F.
-fn may_steer(json: &[u8]) -> bool {
-    memchr3_iter(b'\\', 0xc2, 0x7f, json).any(|at| match (json[at], json.get(at + 1)) {
-        (b'\\', next) => matches!(next, Some(b'u' | b'b' | b'f' | b'r')),
-        (0xc2, next) => next.is_some_and(|&next| next < 0xa0),
-        _ => true,
-    })
-}
-
-/// `json` without what could steer a terminal in any of its texts: anybody may have written it.
-/// Only the texts are looked at, so a large document costs no more than its bytes.
-fn neutralised(json: &[u8]) -> Vec<u8> {
-    let steers = |text: &str| text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
-    let mut calm = Vec::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(start) = memchr(b'"', rest) {
-        let (before, from) = rest.split_at(start);
-        calm.extend_from_slice(before);
-        let (quoted, after) = from.split_at(text_length(from));
-        match serde_json::from_slice::<String>(quoted) {
-            Ok(text) if steers(&text) => {
-                let text = serde_json::to_string(&printable(&text)).expect("text is plain data");
-                calm.extend_from_slice(text.as_bytes());
-            }
-            _ => calm.extend_from_slice(quoted),
-        }
-        rest = after;
-    }
-    calm.extend_from_slice(rest);
-    calm
-}
-
-/// The bytes of the text that `json` begins with, both quotation marks included.
-fn text_length(json: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(next) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += next + 1;
-        if json[at - 1] == b'"' {
-            return at;
-        }
-        // What follows a backslash ends nothing.
-        at += 1;
-    }
-    json.len()
 }
 
 /// The run that `text` names: a file, a run's folder, `latest`, an id, or the beginning of one;

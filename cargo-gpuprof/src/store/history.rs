@@ -10,6 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use camino::Utf8Path;
 use gpuprof_model::history::Entry;
 
+use super::calm;
 use super::untrusted::{self, place};
 use crate::error::{Failure, Result};
 
@@ -89,7 +90,7 @@ fn parsed(bytes: &[u8]) -> History {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let entry = serde_json::from_slice::<Entry>(line).map_err(|e| place(line, 0, &e));
+        let entry = calm::read::<Entry>(line).map_err(|e| place(line, 0, &e));
         match entry.and_then(|entry| entry.check().map(|()| entry)) {
             Ok(entry) => history.entries.push(entry),
             Err(reason) => history.bad.push(BadLine { line: number, reason }),
@@ -131,6 +132,22 @@ mod tests {
         assert_eq!(append(&path, &both).unwrap(), 0);
         let found = read(&path).unwrap().unwrap();
         assert_eq!((found.entries, found.bad), (both.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn no_text_of_a_file_steers_a_terminal() {
+        let (_folder, path) = file();
+        let mut hostile = entry("r1");
+        let hidden = |text: &str| format!("x\u{1b}[8m{text}");
+        hostile.series = hidden("s");
+        hostile.metric = hidden("m");
+        hostile.conditions.device = hidden("\u{1b}[31md");
+        hostile.values = hostile.values.into_iter().map(|(key, v)| (hidden(&key), v)).collect();
+        append(&path, &[hostile]).unwrap();
+        let entry = read(&path).unwrap().unwrap().entries.remove(0);
+        let texts = (&*entry.series, &*entry.metric, &*entry.conditions.device);
+        assert_eq!(texts, ("xs", "xm", "xd"));
+        assert_eq!(entry.values.keys().collect::<Vec<_>>(), ["xblock=64"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Every file is written whole or not at all.
 
 pub mod baseline;
+pub mod calm;
 pub mod document;
 mod emulator;
 pub mod history;

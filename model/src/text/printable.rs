@@ -17,7 +17,7 @@ const ESC: char = '\u{1b}';
 /// - A line cannot begin with `::`, and no word with `##[` or `##word[`, which the runners of
 ///   GitHub, Azure and TeamCity read as commands: a blank parts them.
 pub fn printable(text: &str) -> String {
-    let mut out = neutral(text, false);
+    let mut out = printable_whole(text);
     out.truncate(out.trim_end().len());
     out
 }
@@ -27,7 +27,13 @@ pub fn one_line(text: &str) -> String {
     printable(&printable(text).replace('\n', "\\n").replace('\t', " "))
 }
 
-/// [`printable`] for text that has been coloured: sequences that only set colours and weights stay.
+/// [`printable`] with the blanks and line breaks that `text` ends with.
+pub fn printable_whole(text: &str) -> String {
+    neutral(text, false)
+}
+
+/// [`printable_whole`] for text that we coloured: sequences that only set colours and weights stay.
+/// Those of others would as well, so what we colour is made [`printable`] before.
 pub fn printable_in_colour(text: &str) -> String {
     neutral(text, true)
 }
@@ -140,6 +146,11 @@ mod tests {
     #[test]
     fn a_name_stays_on_its_line() {
         assert_eq!(one_line("a\r\n::error::b\tc"), "a\\n: :error::b c");
+    }
+
+    #[test]
+    fn colours_go_where_we_set_none_and_blanks_stay() {
+        assert_eq!(printable_whole(" \u{1b}[8mhidden\u{1b}[31m \n"), " hidden \n");
     }
 
     #[test]
