@@ -118,7 +118,7 @@ impl Baselines {
             Some(kept) => kept.path,
             None => document::locate(target_directory, text).map_err(|unnamed| {
                 let unnamed = match (unnamed, self.near(text)) {
-                    (Unnamed::None(_), Some(near)) => Unnamed::None(near),
+                    (Unnamed::None(_) | Unnamed::Empty(_), Some(near)) => Unnamed::None(near),
                     (unnamed, _) => unnamed,
                 };
                 unnamed.failure("baseline, file or run", text)

@@ -13,10 +13,11 @@ use gpuprof_model::run::{Run, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use super::calm::{may_steer, neutralised};
+use super::journal;
 use super::named::{Unnamed, named};
 use super::order;
 use super::untrusted::{self, place, wrong};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 
 /// The run document in a run's folder.
 const FILE: &str = "run.json";
@@ -112,13 +113,17 @@ pub fn locate(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf, Un
     Ok(among(target_directory, text, FILE)?.join(FILE))
 }
 
-/// The folder of the run that `text` names and that holds `file`.
+/// The folder of the run that `text` names and that can be resumed: it has a journal.
 ///
 /// # Errors
 /// Nothing, or more than one, has the name (exit code 2).
-pub fn folder(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf> {
-    let found = among(target_directory, text, file);
-    found.map_err(|unnamed| unnamed.failure("file or run", text))
+pub fn resumable(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf> {
+    among(target_directory, text, journal::FILE).map_err(|unnamed| match unnamed {
+        Unnamed::Empty(runs) => Failure::usage(format!(
+            "there is no run to resume below {runs}; the same command without --resume begins one"
+        )),
+        unnamed => unnamed.failure("run to resume", text),
+    })
 }
 
 fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf, Unnamed> {
@@ -133,7 +138,7 @@ fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8Path
     let chosen = match (text, ids.last()) {
         ("latest", Some(last)) => last,
         (_, Some(_)) => named(&ids, text)?,
-        (_, None) => return Err(Unnamed::None(format!("there are none below {runs}"))),
+        (_, None) => return Err(Unnamed::Empty(runs)),
     };
     Ok(runs.join(chosen))
 }
@@ -180,6 +185,27 @@ mod tests {
         );
         let none = find(&target, "zzz").unwrap_err();
         assert_eq!(none.message, "no file or run is named `zzz`: the last one is 20251122T01-1");
+    }
+
+    #[test]
+    fn where_no_run_has_a_journal_there_is_none_to_resume() {
+        let (_keep, target) = target(&["20251121T01-1"]);
+        for text in ["latest", "20251121"] {
+            let none = resumable(&target, text).unwrap_err();
+            assert_eq!(none.code, ExitCode::Usage);
+            assert_eq!(
+                none.message,
+                format!(
+                    "there is no run to resume below {target}/gpuprof/runs; the same command \
+                     without --resume begins one"
+                )
+            );
+        }
+        let run = target.join("gpuprof/runs/20251121T01-1");
+        fs::write(run.join(journal::FILE), "").unwrap();
+        assert_eq!(resumable(&target, "latest").unwrap(), run);
+        let other = resumable(&target, "2024").unwrap_err().message;
+        assert_eq!(other, "no run to resume is named `2024`: the last one is 20251121T01-1");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use camino::Utf8PathBuf;
 use gpuprof_model::suggest::did_you_mean;
 
 use crate::error::Failure;
@@ -13,6 +14,8 @@ pub enum Unnamed {
     Several(Vec<String>),
     /// It is the beginning of none; what may have been meant.
     None(String),
+    /// There is nothing to name below this folder.
+    Empty(Utf8PathBuf),
 }
 
 impl Unnamed {
@@ -20,7 +23,7 @@ impl Unnamed {
     pub fn failure(&self, what: &str, text: &str) -> Failure {
         Failure::usage(match self {
             Self::Several(_) => format!("`{text}` {self}"),
-            Self::None(_) => format!("no {what} is named `{text}`: {self}"),
+            Self::None(_) | Self::Empty(_) => format!("no {what} is named `{text}`: {self}"),
         })
     }
 }
@@ -30,6 +33,7 @@ impl fmt::Display for Unnamed {
         match self {
             Self::Several(ids) => write!(f, "matches several runs: {}", ids.join(", ")),
             Self::None(near) => f.write_str(near),
+            Self::Empty(runs) => write!(f, "there are none below {runs}"),
         }
     }
 }

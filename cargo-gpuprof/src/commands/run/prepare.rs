@@ -36,7 +36,7 @@ use crate::plan::{self, PlannedSeries, Side};
 use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
-use crate::store::{self, RunFolder, document, journal};
+use crate::store::{self, RunFolder, document};
 use gpuprof_analysis::sequential::LOOKS;
 
 /// Why noise is not asked of the emulated driver.
@@ -60,7 +60,7 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
     let folder = match &options.gate.resume {
         None => RunFolder::create(&source.target_directory)?,
         Some(text) => {
-            let path = document::folder(&source.target_directory, text, journal::FILE)?;
+            let path = document::resumable(&source.target_directory, text)?;
             RunFolder::reopen(&path)?
         }
     };
