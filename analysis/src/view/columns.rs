@@ -92,7 +92,10 @@ pub fn headline(series: &SeriesResult) -> Option<&str> {
 /// Why no column of `series` decides which row is best, where its rows differ.
 pub fn undecided(series: &SeriesResult) -> Option<String> {
     let why = deciding(series).err()?;
-    Some(format!("no row is best: {}; --best-by METRIC chooses by one metric", why?))
+    Some(format!(
+        "no row is best: {}; `cargo gpuprof report --best-by METRIC` chooses by one metric",
+        why?
+    ))
 }
 
 /// The column that decides.
@@ -311,7 +314,8 @@ mod tests {
         assert_eq!(headline(&only), None);
         assert_eq!(
             undecided(&only).unwrap(),
-            "no row is best: `store_sectors_per_request` says nothing about cost; --best-by METRIC chooses by one metric"
+            "no row is best: `store_sectors_per_request` says nothing about cost; \
+             `cargo gpuprof report --best-by METRIC` chooses by one metric"
         );
         // A total beside it decides.
         let beside = shown(&[ratio, "ptx_instructions"], rows.to_vec());
@@ -333,8 +337,9 @@ mod tests {
         assert_eq!(headline(&torn), None);
         assert_eq!(
             undecided(&torn).unwrap(),
-            "no row is best: block=64,n=1048576 has the best `ptx_instructions`, and block=128,n=1048576 the best \
-             `global_sectors`; --best-by METRIC chooses by one metric"
+            "no row is best: block=64,n=1048576 has the best `ptx_instructions`, and \
+             block=128,n=1048576 the best `global_sectors`; \
+             `cargo gpuprof report --best-by METRIC` chooses by one metric"
         );
         // What is the same everywhere needs no words.
         let same = shown(&["global_sectors"], vec![emulated(64, 1 << 20), emulated(128, 1 << 20)]);

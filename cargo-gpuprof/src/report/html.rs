@@ -10,6 +10,7 @@
 mod charted;
 mod files;
 mod policy;
+mod prose;
 mod provenance;
 mod rows;
 mod section;
@@ -27,6 +28,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Report, changes};
 pub use files::{ChartFile, chart_files};
+use prose::prose;
 use section::Section;
 
 /// The most rows of all series of a page, so that a browser opens it, and the fewest of a series
@@ -133,7 +135,7 @@ fn of_run(run: &Run) -> Markup {
         @if !notes.is_empty() {
             section {
                 h2 { "The run and its baseline" }
-                dl.notes { @for (label, text) in &notes { dt { (label) } dd { (text) } } }
+                dl.notes { @for (label, text) in &notes { dt { (label) } dd { (prose(text)) } } }
             }
         }
     }

@@ -7,6 +7,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SectionColumn, SectionColumns
 use maud::{Markup, html};
 
 use super::charted::Charted;
+use super::prose::prose;
 use super::rows;
 use super::section::Section;
 use super::why;
@@ -26,7 +27,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
             h2 id=(section.id()) { (series.id) }
             p.place { (series.file) ":" (series.line) " " (place_of(section.part, &run.provenance)) }
             @if let Some(metric) = metric { (best_of(section, metric)) }
-            @for remark in remarks::of(&section.viewed, section.view) { p { (remark) } }
+            @for remark in remarks::of(&section.viewed, section.view) { p { (prose(&remark)) } }
             @if section.viewed.left_out > 0 {
                 p { "There are no charts of so many rows: " code { "--filter" } " chooses fewer." }
             } @else if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
@@ -163,7 +164,7 @@ fn changed(section: &Section<'_>) -> Markup {
                                 tr {
                                     td.(class(line.outcome)) { (line.outcome) }
                                     td { (line.subject) }
-                                    td { (line.text) }
+                                    td { (prose(&line.text)) }
                                 }
                             }
                         }
@@ -194,7 +195,7 @@ fn noted(section: &Section<'_>) -> Markup {
                 dl.notes {
                     @for note in &notes {
                         dt { (note.label) }
-                        dd { strong { (note.subject) } ": " span.lines { (note.text) } }
+                        dd { strong { (note.subject) } ": " span.lines { (prose(&note.text)) } }
                     }
                 }
             }

@@ -1,6 +1,6 @@
 use gpuprof_analysis::fixture::{failed, finished, gpu_pass, point, row, run, series};
 use gpuprof_analysis::view::View;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, Status};
 
 use super::Html;
 use crate::report::Report;
@@ -66,6 +66,14 @@ fn hostile_names_stay_text() {
     let page = page(&run);
     assert!(!page.contains("<img"), "the name became an element");
     assert_eq!(page.matches("</script>").count(), 1);
+}
+
+#[test]
+fn a_note_has_code_where_it_quotes() {
+    let mut failed = failed(512);
+    failed.status = Status::Failed { reason: "`<cudaLaunch>` failed".into() };
+    let page = page(&run("20261123T010203-1", vec![series(vec![failed])]));
+    assert!(page.contains("<code>&lt;cudaLaunch&gt;</code> failed"), "{page}");
 }
 
 #[test]

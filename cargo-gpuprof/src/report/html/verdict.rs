@@ -6,6 +6,7 @@ use gpuprof_model::run::Run;
 use gpuprof_model::verdict::{Judgement, Weight};
 use maud::{Markup, html};
 
+use super::prose::prose;
 use super::section::Section;
 use crate::report::chart;
 use crate::report::conclusion::{self, List};
@@ -19,8 +20,8 @@ pub(super) fn sentence(run: &Run) -> Markup {
         @match &told {
             Some(told) => {
                 @let (class, sign) = marked(told.weight);
-                p.verdict.(class) { (sign) " " (told.sentence) }
-                @for note in &told.notes { p { (note) } }
+                p.verdict.(class) { (sign) " " (prose(&told.sentence)) }
+                @for note in &told.notes { p { (prose(note)) } }
                 @for list in &told.lists { (listed(list)) }
             },
             None => p.verdict.none {
@@ -36,7 +37,7 @@ fn listed(list: &List) -> Markup {
     html! {
         h3 { (list.title) }
         @if list.columns.is_empty() {
-            ul { @for line in &list.lines { li { (line) } } }
+            ul { @for line in &list.lines { li { (prose(line)) } } }
         } @else {
             div.wide tabindex="0" role="region" aria-label=(list.title) {
                 table {
@@ -53,7 +54,7 @@ fn listed(list: &List) -> Markup {
                 }
             }
         }
-        @for rest in &list.rest { p.faint { (rest) } }
+        @for rest in &list.rest { p.faint { (prose(rest)) } }
     }
 }
 
@@ -100,10 +101,10 @@ fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
             }
             td {
                 @match place {
-                    Some(id) => a href={ "#" (id) } { (evidence(judgement)) },
-                    None => (evidence(judgement)),
+                    Some(id) => a href={ "#" (id) } { (prose(&evidence(judgement))) },
+                    None => (prose(&evidence(judgement))),
                 }
-                @for line in others(judgement) { br; (line) }
+                @for line in others(judgement) { br; (prose(&line)) }
             }
             td { (judgement.written_in()) }
         }
