@@ -4,15 +4,9 @@ use crate::gate::judge::{Terms, verdicts};
 use crate::stats::random::SplitMix;
 use gpuprof_model::verdict::Verdict;
 
-/// A standard normal number (Box & Muller 1958).
-fn normal(random: &mut SplitMix) -> f64 {
-    let mut uniform = || ((random.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
-}
-
 /// A run of one configuration in which so many processes scatter by `percent` about a time.
 fn run(processes: usize, (time, percent): (f64, f64), random: &mut SplitMix) -> Run {
-    let medians = (0..processes).map(|_| time * (1.0 + percent / 100.0 * normal(random)));
+    let medians = (0..processes).map(|_| time * (1.0 + percent / 100.0 * random.normal()));
     let passes: Vec<_> = medians.map(|m| gpu_pass(64, 1 << 20, &[m])).collect();
     fixture::run("r", vec![series(vec![finished(point(64, 1 << 20), &passes)])])
 }

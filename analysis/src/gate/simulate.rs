@@ -159,7 +159,7 @@ impl<'s> Source<'s> {
             Pool::Recorded(all) if !all.is_empty() => &*all[random.below(all.len())],
             _ => &[],
         };
-        let last = normal(random);
+        let last = random.normal();
         Self { pool, random, recorded, last }
     }
 
@@ -178,14 +178,14 @@ impl<'s> Source<'s> {
     fn process(&mut self) -> f64 {
         let noisy = |percent: f64, deviation: f64| CENTER * (1.0 + percent / 100.0 * deviation);
         match *self.pool {
-            Pool::Normal(noise) => noisy(noise, normal(self.random)),
+            Pool::Normal(noise) => noisy(noise, self.random.normal()),
             Pool::Mixed { noise, share, percent } => {
-                let higher = uniform(self.random) < share;
-                let value = noisy(noise, normal(self.random));
+                let higher = self.random.uniform() < share;
+                let value = noisy(noise, self.random.normal());
                 if higher { value * (1.0 + percent / 100.0) } else { value }
             }
             Pool::Correlated { noise, rho } => {
-                self.last = rho * self.last + (1.0 - rho * rho).sqrt() * normal(self.random);
+                self.last = rho * self.last + (1.0 - rho * rho).sqrt() * self.random.normal();
                 noisy(noise, self.last)
             }
             Pool::Recorded(_) if self.recorded.is_empty() => CENTER,
@@ -196,19 +196,6 @@ impl<'s> Source<'s> {
 
 /// What a process takes where nothing is recorded.
 const CENTER: f64 = 100_000.0;
-
-/// A number from 0 to 1, neither included.
-fn uniform(random: &mut SplitMix) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "52 bits fit")]
-    let bits = (random.next() >> 12) as f64;
-    (bits + 0.5) / (1_u64 << 52) as f64
-}
-
-/// A standard normal number (Box & Muller, *Annals of Mathematical Statistics* 29, 1958).
-fn normal(random: &mut SplitMix) -> f64 {
-    let radius = (-2.0 * uniform(random).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(random)).cos()
-}
 
 #[cfg(test)]
 #[path = "simulate_tests.rs"]

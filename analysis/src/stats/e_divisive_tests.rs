@@ -1,15 +1,8 @@
 use super::*;
 
-/// Standard normal numbers (Box & Muller 1958).
-fn normal(random: &mut SplitMix) -> f64 {
-    let mut uniform = || ((random.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    let (radius, angle) = ((-2.0 * uniform().ln()).sqrt(), std::f64::consts::TAU * uniform());
-    radius * angle.cos()
-}
-
 /// Values about `levels`, each with 1 % of noise.
 fn noisy(levels: &[f64], random: &mut SplitMix) -> Vec<f64> {
-    levels.iter().map(|level| level * (1.0 + 0.01 * normal(random))).collect()
+    levels.iter().map(|level| level * (1.0 + 0.01 * random.normal())).collect()
 }
 
 fn found(values: &[f64]) -> Vec<usize> {
@@ -162,9 +155,9 @@ fn false_alarms_are_as_rare_as_promised() {
     let mut random = SplitMix(11);
     type Noise = fn(&mut SplitMix) -> f64;
     let kinds: [(&str, Noise); 3] = [
-        ("normal", normal),
-        ("heavy tails", |random| normal(random) / normal(random).abs().max(0.1)),
-        ("steps of a clock", |random| (2.0 * normal(random)).round()),
+        ("normal", SplitMix::normal),
+        ("heavy tails", |random| random.normal() / random.normal().abs().max(0.1)),
+        ("steps of a clock", |random| (2.0 * random.normal()).round()),
     ];
     for (kind, noise) in kinds {
         let values = |random: &mut SplitMix| -> Vec<f64> {

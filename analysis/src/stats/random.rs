@@ -33,6 +33,19 @@ impl SplitMix {
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap_or(0)
     }
+
+    /// A number from 0 to 1, neither included.
+    pub fn uniform(&mut self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "52 bits fit")]
+        let bits = (self.next() >> 12) as f64;
+        (bits + 0.5) / (1_u64 << 52) as f64
+    }
+
+    /// A standard normal number (Box & Muller, *Annals of Mathematical Statistics* 29, 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,19 @@ const fn derived(
 }
 
 /// Every metric of our own.
+/// `function` of how near each unit is to its peak, in the order of [`Unit::GpuUnit`]'s places.
+macro_rules! of_units {
+    ($function:literal) => {
+        concat!(
+            $function,
+            "(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
+             l1tex__throughput.avg.pct_of_peak_sustained_active, \
+             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
+             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)"
+        )
+    };
+}
+
 const ROWS: &[Row] = &[
     metric(
         "duration",
@@ -404,10 +417,7 @@ const ROWS: &[Row] = &[
         GpuUnit,
         Neither,
         Noisy,
-        "largest(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
-             l1tex__throughput.avg.pct_of_peak_sustained_active, \
-             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
-             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)",
+        of_units!("largest"),
         "the unit that is nearest its peak: sm, l1, l2 or dram",
     ),
     derived(
@@ -426,10 +436,7 @@ const ROWS: &[Row] = &[
         GpuUnit,
         Neither,
         Noisy,
-        "next_largest(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
-             l1tex__throughput.avg.pct_of_peak_sustained_active, \
-             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
-             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)",
+        of_units!("next_largest"),
         "the unit that is second nearest its peak",
     ),
     derived(
@@ -437,10 +444,7 @@ const ROWS: &[Row] = &[
         Percent,
         Higher,
         Noisy,
-        "second(sm__throughput.avg.pct_of_peak_sustained_elapsed, \
-             l1tex__throughput.avg.pct_of_peak_sustained_active, \
-             lts__throughput.avg.pct_of_peak_sustained_elapsed, \
-             gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed)",
+        of_units!("second"),
         "percent of its peak that the second unit reaches",
     ),
     metric(

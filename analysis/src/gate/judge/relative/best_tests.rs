@@ -9,17 +9,11 @@ use crate::gate::judge::{Baseline, Terms, judge, wanted};
 use crate::stats::median::median;
 use crate::stats::random::SplitMix;
 
-/// A standard normal number (Box & Muller 1958).
-fn normal(random: &mut SplitMix) -> f64 {
-    let mut uniform = || ((random.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
-}
-
 /// Configurations about these times in so many processes with 1 % of noise.
 fn timed(centers: &[f64], rounds: usize, random: &mut SplitMix) -> Vec<ConfigurationResult> {
     let of = |(center, at): (&f64, u64)| {
         let medians: Vec<f64> =
-            (0..rounds).map(|_| center * (1.0 + 0.01 * normal(random))).collect();
+            (0..rounds).map(|_| center * (1.0 + 0.01 * random.normal())).collect();
         let mut row = row(at, "duration", Ok(median(&medians).unwrap()));
         let duration = row.metrics.get_mut("duration").unwrap();
         let process =
