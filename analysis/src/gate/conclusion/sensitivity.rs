@@ -17,7 +17,7 @@ use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::change::{Side, processes, resolution};
 use crate::gate::simulate::{Pool, Trial};
-use crate::sequential::LOOKS;
+use crate::sequential::{LOOKS, next_look};
 use crate::stats::median::median;
 use crate::stats::random::SEED;
 
@@ -172,8 +172,10 @@ impl Recorded {
     /// was up before.
     fn most(&self, most: u32) -> u32 {
         let [.., last] = LOOKS;
-        let out_of_time =
-            self.open.iter().any(|&rounds| LOOKS.iter().any(|&look| look > rounds && look <= most));
+        // The next look alone: with all of them in one expression, LLVM's release optimisation
+        // takes a branch of its own for each subset of looks, and does not end.
+        let next = |&rounds: &u32| next_look(rounds);
+        let out_of_time = self.open.iter().filter_map(next).any(|look| look <= most);
         if out_of_time { self.rounds } else { most.min(last) }
     }
 
