@@ -254,3 +254,102 @@ fn a_trap_is_a_launch_failure_as_on_hardware() {
     assert!(fault().contains("\"kind\":\"trap\""));
     assert!(report().contains("\"launches\":[]"));
 }
+
+#[test]
+fn the_jit_error_log_holds_the_reason_of_a_refused_module() {
+    use cudarc::driver::sys::{self, CUjit_option};
+    let _session = session();
+    let text =
+        c".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\nnosuch.u32;\n}\n";
+    let load = |bytes: usize| {
+        let mut log = vec![b'#'; 256];
+        let mut options = [
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        let mut values = [log.as_mut_ptr().cast(), bytes as *mut std::ffi::c_void];
+        let mut module = std::ptr::null_mut();
+        // SAFETY: two options with a value each; the log is longer than is said.
+        let code = unsafe {
+            sys::cuModuleLoadDataEx(
+                &raw mut module,
+                text.as_ptr().cast(),
+                2,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        assert_eq!(code, CUresult::CUDA_ERROR_INVALID_PTX);
+        (CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap().to_owned(), values[1] as usize)
+    };
+    let whole = "unsupported PTX instruction 'nosuch.u32' at line 5";
+    assert_eq!(load(200), (whole.to_owned(), whole.len() + 1));
+    assert_eq!(load(12), ("unsupported".to_owned(), 12));
+}
+
+#[test]
+fn a_stream_of_ones_own_needs_no_current_context() {
+    use cudarc::driver::sys;
+    let session = session();
+    let created = session.context.new_stream().unwrap();
+    let stream = created.cu_stream() as usize;
+    let elsewhere = std::thread::spawn(move || {
+        let stream = stream as sys::CUstream;
+        let mut address = 0;
+        // SAFETY: the addresses are those of locals; the stream lives as long as the context.
+        unsafe {
+            let own = sys::cuMemAllocAsync(&raw mut address, 64, stream);
+            let filled = sys::cuMemsetD32Async(address, 7, 16, stream);
+            let mut words = [0_u32; 16];
+            let read = sys::cuMemcpyDtoHAsync_v2(words.as_mut_ptr().cast(), address, 64, stream);
+            let freed = sys::cuMemFreeAsync(address, stream);
+            let default = sys::cuMemAllocAsync(&raw mut address, 64, std::ptr::null_mut());
+            let unknown = sys::cuStreamSynchronize(0x1234_5670 as sys::CUstream);
+            ([own, filled, read, freed, sys::cuStreamSynchronize(stream)], words, default, unknown)
+        }
+    });
+    let (codes, words, default, unknown) = elsewhere.join().unwrap();
+    assert_eq!(codes, [CUresult::CUDA_SUCCESS; 5]);
+    assert_eq!(words, [7; 16]);
+    assert_eq!(default, CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    assert_eq!(unknown, CUresult::CUDA_ERROR_INVALID_HANDLE);
+}
+
+#[test]
+fn destructors_of_thread_locals_may_call_the_driver() {
+    struct Last(std::sync::mpsc::Sender<CUresult>, Arc<CudaContext>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let bound =
+                self.1.bind_to_thread().map_or_else(|error| error.0, |()| CUresult::CUDA_SUCCESS);
+            let _ = self.0.send(bound);
+        }
+    }
+    thread_local! {
+        static LAST: std::cell::RefCell<Option<Last>> = const { std::cell::RefCell::new(None) };
+    }
+    let session = session();
+    let (send, receive) = std::sync::mpsc::channel();
+    let context = Arc::clone(&session.context);
+    std::thread::spawn(move || {
+        // Registered first, so destroyed after what the driver registers.
+        LAST.set(Some(Last(send, Arc::clone(&context))));
+        context.bind_to_thread().unwrap();
+    })
+    .join()
+    .unwrap();
+    assert_eq!(receive.recv().unwrap(), CUresult::CUDA_SUCCESS);
+}
+
+#[test]
+fn a_function_that_is_not_supported_is_there_and_says_so() {
+    let _session = session();
+    for name in ["cuGraphAddKernelNode_v2", "cuTensorMapEncodeTiled", "cuMemPoolCreate"] {
+        // SAFETY: it looks at none of its arguments.
+        let code = unsafe {
+            let call: libloading::Symbol<'_, extern "C" fn() -> u32> = LIBRARY.get(name).unwrap();
+            call()
+        };
+        assert_eq!(code, CUresult::CUDA_ERROR_NOT_SUPPORTED as u32, "{name}");
+    }
+}

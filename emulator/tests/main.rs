@@ -9,3 +9,4 @@ mod masks;
 mod properties;
 mod ptx;
 mod rust_kernels;
+mod tiles;

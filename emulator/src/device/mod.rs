@@ -15,7 +15,7 @@ pub use error::LaunchError;
 pub use module::{Kernel, Module};
 pub use occupancy::{Occupancy, occupancy};
 pub use record::{LaunchConfig, LaunchRecord};
-pub use report::fault_json;
+pub use report::{fault_json, launch_json, quote};
 
 use crate::counters;
 use crate::driver::host_cpu;

@@ -27,24 +27,24 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     format!("[{x},{y},{z}]")
 }
 
+/// A launch and its counters.
+pub fn launch_json(launch: &LaunchRecord) -> String {
+    let counters: Vec<String> =
+        launch.counters.iter().map(|(name, value)| format!("{}:{value}", quote(name))).collect();
+    format!(
+        "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\"counters\":{{{}}}}}",
+        quote(&launch.kernel),
+        triple(launch.config.grid),
+        triple(launch.config.block),
+        launch.config.shared_bytes,
+        launch.stream,
+        counters.join(",")
+    )
+}
+
 /// The device and some launches.
 pub fn report(chip: &Chip, launches: &[LaunchRecord]) -> String {
-    let launches: Vec<String> = launches
-        .iter()
-        .map(|launch| {
-            let counters: Vec<String> =
-                launch.counters.iter().map(|(name, value)| format!("{}:{value}", quote(name))).collect();
-            format!(
-                "{{\"kernel\":{},\"grid\":{},\"block\":{},\"shared_bytes\":{},\"stream\":{},\"counters\":{{{}}}}}",
-                quote(&launch.kernel),
-                triple(launch.config.grid),
-                triple(launch.config.block),
-                launch.config.shared_bytes,
-                launch.stream,
-                counters.join(",")
-            )
-        })
-        .collect();
+    let launches: Vec<String> = launches.iter().map(launch_json).collect();
     let (major, minor) = chip.compute_capability;
     format!(
         "{{\"device\":{{\"name\":{},\"chip\":{},\"compute_capability\":[{major},{minor}],\"sm_count\":{},\"memory_bytes\":{},\

@@ -67,8 +67,8 @@ fn create(context: Out<Handle>, device: c_int) -> Code {
     with(|driver| {
         only(device)?;
         let handle = driver.handle();
+        push_current(handle)?;
         driver.contexts.push(handle);
-        push_current(handle);
         context.set(handle)
     })
 }
@@ -127,8 +127,7 @@ extern "C" fn cuCtxSetCurrent(context: Handle) -> Code {
 extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> Code {
     with(|driver| {
         known(driver, context)?;
-        push_current(context);
-        Ok(())
+        push_current(context)
     })
 }
 

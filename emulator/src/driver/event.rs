@@ -2,7 +2,7 @@
 //! emulator has no time.
 
 use super::code::Code;
-use super::current::{with_context, with_healthy};
+use super::current::{on_stream, with_context, with_healthy};
 use super::pointers::{Handle, Out};
 use std::ffi::c_uint;
 
@@ -21,8 +21,8 @@ extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventRecord(event: Handle, _stream: Handle) -> Code {
-    with_healthy(|driver| {
+extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         *driver.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)? = true;
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! Kernels: attributes, occupancy, launches.
 
 use super::code::Code;
-use super::current::{with_context, with_healthy};
+use super::current::{on_stream, with_context};
 use super::pointers::{Extra, Handle, LaunchConfigIn, Out, Params};
 use super::state::Driver;
 use crate::device::{Kernel, LaunchConfig, occupancy};
@@ -197,15 +197,11 @@ fn launch(
     params: Params,
     extra: Extra,
 ) -> Code {
-    with_healthy(|driver| {
+    on_stream(stream, |driver, number| {
         let kernel = kernel(driver, function)?.clone();
-        let stream = match stream {
-            // The default stream, and its two named forms.
-            Handle(0..=2) => 0,
-            stream => driver.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?.0,
-        };
         let params = gather(&kernel, params, extra)?;
-        let outcome = driver.device.launch(&kernel, config, &params, stream).map(drop);
+        let outcome = driver.device.launch(&kernel, config, &params, number).map(drop);
+        driver.log_launches();
         outcome.or_else(|error| driver.refuse_launch(&error))
     })
 }

@@ -2,11 +2,14 @@
 //! stream.
 
 use super::code::Code;
-use super::current::{with_context, with_healthy};
+use super::current::{on_stream, with_context, with_healthy};
 use super::pointers::{Handle, Out, Source, Target, host_allocate, host_free};
 use super::state::Driver;
 use crate::lower::address::GLOBAL_BASE;
 use std::ffi::{c_int, c_uint};
+
+/// The stream of calls that name none.
+const DEFAULT: Handle = Handle::NULL;
 
 /// Beyond this an address is the device's, below it the host's: user addresses on Linux end at
 /// 2^47.
@@ -24,8 +27,8 @@ fn refuse(driver: &mut Driver, verb: &str, address: u64, bytes: u64) -> Code {
     Code::INVALID_VALUE
 }
 
-fn allocate(address: Out<u64>, bytes: usize) -> Code {
-    with_healthy(|driver| {
+fn allocate(address: Out<u64>, bytes: usize, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         if bytes == 0 {
             return Err(Code::INVALID_VALUE);
         }
@@ -33,8 +36,8 @@ fn allocate(address: Out<u64>, bytes: usize) -> Code {
     })
 }
 
-fn free(address: u64) -> Code {
-    with_healthy(|driver| {
+fn free(address: u64, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         if address == 0 {
             return Ok(());
         }
@@ -42,8 +45,8 @@ fn free(address: u64) -> Code {
     })
 }
 
-fn upload(to: u64, from: Source, bytes: usize) -> Code {
-    with_healthy(|driver| {
+fn upload(to: u64, from: Source, bytes: usize, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         let source = from.bytes(bytes)?;
         driver
             .device
@@ -53,8 +56,8 @@ fn upload(to: u64, from: Source, bytes: usize) -> Code {
     })
 }
 
-fn download(to: Target, from: u64, bytes: usize) -> Code {
-    with_healthy(|driver| {
+fn download(to: Target, from: u64, bytes: usize, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         let target = to.bytes(bytes)?;
         driver
             .device
@@ -64,8 +67,8 @@ fn download(to: Target, from: u64, bytes: usize) -> Code {
     })
 }
 
-fn copy(to: u64, from: u64, bytes: usize) -> Code {
-    with_healthy(|driver| {
+fn copy(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         driver
             .device
             .memory
@@ -74,8 +77,8 @@ fn copy(to: u64, from: u64, bytes: usize) -> Code {
     })
 }
 
-fn fill(address: u64, pattern: &[u8], count: usize) -> Code {
-    with_healthy(|driver| {
+fn fill(address: u64, pattern: &[u8], count: usize, stream: Handle) -> Code {
+    on_stream(stream, |driver, _| {
         let total = count as u64 * pattern.len() as u64;
         driver
             .device
@@ -87,22 +90,22 @@ fn fill(address: u64, pattern: &[u8], count: usize) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) -> Code {
-    allocate(address, bytes)
+    allocate(address, bytes, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemAllocAsync(address: Out<u64>, bytes: usize, _stream: Handle) -> Code {
-    allocate(address, bytes)
+extern "C" fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) -> Code {
+    allocate(address, bytes, stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(address: u64) -> Code {
-    free(address)
+    free(address, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemFreeAsync(address: u64, _stream: Handle) -> Code {
-    free(address)
+extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> Code {
+    free(address, stream)
 }
 
 #[unsafe(no_mangle)]
@@ -126,47 +129,52 @@ extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address:
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyHtoD_v2(to: u64, from: Source, bytes: usize) -> Code {
-    upload(to, from, bytes)
+    upload(to, from, bytes, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: Source, bytes: usize, _stream: Handle) -> Code {
-    upload(to, from, bytes)
+extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: Source, bytes: usize, stream: Handle) -> Code {
+    upload(to, from, bytes, stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyDtoH_v2(to: Target, from: u64, bytes: usize) -> Code {
-    download(to, from, bytes)
+    download(to, from, bytes, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoHAsync_v2(to: Target, from: u64, bytes: usize, _stream: Handle) -> Code {
-    download(to, from, bytes)
+extern "C" fn cuMemcpyDtoHAsync_v2(to: Target, from: u64, bytes: usize, stream: Handle) -> Code {
+    download(to, from, bytes, stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) -> Code {
-    copy(to, from, bytes)
+    copy(to, from, bytes, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: Handle) -> Code {
-    copy(to, from, bytes)
+extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
+    copy(to, from, bytes, stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
+    cuMemcpyAsync(to, from, bytes, DEFAULT)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) -> Code {
     let mut places = (false, false);
-    let code = with_context(|driver| {
+    let code = on_stream(stream, |driver, _| {
         places = (is_device(driver, to), is_device(driver, from));
         Ok(())
     });
     match places {
         _ if code != Code::SUCCESS => code,
-        (true, true) => copy(to, from, bytes),
-        (true, false) => upload(to, Source::from_address(from), bytes),
-        (false, true) => download(Target::from_address(to), from, bytes),
-        (false, false) => with_healthy(|_| {
+        (true, true) => copy(to, from, bytes, stream),
+        (true, false) => upload(to, Source::from_address(from), bytes, stream),
+        (false, true) => download(Target::from_address(to), from, bytes, stream),
+        (false, false) => on_stream(stream, |_, _| {
             let source = Source::from_address(from).bytes(bytes)?.to_vec();
             Target::from_address(to).bytes(bytes)?.copy_from_slice(&source);
             Ok(())
@@ -175,38 +183,33 @@ extern "C" fn cuMemcpy(to: u64, from: u64, bytes: usize) -> Code {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, _stream: Handle) -> Code {
-    cuMemcpy(to, from, bytes)
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8_v2(address: u64, value: u8, count: usize) -> Code {
-    fill(address, &[value], count)
+    fill(address, &[value], count, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD8Async(address: u64, value: u8, count: usize, _stream: Handle) -> Code {
-    fill(address, &[value], count)
+extern "C" fn cuMemsetD8Async(address: u64, value: u8, count: usize, stream: Handle) -> Code {
+    fill(address, &[value], count, stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD16_v2(address: u64, value: u16, count: usize) -> Code {
-    fill(address, &value.to_le_bytes(), count)
+    fill(address, &value.to_le_bytes(), count, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD16Async(address: u64, value: u16, count: usize, _stream: Handle) -> Code {
-    fill(address, &value.to_le_bytes(), count)
+extern "C" fn cuMemsetD16Async(address: u64, value: u16, count: usize, stream: Handle) -> Code {
+    fill(address, &value.to_le_bytes(), count, stream)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> Code {
-    fill(address, &value.to_le_bytes(), count)
+    fill(address, &value.to_le_bytes(), count, DEFAULT)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuMemsetD32Async(address: u64, value: u32, count: usize, _stream: Handle) -> Code {
-    fill(address, &value.to_le_bytes(), count)
+extern "C" fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: Handle) -> Code {
+    fill(address, &value.to_le_bytes(), count, stream)
 }
 
 fn allocate_host(pointer: Out<u64>, bytes: usize) -> Code {

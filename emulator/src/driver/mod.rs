@@ -6,6 +6,8 @@
 //! (contexts, streams, sticky errors). All `unsafe` of the crate is here: pointers from the caller
 //! in `pointers`, and the choice of an instruction set in [`host_cpu`].
 //!
+//! What happens can be told as it does, without calls: see `log`.
+//!
 //! Where the emulator differs from a GPU it says so with an error rather than a value: it reports
 //! no times (`cuEventElapsedTime` is `NOT_SUPPORTED`), no register counts, no graphs, no managed
 //! memory, no cubins.
@@ -17,8 +19,10 @@ mod current;
 mod event;
 mod function;
 pub mod host_cpu;
+mod log;
 mod memory;
 mod module;
+mod other;
 mod persisting;
 mod pointers;
 mod report;

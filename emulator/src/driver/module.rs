@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::current::{with_context, with_healthy};
-use super::pointers::{Handle, Out, Source, Text};
+use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
 use super::state::Driver;
 use crate::ptx::PtxErrorKind;
 use std::ffi::c_uint;
@@ -11,61 +11,80 @@ const ELF: &[u8] = b"\x7fELF";
 const FATBIN: &[u8] = b"\x50\xed\x55\xba";
 const FATBIN_WRAPPER: &[u8] = b"\xb1\x43\x62\x46";
 
-fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Code> {
+/// The program that a module was is refused with this reason.
+type Refusal = (Code, String);
+
+fn load(driver: &mut Driver, module: Out<Handle>, text: &str) -> Result<(), Refusal> {
     let loaded = driver.device.load(text).map_err(|error| {
         let (kind, code) = match error.kind {
             PtxErrorKind::Invalid => ("invalid_ptx", Code::INVALID_PTX),
             PtxErrorKind::Unsupported => ("unsupported_ptx", Code::INVALID_PTX),
             PtxErrorKind::UnsupportedVersion => ("unsupported_ptx", Code::UNSUPPORTED_PTX_VERSION),
         };
-        driver.note(kind, &error.to_string());
-        code
-    })?;
+        (kind, code, error.to_string())
+    });
     let handle = driver.handle();
+    let loaded = loaded.map_err(|refusal| refuse(driver, refusal))?;
     driver.modules.insert(handle, loaded);
-    module.set(handle)
+    module.set(handle).map_err(|code| (code, String::new()))
 }
 
-fn load_image(module: Out<Handle>, image: Source) -> Code {
+/// Remembers why a module is refused.
+fn refuse(driver: &mut Driver, (kind, code, why): (&str, Code, String)) -> Refusal {
+    driver.note(kind, &why);
+    (code, why)
+}
+
+fn machine_code(driver: &mut Driver, what: &str) -> Refusal {
+    let why = format!("the module is {what} (GPU machine code): the emulator runs PTX text only");
+    refuse(driver, ("unsupported_binary", Code::NO_BINARY_FOR_GPU, why))
+}
+
+fn load_source(driver: &mut Driver, module: Out<Handle>, image: Source) -> Result<(), Refusal> {
+    let begins = |prefix| image.starts_with(prefix).map_err(|code| (code, String::new()));
+    if begins(ELF)? {
+        return Err(machine_code(driver, "a cubin"));
+    }
+    if begins(FATBIN)? || begins(FATBIN_WRAPPER)? {
+        return Err(machine_code(driver, "a fatbin"));
+    }
+    let text = image.text().get();
+    let text = text.map_err(|code| {
+        refuse(driver, ("invalid_ptx", code, "the module is not text".to_owned()))
+    })?;
+    load(driver, module, text)
+}
+
+fn load_image(module: Out<Handle>, image: Source, options: Option<JitOptions>) -> Code {
     with_healthy(|driver| {
-        let is_elf = image.starts_with(ELF)?;
-        if is_elf || image.starts_with(FATBIN)? || image.starts_with(FATBIN_WRAPPER)? {
-            let what = if is_elf { "a cubin" } else { "a fatbin" };
-            driver.note(
-                "unsupported_binary",
-                &format!(
-                    "the module is {what} (GPU machine code): the emulator runs PTX text only"
-                ),
-            );
-            return Err(Code::NO_BINARY_FOR_GPU);
-        }
-        let text = image
-            .text()
-            .get()
-            .inspect_err(|_| driver.note("invalid_ptx", "the module is not text"))?;
-        load(driver, module, text)
+        load_source(driver, module, image).map_err(|(code, why)| {
+            if let Some(options) = options {
+                options.log_error(&why);
+            }
+            code
+        })
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleLoadData(module: Out<Handle>, image: Source) -> Code {
-    load_image(module, image)
+    load_image(module, image, None)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleLoadDataEx(
     module: Out<Handle>,
     image: Source,
-    _count: c_uint,
-    _options: Handle,
-    _values: Handle,
+    count: c_uint,
+    options: JitNumbers,
+    values: JitValues,
 ) -> Code {
-    load_image(module, image)
+    load_image(module, image, Some(JitOptions::new(count, options, values)))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleLoadFatBinary(module: Out<Handle>, image: Source) -> Code {
-    load_image(module, image)
+    load_image(module, image, None)
 }
 
 #[unsafe(no_mangle)]
@@ -73,14 +92,10 @@ extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> Code {
     with_healthy(|driver| {
         let bytes = std::fs::read(path.get()?).map_err(|_| Code::FILE_NOT_FOUND)?;
         if bytes.starts_with(ELF) || bytes.starts_with(FATBIN) {
-            driver.note(
-                "unsupported_binary",
-                "the file is GPU machine code: the emulator runs PTX text only",
-            );
-            return Err(Code::NO_BINARY_FOR_GPU);
+            return Err(machine_code(driver, "a cubin or fatbin").0);
         }
         let text = String::from_utf8(bytes).map_err(|_| Code::INVALID_PTX)?;
-        load(driver, module, &text)
+        load(driver, module, &text).map_err(|(code, _)| code)
     })
 }
 

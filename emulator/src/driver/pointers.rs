@@ -5,7 +5,7 @@
 //! same call states.
 
 use super::code::Code;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_uint, c_void};
 
 /// An opaque handle: a context, a module, a function, a stream or an event. Never dereferenced.
 #[repr(transparent)]
@@ -186,6 +186,63 @@ impl Extra {
             }
         }
         Some(Source(buffer as *const c_void).bytes(size))
+    }
+}
+
+/// `options` and `optionValues` of a module's compilation: pairs of a number and a value.
+#[derive(Debug, Clone, Copy)]
+pub struct JitOptions {
+    count: c_uint,
+    options: JitNumbers,
+    values: JitValues,
+}
+
+/// `options`: which ones.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct JitNumbers(*const c_uint);
+
+/// `optionValues`: one for each.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub struct JitValues(*mut usize);
+
+const ERROR_LOG_BUFFER: c_uint = 5;
+const ERROR_LOG_BUFFER_BYTES: c_uint = 6;
+
+impl JitOptions {
+    /// `count` options.
+    pub fn new(count: c_uint, options: JitNumbers, values: JitValues) -> Self {
+        Self { count, options, values }
+    }
+
+    fn place(self, option: c_uint) -> Option<usize> {
+        if self.options.0.is_null() || self.values.0.is_null() {
+            return None;
+        }
+        // SAFETY: not null, and by CUDA's contract `count` options, alive during the call.
+        let options = unsafe { std::slice::from_raw_parts(self.options.0, self.count as usize) };
+        options.iter().position(|known| *known == option)
+    }
+
+    fn value(self, option: c_uint) -> Option<usize> {
+        // SAFETY: the place is one of `count`, and by CUDA's contract there are as many values.
+        self.place(option).map(|at| unsafe { self.values.0.add(at).read() })
+    }
+
+    /// Writes why the compilation failed into the caller's error log, cut to fit, and how many
+    /// bytes that took.
+    pub fn log_error(self, message: &str) {
+        let bytes = self.value(ERROR_LOG_BUFFER_BYTES).unwrap_or(0);
+        let Some(buffer) = self.value(ERROR_LOG_BUFFER).filter(|_| bytes > 0) else { return };
+        let Ok(log) = Target::from_address(buffer as u64).bytes(bytes) else { return };
+        let kept = message.floor_char_boundary(bytes - 1);
+        log[..kept].copy_from_slice(&message.as_bytes()[..kept]);
+        log[kept] = 0;
+        if let Some(at) = self.place(ERROR_LOG_BUFFER_BYTES) {
+            // SAFETY: the place is one of `count`, and by CUDA's contract this value is written.
+            unsafe { self.values.0.add(at).write(kept + 1) };
+        }
     }
 }
 

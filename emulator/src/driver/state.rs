@@ -1,6 +1,7 @@
 //! What the driver remembers between calls.
 
 use super::code::Code;
+use super::log::Log;
 use super::pointers::Handle;
 use crate::device::{Chip, Device, Kernel, LaunchError, Module, fault_json};
 use crate::machine::fault::FaultKind;
@@ -33,6 +34,8 @@ pub struct Driver {
     pub sticky: Option<Code>,
     /// What `gpuemu_take_fault` will say.
     pub fault: Option<String>,
+    /// What is told as it happens.
+    pub log: Log,
     next_handle: usize,
 }
 
@@ -55,6 +58,7 @@ impl Driver {
             limits: HashMap::new(),
             sticky: None,
             fault: None,
+            log: Log::from_environment(),
             next_handle: PRIMARY.0,
         }
     }
@@ -67,7 +71,7 @@ impl Driver {
 
     /// Remembers why a call failed.
     pub fn note(&mut self, kind: &str, message: &str) {
-        self.fault = Some(fault_json(kind, message, None));
+        self.failed(fault_json(kind, message, None), message);
     }
 
     /// The code of a launch that did not end well. A fault in a kernel makes the context unusable,
@@ -79,7 +83,8 @@ impl Driver {
                 Err(Code::INVALID_VALUE)
             }
             LaunchError::Fault(report) => {
-                self.fault = Some(fault_json(report.kind, &report.message, Some(report)));
+                let json = fault_json(report.kind, &report.message, Some(report));
+                self.failed(json, &report.message);
                 self.sticky = Some(match report.class {
                     FaultKind::OutOfBounds | FaultKind::UseAfterFree | FaultKind::Null => {
                         Code::ILLEGAL_ADDRESS
@@ -91,6 +96,20 @@ impl Driver {
                     }
                 });
                 Ok(())
+            }
+        }
+    }
+
+    fn failed(&mut self, json: String, message: &str) {
+        self.log.fault(&json, message);
+        self.fault = Some(json);
+    }
+
+    /// Writes the launches that ended well where the log wants them; it takes them then.
+    pub fn log_launches(&mut self) {
+        if self.log.keeps_launches() {
+            for launch in self.device.take_launches() {
+                self.log.launch(&launch);
             }
         }
     }
@@ -151,6 +170,16 @@ pub fn chip_of(driver: &Driver, device: c_int) -> Result<&'static Chip, Code> {
 /// A call that needs the driver to be initialised.
 pub fn with(f: impl FnOnce(&mut Driver) -> Result<(), Code>) -> Code {
     locked(|driver| f(driver.as_mut().ok_or(Code::NOT_INITIALIZED)?))
+}
+
+/// A call of a function that the driver does not support.
+pub fn unsupported(function: &'static str) -> Code {
+    locked(|driver| {
+        if let Some(driver) = driver {
+            driver.log.lacks(function);
+        }
+        Err(Code::NOT_SUPPORTED)
+    })
 }
 
 /// Whatever the driver says about its past, initialised or not.

@@ -1,19 +1,10 @@
 //! Streams. Work is done when it is enqueued, so a stream is only a number.
 
 use super::code::Code;
-use super::current::{current, with_context, with_healthy};
+use super::current::{current, on_stream, with_context, with_healthy};
 use super::pointers::{Handle, HostFunction, Out, Target, call_host};
-use super::state::{Driver, PRIMARY};
+use super::state::PRIMARY;
 use std::ffi::{c_int, c_uint};
-
-/// The default stream has three names: null, legacy and per-thread.
-fn known(driver: &Driver, stream: Handle) -> Result<(), Code> {
-    if stream.0 <= 2 || driver.streams.contains_key(&stream) {
-        Ok(())
-    } else {
-        Err(Code::INVALID_HANDLE)
-    }
-}
 
 fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Code {
     with_healthy(|driver| {
@@ -45,52 +36,41 @@ extern "C" fn cuStreamDestroy_v2(stream: Handle) -> Code {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(stream: Handle) -> Code {
-    with_healthy(|driver| known(driver, stream))
+    on_stream(stream, |_, _| Ok(()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamQuery(stream: Handle) -> Code {
-    with_healthy(|driver| known(driver, stream))
+    on_stream(stream, |_, _| Ok(()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) -> Code {
-    with_healthy(|driver| {
-        known(driver, stream)?;
-        driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE)
-    })
+    on_stream(stream, |driver, _| driver.events.get(&event).map(drop).ok_or(Code::INVALID_HANDLE))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetPriority(stream: Handle, priority: Out<c_int>) -> Code {
-    with_context(|driver| {
-        known(driver, stream)?;
+    on_stream(stream, |driver, _| {
         priority.set(driver.streams.get(&stream).map_or(0, |(_, priority, _)| *priority))
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetFlags(stream: Handle, flags: Out<c_uint>) -> Code {
-    with_context(|driver| {
-        known(driver, stream)?;
+    on_stream(stream, |driver, _| {
         flags.set(driver.streams.get(&stream).map_or(0, |(.., flags)| *flags))
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamGetCtx(stream: Handle, context: Out<Handle>) -> Code {
-    with_context(|driver| {
-        known(driver, stream)?;
-        context.set(current().unwrap_or(PRIMARY))
-    })
+    on_stream(stream, |_, _| context.set(current().unwrap_or(PRIMARY)))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamIsCapturing(stream: Handle, status: Out<c_uint>) -> Code {
-    with_context(|driver| {
-        known(driver, stream)?;
-        status.set(0)
-    })
+    on_stream(stream, |_, _| status.set(0))
 }
 
 #[unsafe(no_mangle)]
@@ -99,7 +79,7 @@ extern "C" fn cuLaunchHostFunc(
     function: Option<HostFunction>,
     argument: Target,
 ) -> Code {
-    let ready = with_healthy(|driver| known(driver, stream));
+    let ready = on_stream(stream, |_, _| Ok(()));
     if ready != Code::SUCCESS {
         return ready;
     }

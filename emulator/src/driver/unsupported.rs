@@ -1,17 +1,18 @@
 //! Functions that exist so that callers get CUDA's `NOT_SUPPORTED` instead of a missing symbol.
 
-use super::code::Code;
-
+/// Exports functions that say their names and are not supported. What a C caller passes is not
+/// looked at.
 macro_rules! unsupported {
     ($($name:ident)*) => {
         $(
             #[unsafe(no_mangle)]
-            extern "C" fn $name() -> Code {
-                Code::NOT_SUPPORTED
+            extern "C" fn $name() -> $crate::driver::code::Code {
+                $crate::driver::state::unsupported(stringify!($name))
             }
         )*
     };
 }
+pub(super) use unsupported;
 
 // Cooperative and multi-device launches, clusters.
 unsupported! {

@@ -15,6 +15,8 @@ mod function;
 #[path = "../../../../../emulator/src/driver/host_cpu.rs"]
 pub mod host_cpu;
 mod ledger;
+#[path = "../../../../../emulator/src/driver/log.rs"]
+mod log;
 #[path = "../../../../../emulator/src/driver/memory.rs"]
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]
