@@ -15,6 +15,7 @@ mod described;
 mod device;
 mod devices;
 mod doctor;
+mod emulate;
 mod examples;
 mod full_disk;
 mod gate;

@@ -11,6 +11,7 @@ mod chart;
 mod conclusion;
 mod csv;
 mod curve;
+pub mod emulated;
 mod escaped;
 mod evidence;
 mod format;

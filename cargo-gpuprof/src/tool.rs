@@ -6,8 +6,8 @@ use crate::broken_pipe::MayLeave;
 use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
-    StandardOutput, archive, baselines, calibrate, completions, doctor, history, list, man,
-    metrics, run, runs, show_config, stored,
+    StandardOutput, archive, baselines, calibrate, completions, doctor, emulate, history, list,
+    man, metrics, run, runs, show_config, stored,
 };
 use crate::console;
 use crate::cupti;
@@ -35,6 +35,13 @@ pub fn main() -> ExitCode {
             return end(&Err(Failure::usage(format!("cannot listen for signals: {error}"))));
         }
     };
+    // It ends as the program does that it runs, with whatever code.
+    if let Some(Command::Emulate(options)) = &parsed.command {
+        return match emulate::emulate(options, &interrupt) {
+            Ok(code) => ExitCode::from(code),
+            Err(failure) => end(&Err(failure)),
+        };
+    }
     let measures = matches!(&parsed.command, None | Some(Command::Run(_) | Command::Calibrate(_)));
     let outcome = dispatch(parsed, &interrupt);
     match (interrupt.signal(), &outcome) {
@@ -61,6 +68,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
         Some(
             Command::List(_)
             | Command::Doctor(_)
+            | Command::Emulate(_)
             | Command::ShowConfig(_)
             | Command::Archive(_)
             | Command::Ask(_)
@@ -95,6 +103,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         }
         Some(Command::Doctor(options)) => doctor::doctor(&options, interrupt, &mut printed),
         Some(Command::Guard(options)) => guard::guard(&options),
+        Some(Command::Emulate(options)) => {
+            emulate::emulate(&options, interrupt).map(|_| Code::Success)
+        }
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),

@@ -6,8 +6,8 @@ use gpuprof_model::ExitCode;
 
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
-    CompletionsOptions, DoctorOptions, GuardOptions, HistoryOptions, ListOptions, ManOptions,
-    MetricsOptions, ReportOptions, RunOptions, RunsOptions,
+    CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions, HistoryOptions, ListOptions,
+    ManOptions, MetricsOptions, ReportOptions, RunOptions, RunsOptions,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -72,6 +72,8 @@ pub enum Command {
     History(Box<HistoryOptions>),
     /// Measure the noise of this machine: one build against itself.
     Calibrate(Box<CalibrateOptions>),
+    /// Run any CUDA program on the emulated driver, without a GPU.
+    Emulate(EmulateOptions),
     /// Show every setting and threshold with the layer it comes from.
     ShowConfig(Box<RunOptions>),
     /// Check this machine: driver, permission, CUPTI, toolchain, emulator.

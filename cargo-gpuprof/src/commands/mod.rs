@@ -6,6 +6,7 @@ pub mod calibrate;
 mod charts;
 pub mod completions;
 pub mod doctor;
+pub mod emulate;
 pub mod history;
 pub mod list;
 pub mod man;

@@ -13,6 +13,7 @@ mod job;
 mod pipeline;
 mod process;
 mod profiler;
+mod program;
 mod timeout_clock;
 
 pub use ahead::Ahead;
@@ -23,3 +24,4 @@ pub use interrupt::Interrupt;
 pub use job::{Job, Pass, outcomes};
 pub use pipeline::{Event, Pipeline, wait};
 pub use process::{Asked, Ended, HarnessProcess, Running, Stderr, VISIBLE_ENV};
+pub use program::run_program;

@@ -12,6 +12,7 @@ mod commands;
 mod configuration;
 mod devices;
 mod either;
+mod emulate;
 mod gate;
 mod history;
 mod keep_runs;
@@ -37,6 +38,7 @@ pub use commands::{
 };
 pub use configuration::ConfigurationOptions;
 pub use devices::{DeviceName, DeviceSelection};
+pub use emulate::EmulateOptions;
 pub use gate::{
     BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, PlaceOptions,
     ReportOptions,

@@ -16,7 +16,7 @@ use super::{
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 14] = [
+pub const SUBCOMMANDS: [&str; 15] = [
     "run",
     "list",
     "metrics",
@@ -26,6 +26,7 @@ pub const SUBCOMMANDS: [&str; 14] = [
     "runs",
     "history",
     "calibrate",
+    "emulate",
     "show-config",
     "doctor",
     "archive",

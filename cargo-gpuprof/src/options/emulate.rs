@@ -1,0 +1,23 @@
+//! Options of `emulate`.
+
+use std::ffi::OsString;
+
+use camino::Utf8PathBuf;
+use clap::Args;
+
+/// Options of `emulate`.
+#[derive(Debug, Clone, Args)]
+pub struct EmulateOptions {
+    /// Write the launches with all counters as CSV, one row for each kernel and launch shape
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_csv: Option<Utf8PathBuf>,
+    /// Write the launches, faults and unsupported functions as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_json: Option<Utf8PathBuf>,
+    /// Do not print the table of launches
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// The program, found as a shell finds it, and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}

@@ -1,0 +1,87 @@
+//! `cargo gpuprof emulate`: programs of others on the emulated driver.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::support::{Outcome, Tool, target_folder};
+
+/// The program, compiled once.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = target_folder().join("programs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("launches");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/launches.c");
+    let mut command = Command::new("cc");
+    command.args(["-O1", "-o"]).arg(&program).args([source, "-ldl"]);
+    assert!(command.status().expect("cc starts").success(), "cc builds {source}");
+    program
+});
+
+fn emulate(folder: &Path, before: &[&str], mode: &str) -> Outcome {
+    let program = PROGRAM.to_str().unwrap();
+    let arguments = [&["emulate"], before, &["--", program, mode]].concat();
+    Tool::new(&arguments, folder, folder).run()
+}
+
+#[test]
+fn a_program_runs_without_a_gpu_and_its_launches_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["--export-csv", "launches.csv", "--export-json", "launches.json"];
+    let outcome = emulate(folder.path(), &files, "fine").exits_with(0);
+    assert_eq!(outcome.stdout, "the program ends well\n");
+    let row = outcome.stderr.lines().find(|line| line.contains("fill")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    // 32 threads store 128 bytes, four sectors, three times.
+    assert_eq!(cells, ["3", "fill", "1", "32", "18", "12", "0", "0"], "{}", outcome.stderr);
+
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let document: Value = serde_json::from_str(&read("launches.json")).unwrap();
+    let counters = &document["launches"][0]["counters"];
+    assert_eq!(counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"], 12);
+    let text = read("launches.csv");
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let column = rows.headers().unwrap().iter().position(|name| name == "launches").unwrap();
+    let first = rows.records().next().unwrap().unwrap();
+    assert_eq!((&first[0], &first[column]), ("fill", "3"));
+}
+
+#[test]
+fn a_fault_is_told_and_is_no_success_although_the_program_does_not_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = emulate(folder.path(), &["-q"], "fault").exits_with(105);
+    assert_eq!(outcome.stdout, "the program ends well\n");
+    let expected = "emulated CUDA driver: kernel 'fill' at PTX line 11, block (0,0,0), thread \
+                    (32,0,0): writes 4 bytes of global memory at";
+    assert!(outcome.stderr.starts_with(expected), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("instructions"), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_is_refused_says_why_and_the_exit_code_is_the_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = emulate(folder.path(), &[], "refused").exits_with(3);
+    let reason = outcome.stdout.strip_prefix("code 218: ").unwrap().trim_end();
+    assert!(reason.contains("line 3"), "{reason}");
+    assert!(outcome.stderr.contains(&format!("emulated CUDA driver: {reason}")));
+
+    let outcome = emulate(folder.path(), &[], "unsupported").exits_with(0);
+    let told = "emulated CUDA driver: cuGraphCreate is not supported (CUDA_ERROR_NOT_SUPPORTED)\n";
+    assert_eq!(outcome.stderr.matches(told).count(), 1, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_program_that_is_not_there_and_one_that_launches_nothing_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| Tool::new(arguments, folder.path(), folder.path()).run();
+    let outcome = run(&["emulate", "--", "./no-such-program"]).exits_with(127);
+    assert!(outcome.stderr.contains("cannot start `./no-such-program`: No such file"));
+    let outcome = run(&["emulate", "--", "sh", "-c", "kill -KILL $$"]).exits_with(137);
+    assert!(outcome.stderr.contains("signal 9 ended the program"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("launched no kernel on the emulated driver"));
+    let outcome = run(&["emulate", "--export-csv", "-", "--", "true"]).exits_with(2);
+    assert!(outcome.stderr.contains("standard output belongs to the program"));
+    run(&["emulate"]).exits_with(2);
+}
