@@ -228,7 +228,7 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
             "\ncp.async.ca.shared.global [%r1], [%rd1], 4;",
             "unsupported PTX instruction 'cp.async.ca.shared.global' at line 9",
         ),
-        ("", "add.f16 %h1, %h2, %h3;", "unsupported PTX instruction 'add.f16' at line 8"),
+        ("", "add.sat.f16 %h1, %h2, %h3;", "unsupported PTX instruction 'add.sat.f16' at line 8"),
         (
             "",
             "add.rn.relu.f32 %r1, %r2, %r3;",
@@ -245,9 +245,9 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
             "unsupported or undeclared register '%clusterid.x' at line 8",
         ),
         (
-            ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);",
-            "call.uni vprintf;",
-            "unsupported call of 'vprintf', which the module does not define at line 8",
+            ".extern .func (.param .b32 r) malloc(.param .b64 a);",
+            "call.uni malloc;",
+            "unsupported call of 'malloc', which the module does not define at line 8",
         ),
         (
             ".func f() { call.uni f; ret; }",
@@ -312,4 +312,19 @@ fn versions_and_targets_that_are_too_new_are_refused() {
         load(".version 8.8\n.target sm_100\n.address_size 64\n"),
         "unsupported '.target sm_100': the emulated device is sm_90"
     );
+}
+
+#[test]
+fn a_failed_assertion_is_told_with_the_message_and_place_that_it_names() {
+    let outside = ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n\
+        .global .align 1 .b8 message[6] = {97, 32, 60, 32, 98, 0};\n.global .align 1 .b8 file[5] = {97, 46, 114, 115, 0};";
+    let body = "setp.ne.u32 %p1, %r1, 37; @%p1 bra END;\n\
+        { .param .b64 p0; .param .b64 p1; .param .b32 p2; .param .b64 p3; .param .b64 p4;\n\
+        mov.u64 %rd2, message; st.param.b64 [p0], %rd2; mov.u64 %rd3, file; st.param.b64 [p1], %rd3;\n\
+        st.param.b32 [p2], 57; st.param.b64 [p3], %rd3; st.param.b64 [p4], 1;\n\
+        call.uni __assertfail, (p0, p1, p2, p3, p4); }\nEND:";
+    let mut bench = Bench::new(&kernel(outside, body));
+    let out = bench.upload(&[0u32; 64]);
+    let fault = bench.fault("k", 1, 64, &[&out]);
+    assert_eq!(fault, "kernel 'k' at a.rs:57, block (0,0,0), thread (37,0,0): a < b");
 }

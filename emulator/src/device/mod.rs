@@ -21,6 +21,7 @@ use crate::counters;
 use crate::driver::host_cpu;
 use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 /// An emulated GPU.
@@ -107,7 +108,9 @@ impl Device {
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
         };
-        let counts = launch.run().map_err(LaunchError::Fault)?;
+        let (ran, said) = launch.run();
+        say(&said);
+        let counts = ran.map_err(LaunchError::Fault)?;
         let counters = counters::counters(program, &counts);
         self.launches.push(LaunchRecord { kernel: program.name.clone(), config, stream, counters });
         Ok(self.launches.last().expect("just pushed"))
@@ -174,6 +177,16 @@ impl Device {
         let launches = self.take_launches();
         report::report(self.chip, &launches)
     }
+}
+
+/// Writes what a kernel printed where the driver of a GPU writes it.
+fn say(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    // Whoever does not read it does not get it.
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Why the kernel cannot have its static shared memory, or so much of it dynamic.

@@ -14,7 +14,7 @@ impl<'a> Builder<'_, 'a> {
             "bar" | "barrier" => self.barrier(i),
             "ret" => self.bare(i, &["uni"], ControlOp::Return.into()),
             "exit" => self.bare(i, &[], ControlOp::Exit.into()),
-            "trap" => self.bare(i, &[], ControlOp::Trap { assert: false }.into()),
+            "trap" => self.bare(i, &[], ControlOp::Trap.into()),
             "membar" | "fence" => self.fence(i),
             "nanosleep" => Ok(Op::Nop),
             "prefetch" | "prefetchu" => prefetch(i),

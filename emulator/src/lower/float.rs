@@ -14,6 +14,9 @@ fn is_float(i: &Instruction<'_>) -> bool {
 impl<'a> Builder<'_, 'a> {
     /// Lowers the opcodes of this file; `None` for any other.
     pub(super) fn float_group(&mut self, i: &Instruction<'a>) -> Option<Lowered<Op>> {
+        if let Some(lowered) = self.half_group(i) {
+            return Some(lowered);
+        }
         Some(match i.opcode {
             "neg" | "abs" if is_float(i) => self.sign(i),
             "add" | "sub" | "mul" | "div" | "min" | "max" | "fma" | "mad" | "sqrt" | "rcp"

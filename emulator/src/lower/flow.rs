@@ -52,7 +52,7 @@ fn targets<'t>(op: &'t Op, tables: &'t [Vec<u32>]) -> &'t [u32] {
 
 fn ends_block(op: &Op) -> bool {
     let is_branch = matches!(op, Op::Branch { .. } | Op::Control(ControlOp::BranchIndexed { .. }));
-    is_branch || leaves(op) || matches!(op, Op::Control(ControlOp::Trap { .. }))
+    is_branch || leaves(op) || matches!(op, Op::Control(ControlOp::Trap | ControlOp::Assert { .. }))
 }
 
 fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_trap_does_not_delay_the_meeting() {
-        let trap = plain(ControlOp::Trap { assert: false }.into());
+        let trap = plain(ControlOp::Trap.into());
         assert_eq!(meets(vec![branch(3), nop(), ret(), trap]), [1]);
     }
 

@@ -246,7 +246,8 @@ impl<'m, 'a> Builder<'m, 'a> {
                         | Op::Control(
                             ControlOp::Return
                                 | ControlOp::Exit
-                                | ControlOp::Trap { .. }
+                                | ControlOp::Trap
+                                | ControlOp::Assert { .. }
                                 | ControlOp::BranchIndexed { .. }
                         )
                 )
@@ -422,8 +423,8 @@ impl<'m, 'a> Builder<'m, 'a> {
             [Operand::Name(name)] => ([].as_slice(), *name, [].as_slice()),
             _ => return Err(PtxError::unsupported(i.line, "unsupported indirect call")),
         };
-        if name == "__assertfail" {
-            return Ok(ControlOp::Trap { assert: true }.into());
+        if let Some(built_in) = self.built_in(i, results, name, arguments)? {
+            return Ok(built_in);
         }
         let Some(callee) = callees.get(name) else {
             let message = match self.find(name) {

@@ -6,12 +6,14 @@
 
 pub mod address;
 mod builder;
+mod built_in;
 mod control;
 mod dispatch;
 mod exchange;
 mod float;
 pub mod flow;
 mod function;
+mod half;
 pub mod inst;
 mod integer;
 mod memory;

@@ -7,6 +7,7 @@ use super::context::{Arrival, Context, Stop};
 use super::fault::{Fault, FaultKind, FaultReport};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
+use super::speech::Said;
 use super::warp::{State, Warp};
 use crate::counters::Counts;
 use crate::lower::inst::{Barrier, BarrierKind, Op};
@@ -23,8 +24,12 @@ pub struct Worker<'l> {
     warps: Vec<Warp>,
     arrivals: Vec<Option<Arrival>>,
     last_allocation: usize,
+    /// The block that runs.
+    linear: u64,
     /// What has been counted so far.
     pub counts: Counts,
+    /// What has been said so far.
+    pub said: Vec<Said>,
 }
 
 impl<'l> Worker<'l> {
@@ -43,7 +48,9 @@ impl<'l> Worker<'l> {
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
             arrivals: vec![None; warps],
             last_allocation: 0,
+            linear: 0,
             counts: Counts::new(program.code.len()),
+            said: Vec::new(),
         };
         worker.fill_constants([0; 3], 0);
         worker
@@ -130,6 +137,7 @@ impl<'l> Worker<'l> {
     /// Runs one block to its end.
     pub fn run(&mut self, linear: u64) -> Result<(), Box<FaultReport>> {
         let block = self.launch.block_index(linear);
+        self.linear = linear;
         self.start(block, linear);
         self.run_warps().map_err(|fault| {
             let launch = self.launch;
@@ -184,6 +192,8 @@ impl<'l> Worker<'l> {
             params: &launch.params,
             counts: &mut self.counts,
             clock,
+            block: self.linear,
+            said: &mut self.said,
             last_allocation: &mut self.last_allocation,
         };
         (launch.runner)(&mut context)
@@ -251,6 +261,7 @@ impl<'l> Worker<'l> {
             lane: Some(lane),
             access: None,
             detail,
+            place: None,
         })
     }
 

@@ -3,6 +3,7 @@
 use super::fault::{Fault, FaultKind};
 use super::lanes::Lanes;
 use super::memory::Memory;
+use super::speech::Said;
 use super::warp::Warp;
 use crate::counters::Counts;
 use crate::lower::inst::BarrierKind;
@@ -56,6 +57,10 @@ pub struct Context<'x> {
     pub counts: &'x mut Counts,
     /// Warp instructions that the block has executed.
     pub clock: &'x mut u64,
+    /// The block's number in the grid.
+    pub block: u64,
+    /// What the launch has said so far.
+    pub said: &'x mut Vec<Said>,
     /// The allocation that the last global access found.
     pub last_allocation: &'x mut usize,
 }
@@ -67,6 +72,14 @@ impl Context<'_> {
     /// A fault of the running instruction, without an access.
     pub fn fault(&self, kind: FaultKind, lanes: u32, detail: String) -> Box<Fault> {
         let lane = Some((self.warp.index, lanes.trailing_zeros().min(31)));
-        Box::new(Fault { kind, pc: None, callers: Vec::new(), lane, access: None, detail })
+        Box::new(Fault {
+            kind,
+            pc: None,
+            callers: Vec::new(),
+            lane,
+            access: None,
+            detail,
+            place: None,
+        })
     }
 }

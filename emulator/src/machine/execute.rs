@@ -12,6 +12,7 @@ use super::exchange;
 use super::fault::{Fault, FaultKind};
 use super::moves;
 use super::scalar;
+use super::speech;
 use crate::lower::flow::is_end;
 use crate::lower::inst::{Barrier, Clock, ControlOp, Guard, Op, Slot};
 
@@ -134,21 +135,25 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
         }
         ControlOp::Return if on != 0 => cx.warp.ret(on),
         ControlOp::Exit if on != 0 => cx.warp.exit(on),
-        ControlOp::Trap { assert } if on != 0 => {
-            let (kind, what) = if assert {
-                (FaultKind::Assert, "a device-side assertion failed")
-            } else {
-                (FaultKind::Trap, "the kernel executed a trap instruction (in Rust, a panic)")
-            };
-            return Err(cx.fault(kind, on, what.to_owned()));
+        ControlOp::Trap if on != 0 => {
+            let what = "the kernel executed a trap instruction (in Rust, a panic)";
+            return Err(cx.fault(FaultKind::Trap, on, what.to_owned()));
         }
+        ControlOp::Assert { arguments } if on != 0 => {
+            return Err(speech::failed_assertion(cx, arguments, on));
+        }
+        ControlOp::Print { arguments, d } => speech::print(cx, arguments, d, on)?,
         ControlOp::Clock { what, d } => match what {
             Clock::Low => cx.lanes.set32(d, &[now as u32; 32], on),
             Clock::High => cx.lanes.set32(d, &[(now >> 32) as u32; 32], on),
             Clock::Full => cx.lanes.set64(d, &[now; 32], on),
         },
         // Nobody takes part.
-        ControlOp::Call { .. } | ControlOp::Return | ControlOp::Exit | ControlOp::Trap { .. } => {}
+        ControlOp::Call { .. }
+        | ControlOp::Return
+        | ControlOp::Exit
+        | ControlOp::Trap
+        | ControlOp::Assert { .. } => {}
     }
     Ok(())
 }

@@ -58,6 +58,8 @@ pub struct Fault {
     pub access: Option<Access>,
     /// A sentence's worth of detail, for kinds that no access explains.
     pub detail: String,
+    /// The file and line that the kernel itself named.
+    pub place: Option<(String, u32)>,
 }
 
 /// A faulting access.
@@ -135,7 +137,14 @@ impl FaultReport {
         let own = frames.iter().find(|frame| !is_library(&frame.file));
         let outermost = fault.callers.last().copied().or(fault.pc);
         let near = outermost.and_then(|pc| program.near(pc));
-        if let Some(frame) = own.or(frames.first()) {
+        if let Some((file, line)) = fault.place.as_ref().filter(|(file, _)| !is_library(file)) {
+            // With its column, if the PTX tells that.
+            let same = |frame: &&Frame| frame.file == *file && frame.line == *line;
+            match frames.iter().find(same) {
+                Some(frame) => message += &format!(" at {frame}"),
+                None => message += &format!(" at {file}:{line}"),
+            }
+        } else if let Some(frame) = own.or(frames.first()) {
             match near.filter(|near| near.file != frame.file) {
                 Some(near) if own.is_none() => {
                     message += &format!(" near {near} (in {})", within_library(frame))

@@ -7,6 +7,7 @@
 use super::block::Worker;
 use super::fault::FaultReport;
 use super::launch::Launch;
+use super::speech;
 use crate::counters::Counts;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,11 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const WORTH_THREADS: u64 = 16 * 1024;
 
 impl Launch<'_> {
-    /// Runs it.
-    ///
-    /// # Errors
-    /// The fault that running the blocks in order meets first.
-    pub fn run(&self) -> Result<Counts, Box<FaultReport>> {
+    /// Runs it. Output: its counts or the fault that running the blocks in order meets first, and
+    /// what was said up to there, in the order of blocks and threads.
+    pub fn run(&self) -> (Result<Counts, Box<FaultReport>>, String) {
         let blocks: u64 = self.grid.iter().map(|&n| u64::from(n)).product();
         let threads = blocks.saturating_mul(u64::from(self.threads_per_block()));
         let workers = if self.program.blocks_interact || threads < WORTH_THREADS {
@@ -29,17 +28,22 @@ impl Launch<'_> {
         };
         if workers == 1 {
             let mut worker = Worker::new(self);
-            (0..blocks).try_for_each(|block| worker.run(block))?;
-            return Ok(worker.counts);
+            let ran = (0..blocks).try_for_each(|block| worker.run(block));
+            return (ran.map(|()| worker.counts), speech::in_order(worker.said, u64::MAX));
         }
         self.run_on_threads(blocks, workers)
     }
 
-    fn run_on_threads(&self, blocks: u64, workers: usize) -> Result<Counts, Box<FaultReport>> {
+    fn run_on_threads(
+        &self,
+        blocks: u64,
+        workers: usize,
+    ) -> (Result<Counts, Box<FaultReport>>, String) {
         let next = AtomicU64::new(0);
         let first_fault = AtomicU64::new(u64::MAX);
         let fault: Mutex<Option<(u64, Box<FaultReport>)>> = Mutex::new(None);
         let total = Mutex::new(Counts::new(self.program.code.len()));
+        let said = Mutex::new(Vec::new());
         let share = (blocks / (workers as u64 * 16)).clamp(1, 256);
         std::thread::scope(|scope| {
             for _ in 0..workers {
@@ -67,12 +71,18 @@ impl Launch<'_> {
                     }
                     *total.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) +=
                         &worker.counts;
+                    said.lock()
+                        .unwrap_or_else(|poisoned| poisoned.into_inner())
+                        .append(&mut worker.said);
                 });
             }
         });
-        match fault.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        let said = said.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let said = speech::in_order(said, first_fault.into_inner());
+        let ran = match fault.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some((_, report)) => Err(report),
             None => Ok(total.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())),
-        }
+        };
+        (ran, said)
     }
 }

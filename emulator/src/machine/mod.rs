@@ -17,14 +17,17 @@ pub mod execute;
 pub mod fault;
 mod float;
 mod grid;
+mod half;
 mod integer;
 pub mod lanes;
 pub mod launch;
 pub mod memory;
 mod moves;
 mod per_lane;
+mod print;
 mod scalar;
 mod softfloat;
+mod speech;
 mod warp;
 
 pub use context::Runner;

@@ -129,6 +129,7 @@ fn refuse(
         lane,
         access: Some(access),
         detail: String::new(),
+        place: None,
     })
 }
 

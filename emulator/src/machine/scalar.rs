@@ -3,6 +3,7 @@
 use super::bits::{flush, shift_left32, shift_right32};
 use super::convert;
 use super::float;
+use super::half;
 use super::integer;
 use super::lanes::Lanes;
 use crate::lower::inst::{
@@ -99,6 +100,12 @@ pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
             let yes = if float { 1f32.to_bits() } else { u32::MAX };
             let result = std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 });
             lanes.set32(d, &result, m);
+        }
+        FloatOp::Half { op, format, packed, d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| half::operate(op, format, packed, [a, b, c]));
+        }
+        FloatOp::PackHalves { format, d, a, b } => {
+            lanes.map2_32(d, (a, b), m, |a, b| half::pack(format, a, b));
         }
     }
 }

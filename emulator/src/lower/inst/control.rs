@@ -64,8 +64,16 @@ pub enum ControlOp {
     },
     Return,
     Exit,
-    Trap {
-        assert: bool,
+    Trap,
+    /// `call __assertfail`: `arguments` names a table of the words of its message, file and line.
+    Assert {
+        arguments: u32,
+    },
+    /// `call vprintf`: `arguments` names a table of the words of its format and of the address of
+    /// its arguments; `d` is how many there were.
+    Print {
+        arguments: u32,
+        d: Slot,
     },
     Clock {
         what: Clock,
@@ -81,7 +89,8 @@ impl ControlOp {
             Self::Clock { what, d } => {
                 show(see, [], [(File::by_width(*what == Clock::Full), d)]);
             }
-            Self::Call { .. } | Self::Return | Self::Exit | Self::Trap { .. } => {}
+            Self::Print { d, .. } => show(see, [], [(File::R32, d)]),
+            Self::Call { .. } | Self::Return | Self::Exit | Self::Trap | Self::Assert { .. } => {}
         }
     }
 }

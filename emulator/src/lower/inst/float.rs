@@ -36,6 +36,28 @@ pub enum Float2 {
     CopySign,
 }
 
+/// How a half is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum HalfFormat {
+    F16,
+    BF16,
+}
+
+/// Operations on halves. `nan`: a NaN wins over a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum HalfOp {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Neg,
+    Abs,
+    Min { nan: bool },
+    Max { nan: bool },
+}
+
 /// `testp` classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
@@ -137,6 +159,23 @@ pub enum FloatOp {
         a: Slot,
         b: Slot,
     },
+    /// On one half, or on two in a register.
+    Half {
+        op: HalfOp,
+        format: HalfFormat,
+        packed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    /// `cvt` of two single-precision numbers to two halves, the first one's upper.
+    PackHalves {
+        format: HalfFormat,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
 }
 
 impl FloatOp {
@@ -161,6 +200,10 @@ impl FloatOp {
                 let file = File::by_width(ty.is_wide());
                 show(see, [(file, a), (file, b)], [(R32, d)]);
             }
+            Self::Half { d, a, b, c, .. } => {
+                show(see, [(R32, a), (R32, b), (R32, c)], [(R32, d)]);
+            }
+            Self::PackHalves { d, a, b, .. } => show(see, [(R32, a), (R32, b)], [(R32, d)]),
         }
     }
 
@@ -173,7 +216,9 @@ impl FloatOp {
             | Self::Float1_64 { .. }
             | Self::TestFloat { .. }
             | Self::Setp(_)
-            | Self::Set { .. } => None,
+            | Self::Set { .. }
+            | Self::Half { .. }
+            | Self::PackHalves { .. } => None,
         }
     }
 }

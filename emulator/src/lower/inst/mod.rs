@@ -21,7 +21,7 @@ mod types;
 pub use arith::ArithOp;
 pub use control::{Barrier, BarrierKind, Clock, ControlOp};
 pub use exchange::{ExchangeOp, Shuffle, Vote};
-pub use float::{Float1, Float2, FloatClass, FloatCount, FloatOp, Setp};
+pub use float::{Float1, Float2, FloatClass, FloatCount, FloatOp, HalfFormat, HalfOp, Setp};
 pub use integer::{Binary, Carry, Count, IntegerOp, Shift, Ternary, Unary};
 pub use memory::{Address, Atomic, AtomicOp, Element, Space};
 pub use moves::MoveOp;

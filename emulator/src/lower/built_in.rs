@@ -1,0 +1,56 @@
+//! Calls of what the driver defines and not the module: `__assertfail` and `vprintf`.
+
+use super::builder::{Binding, Builder, Lowered};
+use super::inst::{ControlOp, Op, Slot};
+use super::modifiers::unsupported;
+use crate::ptx::ast::{Instruction, Operand};
+
+impl<'a> Builder<'_, 'a> {
+    /// The call of `name`, if the driver defines that.
+    pub(super) fn built_in(
+        &mut self,
+        i: &Instruction<'a>,
+        results: &[Operand<'a>],
+        name: &str,
+        arguments: &[Operand<'a>],
+    ) -> Lowered<Option<Op>> {
+        let op = match (name, results, arguments) {
+            // The name of the function and the size of a character are not told.
+            ("__assertfail", [], [message, file, line, _, _]) => {
+                let arguments = self.words(i, &[(message, 2), (file, 2), (line, 1)])?;
+                ControlOp::Assert { arguments }
+            }
+            ("vprintf", results, [format, values]) => {
+                let d = match results {
+                    [] => self.sink(),
+                    [Operand::Name(result)] => match self.find(result) {
+                        Some(Binding::Words(slot, 4..)) => slot,
+                        _ => return Err(unsupported(i)),
+                    },
+                    _ => return Err(unsupported(i)),
+                };
+                let arguments = self.words(i, &[(format, 2), (values, 2)])?;
+                ControlOp::Print { arguments, d }
+            }
+            ("__assertfail" | "vprintf", _, _) => return Err(unsupported(i)),
+            _ => return Ok(None),
+        };
+        Ok(Some(op.into()))
+    }
+
+    /// A table of the words of `arguments`, each with as many as it has.
+    fn words(&mut self, i: &Instruction<'a>, arguments: &[(&Operand<'a>, u16)]) -> Lowered<u32> {
+        let mut words = Vec::new();
+        for &(argument, count) in arguments {
+            let Operand::Name(name) = argument else { return Err(unsupported(i)) };
+            match self.find(name) {
+                Some(Binding::Words(slot, bytes)) if bytes >= 4 * u32::from(count) => {
+                    words.extend((0..count).map(|word| Slot(slot.0 + word)));
+                }
+                _ => return Err(unsupported(i)),
+            }
+        }
+        self.copies.push(words.into_iter().map(|word| (word, word)).collect());
+        Ok(self.copies.len() as u32 - 1)
+    }
+}

@@ -1,0 +1,110 @@
+//! Arithmetic of f16 and bf16, one at a time or two in a register.
+//!
+//! Every operation is rounded once, to nearest and ties to even, and gives PTX's one NaN, `0x7fff`.
+
+use super::softfloat::{BF16, F16, F32, Format, Value};
+use crate::lower::inst::{HalfFormat, HalfOp, Rounding};
+
+fn layout(format: HalfFormat) -> Format {
+    match format {
+        HalfFormat::F16 => F16,
+        HalfFormat::BF16 => BF16,
+    }
+}
+
+/// `op` on the lower halves of its operands, or on both.
+pub fn operate(op: HalfOp, format: HalfFormat, packed: bool, [a, b, c]: [u32; 3]) -> u32 {
+    let one = |shift: u32| {
+        let [a, b, c] = [a, b, c].map(|bits| u64::from(bits >> shift & 0xffff));
+        scalar(op, layout(format), [a, b, c]) as u32
+    };
+    if packed { one(16) << 16 | one(0) } else { one(0) }
+}
+
+fn scalar(op: HalfOp, format: Format, [a, b, c]: [u64; 3]) -> u64 {
+    const SIGN: u64 = 0x8000;
+    let one = format.round(false, 1, 0, Rounding::Nearest);
+    let fma = |a, b, c| format.fma(a, b, c, Rounding::Nearest);
+    match op {
+        HalfOp::Add => fma(a, one, b),
+        HalfOp::Sub => fma(a, one, b ^ SIGN),
+        // Adding a zero of the product's own sign keeps the sign of a zero product.
+        HalfOp::Mul => fma(a, b, (a ^ b) & SIGN),
+        HalfOp::Fma => fma(a, b, c),
+        HalfOp::Neg => a ^ SIGN,
+        HalfOp::Abs => a & !SIGN,
+        HalfOp::Min { nan } => extreme(format, (a, b), true, nan),
+        HalfOp::Max { nan } => extreme(format, (a, b), false, nan),
+    }
+}
+
+/// The smaller or larger one, where −0 is below 0. A NaN gives way to a number, unless it is asked
+/// for.
+fn extreme(format: Format, (a, b): (u64, u64), least: bool, nan: bool) -> u64 {
+    let is_nan = |bits| format.decode(bits) == Value::Nan;
+    match (is_nan(a), is_nan(b)) {
+        (true, true) => format.nan(),
+        (true, false) | (false, true) if nan => format.nan(),
+        (true, false) => b,
+        (false, true) => a,
+        (false, false) => {
+            // Without the sign, the bits have the order of the sizes.
+            let order = |bits: u64| {
+                let size = (bits & 0x7fff).cast_signed();
+                if bits >> 15 == 1 { -1 - size } else { size }
+            };
+            if (order(a) <= order(b)) == least { a } else { b }
+        }
+    }
+}
+
+/// Two single-precision numbers in a register, the first in its upper half.
+pub fn pack(format: HalfFormat, high: u32, low: u32) -> u32 {
+    let format = layout(format);
+    let half = |bits: u32| format.encode(F32.decode(u64::from(bits)), Rounding::Nearest) as u32;
+    half(high) << 16 | half(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f16(op: HalfOp, a: u32, b: u32, c: u32) -> u32 {
+        operate(op, HalfFormat::F16, false, [a, b, c])
+    }
+
+    #[test]
+    fn sums_and_products_of_half_precision_are_rounded_once() {
+        // 1 + 2^-11 is a tie, which goes to the even 1; 1 + 3 × 2^-11 goes up.
+        assert_eq!(f16(HalfOp::Add, 0x3c00, 0x1000, 0), 0x3c00);
+        assert_eq!(f16(HalfOp::Add, 0x3c01, 0x1000, 0), 0x3c02);
+        assert_eq!(f16(HalfOp::Sub, 0x3c00, 0x3c00, 0), 0);
+        assert_eq!(f16(HalfOp::Mul, 0x8000, 0x3c00, 0), 0x8000);
+        assert_eq!(f16(HalfOp::Add, 0x7bff, 0x7bff, 0), 0x7c00);
+        assert_eq!(f16(HalfOp::Sub, 0x7c00, 0x7c00, 0), 0x7fff);
+        // The product is a tie that the smallest addend decides: twice rounded it would be even.
+        let (a, b) = (0x3c01, 0x3e00);
+        assert_eq!(f16(HalfOp::Fma, a, b, 0), 0x3e02);
+        assert_eq!(f16(HalfOp::Fma, a, b, 0x8001), 0x3e01);
+    }
+
+    #[test]
+    fn extremes_prefer_numbers_and_know_the_sign_of_zero() {
+        let (min, max) = (HalfOp::Min { nan: false }, HalfOp::Max { nan: false });
+        assert_eq!(f16(min, 0, 0x8000, 0), 0x8000);
+        assert_eq!(f16(max, 0x8000, 0, 0), 0);
+        assert_eq!(f16(min, 0xbc00, 0xc000, 0), 0xc000);
+        assert_eq!(f16(max, 0x7e00, 0x3c00, 0), 0x3c00);
+        assert_eq!(f16(HalfOp::Max { nan: true }, 0x7e00, 0x3c00, 0), 0x7fff);
+    }
+
+    #[test]
+    fn pairs_are_two_of_them() {
+        let sum = operate(HalfOp::Add, HalfFormat::BF16, true, [0x3f80_4000, 0x3f80_3f80, 0]);
+        assert_eq!(sum, 0x4000_4040);
+        let low = operate(HalfOp::Neg, HalfFormat::F16, false, [0xffff_0001, 0, 0]);
+        assert_eq!(low, 0x8001);
+        let packed = pack(HalfFormat::F16, 1f32.to_bits(), (-2f32).to_bits());
+        assert_eq!(packed, 0x3c00_c000);
+    }
+}
