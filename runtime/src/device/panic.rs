@@ -1,9 +1,167 @@
-//! The panic handler of the device: a trap, since a kernel can neither unwind nor print.
+//! The panic handler of the device: the message and its place go to CUDA's `__assertfail`, which
+//! tells them with block and thread, and the launch ends.
 //!
-//! The launch then fails with a CUDA error, and the emulated driver names the source line.
+//! What a message was formatted from is not told, only the text around it (`_` stands for each
+//! value): formatting would cost every kernel that may panic fifty registers. For that, LLVM must
+//! not know that the message is read: then it drops the values, and all the code that would format
+//! them. So one piece of inline assembly reads it, which is declared to read no memory. It knows
+//! how Rust lays out [`Location`](core::panic::Location) and `fmt::Arguments`; where that is
+//! different, the place is not told, or the message.
+
+use core::fmt;
+use core::panic::{Location, PanicInfo, PanicMessage};
+
+/// Whether a location is laid out as the handler expects: file, its length, line, column.
+const KNOWN_LOCATION: bool = size_of::<Location<'_>>() == 24 && {
+    let location: &'static Location<'static> = Location::caller();
+    let start = core::ptr::from_ref(location).cast::<u8>();
+    // SAFETY: these read within the location, whole numbers where they are, or fail to compile.
+    let (length, line) = unsafe { (*start.add(8).cast::<usize>(), *start.add(16).cast::<u32>()) };
+    length == location.file().len() && line == location.line()
+};
+
+/// Whether a message is two addresses, as since Rust 1.93.
+const KNOWN_MESSAGE: bool = size_of::<fmt::Arguments<'_>>() == 16;
 
 #[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: `trap` ends the kernel; nothing runs after it.
-    unsafe { core::arch::nvptx::trap() }
+fn panic(info: &PanicInfo<'_>) -> ! {
+    let [template, values] = if KNOWN_MESSAGE { parts(info.message()) } else { NO_MESSAGE };
+    let place = match info.location() {
+        Some(location) if KNOWN_LOCATION => core::ptr::from_ref(location).cast::<u8>(),
+        _ => NO_PLACE.as_ptr(),
+    };
+    tell(template, values, place)
+}
+
+/// An empty text: its length is told by the second part, as that and a set bit.
+const NO_MESSAGE: [*const u8; 2] = [c"".as_ptr().cast(), core::ptr::without_provenance(1)];
+
+/// A place that is none: the address of a file's name, 0, and line 0.
+static NO_PLACE: [u8; 24] = [0; 24];
+
+/// The two addresses of a message.
+fn parts(message: PanicMessage<'_>) -> [*const u8; 2] {
+    // SAFETY: a `PanicMessage` is a reference to a `fmt::Arguments`, which is two addresses
+    // (`KNOWN_MESSAGE`).
+    unsafe {
+        let message: &fmt::Arguments<'_> = core::mem::transmute(message);
+        *core::ptr::from_ref(message).cast::<[*const u8; 2]>()
+    }
+}
+
+core::arch::global_asm!(
+    ".extern .func __assertfail",
+    "(",
+    ".param .b64 message,",
+    ".param .b64 file,",
+    ".param .b32 line,",
+    ".param .b64 function,",
+    ".param .b64 size",
+    ");",
+);
+
+/// Ends the launch with the text of `template` and `values`, at `place`.
+///
+/// A message without values is an address and, behind a set bit, a length. One with values is a
+/// sequence of texts, each behind its length (a byte, or 128 and two bytes), and of values: a byte
+/// from 192 on, whose lower bits say which options follow.
+#[allow(named_asm_labels, reason = "PTX has no others, and the braces keep them apart")]
+#[inline(always)]
+fn tell(template: *const u8, values: *const u8, place: *const u8) -> ! {
+    // SAFETY: nothing runs after it, and until then it reads what the caller gave it, within its
+    // bounds, and writes to memory of its own.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".local .align 8 .b8 text[256];",
+            ".reg .b64 start, to, end, from, left, file, place;",
+            ".reg .b32 byte, more, line;",
+            ".reg .pred whole, p;",
+            "mov.u64 start, text;",
+            "cvta.local.u64 start, start;",
+            "mov.u64 to, start;",
+            "add.s64 end, start, 254;",
+            "mov.u64 from, {template};",
+            "and.b64 left, {values}, 1;",
+            "setp.ne.b64 whole, left, 0;",
+            "shr.u64 left, {values}, 1;",
+            "@whole bra COPY;",
+            "PIECE:",
+            "ld.u8 byte, [from];",
+            "add.s64 from, from, 1;",
+            "setp.eq.u32 p, byte, 0;",
+            "@p bra TOLD;",
+            "setp.ge.u32 p, byte, 192;",
+            "@p bra VALUE;",
+            "cvt.u64.u32 left, byte;",
+            "setp.ne.u32 p, byte, 128;",
+            "@p bra COPY;",
+            "ld.u8 byte, [from];",
+            "ld.u8 more, [from+1];",
+            "shl.b32 more, more, 8;",
+            "or.b32 byte, byte, more;",
+            "cvt.u64.u32 left, byte;",
+            "add.s64 from, from, 2;",
+            "COPY:",
+            "setp.eq.u64 p, left, 0;",
+            "@p bra COPIED;",
+            "setp.ge.u64 p, to, end;",
+            "@p bra TOLD;",
+            "ld.u8 byte, [from];",
+            "st.u8 [to], byte;",
+            "add.s64 from, from, 1;",
+            "add.s64 to, to, 1;",
+            "sub.s64 left, left, 1;",
+            "bra COPY;",
+            "COPIED:",
+            "@whole bra TOLD;",
+            "bra PIECE;",
+            "VALUE:",
+            // Flags are four bytes; width, precision and position two each.
+            "and.b32 more, byte, 1;",
+            "shl.b32 more, more, 2;",
+            "cvt.u64.u32 left, more;",
+            "add.s64 from, from, left;",
+            "shr.u32 byte, byte, 1;",
+            "and.b32 byte, byte, 7;",
+            "popc.b32 byte, byte;",
+            "shl.b32 byte, byte, 1;",
+            "cvt.u64.u32 left, byte;",
+            "add.s64 from, from, left;",
+            "setp.ge.u64 p, to, end;",
+            "@p bra TOLD;",
+            "mov.u32 byte, 95;",
+            "st.u8 [to], byte;",
+            "add.s64 to, to, 1;",
+            "bra PIECE;",
+            "TOLD:",
+            "mov.u32 byte, 0;",
+            "st.u8 [to], byte;",
+            "mov.u64 place, {place};",
+            "ld.u64 file, [place];",
+            "setp.eq.u64 p, file, 0;",
+            "add.s64 to, start, 255;",
+            "st.u8 [to], byte;",
+            "selp.b64 file, to, file, p;",
+            "ld.u32 line, [place+16];",
+            ".param .b64 message_of;",
+            ".param .b64 file_of;",
+            ".param .b32 line_of;",
+            ".param .b64 function_of;",
+            ".param .b64 size_of;",
+            "st.param.b64 [message_of], start;",
+            "st.param.b64 [file_of], file;",
+            "st.param.b32 [line_of], line;",
+            "st.param.b64 [function_of], {function};",
+            "st.param.b64 [size_of], 1;",
+            "call.uni __assertfail, (message_of, file_of, line_of, function_of, size_of);",
+            "trap;",
+            "}}",
+            template = in(reg64) template,
+            values = in(reg64) values,
+            place = in(reg64) place,
+            function = in(reg64) c"panicked".as_ptr(),
+            options(nomem, noreturn),
+        );
+    }
 }

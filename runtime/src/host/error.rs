@@ -13,6 +13,8 @@ use gpuprof_cupti::Code;
 use gpuprof_model::failure::{Denial, DenialKind, FailureKind};
 use gpuprof_model::measurement::PassOutcome;
 
+use super::assertion;
+
 /// Why a pass did not finish.
 ///
 /// Any error converts into it with `?`. A refused launch makes the configuration *invalid*; every
@@ -212,6 +214,11 @@ fn meaning_of(error: DriverError) -> Meaning {
 /// `CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered`.
 pub(crate) fn describe(error: DriverError) -> String {
     let code = error.0 as u32;
+    if error.0 == CUresult::CUDA_ERROR_ASSERT
+        && let Some(told) = assertion::told()
+    {
+        return format!("the kernel ended at {told}");
+    }
     match error.error_string() {
         Ok(text) => format!("{:?} ({code}): {}", error.0, text.to_string_lossy()),
         Err(_) => format!("{:?} ({code})", error.0),

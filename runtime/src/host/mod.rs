@@ -2,6 +2,7 @@
 
 mod arena;
 mod arguments;
+mod assertion;
 mod axis_type;
 mod buffer;
 pub mod checked;
