@@ -11,6 +11,7 @@ mod calibrate;
 mod compiled;
 mod configured;
 mod corners;
+mod data;
 mod described;
 mod device;
 mod devices;

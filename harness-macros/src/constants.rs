@@ -13,6 +13,7 @@ use syn::{ConstParam, GenericParam, ItemFn};
 
 use crate::axis::DeclaredSpace;
 use crate::errors::Errors;
+use crate::slices::Entry;
 
 /// The most entry points that one kernel may become.
 const MOST: usize = 64;
@@ -156,16 +157,24 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
 
 /// The copies of `item` that the device compiles, and the first of them under the function's name.
 ///
-/// `place` is the end of their names in the PTX.
-pub(crate) fn on_device(instances: &[Instance], item: &ItemFn, place: &TokenStream) -> TokenStream {
-    let ItemFn { attrs, vis, sig, block, .. } = item;
-    let (name, inputs) = (&sig.ident, &sig.inputs);
+/// `place` is the end of their names in the PTX, and `told` what stands in the body of each.
+pub(crate) fn on_device(
+    instances: &[Instance],
+    item: &ItemFn,
+    entry: &Entry,
+    place: &TokenStream,
+    told: &dyn Fn(&str) -> TokenStream,
+) -> TokenStream {
+    let ItemFn { attrs, vis, sig, .. } = item;
+    let (name, Entry { inputs, block }) = (&sig.ident, entry);
     let conditions: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let (parameters, types): (Vec<_>, Vec<_>) =
         parameters(item).map(|parameter| (&parameter.ident, &parameter.ty)).unzip();
     let module = |instance: &Instance| format_ident!("__gpuprof_{}", instance.symbol);
     let copies = instances.iter().map(|instance| {
         let (module, symbol, values) = (module(instance), &instance.symbol, &instance.values);
+        let told = told(symbol);
+        let block = if told.is_empty() { block.clone() } else { quote!({ #told #block }) };
         quote! {
             #(#conditions)*
             #[cfg(target_arch = "nvptx64")]

@@ -8,6 +8,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ItemFn, Path};
 
 use crate::axis::DeclaredAxis;
+use crate::bounds;
 use crate::checked;
 use crate::constants;
 use crate::kernel::Kernel;
@@ -15,6 +16,7 @@ use crate::place;
 use crate::registration::Entry;
 use crate::renamed;
 use crate::signature::{Parameter, Passing};
+use crate::slices;
 
 /// The expansion of `kernel` on `item`.
 pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
@@ -53,10 +55,14 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
 /// The kernel twice: as the entry point of the device, and callable-looking on the host.
 fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let ItemFn { attrs, vis, sig, block, .. } = item;
-    let (symbol, name, inputs) = (&kernel.symbol, &sig.ident, &sig.inputs);
+    let (symbol, name, inputs, safety) = (&kernel.symbol, &sig.ident, &sig.inputs, &sig.safety);
     let (generics, bounds) = (&sig.generics, &sig.generics.where_clause);
     let place = place::of(sig);
+    let entry = slices::entry(item, &kernel.parameters, &kernel.gpuprof);
     let on_device = if kernel.instances.is_empty() {
+        let (inputs, block) = (&entry.inputs, &entry.block);
+        let bounds = bounds::told(&kernel.bounds, symbol, &place);
+        let block = if bounds.is_empty() { block.clone() } else { quote!({ #bounds #block }) };
         quote! {
             #(#attrs)*
             #[cfg(target_arch = "nvptx64")]
@@ -65,7 +71,9 @@ fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
             #vis unsafe extern "ptx-kernel" fn #name(#inputs) #block
         }
     } else {
-        constants::on_device(&kernel.instances, item, &place)
+        constants::on_device(&kernel.instances, item, &entry, &place, &|symbol| {
+            bounds::told(&kernel.bounds, symbol, &place)
+        })
     };
     quote! {
         #on_device
@@ -73,7 +81,7 @@ fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(dead_code, clippy::missing_safety_doc, clippy::too_many_arguments)]
-        #vis unsafe fn #name #generics (#inputs) #bounds #block
+        #vis #safety fn #name #generics (#inputs) #bounds #block
     }
 }
 
@@ -85,6 +93,11 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let axes = kernel.space.axes.iter().map(|axis| axis_variable(axis, &gp, &k));
     let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &gp, &k));
     let declared = kernel.declared.iter().map(|(key, value)| {
+        let method = Ident::new(&key.to_string(), inner(value));
+        let checked = checked::arithmetic(&key.to_string(), value, &gp);
+        quote_spanned!(inner(value)=> #k.#method(#checked)?;)
+    });
+    let bounds = kernel.bounds.iter().map(|(key, value)| {
         let method = Ident::new(&key.to_string(), inner(value));
         let checked = checked::arithmetic(&key.to_string(), value, &gp);
         quote_spanned!(inner(value)=> #k.#method(#checked)?;)
@@ -111,6 +124,7 @@ fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         fn #run(#k: &mut #gp::KernelRun<'_>) -> #gp::Result<()> {
             #(#axes)*
             #(#launch)*
+            #(#bounds)*
             #(#declared)*
             #seed
             #tolerance
@@ -150,15 +164,20 @@ fn launch(kernel: &Kernel, key: &str, gp: &TokenStream, k: &Ident) -> Option<Tok
 }
 
 fn argument(parameter: &Parameter, value: &Expr, gp: &TokenStream, k: &Ident) -> TokenStream {
-    let Parameter { name, passing, scalar } = parameter;
+    let Parameter { name, passing, scalar, sliced } = parameter;
     let name = name.to_string();
     let at = inner(value);
     let value = checked::arithmetic(&name, value, gp);
     match passing {
         Passing::Scalar => quote_spanned!(at=> #k.scalar::<#scalar>(#name, #value)?;),
         Passing::Input | Passing::Output => {
-            let method =
-                Ident::new(if *passing == Passing::Input { "input" } else { "output" }, at);
+            let method = match (*passing == Passing::Input, sliced) {
+                (true, false) => "input",
+                (true, true) => "slice",
+                (false, false) => "output",
+                (false, true) => "disjoint",
+            };
+            let method = Ident::new(method, at);
             quote_spanned! {at=>
                 #k.#method::<#scalar>(#name, {
                     #[allow(unused_imports)]

@@ -13,6 +13,7 @@ use syn::{Expr, ItemFn, LitInt, LitStr, Path, Token};
 
 use crate::axis::{self, DeclaredSpace};
 use crate::bare;
+use crate::bounds;
 use crate::conditions;
 use crate::constants::{self, Instance};
 use crate::errors::Errors;
@@ -33,6 +34,8 @@ pub(crate) struct Kernel {
     pub(crate) instances: Vec<Instance>,
     /// The keys `block`, `grid`, `shared` and `cluster`, where they are no axes.
     pub(crate) launch: Vec<(Ident, Expr)>,
+    /// `max_block` and `min_blocks`.
+    pub(crate) bounds: Vec<(Ident, Expr)>,
     /// `bytes` and `flops`.
     pub(crate) declared: Vec<(Ident, Expr)>,
     /// One expression a parameter.
@@ -65,6 +68,7 @@ impl Kernel {
         constants::check(item, &keys.space, &mut errors);
         conditions::check(&keys.thresholds, &keys.space.names, &mut errors);
         keys.check_launch(&mut errors);
+        bounds::check(&keys.take(&bounds::KEYS), &keys.space, &mut errors);
         keys.check_arguments(item, &mut errors);
         keys.check_generators(&parameters, &mut errors);
         keys.check_verify(&parameters, &mut errors);
@@ -80,6 +84,7 @@ impl Kernel {
             instances,
             gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
             launch: keys.take(&LAUNCH_AXES),
+            bounds: keys.take(&bounds::KEYS),
             declared: keys.take(&["bytes", "flops"]),
             arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
             parameters,
@@ -251,7 +256,7 @@ impl Keys {
             errors.at(
                 reference,
                 "`verify` compares the buffers that the kernel writes, and no parameter is a \
-                 `*mut T`: take the results through one, or remove `verify`",
+                 `DisjointSlice<T>` or `*mut T`: take the results through one, or remove `verify`",
             );
         }
     }
@@ -271,7 +276,7 @@ impl Keys {
                     value,
                     format!(
                         "`{name}` fills a buffer, and `{}` is a number: give its value, or make it a \
-                         pointer",
+                         slice",
                         parameter.name
                     ),
                 );
@@ -346,7 +351,7 @@ mod tests {
         assert_eq!(
             parse("random(4), random(4)").as_deref(),
             Some(
-                "`random` fills a buffer, and `n` is a number: give its value, or make it a pointer"
+                "`random` fills a buffer, and `n` is a number: give its value, or make it a slice"
             )
         );
         assert_eq!(parse("mine::random(4), zeros(4)"), None);
@@ -366,7 +371,7 @@ mod tests {
             .as_deref(),
             Some(
                 "`verify` compares the buffers that the kernel writes, and no parameter is a \
-                 `*mut T`: take the results through one, or remove `verify`"
+                 `DisjointSlice<T>` or `*mut T`: take the results through one, or remove `verify`"
             )
         );
         assert_eq!(

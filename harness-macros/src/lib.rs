@@ -13,6 +13,7 @@
 
 mod axis;
 mod bare;
+mod bounds;
 mod checked;
 mod conditions;
 mod constants;
@@ -26,6 +27,7 @@ mod renamed;
 mod series;
 mod shared;
 mod signature;
+mod slices;
 mod tolerance;
 mod vocabulary;
 
@@ -34,8 +36,9 @@ use quote::quote;
 use syn::{ItemFn, parse_macro_input};
 
 /// The function becomes an entry point of the PTX that `cargo gpuprof` builds, and stays a function
-/// on the host so that the crate type-checks. Its parameters are whole numbers, floats, and
-/// `*const T` (device memory that it reads) or `*mut T` (device memory that it writes) of those.
+/// on the host so that the crate type-checks. Its parameters are whole numbers and floats; device
+/// memory of those that it reads, as `&[T]` or `*const T`; and memory that it writes, as
+/// `DisjointSlice<T>` or `*mut T`. With pointers it must be an `unsafe fn`.
 ///
 /// # Keys
 ///
@@ -56,7 +59,8 @@ use syn::{ItemFn, parse_macro_input};
 /// | `grid = EXPR`, `block = EXPR` | a number, or a pair or triple, unless it is an axis |
 /// | `shared = EXPR` | bytes of dynamic shared memory, unless it is an axis |
 /// | `cluster = EXPR` | blocks of a thread block cluster, unless it is an axis |
-/// | `args(EXPR, …)` | one expression per parameter; a generator for each pointer |
+/// | `max_block = CONST`, `min_blocks = CONST` | launch bounds, see below |
+/// | `args(EXPR, …)` | one expression per parameter; a generator for each slice and pointer |
 /// | `seed = INT` | the seed of the generators |
 ///
 /// Generators fill a buffer before the first launch: `random(len)`, `random_in(len, range)`,
@@ -75,7 +79,8 @@ use syn::{ItemFn, parse_macro_input};
 /// | `name = "…"` | the series' and entry point's name, in place of the function's |
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
 ///
-/// The host reference takes scalars by value, a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
+/// The host reference takes scalars by value, what the kernel reads as `&[T]` and what it writes as
+/// `&mut [T]`.
 /// What it leaves in the latter is what the kernel must have written: integers exactly, floats
 /// within absolute + relative × \|reference\|. `tolerance = (A, R)` gives both parts, where A is a
 /// multiple of the mean \|reference\| of the elements that the reference changes;
@@ -89,6 +94,13 @@ use syn::{ItemFn, parse_macro_input};
 ///
 /// A whole-number axis is a `u64` in expressions, an axis of extents has the fields `x`, `y` and
 /// `z`, an axis of words is a `&str`, and a constant of `true` and `false` a `bool`.
+///
+/// # Launch bounds
+///
+/// `max_block` is the largest number of threads of a block that the kernel is compiled for, and
+/// `min_blocks` how many such blocks a multiprocessor shall hold: the compiler of the driver then
+/// keeps to the registers that this allows. Both are constants, or made of the kernel's
+/// [constants](#constants). A launch with a larger block is invalid.
 ///
 /// # Constants
 ///

@@ -1,24 +1,31 @@
-//! What a kernel's signature must be: `unsafe fn` over scalars and pointers to scalars.
+//! What a kernel's signature must be: a function over scalars, slices of them and pointers to them.
 
 use proc_macro2::Ident;
 use quote::ToTokens;
-use syn::{FnArg, ItemFn, Pat, PointerMutability, ReturnType, Safety, Type};
+use syn::{
+    FnArg, GenericArgument, ItemFn, Pat, PathArguments, PointerMutability, ReturnType, Safety, Type,
+};
 
 use crate::bare;
 use crate::errors::Errors;
 
-/// The scalar types that a kernel may take and point to.
-const SCALARS: [&str; 12] =
-    ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64"];
+/// The types that a kernel may take and point to. Pairs and vectors cannot be taken by value, which
+/// is a type error in the registration.
+const SCALARS: [&str; 34] = [
+    "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64", "f16",
+    "bf16", "f16x2", "bf16x2", "u8x4", "u32x2", "i32x2", "f32x2", "f16x4", "bf16x4", "u32x4",
+    "i32x4", "f32x4", "u64x2", "i64x2", "f64x2", "f16x8", "bf16x8", "f32x8", "u32x8", "i32x8",
+    "f64x4",
+];
 
 /// How a kernel takes one of its parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     /// By value.
     Scalar,
-    /// `*const T`: device memory that the kernel reads.
+    /// `*const T` or `&[T]`: device memory that the kernel reads.
     Input,
-    /// `*mut T`: device memory that the kernel writes.
+    /// `*mut T` or `DisjointSlice<T>`: device memory that the kernel writes.
     Output,
 }
 
@@ -30,15 +37,18 @@ pub(crate) struct Parameter {
     pub(crate) passing: Passing,
     /// The scalar type, or what the pointer points to.
     pub(crate) scalar: Type,
+    /// Whether the kernel is told how many elements the memory has: a slice.
+    pub(crate) sliced: bool,
 }
 
 /// Reads the parameters of `item`, and refuses what cannot be a kernel.
 pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
     let signature = &item.sig;
-    if !matches!(signature.safety, Safety::Unsafe(_)) {
+    if !matches!(signature.safety, Safety::Unsafe(_)) && signature.inputs.iter().any(is_pointer) {
         errors.at(
             signature.fn_token,
-            "a kernel must be an `unsafe fn`: the caller vouches for its pointers",
+            "a kernel with pointers must be an `unsafe fn`, since the caller vouches for them: make it \
+             one, or take `&[T]` and `DisjointSlice<T>`",
         );
     }
     if let Some(keyword) = &signature.asyncness {
@@ -55,7 +65,7 @@ pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
     {
         errors.at(
             &signature.output,
-            "a kernel cannot return a value: write results through a `*mut T`",
+            "a kernel cannot return a value: write results through a `DisjointSlice<T>` or a `*mut T`",
         );
     }
     signature.inputs.iter().filter_map(|input| parameter(input, errors)).collect()
@@ -75,25 +85,69 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
             None
         }
     };
-    let (passing, scalar) = match bare::ty(&typed.ty) {
+    let (passing, scalar, sliced) = match bare::ty(&typed.ty) {
         Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Mut(_)) => {
-            (Passing::Output, bare::ty(&pointer.elem))
+            (Passing::Output, bare::ty(&pointer.elem), false)
         }
-        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem)),
-        other => (Passing::Scalar, other),
+        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem), false),
+        Type::Reference(reference) => match bare::ty(&reference.elem) {
+            Type::Slice(slice) if reference.mutability.is_none() => {
+                (Passing::Input, bare::ty(&slice.elem), true)
+            }
+            Type::Slice(slice) => {
+                errors.at(&typed.ty, shared_by_all(&slice.elem));
+                return None;
+            }
+            _ => (Passing::Scalar, bare::ty(&typed.ty), false),
+        },
+        other => match disjoint(other) {
+            Some(element) => (Passing::Output, bare::ty(element), true),
+            None => (Passing::Scalar, other, false),
+        },
     };
     if !is_scalar(scalar) {
         errors.at(
             &typed.ty,
             format!(
-                "a kernel cannot take `{}`: its parameters are whole numbers or floats of fixed size, \
-                 or `*const T` and `*mut T` to them",
-                typed.ty.to_token_stream().to_string().replace("& ", "&").replace("* ", "*")
+                "a kernel cannot take `{}`: its parameters are numbers of fixed size, or `&[T]`, \
+                 `DisjointSlice<T>`, `*const T` and `*mut T` of them",
+                text(&typed.ty)
             ),
         );
         return None;
     }
-    Some(Parameter { name: name?, passing, scalar: scalar.clone() })
+    Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced })
+}
+
+/// Why a kernel cannot take `&mut [element]`.
+fn shared_by_all(element: &Type) -> String {
+    let element = text(element);
+    format!(
+        "a kernel cannot take `&mut [{element}]`: every thread would have it at once, and `&mut` promises \
+         that nobody else has; take a `DisjointSlice<{element}>`, each element of which belongs to one \
+         thread"
+    )
+}
+
+fn text(ty: &Type) -> String {
+    let text = ty.to_token_stream().to_string();
+    text.replace("& ", "&").replace("* ", "*").replace(" < ", "<").replace(" >", ">")
+}
+
+fn is_pointer(input: &FnArg) -> bool {
+    matches!(input, FnArg::Typed(typed) if matches!(bare::ty(&typed.ty), Type::Ptr(_)))
+}
+
+/// The `T` of `DisjointSlice<T>` or `gpuprof::DisjointSlice<'_, T>`.
+fn disjoint(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident == "DisjointSlice")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let mut types = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
+    types.next().filter(|_| types.next().is_none())
 }
 
 fn is_scalar(ty: &Type) -> bool {
@@ -130,16 +184,25 @@ mod tests {
 
     #[test]
     fn everything_wrong_with_a_signature_is_said_at_once() {
-        let Err(message) = check("async fn k<const N: usize>(x: &[f32], _: u32) -> u32 { 0 }")
-        else {
+        let text = "async fn k(x: &mut [f32], y: *mut f32, _: u32, z: &f32) -> u32 { 0 }";
+        let Err(message) = check(text) else {
             panic!("accepted");
         };
         let parts: Vec<&str> = message.split(" | ").collect();
-        assert_eq!(parts.len(), 5, "{parts:?}");
-        assert!(parts[0].starts_with("a kernel must be an `unsafe fn`"));
+        assert_eq!(parts.len(), 6, "{parts:?}");
+        assert!(parts[0].starts_with("a kernel with pointers must be an `unsafe fn`"));
         assert_eq!(parts[1], "a kernel cannot be `async`");
         assert!(parts[2].starts_with("a kernel cannot return a value"));
-        assert!(parts[3].starts_with("a kernel cannot take `&[f32]`"), "{}", parts[3]);
+        assert!(parts[3].starts_with("a kernel cannot take `&mut [f32]`: every"), "{}", parts[3]);
         assert_eq!(parts[4], "give the parameter a plain name");
+        assert!(parts[5].starts_with("a kernel cannot take `&f32`: its"), "{}", parts[5]);
+    }
+
+    #[test]
+    fn slices_are_parameters_and_need_no_unsafe() {
+        let Ok(read) = check("fn k(x: &[f32], mut y: gpuprof::DisjointSlice<'_, f64>) {}") else {
+            panic!("refused");
+        };
+        assert!(read == [("x".into(), Passing::Input), ("y".into(), Passing::Output)]);
     }
 }

@@ -3,11 +3,13 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 12] = [
+pub(crate) const VALUE_KEYS: [&str; 14] = [
     "grid",
     "block",
     "shared",
     "cluster",
+    "max_block",
+    "min_blocks",
     "bytes",
     "flops",
     "verify",
@@ -47,6 +49,8 @@ pub(crate) fn example(key: &str) -> &'static str {
         "block" => "block = 256",
         "shared" => "shared = 4 * block",
         "cluster" => "cluster = 2",
+        "max_block" => "max_block = 256",
+        "min_blocks" => "min_blocks = 2",
         "bytes" => "bytes = 12 * n",
         "flops" => "flops = 2 * n",
         "verify" => "verify = function_on_host",

@@ -39,6 +39,7 @@
 //! | annotate a kernel | [`macro@kernel`], with all its keys |
 //! | profile what launches in its own way: CUDA C++, libraries | [`macro@series`], [`Run`] |
 //! | index threads, synchronise and exchange | [`thread`], [`block`], [`grid`], [`warp`] |
+//! | take slices, vectors and halves | [`DisjointSlice`], [`f32x4`], [`struct@f16`] |
 //! | share memory | [`shared!`](macro@shared), [`Shared`], [`atomic`] |
 //! | compute | [`FloatMath`], [`FastMath`] |
 //! | keep code out of the kernel build | [`macro@host`] |
@@ -55,7 +56,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics)
+    feature(stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics, repr_simd)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
@@ -261,6 +262,17 @@ macro_rules! main {
             })
         }
     };
+}
+
+/// The examples of the book's pages on what kernels take and say.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../docs/book/src/slices.md")]
+    struct Slices;
+    #[doc = include_str!("../../docs/book/src/halves.md")]
+    struct Halves;
+    #[doc = include_str!("../../docs/book/src/panics.md")]
+    struct Panics;
 }
 
 /// The examples of the README compile as well.

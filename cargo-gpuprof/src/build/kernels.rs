@@ -7,6 +7,7 @@
 //! else than what was written is an error with the source line.
 
 mod audit;
+mod bounds;
 mod flags;
 mod host_only;
 mod ir;
@@ -163,7 +164,7 @@ impl CargoBuild<'_> {
         let text = read(&made).map_err(|e| missing(&made, e))?;
         let module = read(&ir).map_err(|e| missing(&ir, e))?;
         self.refuse(&module, Some(&text))?;
-        Ok(names::shortened(text))
+        Ok(names::shortened(bounds::applied(&text)))
     }
 
     /// Why there is no PTX.

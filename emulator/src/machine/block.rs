@@ -7,7 +7,7 @@ use super::context::{Arrival, Context, Stop};
 use super::fault::{Fault, FaultKind, FaultReport};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
-use super::speech::Said;
+use super::said::Said;
 use super::warp::{State, Warp};
 use crate::counters::Counts;
 use crate::lower::inst::{Barrier, BarrierKind, Op};

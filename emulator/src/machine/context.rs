@@ -3,7 +3,7 @@
 use super::fault::{Fault, FaultKind};
 use super::lanes::Lanes;
 use super::memory::Memory;
-use super::speech::Said;
+use super::said::Said;
 use super::warp::Warp;
 use crate::counters::Counts;
 use crate::lower::inst::BarrierKind;

@@ -7,7 +7,7 @@
 use super::block::Worker;
 use super::fault::FaultReport;
 use super::launch::Launch;
-use super::speech;
+use super::said;
 use crate::counters::Counts;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,7 +29,7 @@ impl Launch<'_> {
         if workers == 1 {
             let mut worker = Worker::new(self);
             let ran = (0..blocks).try_for_each(|block| worker.run(block));
-            return (ran.map(|()| worker.counts), speech::in_order(worker.said, u64::MAX));
+            return (ran.map(|()| worker.counts), said::in_order(worker.said, u64::MAX));
         }
         self.run_on_threads(blocks, workers)
     }
@@ -43,7 +43,7 @@ impl Launch<'_> {
         let first_fault = AtomicU64::new(u64::MAX);
         let fault: Mutex<Option<(u64, Box<FaultReport>)>> = Mutex::new(None);
         let total = Mutex::new(Counts::new(self.program.code.len()));
-        let said = Mutex::new(Vec::new());
+        let all = Mutex::new(Vec::new());
         let share = (blocks / (workers as u64 * 16)).clamp(1, 256);
         std::thread::scope(|scope| {
             for _ in 0..workers {
@@ -71,18 +71,18 @@ impl Launch<'_> {
                     }
                     *total.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) +=
                         &worker.counts;
-                    said.lock()
+                    all.lock()
                         .unwrap_or_else(|poisoned| poisoned.into_inner())
                         .append(&mut worker.said);
                 });
             }
         });
-        let said = said.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let said = speech::in_order(said, first_fault.into_inner());
+        let all = all.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let text = said::in_order(all, first_fault.into_inner());
         let ran = match fault.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some((_, report)) => Err(report),
             None => Ok(total.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())),
         };
-        (ran, said)
+        (ran, text)
     }
 }

@@ -25,6 +25,7 @@ pub mod memory;
 mod moves;
 mod per_lane;
 mod print;
+mod said;
 mod scalar;
 mod softfloat;
 mod speech;

@@ -1,45 +1,17 @@
 //! What a kernel says: the message of a failed assertion, and what it prints.
 //!
 //! Input: the words of a call's arguments. Output: a fault with the message and its place, or text
-//! that knows its thread. Text is told once the launch is over, in the order of blocks and threads,
-//! where a GPU tells it in the order in which its threads happened to come.
+//! that knows its thread.
 
 use super::context::Context;
 use super::fault::{Fault, FaultKind};
 use super::print;
+use super::said::Said;
 use crate::lower::address::resolve;
 use crate::lower::inst::{Slot, Space};
 
 /// The longest text that is read of a kernel's memory.
 const LONGEST: usize = 4096;
-
-/// What a launch prints at most, as a GPU's buffer holds by default.
-const MOST: usize = 1 << 20;
-
-/// What one thread printed in one call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    block: u64,
-    thread: u32,
-    text: String,
-}
-
-/// All that was said in blocks up to `last`, in the order of blocks and threads; each thread's own
-/// in the order in which it said it.
-pub fn in_order(mut said: Vec<Said>, last: u64) -> String {
-    said.retain(|one| one.block <= last);
-    said.sort_by_key(|one| (one.block, one.thread));
-    let mut text = String::new();
-    for (at, one) in said.iter().enumerate() {
-        if text.len() + one.text.len() > MOST {
-            let left = said.len() - at;
-            text += &format!("[{left} more prints do not fit in the {MOST} bytes of a launch]\n");
-            break;
-        }
-        text += &one.text;
-    }
-    text
-}
 
 /// The fault of `__assertfail`, in the lowest lane.
 pub fn failed_assertion(cx: &Context<'_>, arguments: u32, on: u32) -> Box<Fault> {
@@ -125,36 +97,4 @@ fn byte(cx: &Context<'_>, lane: usize, address: u64) -> Option<u8> {
         }
     };
     word.map(|word| (word >> (8 * (within % 4))) as u8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(block: u64, thread: u32, text: &str) -> Said {
-        Said { block, thread, text: text.to_owned() }
-    }
-
-    #[test]
-    fn text_comes_in_the_order_of_blocks_and_threads_up_to_the_block_that_failed() {
-        let all = || {
-            vec![
-                said(1, 0, "d"),
-                said(0, 5, "b"),
-                said(2, 0, "e"),
-                said(0, 5, "c"),
-                said(0, 1, "a"),
-            ]
-        };
-        assert_eq!(in_order(all(), u64::MAX), "abcde");
-        assert_eq!(in_order(all(), 1), "abcd");
-    }
-
-    #[test]
-    fn a_launch_says_no_more_than_a_gpus_buffer_holds() {
-        let long = "x".repeat(MOST);
-        let told = in_order(vec![said(0, 0, &long), said(0, 1, "y"), said(0, 2, "z")], 0);
-        assert!(told.starts_with(&long));
-        assert_eq!(&told[MOST..], "[2 more prints do not fit in the 1048576 bytes of a launch]\n");
-    }
 }

@@ -15,7 +15,10 @@ mod function;
 
 pub mod atomic;
 pub mod block;
+mod disjoint;
 pub mod grid;
+mod half;
+mod index;
 #[cfg(target_arch = "nvptx64")]
 mod intrinsics;
 pub mod math;
@@ -23,12 +26,30 @@ pub mod math;
 mod panic;
 mod shared;
 pub mod thread;
+mod vector;
 pub mod warp;
 
+pub use disjoint::DisjointSlice;
+pub use half::{bf16, bf16x2, f16, f16x2};
+pub use index::ThreadIndex;
 pub use math::{FastMath, FloatMath};
 pub use shared::{Shared, SharedElement};
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use vector::every_vector;
+pub use vector::*;
+
+/// Not public API: what `#[kernel]` expands to on the device. No stability promised.
+#[doc(hidden)]
+#[cfg(target_arch = "nvptx64")]
+pub mod __device {
+    pub use super::disjoint::{disjoint, slice};
+}
 
 /// The device half's share of the crate's prelude.
 pub(crate) mod prelude {
-    pub use super::{FastMath, FloatMath, Shared, atomic, block, grid, math, thread, warp};
+    pub use super::half::{bf16, bf16x2, f16, f16x2};
+    pub use super::vector::*;
+    pub use super::{
+        DisjointSlice, FastMath, FloatMath, Shared, atomic, block, grid, math, thread, warp,
+    };
 }

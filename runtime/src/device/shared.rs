@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use super::atomic::{AtomicAdd, AtomicOrder};
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
 }
 

@@ -12,6 +12,9 @@
 //! }
 //! ```
 
+use super::index::{Indices, ThreadIndex};
+use super::{block, grid};
+
 /// The thread's index in its block, in x.
 ///
 /// ```
@@ -198,4 +201,64 @@ pub fn warp() -> u32 {
 #[inline(always)]
 pub fn clock() -> u64 {
     on_device!("thread::clock"(), { super::intrinsics::clock() })
+}
+
+/// The thread's index in the launch, which no other thread has: `block::x() * block::dim_x() +
+/// thread::x()` where blocks and grid have one dimension, and the threads counted in x, y and z,
+/// block after block, where they have more.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Each thread's index, where it belongs.
+/// fn number(mut y: DisjointSlice<u32>) {
+///     let i = thread::index_1d();
+///     if let Some(y) = y.get_mut(i) {
+///         *y = i.get() as u32;
+///     }
+/// }
+/// ```
+#[doc(alias("blockIdx.x * blockDim.x + threadIdx.x", "ThreadIndex"))]
+#[inline(always)]
+pub fn index_1d() -> ThreadIndex {
+    let across =
+        |block: u32, size: u32, thread: u32| block as usize * size as usize + thread as usize;
+    // Each is at least 1.
+    let further = block::dim_y() | block::dim_z() | grid::dim_y() | grid::dim_z();
+    let at = if further == 1 {
+        across(block::x(), block::dim_x(), x())
+    } else {
+        let place = (block::z() as usize * grid::dim_y() as usize + block::y() as usize)
+            * grid::dim_x() as usize
+            + block::x() as usize;
+        let size = block::dim_x() * block::dim_y() * block::dim_z();
+        let within = (z() * block::dim_y() + y()) * block::dim_x() + x();
+        place * size as usize + within as usize
+    };
+    ThreadIndex::new(at)
+}
+
+/// The thread's share of `0..length`: [`index_1d`], and from there on every index as many further
+/// as the launch has threads. Whatever the grid, each index belongs to one thread.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// y ← 2·x, with as many blocks as fit on the device.
+/// #[gpuprof::kernel(
+///     series(block = [256], grid = [132, 264], n = [1M]),
+///     args(random(n), zeros(n)),
+/// )]
+/// pub fn double(x: &[f32], mut y: DisjointSlice<f32>) {
+///     for i in thread::indices_1d(y.len()) {
+///         y[i] = 2.0 * x[i.get()];
+///     }
+/// }
+/// ```
+#[doc(alias = "grid-stride loop")]
+#[inline(always)]
+pub fn indices_1d(length: usize) -> impl Iterator<Item = ThreadIndex> {
+    let threads = block::dim_x() * block::dim_y() * block::dim_z();
+    let blocks = grid::dim_x() as usize * (grid::dim_y() as usize * grid::dim_z() as usize);
+    Indices { next: index_1d().get(), step: threads as usize * blocks, length }
 }

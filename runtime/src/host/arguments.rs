@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::error::{Error, Result};
 use super::number::{IntoNumber, Number, Scalar};
+use crate::{bf16, f16};
 
 /// What a buffer holds before a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,6 +119,27 @@ macro_rules! float_elements {
     )*};
 }
 float_elements!(f32 24 1e-5 f64 53 1e-12);
+
+macro_rules! half_elements {
+    ($($t:ident $mantissa:literal $tolerance:literal)*) => {$(
+        impl Element for $t {
+            fn from_bits(bits: u64) -> Self {
+                let whole = (bits >> (64 - $mantissa)) as f64;
+                Self::from_f64(whole / f64::from(1 << $mantissa))
+            }
+            fn from_index(index: u64) -> Self { Self::from_f64(index as f64) }
+            fn from_f64(value: f64) -> Self { Self::from_f64(value) }
+            fn distance(self, expected: Self) -> f64 {
+                self.to_f64().distance(expected.to_f64())
+            }
+            fn magnitude(self) -> f64 { self.to_f64().abs() }
+            const TOLERANCE: f64 = $tolerance;
+            const RANGE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+        }
+    )*};
+}
+// Two units in the last place of 1.
+half_elements!(f16 11 2e-3 bf16 8 1.6e-2);
 
 impl Generator {
     /// Refuses a range that holds nothing, or what a buffer of `T` called `name` cannot hold.

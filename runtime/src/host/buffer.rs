@@ -27,6 +27,9 @@ pub(crate) trait Buffer {
     /// How many bytes it has.
     fn bytes(&self) -> u64;
 
+    /// How many scalars it has.
+    fn length(&self) -> u64;
+
     /// A copy of its initial elements, a `Vec` of its element type.
     fn initial(&self) -> Box<dyn Any>;
 
@@ -148,6 +151,10 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         size_of_val(&*self.initial) as u64
     }
 
+    fn length(&self) -> u64 {
+        self.initial.len() as u64
+    }
+
     fn initial(&self) -> Box<dyn Any> {
         Box::new(self.initial.clone())
     }
@@ -163,7 +170,7 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         }
         let device = self.place.device().ok_or_else(|| not_placed(self.name))?;
         let device = self.stream.clone_dtoh(device)?;
-        let expected = host.take::<T>(position);
+        let expected = host.lanes::<T>(position);
         if expected.len() != device.len() {
             return Err(Error::failed(format!(
                 "verify changed the length of `{}` from {} to {}",

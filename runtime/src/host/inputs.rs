@@ -16,24 +16,42 @@ use super::tolerance::Tolerance;
 
 /// An argument.
 pub(crate) enum Argument {
-    Scalar { bytes: Vec<u8>, host: Box<dyn Fn() -> Box<dyn Any>> },
-    Buffer(Box<dyn Buffer>),
+    Scalar {
+        bytes: Vec<u8>,
+        host: Box<dyn Fn() -> Box<dyn Any>>,
+    },
+    Buffer {
+        buffer: Box<dyn Buffer>,
+        /// Of how many scalars an element is, where the kernel takes a slice: an address and a
+        /// number of elements.
+        sliced: Option<u64>,
+    },
 }
 
 impl Argument {
-    /// The bytes of the parameter: a scalar, or a device pointer.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    /// The bytes of the entry point's parameters: of a scalar, of a device pointer, or of a pointer
+    /// and a number of elements.
+    pub(crate) fn parameters(&self) -> Vec<Vec<u8>> {
         match self {
-            Self::Scalar { bytes, .. } => bytes.clone(),
-            Self::Buffer(buffer) => buffer.pointer().to_ne_bytes().to_vec(),
+            Self::Scalar { bytes, .. } => vec![bytes.clone()],
+            Self::Buffer { buffer, sliced } => {
+                let length = sliced.map(|lanes| buffer.length() / lanes);
+                let words = [buffer.pointer()].into_iter().chain(length);
+                words.map(|word| word.to_ne_bytes().to_vec()).collect()
+            }
         }
+    }
+
+    /// How many parameters of the entry point it is.
+    fn count(&self) -> usize {
+        if matches!(self, Self::Buffer { sliced: Some(_), .. }) { 2 } else { 1 }
     }
 
     /// Puts a buffer that the kernel writes back to what it held at first.
     pub(crate) fn restore(&mut self) -> Result<()> {
         match self {
             Self::Scalar { .. } => Ok(()),
-            Self::Buffer(buffer) => buffer.restore(),
+            Self::Buffer { buffer, .. } => buffer.restore(),
         }
     }
 
@@ -41,7 +59,7 @@ impl Argument {
     pub(crate) fn reset(&mut self) -> Result<()> {
         match self {
             Self::Scalar { .. } => Ok(()),
-            Self::Buffer(buffer) => buffer.reset(),
+            Self::Buffer { buffer, .. } => buffer.reset(),
         }
     }
 
@@ -49,13 +67,13 @@ impl Argument {
     pub(crate) fn host(&self) -> Box<dyn Any> {
         match self {
             Self::Scalar { host, .. } => host(),
-            Self::Buffer(buffer) => buffer.initial(),
+            Self::Buffer { buffer, .. } => buffer.initial(),
         }
     }
 }
 
 /// The buffers that the kernel changes and depends on, and what timed samples find in them: by what
-/// was `asked` for, or else by what the kernel `reads`, for each argument. Their content, as it is
+/// was `asked` for, or else by what the kernel `reads`, for each parameter. Their content, as it is
 /// now, is kept where it is to be restored.
 ///
 /// # Errors
@@ -70,8 +88,11 @@ pub(crate) fn keep(
     let read = if asked == Some(Reset::Each) { None } else { reads() };
     let is_read = |at| read.as_ref().and_then(|read| read.get(at)).is_none_or(|read| *read);
     let mut buffers = Vec::new();
-    for (at, argument) in arguments.iter_mut().enumerate() {
-        let Argument::Buffer(buffer) = argument else { continue };
+    let mut next = 0;
+    for argument in arguments.iter_mut() {
+        let at = next;
+        next += argument.count();
+        let Argument::Buffer { buffer, .. } = argument else { continue };
         if !(buffer.is_written() && is_read(at)) {
             continue;
         }
@@ -101,7 +122,7 @@ pub(crate) fn check(
     reference(&mut host);
     let mut all = Compared::default();
     for (position, argument) in arguments.iter_mut().enumerate() {
-        if let Argument::Buffer(buffer) = argument {
+        if let Argument::Buffer { buffer, .. } = argument {
             all = all.and(buffer.compare(&mut host, position, tolerance)?);
             buffer.restore()?;
         }

@@ -16,13 +16,14 @@ use gpuprof_model::protocol::Sampling;
 use gpuprof_model::series::without_place;
 
 use super::arena::Arena;
-use super::arguments::{Element, Generator};
+use super::arguments::Generator;
 use super::buffer::TypedBuffer;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::held::Held;
 use super::inputs::{self, Argument};
 use super::launcher::Launcher;
 use super::number::{IntoNumber, Number, Scalar, convert};
@@ -35,6 +36,14 @@ use super::tolerance::{IntoTolerance, Tolerance};
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
+/// How a kernel takes a buffer.
+#[derive(Clone, Copy)]
+struct Passed {
+    written: bool,
+    /// With the number of its elements.
+    sliced: bool,
+}
+
 /// One kernel launch being set up.
 pub struct KernelRun<'r> {
     run: Run<'r>,
@@ -45,6 +54,8 @@ pub struct KernelRun<'r> {
     seed: u64,
     tolerance: Option<Tolerance>,
     reference: Option<fn(&mut HostArguments)>,
+    /// The most threads of a block that it is compiled for, where the annotation says so.
+    max_block: Option<u64>,
     /// What was asked for of timed samples; none: by what the kernel does.
     reset: Option<Reset>,
     /// The module.
@@ -64,6 +75,7 @@ impl<'r> KernelRun<'r> {
             seed: 0,
             tolerance: None,
             reference: None,
+            max_block: None,
             reset: None,
             ptx,
             launcher: None,
@@ -130,6 +142,23 @@ impl<'r> KernelRun<'r> {
         self.run.cluster(cluster)
     }
 
+    /// Says how many threads of a block the kernel is compiled for at most.
+    ///
+    /// # Errors
+    /// A negative number.
+    pub fn max_block(&mut self, threads: impl IntoNumber) -> Result<()> {
+        self.max_block = Some(convert("max_block", threads)?);
+        Ok(())
+    }
+
+    /// Says how many such blocks a multiprocessor shall hold. The driver's compiler answers for it.
+    ///
+    /// # Errors
+    /// A number that 32 bits cannot hold.
+    pub fn min_blocks(&mut self, blocks: impl IntoNumber) -> Result<()> {
+        convert::<u32>("min_blocks", blocks).map(drop)
+    }
+
     /// Declares the bytes the kernel must move.
     ///
     /// # Errors
@@ -182,47 +211,66 @@ impl<'r> KernelRun<'r> {
     ///
     /// # Errors
     /// A length that is no length, or memory that cannot be had.
-    pub fn input<T: Element>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, false)
+    pub fn input<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
+        self.add_buffer::<T>(name, generator, Passed { written: false, sliced: false })
+    }
+
+    /// Adds a buffer that the kernel reads, with its length.
+    ///
+    /// # Errors
+    /// As of [`Self::input`].
+    pub fn slice<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
+        self.add_buffer::<T>(name, generator, Passed { written: false, sliced: true })
     }
 
     /// Adds a buffer that the kernel writes.
     ///
     /// # Errors
     /// A length that is no length, or memory that cannot be had.
-    pub fn output<T: Element>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, true)
+    pub fn output<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
+        self.add_buffer::<T>(name, generator, Passed { written: true, sliced: false })
     }
 
-    fn add_buffer<T: Element>(
+    /// Adds a buffer that the kernel writes, with its length.
+    ///
+    /// # Errors
+    /// As of [`Self::output`].
+    pub fn disjoint<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
+        self.add_buffer::<T>(name, generator, Passed { written: true, sliced: true })
+    }
+
+    fn add_buffer<T: Held>(
         &mut self,
         name: &'static str,
         generator: Generator,
-        written: bool,
+        Passed { written, sliced }: Passed,
     ) -> Result<()> {
+        // What it consists of is what it is filled with.
         let length = match generator.length {
             Number::Int(value) => usize::try_from(value).ok(),
             Number::Float(_) => None,
         }
+        .and_then(|length| length.checked_mul(T::LANES))
         .ok_or_else(|| {
             Error::invalid(format!("`{name}` cannot have {} elements", generator.length))
         })?;
         // A vector that cannot be had ends the process, without a word of what it was for.
-        if Vec::<T>::new().try_reserve_exact(length).is_err() {
-            let bytes = length as u128 * size_of::<T>() as u128;
+        if Vec::<T::Lane>::new().try_reserve_exact(length).is_err() {
+            let bytes = length as u128 * size_of::<T::Lane>() as u128;
             return Err(Error::failed(format!(
                 "allocating `{name}` ({length} elements of {}): this machine has no {bytes} bytes of \
                  memory",
-                T::NAME
+                T::Lane::NAME
             )));
         }
-        generator.check::<T>(name)?;
+        generator.check::<T::Lane>(name)?;
         let position = self.arguments.len() as u64;
-        let initial: Vec<T> = generator.elements(length, (self.seed << 8 | position) << 32);
+        let initial: Vec<T::Lane> = generator.elements(length, (self.seed << 8 | position) << 32);
+        let lanes = sliced.then_some(T::LANES as u64);
         let Session { quiet, stream, .. } = self.run.session;
         if self.shares_memory() {
             let buffer = TypedBuffer::unplaced(name, initial, written, stream);
-            self.arguments.push(Argument::Buffer(Box::new(buffer)));
+            self.arguments.push(Argument::Buffer { buffer: Box::new(buffer), sliced: lanes });
             return Ok(());
         }
         let buffer = quiet.stage(|| {
@@ -232,10 +280,13 @@ impl<'r> KernelRun<'r> {
                 Ok(buffer)
             });
             uploaded.map_err(|e| {
-                Error::driver(&format!("allocating `{name}` ({length} elements of {})", T::NAME), e)
+                Error::driver(
+                    &format!("allocating `{name}` ({length} elements of {})", T::Lane::NAME),
+                    e,
+                )
             })
         })?;
-        self.arguments.push(Argument::Buffer(Box::new(buffer)));
+        self.arguments.push(Argument::Buffer { buffer: Box::new(buffer), sliced: lanes });
         Ok(())
     }
 
@@ -311,7 +362,7 @@ impl<'r> KernelRun<'r> {
             cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
             cluster::opt_in(&self.function, cluster)?;
         }
-        let parameters = self.arguments.iter().map(Argument::bytes).collect();
+        let parameters = self.arguments.iter().flat_map(Argument::parameters).collect();
         Ok(Launcher {
             function: self.function.clone(),
             stream: self.run.stream(),
@@ -344,7 +395,7 @@ impl<'r> KernelRun<'r> {
     fn lay_out(&mut self, arena: Option<&Rc<Arena>>) -> u64 {
         let mut start = 0;
         for argument in &mut self.arguments {
-            let Argument::Buffer(buffer) = argument else { continue };
+            let Argument::Buffer { buffer, .. } = argument else { continue };
             if let Some(arena) = arena {
                 buffer.place(arena, start);
             }
@@ -362,7 +413,7 @@ impl<'r> KernelRun<'r> {
     pub(crate) fn place(&mut self, arena: &Rc<Arena>) {
         self.lay_out(Some(arena));
         if let Some(launcher) = &mut self.launcher {
-            launcher.parameters = self.arguments.iter().map(Argument::bytes).collect();
+            launcher.parameters = self.arguments.iter().flat_map(Argument::parameters).collect();
         }
     }
 
@@ -375,7 +426,7 @@ impl<'r> KernelRun<'r> {
     pub(crate) fn held_bytes(&self) -> u64 {
         let bytes = |argument: &Argument| match argument {
             Argument::Scalar { .. } => 0,
-            Argument::Buffer(buffer) => buffer.bytes(),
+            Argument::Buffer { buffer, .. } => buffer.bytes(),
         };
         self.arguments.iter().map(bytes).sum()
     }
@@ -419,6 +470,12 @@ impl<'r> KernelRun<'r> {
         if threads > most {
             return Err(Error::invalid(format!(
                 "a block of {threads} threads exceeds the device's limit of {most}"
+            )));
+        }
+        if let Some(most) = self.max_block.filter(|most| threads > *most) {
+            return Err(Error::invalid(format!(
+                "a block of {threads} threads exceeds `max_block`, {most}, for which the kernel is \
+                 compiled"
             )));
         }
         let most = u64::try_from(self.function.max_threads_per_block()?).unwrap_or(0);

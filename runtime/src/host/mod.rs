@@ -13,6 +13,7 @@ mod error;
 mod extent;
 mod handover;
 mod harness;
+mod held;
 mod inputs;
 mod kernel_run;
 mod launch;
@@ -47,6 +48,7 @@ pub mod private {
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
     pub use super::harness::harness_main;
+    pub use super::held::Held;
     pub use super::kernel_run::KernelRun;
     pub use super::number::{IntoNumber, Number, Scalar};
     pub use super::reference::HostArguments;

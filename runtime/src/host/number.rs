@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::error::{Error, Result};
+use crate::{bf16, f16};
 
 /// The value of an annotation expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,6 +88,29 @@ macro_rules! floats {
     )*};
 }
 floats!(f32 f64);
+
+macro_rules! halves {
+    ($($t:ident)*) => {$(
+        impl IntoNumber for $t {
+            fn into_number(self) -> Number { Number::Float(self.to_f64()) }
+        }
+        impl Scalar for $t {
+            const NAME: &'static str = stringify!($t);
+            fn from_number(number: Number) -> Option<Self> {
+                match number {
+                    Number::Int(value) => Some(Self::from_f64(value as f64)),
+                    Number::Float(value) => Some(Self::from_f64(value)),
+                }
+            }
+            fn bytes(self) -> Vec<u8> { self.to_bits().to_ne_bytes().to_vec() }
+        }
+        // SAFETY: a half is its 16 bits, on the device as here.
+        unsafe impl cudarc::driver::DeviceRepr for $t {}
+        // SAFETY: the bits 0 are the number 0.
+        unsafe impl cudarc::driver::ValidAsZeroBits for $t {}
+    )*};
+}
+halves!(f16 bf16);
 
 /// The value of `expression` as a `T`.
 ///

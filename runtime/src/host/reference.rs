@@ -7,6 +7,7 @@ use gpuprof_model::measurement::Unverified;
 
 use super::arguments::Element;
 use super::error::{Error, Result};
+use super::held::Held;
 use super::number::Scalar;
 use super::tolerance::{Allowed, Tolerance};
 
@@ -32,15 +33,20 @@ impl HostArguments {
     ///
     /// # Panics
     /// Where there is none of this type; the attribute's expansion never asks for one.
-    pub fn take<T: Element>(&mut self, position: usize) -> Vec<T> {
+    pub fn take<T: Held>(&mut self, position: usize) -> Vec<T> {
+        T::gather(self.lanes(position))
+    }
+
+    /// Takes what the buffer at `position` consists of.
+    pub(crate) fn lanes<T: Element>(&mut self, position: usize) -> Vec<T> {
         let slot: &mut Vec<T> =
             self.slots[position].downcast_mut().expect("the attribute knows its parameter types");
         std::mem::take(slot)
     }
 
     /// Puts the buffer at `position` back.
-    pub fn put<T: Element>(&mut self, position: usize, buffer: Vec<T>) {
-        self.slots[position] = Box::new(buffer);
+    pub fn put<T: Held>(&mut self, position: usize, buffer: Vec<T>) {
+        self.slots[position] = Box::new(T::scatter(buffer));
     }
 }
 

@@ -13,9 +13,9 @@ use syn::{Attribute, Expr, ImplItem, Item as Syntax, Lit, Meta, TraitItem, UseTr
 use crate::source::Module;
 
 /// What every Rust file can name.
-const PRELUDE: [&str; 13] = [
+const PRELUDE: [&str; 15] = [
     "Self", "Option", "Some", "Result", "Vec", "String", "Box", "Into", "From", "Fn", "FnMut",
-    "FnOnce", "Copy",
+    "FnOnce", "Copy", "Iterator", "Item",
 ];
 
 /// One public item.

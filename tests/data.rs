@@ -1,0 +1,138 @@
+//! What kernels take and hold (slices, vectors, halves), and what they say when they end early: on
+//! the emulated driver, against the host.
+
+use crate::support::replay::workshop;
+use crate::support::{Archive, Outcome};
+use insta::assert_snapshot;
+
+fn run(arguments: &[&str]) -> Outcome {
+    workshop().gpuprof(&[&["run", "--quiet", "--package", "data"], arguments].concat())
+}
+
+/// That every configuration of the series that match is verified, of which there are `count`.
+fn verified(matching: &[&str], count: usize) {
+    let outcome = run(&[&["--message-format", "json"], matching].concat()).exits_with(0);
+    let rows = outcome.events_of("configuration-finished");
+    assert_eq!(rows.len(), count, "{rows:#?}");
+    for row in rows {
+        assert_eq!(row["verified"], true, "{row:#}");
+    }
+}
+
+/// The PTX of each entry point.
+fn entries() -> Vec<(String, String)> {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("data.tar.zst");
+    let path = file.display().to_string();
+    workshop().gpuprof(&["archive", "--package", "data", "--archive-file", &path]).exits_with(0);
+    let entries = Archive::read(&file).0;
+    let ptx = entries.into_iter().find(|entry| entry.path.ends_with("data.ptx"));
+    let ptx = String::from_utf8(ptx.expect("it holds the kernels").bytes).expect("PTX is text");
+    let entry = |text: &str| {
+        let name = text.split(['(', '$']).next().unwrap_or_default().trim().to_owned();
+        let body = text.split("\n}").next().unwrap_or_default().to_owned();
+        (name, body)
+    };
+    ptx.split(".visible .entry ").skip(1).map(entry).collect()
+}
+
+fn entry<'e>(entries: &'e [(String, String)], name: &str) -> &'e str {
+    let found = entries.iter().find(|(entry, _)| entry == name);
+    found.map_or_else(|| panic!("there is no {name}"), |(_, body)| body)
+}
+
+#[test]
+fn slices_give_each_thread_its_own_elements_in_every_shape_of_a_launch() {
+    verified(&["slices::saxpy", "number", "backwards"], 10);
+}
+
+#[test]
+fn vectors_keep_their_lanes_through_global_and_shared_memory() {
+    verified(&["scale", "copy_", "through_shared"], 9);
+}
+
+#[test]
+fn halves_have_the_bits_that_the_host_computes() {
+    verified(&["f16_", "bf16_", "halves::saxpy"], 26);
+}
+
+#[test]
+fn accesses_of_slices_and_vectors_are_the_instructions_that_they_say() {
+    let entries = entries();
+    for (name, expected) in [
+        // Nobody writes where a `&[T]` lies.
+        ("backwards_FACTOR_1", &["ld.global.nc.b32", "st.global.b32"][..]),
+        ("scale", &["ld.global.nc.v4.b32", "st.global.v4.b32"]),
+        ("copy_u8x4", &["ld.global.b32", "st.global.b32"]),
+        ("copy_f32x4", &["ld.global.v4.b32", "st.global.v4.b32"]),
+        ("copy_f16x8", &["ld.global.v4.b32", "st.global.v4.b32"]),
+        ("copy_u64x2", &["ld.global.v2.b64", "st.global.v2.b64"]),
+        ("through_shared", &["st.shared.v4.b32", "ld.shared.v4.b32", "st.shared.v2.b32"]),
+        ("f16_fma", &["fma.rn.f16 "]),
+        ("bf16_add", &["fma.rn.bf16 "]),
+        ("f16_pair", &["add.rn.f16x2", "mul.rn.f16x2", "fma.rn.f16x2", "min.f16x2"]),
+        ("bf16_pair_from_f32", &["cvt.rn.bf16x2.f32"]),
+    ] {
+        let body = entry(&entries, name);
+        for instruction in expected {
+            assert!(body.contains(instruction), "{name} has no {instruction}:\n{body}");
+        }
+        assert!(!body.contains("\tld.b") && !body.contains("\tst.b"), "{name}: generic\n{body}");
+    }
+    assert_eq!(entry(&entries, "copy_f32x8").matches("ld.global.v4.b32").count(), 2);
+    assert_eq!(entry(&entries, "copy_f32x8").matches("st.global.v4.b32").count(), 2);
+}
+
+#[test]
+fn an_index_out_of_bounds_ends_the_launch_with_its_place_block_and_thread() {
+    let outcome = run(&["reads_at", "--metrics", "ptx_instructions"]).exits_with(105);
+    let failed: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains(": ")).collect();
+    assert_snapshot!(failed.join("\n"), @"
+     failed  at=100: kernel 'reads_at' at data/src/slices.rs:79:16, block (1,0,0), thread (8,0,0): index out of bounds: the len is _ but the index is _
+    2 configurations of 1 series: 1 finished, 1 failed; no thresholds
+    ");
+}
+
+#[test]
+fn what_ends_a_kernel_is_told_in_its_own_words() {
+    let outcome = run(&["ends", "--metrics", "ptx_instructions"]).exits_with(105);
+    let failed = outcome.stdout.lines().filter_map(|line| line.split_once(": kernel 'ends' at "));
+    let failed: Vec<&str> = failed.map(|(_, told)| told).collect();
+    assert_snapshot!(failed.join("\n"), @"
+    data/src/speaking.rs:18:18, block (1,0,0), thread (31,0,0): the limit is _, which is too low
+    data/src/speaking.rs:19:18, block (1,0,0), thread (31,0,0): assertion failed: limit > 31
+    data/src/speaking.rs:20:18, block (1,0,0), thread (31,0,0): no way to go on
+    data/src/speaking.rs:21, block (1,0,0), thread (31,0,0): called `Option::unwrap()` on a `None` value
+    data/src/speaking.rs:22, block (1,0,0), thread (31,0,0): _: _
+    data/src/speaking.rs:31:5, block (1,0,0), thread (31,0,0): attempt to divide by zero
+    ");
+}
+
+#[test]
+fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
+    let outcome = run(&["bounds::", "double", "bounded", "--message-format", "json"]);
+    let rows = outcome.events_of("configuration-finished");
+    let told = rows.iter().map(|row| {
+        let (key, status) = (&row["configuration"], &row["status"]);
+        format!("{key} {status} {}", row["status_reason"])
+    });
+    let mut told: Vec<String> = told.collect();
+    told.sort();
+    assert_snapshot!(told.join("\n"), @r#"
+    "MOST=128,block=128,n=1024" "finished" null
+    "MOST=128,block=64,n=1024" "finished" null
+    "MOST=64,block=128,n=1024" "invalid" "a block of 128 threads exceeds `max_block`, 64, for which the kernel is compiled"
+    "MOST=64,block=64,n=1024" "finished" null
+    "block=32x2,n=1024" "finished" null
+    "block=64x2,n=1024" "invalid" "a block of 128 threads exceeds `max_block`, 64, for which the kernel is compiled"
+    "#);
+    let entries = entries();
+    for (name, bounds) in [
+        ("double_MOST_64", ".maxntid 64, 1, 1\n.minnctapersm 4\n"),
+        ("double_MOST_128", ".maxntid 128, 1, 1\n.minnctapersm 4\n"),
+        ("bounded", ".maxntid 64, 1, 1\n{"),
+    ] {
+        let body = entry(&entries, name);
+        assert!(body.contains(bounds), "{name}: {body}");
+    }
+}
