@@ -4,6 +4,7 @@
 mod arithmetic;
 mod common;
 mod driver;
+mod hazards;
 mod kernels;
 mod masks;
 mod properties;

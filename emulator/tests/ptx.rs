@@ -103,7 +103,7 @@ fn one_warp_produces_and_another_consumes() {
 #[test]
 fn a_warp_that_waits_in_a_loop_lets_the_others_run() {
     let shared = ".shared .align 4 .b32 flag;";
-    let body = "mov.u32 %r3, flag; setp.ge.u32 %p1, %r1, 32; @%p1 bra SET;\n\
+    let body = "mov.u32 %r3, flag; mov.u32 %r2, 0; st.shared.b32 [%r3], %r2; bar.sync 0; setp.ge.u32 %p1, %r1, 32; @%p1 bra SET;\n\
         WAIT: ld.volatile.shared.b32 %r2, [%r3]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT; st.global.b32 [%rd1], %r2; bra.uni END;\n\
         SET: mov.u32 %r2, 5; st.volatile.shared.b32 [%r3], %r2;\nEND:";
     let (got, _) = run(shared, body, 64);

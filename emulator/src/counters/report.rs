@@ -33,6 +33,7 @@ fn class(inst: &Inst) -> Class {
         | Op::Exchange(_)
         | Op::Branch { .. }
         | Op::Control(_)
+        | Op::Fence
         | Op::Nop => Class::Other,
     }
 }

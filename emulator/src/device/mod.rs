@@ -10,6 +10,7 @@ mod occupancy;
 mod record;
 mod report;
 
+pub use crate::machine::shadow::Checks;
 pub use chip::{Chip, GH100};
 pub use error::LaunchError;
 pub use module::{Kernel, Module};
@@ -34,6 +35,7 @@ pub struct Device {
     launches: Vec<LaunchRecord>,
     launch_count: u64,
     host_threads: usize,
+    checks: Checks,
 }
 
 impl Default for Device {
@@ -44,7 +46,8 @@ impl Default for Device {
 
 impl Device {
     /// A device with empty memory. It runs blocks on as many host threads as the host has, or as
-    /// `GPUEMU_THREADS` says.
+    /// `GPUEMU_THREADS` says. `GPUEMU_CHECK` may be `all` or `off`: the accesses of which blocks to
+    /// shared memory are checked.
     pub fn new(chip: &'static Chip) -> Self {
         let host_threads = std::env::var("GPUEMU_THREADS")
             .ok()
@@ -58,7 +61,19 @@ impl Device {
             launches: Vec::new(),
             launch_count: 0,
             host_threads,
+            checks: match std::env::var("GPUEMU_CHECK").as_deref().map(str::trim) {
+                Ok("off") => Checks::Off,
+                Ok("all") => Checks::All,
+                _ => Checks::Some,
+            },
         }
+    }
+
+    /// Sets which blocks are checked for races and for reads of what nobody wrote.
+    #[must_use]
+    pub fn with_checks(mut self, checks: Checks) -> Self {
+        self.checks = checks;
+        self
     }
 
     /// Limits the host threads that a launch may use.
@@ -107,6 +122,7 @@ impl Device {
             grid_id: self.launch_count,
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
+            checks: self.checks,
         };
         let (ran, said) = launch.run();
         say(&said);

@@ -91,9 +91,11 @@ impl Driver {
                     }
                     FaultKind::Misaligned => Code::MISALIGNED_ADDRESS,
                     FaultKind::Assert => Code::ASSERT,
-                    FaultKind::Trap | FaultKind::BarrierDeadlock | FaultKind::Undefined => {
-                        Code::LAUNCH_FAILED
-                    }
+                    FaultKind::Trap
+                    | FaultKind::BarrierDeadlock
+                    | FaultKind::Race
+                    | FaultKind::Uninitialised
+                    | FaultKind::Undefined => Code::LAUNCH_FAILED,
                 });
                 Ok(())
             }

@@ -8,6 +8,7 @@ use super::program::{Const32, Const64, LaneMask, SourcePosition, Special, WarpIn
 use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Instruction, Loc, Module, Operand, Type};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Addresses of the module's global and constant variables.
 pub type Symbols = HashMap<String, u64>;
@@ -80,6 +81,8 @@ pub struct Builder<'m, 'a> {
     /// Shared variables declared inside functions, by line and name.
     pub(super) shared_inside: HashMap<(u32, &'a str), u32>,
     pub(super) shared_bytes: u32,
+    /// Where each of them lies, with gaps between them.
+    pub(super) shared_arrays: Vec<Range<u32>>,
     pub(super) dynamic_align: u32,
     pub(super) local_bytes: u32,
     pub(super) loc: Option<Loc>,
@@ -111,6 +114,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             shared: HashMap::new(),
             shared_inside: HashMap::new(),
             shared_bytes: 0,
+            shared_arrays: Vec::new(),
             dynamic_align: 1,
             local_bytes: 0,
             loc: None,

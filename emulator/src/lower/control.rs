@@ -36,7 +36,7 @@ impl<'a> Builder<'_, 'a> {
         words.ignore(|word| matches!(word, "cta" | "sc" | "acq_rel" | "acquire" | "release"));
         words.done(i)?;
         self.ordered |= beyond_block;
-        Ok(Op::Nop)
+        Ok(Op::Fence)
     }
 
     /// `bar barrier`

@@ -60,6 +60,7 @@ pub fn lower_kernel(
         }
     }
     let shared_bytes = builder.shared_bytes;
+    let (shared_extent, dynamic_shared_start) = (builder.shared_extent(), builder.dynamic_start());
     let mut program = Program {
         name: kernel.name.to_owned(),
         code: builder.code,
@@ -74,6 +75,9 @@ pub fn lower_kernel(
         registers64: builder.used[File::R64 as usize],
         shared_bytes,
         dynamic_shared_offset: shared_bytes.next_multiple_of(builder.dynamic_align),
+        shared_arrays: builder.shared_arrays,
+        shared_extent,
+        dynamic_shared_start,
         local_bytes: builder.local_bytes,
         params,
         param_bytes,

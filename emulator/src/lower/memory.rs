@@ -75,7 +75,7 @@ impl<'a> Builder<'_, 'a> {
             return Err(unsupported(i));
         }
         let (slots, wide) = self.values(i, value, ty, count)?;
-        let element = Element { bytes, signed: ty.is_signed(), wide, count };
+        let element = Element { bytes, signed: ty.is_signed(), wide, count, strong: ordered };
         if space == Space::Param
             && let Some(op) = self.parameter(i, is_store, element, address, slots)?
         {
@@ -183,7 +183,8 @@ impl<'a> Builder<'_, 'a> {
     /// `atom red`
     fn atomic(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
-        words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
+        let order = words.take_one(&["relaxed", "acquire", "release", "acq_rel"]);
+        let orders = order.is_some_and(|word| word != "relaxed");
         words.ignore(is_scope);
         let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
         let ty = words.one_type(i)?;
@@ -231,7 +232,8 @@ impl<'a> Builder<'_, 'a> {
         let (base, wide, offset) = self.address(address, i.line)?;
         let address = Address { space, wide, base, offset };
         // Whether the old value is used is settled when the whole kernel is known.
-        Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used: d != self.sink(), d, b, c }))
+        let result_used = d != self.sink();
+        Ok(Op::Atomic(Atomic { address, op, ty: cell, result_used, orders, d, b, c }))
     }
 }
 

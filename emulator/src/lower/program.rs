@@ -1,6 +1,7 @@
 //! A lowered kernel: code, constants, storage sizes and source positions.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::inst::{Inst, Slot};
@@ -95,9 +96,15 @@ pub struct Program {
     pub predicates: usize,
     /// Bytes of statically allocated shared memory.
     pub shared_bytes: u32,
-    /// Where dynamic shared memory begins (`shared_bytes` rounded up to the alignment it was
-    /// declared with).
+    /// Where dynamic shared memory begins on hardware (`shared_bytes` rounded up to the alignment
+    /// it was declared with).
     pub dynamic_shared_offset: u32,
+    /// Where the static shared arrays lie here, with gaps between them.
+    pub shared_arrays: Vec<Range<u32>>,
+    /// Where the last of them ends.
+    pub shared_extent: u32,
+    /// Where dynamic shared memory begins here.
+    pub dynamic_shared_start: u32,
     /// Bytes of local memory a thread.
     pub local_bytes: u32,
     /// Offset and size of each kernel parameter.

@@ -5,6 +5,10 @@ use crate::ptx::PtxError;
 use crate::ptx::ast::{AddressBase, Function, Operand, Space, Statement, Variable};
 use std::collections::HashSet;
 
+/// So many bytes between shared arrays belong to none of them, so that an index beyond the end of
+/// one does not find the next. A multiple of 128: every array keeps its banks.
+const GAP: u32 = 1024;
+
 /// Offset and size of every parameter, and the size of all of them.
 pub type ParamLayout = (Vec<(u32, u32)>, u32);
 
@@ -56,7 +60,7 @@ impl<'m, 'a> Builder<'m, 'a> {
             .collect();
         self.dynamic_align =
             dynamic.iter().map(|variable| variable.align.max(1)).max().unwrap_or(1).max(16);
-        let start = self.shared_bytes.next_multiple_of(self.dynamic_align);
+        let start = self.dynamic_start();
         for variable in dynamic {
             self.shared.insert(variable.name, start);
             self.shared_inside.insert((variable.line, variable.name), start);
@@ -64,9 +68,27 @@ impl<'m, 'a> Builder<'m, 'a> {
         Ok(())
     }
 
+    /// Where the next array lies behind the gaps of those before it, if it lies at `at` on
+    /// hardware.
+    fn behind_gaps(&self, at: u32) -> u32 {
+        at + GAP * self.shared_arrays.len() as u32
+    }
+
+    /// Where dynamic shared memory begins.
+    pub(super) fn dynamic_start(&self) -> u32 {
+        self.behind_gaps(self.shared_bytes.next_multiple_of(self.dynamic_align))
+    }
+
+    /// Where static shared memory ends.
+    pub(super) fn shared_extent(&self) -> u32 {
+        self.shared_arrays.last().map_or(0, |array| array.end)
+    }
+
     fn place(&mut self, variable: &Variable<'_>, bytes: u32) -> u32 {
-        let at = self.shared_bytes.next_multiple_of(variable.align.max(1));
-        self.shared_bytes = at + bytes;
+        let on_hardware = self.shared_bytes.next_multiple_of(variable.align.max(1));
+        let at = self.behind_gaps(on_hardware);
+        self.shared_bytes = on_hardware + bytes;
+        self.shared_arrays.push(at..at + bytes);
         at
     }
 }

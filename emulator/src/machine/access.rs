@@ -7,6 +7,7 @@ use super::context::Context;
 use super::fault::Fault;
 use super::lanes::{FULL, Lanes32};
 use super::per_lane;
+use super::shadow::Touch;
 use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, Slot, Space};
@@ -47,7 +48,7 @@ pattern!(pattern64, u64);
 
 #[inline(always)]
 fn simple(element: Element, on: u32) -> bool {
-    on == FULL && element.bytes == 4 && element.count == 1 && !element.wide
+    on == FULL && element.bytes == 4 && element.count == 1 && !element.wide && !element.strong
 }
 
 /// Where the address of lane 0 leads, and the pattern of all.
@@ -135,6 +136,9 @@ fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
         }
         (Space::Shared, Pattern::Consecutive) => {
             let range = shared_range(cx, first, 32)?;
+            if !cx.shadow.read_words(cx.by(false), first) {
+                return None;
+            }
             let mut value = [0; 32];
             value.copy_from_slice(&cx.shared[range]);
             count_shared(&mut cx.counts.memory.shared_load, 1, 32);
@@ -142,6 +146,9 @@ fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
         }
         (Space::Shared, Pattern::Uniform) => {
             let value = cx.shared[shared_range(cx, first, 1)?.start];
+            if cx.shadow.touch(cx.by(false), first, 4, Touch::Read).is_some() {
+                return None;
+            }
             count_shared(&mut cx.counts.memory.shared_load, 1, 1);
             Some([value; 32])
         }
@@ -164,12 +171,22 @@ fn shared_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
         good &= at.is_multiple_of(4) && at < cx.shared_bytes && cx.shared_bytes - at >= 4;
         value[lane] = cx.shared.get((at / 4) as usize).copied().unwrap_or(0);
     }
-    if !good {
+    if !good || (cx.shadow.is_on() && !read_scattered(cx, &addresses)) {
         return None;
     }
     let fronts = banks::wavefronts(&addresses, FULL, 4);
     count_shared(&mut cx.counts.memory.shared_load, fronts.total, fronts.words);
     Some(value)
+}
+
+/// Every lane reads a word. `false`: something is wrong.
+#[inline(always)]
+fn read_scattered(cx: &mut Context<'_>, addresses: &Lanes32) -> bool {
+    let by = cx.by(false);
+    let touch = |(lane, &at): (usize, &u32)| {
+        cx.shadow.touch(by.lane(lane), u64::from(at), 4, Touch::Read).is_none()
+    };
+    addresses.iter().enumerate().all(touch)
 }
 
 /// Counts one request of global memory.
@@ -212,7 +229,10 @@ pub fn store(
                 }
             }
             (Space::Shared, first, Pattern::Consecutive) => {
-                if let Some(range) = shared_range(cx, first, 32) {
+                let value = cx.lanes.get32(a[0]);
+                if let Some(range) = shared_range(cx, first, 32)
+                    && cx.shadow.write_words(cx.by(false), first, &cx.shared[range.clone()], value)
+                {
                     cx.shared[range].copy_from_slice(cx.lanes.get32(a[0]));
                     count_shared(&mut cx.counts.memory.shared_store, 1, 32);
                     return Ok(());

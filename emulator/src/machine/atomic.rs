@@ -3,7 +3,7 @@
 use super::bits::{bits32, bits64};
 use super::context::Context;
 use super::fault::Fault;
-use super::per_lane::{Verb, admit, cell, parts, read, write};
+use super::per_lane::{Verb, admit, cell, parts, read, touch, write};
 use crate::lower::inst::{Atomic, AtomicOp, Scalar};
 
 /// Executes an atomic for the lanes of `on`.
@@ -12,9 +12,14 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
     let wide = atomic.ty.is_wide();
     let (b, c) = (cx.lanes.any(atomic.b, wide), cx.lanes.any(atomic.c, wide));
     let mut old = [0; 32];
+    if atomic.orders {
+        cx.shadow.meet();
+    }
     for part in parts(cx, atomic.address, on) {
         let bytes = if wide { 8 } else { 4 };
-        admit(cx, &part, bytes, Verb::Update(atomic.result_used))?;
+        let verb = Verb::Update(atomic.result_used);
+        admit(cx, &part, bytes, verb)?;
+        touch(cx, &part, (bytes, true), verb, 0)?;
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let address = part.addresses[lane];
             if wide {

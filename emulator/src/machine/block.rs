@@ -8,6 +8,7 @@ use super::fault::{Fault, FaultKind, FaultReport};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
 use super::said::Said;
+use super::shadow::Shadow;
 use super::warp::{State, Warp};
 use crate::counters::Counts;
 use crate::lower::inst::{Barrier, BarrierKind, Op};
@@ -20,6 +21,7 @@ pub struct Worker<'l> {
     r64: Vec<Lanes64>,
     preds: Vec<u32>,
     shared: Vec<u32>,
+    shadow: Shadow,
     local: Vec<u32>,
     warps: Vec<Warp>,
     arrivals: Vec<Option<Arrival>>,
@@ -43,7 +45,8 @@ impl<'l> Worker<'l> {
             r32: vec![[0; 32]; program.const32.len() + warps * program.registers32],
             r64: vec![[0; 32]; program.const64.len() + warps * program.registers64],
             preds: vec![0; warps * program.predicates],
-            shared: vec![0; launch.shared_bytes().div_ceil(4) as usize],
+            shared: vec![0; launch.shared_extent().div_ceil(4) as usize],
+            shadow: Shadow::new(launch),
             local: vec![0; warps * launch.local_words()],
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
             arrivals: vec![None; warps],
@@ -111,6 +114,7 @@ impl<'l> Worker<'l> {
         self.r64[first64..].fill([0; 32]);
         self.preds.fill(0);
         self.shared.fill(0);
+        self.shadow.begin(self.launch, linear);
         self.local.fill(0);
         self.arrivals.fill(None);
         let threads = self.launch.threads_per_block();
@@ -187,7 +191,8 @@ impl<'l> Worker<'l> {
             warp: &mut self.warps[index],
             memory: launch.memory,
             shared: &mut self.shared,
-            shared_bytes: launch.shared_bytes(),
+            shared_bytes: launch.shared_extent(),
+            shadow: &mut self.shadow,
             local: &mut self.local[index * local_words..(index + 1) * local_words],
             params: &launch.params,
             counts: &mut self.counts,
@@ -218,6 +223,7 @@ impl<'l> Worker<'l> {
             if (here.len() as u32) < needed {
                 continue;
             }
+            self.shadow.meet();
             let (mut votes, mut live) = (0, 0);
             for &warp in &here {
                 votes += self.arrivals[warp].map_or(0, |arrival| arrival.votes.count_ones());
@@ -260,6 +266,7 @@ impl<'l> Worker<'l> {
             callers: Vec::new(),
             lane: Some(lane),
             access: None,
+            hazard: None,
             detail,
             place: None,
         })

@@ -4,6 +4,7 @@ use super::fault::{Fault, FaultKind};
 use super::lanes::Lanes;
 use super::memory::Memory;
 use super::said::Said;
+use super::shadow::{By, Shadow};
 use super::warp::Warp;
 use crate::counters::Counts;
 use crate::lower::inst::BarrierKind;
@@ -47,8 +48,10 @@ pub struct Context<'x> {
     pub memory: &'x Memory,
     /// The block's shared memory, in words.
     pub shared: &'x mut [u32],
-    /// Bytes of shared memory that the launch has.
+    /// Bytes of shared memory that the launch has, with the gaps between arrays.
     pub shared_bytes: u32,
+    /// What the block's threads did to it.
+    pub shadow: &'x mut Shadow,
     /// The warp's local memory: word by word, 32 lanes each.
     pub local: &'x mut [u32],
     /// Launch parameters, in words.
@@ -78,8 +81,15 @@ impl Context<'_> {
             callers: Vec::new(),
             lane,
             access: None,
+            hazard: None,
             detail,
             place: None,
         })
+    }
+
+    /// Lane 0 of the warp at the running instruction, as the shadow of shared memory knows it.
+    #[inline(always)]
+    pub fn by(&self, strong: bool) -> By {
+        By::new(self.warp.index, self.warp.pc - 1, strong)
     }
 }

@@ -79,6 +79,7 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
             groups(cx, members, on)?;
         }
     }
+    cx.shadow.meet_warp(cx.warp.index);
     Ok(())
 }
 

@@ -84,6 +84,7 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
                 let now = *cx.clock + u64::from(TURN - *left);
                 transfer(cx, op, on, now)?;
             }
+            Op::Fence => cx.shadow.meet(),
             // Nobody takes part.
             Op::Load { .. }
             | Op::Store { .. }

@@ -4,7 +4,9 @@
 //! a person reads.
 
 use super::memory::Memory;
+use super::shadow::{By, Hazard};
 use crate::lower::program::{Frame, Program};
+use std::ops::Range;
 
 /// The kinds of fault, by the words that reports use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,10 @@ pub enum FaultKind {
     Trap,
     /// A failed device-side `assert`.
     Assert,
+    /// Two threads of a block access shared memory, and nothing orders them.
+    Race,
+    /// A read of shared memory that nobody wrote.
+    Uninitialised,
     /// An instruction used in a way that PTX leaves undefined.
     Undefined,
 }
@@ -38,6 +44,8 @@ impl FaultKind {
             Self::BarrierDeadlock => "barrier_deadlock",
             Self::Trap => "trap",
             Self::Assert => "assert",
+            Self::Race => "race",
+            Self::Uninitialised => "uninitialised",
             Self::Undefined => "undefined",
         }
     }
@@ -56,6 +64,8 @@ pub struct Fault {
     pub lane: Option<(u32, u32)>,
     /// Address and size of an access, with the space it was in.
     pub access: Option<Access>,
+    /// What is wrong with an access to shared memory that lies inside of it.
+    pub hazard: Option<Hazard>,
     /// A sentence's worth of detail, for kinds that no access explains.
     pub detail: String,
     /// The file and line that the kernel itself named.
@@ -112,6 +122,25 @@ fn within_library(frame: &Frame) -> Frame {
     Frame { file: file.to_owned(), ..*frame }
 }
 
+/// Where an instruction stands in the source, in words: `at …`, or `near …` in a library.
+fn place(program: &Program, pc: Option<u32>, callers: &[u32]) -> Option<String> {
+    let frames: Vec<Frame> = pc.iter().chain(callers).flat_map(|&pc| program.frames(pc)).collect();
+    // A panic happens inside Rust's library; what its reader wrote is further out.
+    let own = frames.iter().find(|frame| !is_library(&frame.file));
+    let outermost = callers.last().copied().or(pc);
+    let near = outermost.and_then(|pc| program.near(pc));
+    let frame = own.or(frames.first())?;
+    Some(match near.filter(|near| near.file != frame.file) {
+        Some(near) if own.is_none() => format!("near {near} (in {})", within_library(frame)),
+        Some(near) => format!("at {frame}, near {near}"),
+        None => format!("at {frame}"),
+    })
+}
+
+fn thread_of(linear: u32, dim: [u32; 3]) -> [u32; 3] {
+    [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
+}
+
 fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
@@ -128,32 +157,21 @@ impl FaultReport {
         let frames: Vec<Frame> =
             fault.pc.iter().chain(&fault.callers).flat_map(|&pc| program.frames(pc)).collect();
         let ptx_line = fault.pc.map(|pc| program.positions[pc as usize].ptx_line);
-        let thread = fault.lane.map(|(warp, lane)| {
-            let linear = warp * 32 + lane;
-            [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
-        });
+        let thread = fault.lane.map(|(warp, lane)| thread_of(warp * 32 + lane, dim));
         let mut message = format!("kernel '{}'", program.name);
-        // A panic happens inside Rust's library; what its reader wrote is further out.
-        let own = frames.iter().find(|frame| !is_library(&frame.file));
-        let outermost = fault.callers.last().copied().or(fault.pc);
-        let near = outermost.and_then(|pc| program.near(pc));
-        if let Some((file, line)) = fault.place.as_ref().filter(|(file, _)| !is_library(file)) {
+        let named = fault.place.as_ref().filter(|(file, _)| !is_library(file));
+        let named = named.map(|(file, line)| {
             // With its column, if the PTX tells that.
             let same = |frame: &&Frame| frame.file == *file && frame.line == *line;
-            match frames.iter().find(same) {
-                Some(frame) => message += &format!(" at {frame}"),
-                None => message += &format!(" at {file}:{line}"),
-            }
-        } else if let Some(frame) = own.or(frames.first()) {
-            match near.filter(|near| near.file != frame.file) {
-                Some(near) if own.is_none() => {
-                    message += &format!(" near {near} (in {})", within_library(frame))
-                }
-                Some(near) => message += &format!(" at {frame}, near {near}"),
-                None => message += &format!(" at {frame}"),
-            }
-        } else if let Some(line) = ptx_line {
-            message += &format!(" at PTX line {line}");
+            frames
+                .iter()
+                .find(same)
+                .map_or_else(|| format!("at {file}:{line}"), |frame| format!("at {frame}"))
+        });
+        match (named.or_else(|| place(program, fault.pc, &fault.callers)), ptx_line) {
+            (Some(place), _) => message += &format!(" {place}"),
+            (None, Some(line)) => message += &format!(" at PTX line {line}"),
+            (None, None) => {}
         }
         message += &format!(", block {}", triple(block));
         if let Some(thread) = thread {
@@ -161,7 +179,13 @@ impl FaultReport {
         }
         message += ": ";
         message += &match &fault.access {
-            Some(access) => describe(fault.kind, access, memory),
+            Some(access) => match fault.hazard {
+                Some(hazard) => {
+                    let thread = |by: By| triple(thread_of(by.thread(), dim));
+                    describe_hazard(access, hazard, program, fault.lane, thread)
+                }
+                None => describe(fault.kind, access, memory),
+            },
             None => fault.detail.clone(),
         };
         Self {
@@ -187,5 +211,56 @@ fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
         (FaultKind::Null, _) => format!("{what}, a null pointer"),
         (_, Some(limit)) => format!("{what}, but the {space} memory here has {limit} bytes"),
         (_, None) => format!("{what}, {}", memory.locate(address)),
+    }
+}
+
+/// What is wrong with an access to shared memory, and what to do. `thread` names one.
+fn describe_hazard(
+    access: &Access,
+    hazard: Hazard,
+    program: &Program,
+    lane: Option<(u32, u32)>,
+    thread: impl Fn(By) -> String,
+) -> String {
+    let Access { verb, address, size, .. } = *access;
+    let what = format!("{verb} {size} bytes of shared memory at {address:#x}");
+    match hazard {
+        Hazard::Outside => {
+            let below = |array: &&Range<u32>| u64::from(array.start) <= address;
+            let place = match program.shared_arrays.iter().rfind(below) {
+                Some(array) => {
+                    let past = match address.saturating_sub(u64::from(array.end)) {
+                        0 => "just".to_owned(),
+                        bytes => format!("{bytes} bytes"),
+                    };
+                    format!("{past} past the end of a shared array of {} bytes", array.len())
+                }
+                None => "before the first shared array".to_owned(),
+            };
+            format!("{what}, {place}: check the index against the array's length")
+        }
+        Hazard::Unwritten => format!(
+            "{what}, which no thread of the block has written: on a GPU it holds anything. Write it \
+             first, with a barrier before others read it"
+        ),
+        Hazard::Race { other, wrote } => {
+            let same_warp = lane.is_some_and(|(warp, _)| warp == other.thread() / 32);
+            let who = match same_warp && other.of_several_warps() {
+                true => "a thread of another warp".to_owned(),
+                false => format!("thread {}", thread(other)),
+            };
+            let did = if wrote { "wrote" } else { "read" };
+            let there = place(program, Some(other.pc()), &[]);
+            let ptx_line = program.positions.get(other.pc() as usize).map(|at| at.ptx_line);
+            let there = there.or(ptx_line.map(|line| format!("at PTX line {line}")));
+            let there = there.unwrap_or_default();
+            let remedy = if same_warp && !other.of_several_warps() {
+                "a barrier of the warp (bar.warp.sync; in Rust warp::sync()) must order the two: its \
+                 lanes need not run together"
+            } else {
+                "a barrier (bar.sync; in Rust block::sync()) must order the two"
+            };
+            format!("{what}, which {who} {did} {there}: a race; {remedy}")
+        }
     }
 }

@@ -19,7 +19,7 @@ impl Launch<'_> {
     /// Runs it. Output: its counts or the fault that running the blocks in order meets first, and
     /// what was said up to there, in the order of blocks and threads.
     pub fn run(&self) -> (Result<Counts, Box<FaultReport>>, String) {
-        let blocks: u64 = self.grid.iter().map(|&n| u64::from(n)).product();
+        let blocks = self.blocks();
         let threads = blocks.saturating_mul(u64::from(self.threads_per_block()));
         let workers = if self.program.blocks_interact || threads < WORTH_THREADS {
             1

@@ -3,7 +3,9 @@
 use super::bits::extend;
 use super::context::Runner;
 use super::memory::Memory;
+use super::shadow::Checks;
 use crate::lower::program::Program;
+use std::ops::Range;
 
 /// One launch, already checked against the device's limits.
 pub struct Launch<'l> {
@@ -27,9 +29,16 @@ pub struct Launch<'l> {
     pub host_threads: usize,
     /// How warps are executed.
     pub runner: Runner,
+    /// Which blocks' accesses to shared memory are checked for races and the like.
+    pub checks: Checks,
 }
 
 impl Launch<'_> {
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
     /// Threads of a block.
     pub fn threads_per_block(&self) -> u32 {
         self.block.iter().product()
@@ -46,6 +55,21 @@ impl Launch<'_> {
             0 => self.program.shared_bytes,
             dynamic => self.program.dynamic_shared_offset + dynamic,
         }
+    }
+
+    /// Bytes of shared memory with the gaps between its arrays.
+    pub fn shared_extent(&self) -> u32 {
+        match self.dynamic_shared {
+            0 => self.program.shared_extent,
+            dynamic => self.program.dynamic_shared_start + dynamic,
+        }
+    }
+
+    /// Where the arrays in shared memory lie, the dynamic one last.
+    pub fn shared_arrays(&self) -> impl Iterator<Item = Range<u32>> {
+        let start = self.program.dynamic_shared_start;
+        let dynamic = (self.dynamic_shared > 0).then(|| start..start + self.dynamic_shared);
+        self.program.shared_arrays.iter().cloned().chain(dynamic)
     }
 
     /// Words of local memory of a warp.

@@ -27,6 +27,7 @@ mod per_lane;
 mod print;
 mod said;
 mod scalar;
+pub mod shadow;
 mod softfloat;
 mod speech;
 mod warp;

@@ -8,6 +8,7 @@ use super::bits::extend;
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind};
 use super::memory::Allocation;
+use super::shadow::{Hazard, Touch};
 use crate::counters::{banks, sectors};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, Slot, Space};
@@ -128,9 +129,60 @@ fn refuse(
         callers: Vec::new(),
         lane,
         access: Some(access),
+        hazard: None,
         detail: String::new(),
         place: None,
     })
+}
+
+/// A hazard of a lane of an admitted part, as a fault.
+pub fn hazardous(
+    cx: &Context<'_>,
+    part: &Part,
+    lane: usize,
+    bytes: u32,
+    verb: Verb,
+    hazard: Hazard,
+) -> Box<Fault> {
+    let kind = match hazard {
+        Hazard::Outside => FaultKind::OutOfBounds,
+        Hazard::Unwritten => FaultKind::Uninitialised,
+        Hazard::Race { .. } => FaultKind::Race,
+    };
+    let mut fault = refuse(cx, part, lane, bytes, verb, kind);
+    fault.hazard = Some(hazard);
+    fault
+}
+
+/// Checks the lanes of an admitted part of shared memory, all before the first of them, and
+/// remembers them. The stores of the lanes of `changed` change something.
+pub fn touch(
+    cx: &mut Context<'_>,
+    part: &Part,
+    (bytes, strong): (u32, bool),
+    verb: Verb,
+    changed: u32,
+) -> Outcome {
+    if part.space != Space::Shared || !cx.shadow.is_on() {
+        return Ok(());
+    }
+    let by = cx.by(strong);
+    let touch = |lane: usize| match verb {
+        Verb::Read => Touch::Read,
+        Verb::Write => Touch::Write(changed & (1 << lane) != 0),
+        Verb::Update(_) => Touch::Update,
+    };
+    let lanes = || (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
+    for lane in lanes() {
+        let (by, address) = (by.lane(lane), part.addresses[lane]);
+        if let Some(hazard) = cx.shadow.check(by, address, bytes, touch(lane)) {
+            return Err(hazardous(cx, part, lane, bytes, verb, hazard));
+        }
+    }
+    for lane in lanes() {
+        cx.shadow.note(by.lane(lane), part.addresses[lane], bytes, touch(lane));
+    }
+    Ok(())
 }
 
 fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
@@ -286,6 +338,10 @@ pub fn load(
 ) -> Outcome {
     for part in parts(cx, address, on) {
         admit(cx, &part, element.total(), Verb::Read)?;
+        if element.strong {
+            cx.shadow.meet();
+        }
+        touch(cx, &part, (element.total(), element.strong), Verb::Read, 0)?;
         for (index, slot) in (0u64..).zip(d).take(usize::from(element.count)) {
             let mut values = [0; 32];
             for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
@@ -299,6 +355,21 @@ pub fn load(
     Ok(())
 }
 
+/// The lanes that store to shared memory what is not there.
+fn changed(cx: &mut Context<'_>, part: &Part, element: Element, a: [Slot; 4]) -> u32 {
+    let mut changed = 0;
+    for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {
+        let values = cx.lanes.any(slot, element.wide);
+        for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+            let at = part.addresses[lane] + index * u64::from(element.bytes);
+            let there = read(cx, part.space, lane, at, element.bytes);
+            let same = |value| extend(value, element.bytes, false);
+            changed |= u32::from(same(there) != same(values[lane])) << lane;
+        }
+    }
+    changed
+}
+
 /// `[address] ← a`
 #[inline(never)]
 pub fn store(
@@ -310,6 +381,11 @@ pub fn store(
 ) -> Outcome {
     for part in parts(cx, address, on) {
         admit(cx, &part, element.total(), Verb::Write)?;
+        if element.strong {
+            cx.shadow.meet();
+        }
+        let changed = if part.space == Space::Shared { changed(cx, &part, element, a) } else { 0 };
+        touch(cx, &part, (element.total(), element.strong), Verb::Write, changed)?;
         for (index, slot) in (0u64..).zip(a).take(usize::from(element.count)) {
             let values = cx.lanes.any(slot, element.wide);
             for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {

@@ -27,6 +27,8 @@ pub struct Element {
     pub wide: bool,
     /// 1, 2 or 4 elements.
     pub count: u8,
+    /// `volatile` or ordered: other threads may access the place at the same time.
+    pub strong: bool,
 }
 
 impl Element {
@@ -77,6 +79,8 @@ pub struct Atomic {
     /// Whether anything reads the old value; if not the access counts as a reduction, which is what
     /// ptxas makes of it.
     pub result_used: bool,
+    /// Whether it orders what comes before or after it.
+    pub orders: bool,
     /// Receives the old value.
     pub d: Slot,
     /// The operand, or for compare-and-swap the value compared with.

@@ -92,7 +92,9 @@ pub enum Op {
     },
     /// Any other control transfer.
     Control(ControlOp),
-    /// Fences, hints and anything else without an effect here.
+    /// `membar`, `fence`
+    Fence,
+    /// Hints and anything else without an effect here.
     Nop,
 }
 
@@ -141,7 +143,7 @@ impl Inst {
             Op::Exchange(op) => op.slots(see),
             Op::Barrier(barrier) => barrier.slots(see),
             Op::Control(op) => op.slots(see),
-            Op::Branch { .. } | Op::Nop => {}
+            Op::Branch { .. } | Op::Fence | Op::Nop => {}
         }
     }
 }

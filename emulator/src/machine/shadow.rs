@@ -1,0 +1,420 @@
+//! What the threads of a block did to its shared memory since they last met.
+//!
+//! Input: every access to shared memory, and every barrier, fence and exchange. Output: the first
+//! access that is wrong on some schedule, although this one may have given the expected value: a
+//! race, a read of what nobody wrote, an access between two arrays.
+//!
+//! Two accesses race if they come from two threads, one of them writes, and nothing orders them. A
+//! barrier of the block, a fence, or an access with `.acquire` or `.release` orders all threads; a
+//! `bar.warp.sync` or another `.sync` exchange orders the lanes of its warp. That is more than PTX
+//! promises, so a race may be missed, and none is made up. Atomics and `volatile` or `relaxed`
+//! accesses do not race among themselves, a store of the value that is already there changes
+//! nothing that anyone could see, and of lanes that store to one place in one instruction the
+//! highest wins, as elsewhere.
+//!
+//! Time is counted in ticks, one for each event that orders anything. An access is ordered before
+//! what a thread does now if it came before the last tick at which the two met. Ticks go on from
+//! block to block, so nothing has to be cleared between them.
+
+use super::launch::Launch;
+use crate::lower::inst::{Element, Op, Space};
+use std::ops::Range;
+
+/// A tick that never comes: what belongs to no array was accessed then.
+const NEVER: i32 = i32::MAX;
+/// From here on the ticks begin anew with the next block.
+const LATE: i32 = 1 << 30;
+
+/// Of an access: its thread's number in the block, the instruction above it, and two flags.
+const THREAD: i32 = (1 << 10) - 1;
+const WARP: i32 = THREAD & !31;
+/// Threads of several warps did it since the last tick of the block.
+const SEVERAL: i32 = 1 << 10;
+/// It was atomic, or ordered.
+const STRONG: i32 = 1 << 11;
+const INSTRUCTION: u32 = 12;
+const LAST_INSTRUCTION: u32 = (1 << (31 - INSTRUCTION)) - 1;
+
+/// Which blocks of a launch are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checks {
+    /// None.
+    Off,
+    /// The first 16, the last one and every 16th.
+    Some,
+    /// All.
+    All,
+}
+
+impl Checks {
+    /// Whether they cover a block.
+    fn cover(self, block: u64, launch: &Launch<'_>) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Some => block < 16 || block.is_multiple_of(16) || block + 1 == launch.blocks(),
+            Self::All => true,
+        }
+    }
+}
+
+/// What a thread does to a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// It reads.
+    Read,
+    /// It writes what is not there yet, or (`false`) what is.
+    Write(bool),
+    /// Both, as one step.
+    Update,
+}
+
+/// Who accesses: the lowest thread, the instruction, and whether it is strong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct By(i32);
+
+impl By {
+    /// Of lane 0 of `warp` at instruction `pc`.
+    #[inline(always)]
+    pub fn new(warp: u32, pc: u32, strong: bool) -> Self {
+        let flag = if strong { STRONG } else { 0 };
+        Self(pc.min(LAST_INSTRUCTION).cast_signed() << INSTRUCTION | flag | warp.cast_signed() << 5)
+    }
+
+    /// The same of another lane.
+    #[inline(always)]
+    pub fn lane(self, lane: usize) -> Self {
+        Self(self.0 | lane as i32)
+    }
+
+    /// Its thread's number in the block.
+    pub fn thread(self) -> u32 {
+        (self.0 & THREAD).cast_unsigned()
+    }
+
+    /// Whether threads of other warps did the same since all threads last met.
+    pub fn of_several_warps(self) -> bool {
+        self.0 & SEVERAL != 0
+    }
+
+    /// Its instruction.
+    pub fn pc(self) -> u32 {
+        (self.0 >> INSTRUCTION).cast_unsigned()
+    }
+}
+
+/// What is wrong with an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hazard {
+    /// It belongs to no array.
+    Outside,
+    /// Nobody wrote what it reads.
+    Unwritten,
+    /// Nothing orders it and that of another thread, which wrote or only read.
+    Race {
+        /// The other one.
+        other: By,
+        /// Whether that one wrote.
+        wrote: bool,
+    },
+}
+
+/// The shadow of a block's shared memory: cells of as many bytes as the narrowest access.
+#[derive(Debug)]
+pub struct Shadow {
+    /// A cell is `1 << grain` bytes.
+    grain: u32,
+    now: i32,
+    /// When the block began.
+    began: i32,
+    /// When all of its threads last met.
+    met: i32,
+    /// When the lanes of each warp last met.
+    warp_met: Vec<i32>,
+    cells: Cells,
+    /// Whether the running block is looked at.
+    checking: bool,
+}
+
+/// For each cell the last write and the last read.
+#[derive(Debug, Default)]
+struct Cells {
+    written: Vec<i32>,
+    writer: Vec<i32>,
+    read: Vec<i32>,
+    reader: Vec<i32>,
+}
+
+impl Shadow {
+    /// The shadow of a launch's shared memory; of none if nothing is to be checked.
+    pub fn new(launch: &Launch<'_>) -> Self {
+        let grain = grain(launch);
+        let mut shadow = Self {
+            grain,
+            now: 0,
+            began: 0,
+            met: 0,
+            warp_met: vec![0; launch.warps_per_block() as usize],
+            cells: Cells::default(),
+            checking: false,
+        };
+        if launch.checks != Checks::Off {
+            let cells = (launch.shared_extent() as usize).div_ceil(1 << grain);
+            shadow.cells = Cells {
+                written: vec![NEVER; cells],
+                writer: vec![-1; cells],
+                read: vec![0; cells],
+                reader: vec![0; cells],
+            };
+            shadow.clear(launch);
+        }
+        shadow
+    }
+
+    fn clear(&mut self, launch: &Launch<'_>) {
+        self.now = 1;
+        self.warp_met.fill(0);
+        for array in launch.shared_arrays() {
+            let cells = self.cells_of(u64::from(array.start), array.end - array.start);
+            self.cells.written[cells.clone()].fill(0);
+            self.cells.writer[cells].fill(0);
+        }
+        self.cells.read.fill(0);
+    }
+
+    /// A block begins: nothing has a value.
+    pub fn begin(&mut self, launch: &Launch<'_>, block: u64) {
+        self.checking = !self.cells.written.is_empty() && launch.checks.cover(block, launch);
+        if self.now >= LATE && self.checking {
+            self.clear(launch);
+        }
+        self.meet();
+        self.began = self.now;
+    }
+
+    /// All threads meet.
+    #[inline]
+    pub fn meet(&mut self) {
+        self.now = (self.now + 1).min(NEVER - 1);
+        self.met = self.now;
+    }
+
+    /// The lanes of a warp meet.
+    #[inline]
+    pub fn meet_warp(&mut self, warp: u32) {
+        self.now = (self.now + 1).min(NEVER - 1);
+        self.warp_met[warp as usize] = self.now;
+    }
+
+    #[inline(always)]
+    fn cells_of(&self, address: u64, bytes: u32) -> Range<usize> {
+        let last = address + u64::from(bytes.max(1)) - 1;
+        (address >> self.grain) as usize..(last >> self.grain) as usize + 1
+    }
+
+    #[inline(always)]
+    fn bounds(&self, by: By) -> (i32, i32) {
+        (self.met, self.met.max(self.warp_met[((by.0 & WARP) >> 5) as usize]))
+    }
+
+    /// Whether anything is checked.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.checking
+    }
+
+    /// What is wrong if one thread accesses `bytes` from `address` on.
+    #[inline]
+    pub fn check(&self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {
+        let (bounds, cells) = (self.bounds(by), self.cells_of(address, bytes));
+        // Compilers copy the padding of structures, which nobody writes.
+        let unwritten = || self.cells.written[cells.clone()].iter().all(|when| *when < self.began);
+        if matches!(touch, Touch::Read | Touch::Update) && unwritten() {
+            return Some(Hazard::Unwritten);
+        }
+        cells.clone().find_map(|cell| self.cells.hazard(cell, by, touch, self.began, bounds))
+    }
+
+    /// Remembers that it does.
+    #[inline]
+    pub fn note(&mut self, by: By, address: u64, bytes: u32, touch: Touch) {
+        let (now, met) = (self.now, self.met);
+        for cell in self.cells_of(address, bytes) {
+            match touch {
+                Touch::Read => self.cells.note_read(cell, by, now, met),
+                Touch::Write(false) if self.cells.written[cell] >= self.began => {}
+                Touch::Write(_) | Touch::Update => self.cells.note_write(cell, by, now, met),
+            }
+        }
+    }
+
+    /// Both.
+    #[inline(always)]
+    pub fn touch(&mut self, by: By, address: u64, bytes: u32, touch: Touch) -> Option<Hazard> {
+        if !self.checking {
+            return None;
+        }
+        let hazard = self.check(by, address, bytes, touch);
+        if hazard.is_none() {
+            self.note(by, address, bytes, touch);
+        }
+        hazard
+    }
+
+    /// Every lane reads a word, each the one after the lane's before. `false`: it is to be looked
+    /// at lane by lane.
+    #[inline(always)]
+    pub fn read_words(&mut self, by: By, first: u64) -> bool {
+        if !self.checking {
+            return true;
+        }
+        let (bounds, cell) = (self.bounds(by), (first / 4) as usize);
+        if self.grain != 2 || self.cells.reads_of_row(cell, by, self.began, bounds) {
+            return false;
+        }
+        let (met, now) = (self.met, self.now);
+        let cells = &mut self.cells;
+        let Some((read, reader)) = row_mut(&mut cells.read, &mut cells.reader, cell) else {
+            return false;
+        };
+        for lane in 0..32 {
+            reader[lane] = joined(read[lane], reader[lane], by.0 + lane as i32, met);
+        }
+        *read = [now; 32];
+        true
+    }
+
+    /// Every lane writes a word, each the one after the lane's before. `false`: it is to be looked
+    /// at lane by lane.
+    #[inline(always)]
+    pub fn write_words(&mut self, by: By, first: u64, old: &[u32], new: &[u32; 32]) -> bool {
+        if !self.checking {
+            return true;
+        }
+        let (bounds, cell) = (self.bounds(by), (first / 4) as usize);
+        let (began, now) = (self.began, self.now);
+        let cells = &mut self.cells;
+        let (Some((read, reader)), Some((written, writer)), Some(old)) = (
+            row_mut(&mut cells.read, &mut cells.reader, cell),
+            row_mut(&mut cells.written, &mut cells.writer, cell),
+            old.first_chunk::<32>(),
+        ) else {
+            return false;
+        };
+        let mut bad = self.grain != 2;
+        for lane in 0..32 {
+            let me = by.0 + lane as i32;
+            let changed = (old[lane] != new[lane]) | (written[lane] < began);
+            let late = is_late(written[lane], writer[lane], me, bounds)
+                | is_late(read[lane], reader[lane], me, bounds);
+            bad |= (written[lane] == NEVER) | (changed & late);
+        }
+        if bad {
+            return false;
+        }
+        for lane in 0..32 {
+            let changed = (old[lane] != new[lane]) | (written[lane] < began);
+            written[lane] = if changed { now } else { written[lane] };
+            writer[lane] = if changed { by.0 + lane as i32 } else { writer[lane] };
+        }
+        true
+    }
+}
+
+type Row<'c> = (&'c mut [i32; 32], &'c mut [i32; 32]);
+
+/// 32 cells from `first` on: when, and who.
+#[inline(always)]
+fn row_mut<'c>(when: &'c mut [i32], who: &'c mut [i32], first: usize) -> Option<Row<'c>> {
+    Some((when.get_mut(first..)?.first_chunk_mut()?, who.get_mut(first..)?.first_chunk_mut()?))
+}
+
+impl Cells {
+    /// Whether something may be wrong with a read of 32 cells, a lane each.
+    #[inline(always)]
+    fn reads_of_row(&self, first: usize, by: By, began: i32, bounds: (i32, i32)) -> bool {
+        let (Some(written), Some(writer)) = (
+            self.written.get(first..).and_then(|row| row.first_chunk::<32>()),
+            self.writer.get(first..).and_then(|row| row.first_chunk::<32>()),
+        ) else {
+            return true;
+        };
+        // Mostly all was written before the last barrier.
+        let unsure = written
+            .iter()
+            .fold(false, |unsure, &written| unsure | (written < began) | (written >= bounds.0));
+        unsure
+            && (0..32).any(|lane| {
+                let me = by.0 + lane as i32;
+                written[lane] < began || is_late(written[lane], writer[lane], me, bounds)
+            })
+    }
+
+    #[inline(always)]
+    fn hazard(
+        &self,
+        cell: usize,
+        by: By,
+        touch: Touch,
+        began: i32,
+        bounds: (i32, i32),
+    ) -> Option<Hazard> {
+        let (written, writer) = (self.written[cell], self.writer[cell]);
+        if written == NEVER {
+            return Some(Hazard::Outside);
+        }
+        if touch == Touch::Write(false) && written >= began {
+            return None;
+        }
+        let both_strong = |other: i32| by.0 & other & STRONG != 0;
+        if is_late(written, writer, by.0, bounds) && !both_strong(writer) {
+            return Some(Hazard::Race { other: By(writer), wrote: true });
+        }
+        let (read, reader) = (self.read[cell], self.reader[cell]);
+        let races =
+            touch != Touch::Read && is_late(read, reader, by.0, bounds) && !both_strong(reader);
+        races.then_some(Hazard::Race { other: By(reader), wrote: false })
+    }
+
+    #[inline(always)]
+    fn note_read(&mut self, cell: usize, by: By, now: i32, met: i32) {
+        self.reader[cell] = joined(self.read[cell], self.reader[cell], by.0, met);
+        self.read[cell] = now;
+    }
+
+    #[inline(always)]
+    fn note_write(&mut self, cell: usize, by: By, now: i32, met: i32) {
+        self.writer[cell] = joined(self.written[cell], self.writer[cell], by.0, met);
+        self.written[cell] = now;
+    }
+}
+
+/// Whether an access of `other` is one of another thread that nothing orders before what `me` does
+/// now. `bounds` are when the block and when this warp last met.
+#[inline(always)]
+fn is_late(when: i32, other: i32, me: i32, bounds: (i32, i32)) -> bool {
+    let apart = other ^ me;
+    let bound = if apart & (WARP | SEVERAL) == 0 { bounds.1 } else { bounds.0 };
+    (when >= bound) & (apart & (THREAD | SEVERAL) != 0)
+}
+
+/// What is kept of an access by `me` after the last one of its kind: where those of several warps
+/// come together, the first of them.
+#[inline(always)]
+fn joined(when: i32, other: i32, me: i32, met: i32) -> i32 {
+    let apart = (when >= met) & ((other ^ me) & (WARP | SEVERAL) != 0);
+    // Both are strong, or the two together are not.
+    let several = (other | SEVERAL) & (me | !STRONG);
+    if apart { several } else { me }
+}
+
+/// How many bytes a cell has, as a power of two: no access to shared memory is narrower.
+fn grain(launch: &Launch<'_>) -> u32 {
+    let narrowest = launch.program.code.iter().filter_map(|inst| match inst.op {
+        Op::Load { element, address, .. } | Op::Store { element, address, .. } => {
+            let may_be_shared = matches!(address.space, Space::Shared | Space::Generic);
+            may_be_shared.then_some(element)
+        }
+        _ => None,
+    });
+    narrowest.map(|Element { bytes, .. }| u32::from(bytes).min(4).ilog2()).min().unwrap_or(2)
+}

@@ -1,0 +1,163 @@
+//! What is wrong with accesses to shared memory, and what is not.
+
+use crate::common::Bench;
+use gpuprof_emulator::device::{Checks, Device, LaunchError};
+
+/// A module with one kernel `k` of two shared arrays of 256 bytes, whose body is given. `%r1` is
+/// the thread's number, and `%r2` four times that.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 7.8\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 a[256];\n\
+         .shared .align 4 .b8 b[256];\n.visible .entry k() {{\n.reg .pred %p<8>; .reg .b16 %h<4>; \
+         .reg .b32 %r<16>; .reg .b64 %rd<4>;\nmov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; \
+         mov.u32 %r6, a; mov.u32 %r3, b;\n{body}\nret;\n}}\n"
+    )
+}
+
+fn launch(bench: &mut Bench, blocks: u32, threads: u32) -> Option<String> {
+    match bench.try_launch("k", [blocks, 1, 1], [threads, 1, 1], 0, &[]) {
+        Ok(_) => None,
+        Err(LaunchError::Fault(fault)) => Some(format!("{}: {}", fault.kind, fault.message)),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What is wrong with a block of so many threads.
+fn wrong(body: &str, threads: u32) -> Option<String> {
+    launch(&mut Bench::new(&kernel(body)), 1, threads)
+}
+
+#[track_caller]
+fn right(body: &str, threads: u32) {
+    assert_eq!(wrong(body, threads), None);
+}
+
+/// Every thread writes its word of `a`.
+const FILL: &str = "st.shared.b32 [%r2], %r1;\n";
+/// Every thread reads the word of the thread 32 further on, in a ring of 64.
+const READ_ON: &str = "xor.b32 %r4, %r2, 128; ld.shared.b32 %r5, [%r4];\n";
+
+#[test]
+fn a_read_of_what_another_warp_writes_needs_a_barrier_between() {
+    assert_eq!(
+        wrong(&format!("{FILL}{READ_ON}"), 64).as_deref(),
+        Some(
+            "uninitialised: kernel 'k' at PTX line 10, block (0,0,0), thread (0,0,0): reads 4 bytes \
+             of shared memory at 0x80, which no thread of the block has written: on a GPU it holds \
+             anything. Write it first, with a barrier before others read it"
+        )
+    );
+    let again =
+        format!("{FILL}bar.sync 0;\n{READ_ON}add.u32 %r5, %r5, 7;\nst.shared.b32 [%r2], %r5;");
+    assert_eq!(
+        wrong(&again, 64).as_deref(),
+        Some(
+            "race: kernel 'k' at PTX line 11, block (0,0,0), thread (32,0,0): reads 4 bytes of \
+             shared memory at 0x0, which thread (0,0,0) wrote at PTX line 13: a race; a barrier \
+             (bar.sync; in Rust block::sync()) must order the two"
+        )
+    );
+    right(&format!("{FILL}bar.sync 0;\n{READ_ON}"), 64);
+    right(&again.replace("add.u32", "bar.sync 0; add.u32"), 64);
+}
+
+#[test]
+fn a_write_after_the_read_of_another_warp_needs_one_too() {
+    let body = format!(
+        "{FILL}bar.sync 0;\nld.shared.b32 %r5, [4];\nsetp.ne.u32 %p1, %r1, 32;\n@%p1 bra E;\n\
+         st.shared.b32 [4], %r1;\nE:"
+    );
+    let found = wrong(&body, 64).expect("a race");
+    assert!(found.contains("thread (32,0,0): writes 4 bytes of shared memory at 0x4, which thread (0,0,0) read at PTX line 11: a race"), "{found}");
+    right(&body.replace("setp.ne", "bar.sync 0; setp.ne"), 64);
+}
+
+#[test]
+fn two_warps_may_write_the_same_value_and_no_other() {
+    right("mov.u32 %r4, 5; st.shared.b32 [8], %r4;", 64);
+    let found = wrong("shr.u32 %r4, %r1, 5; st.shared.b32 [8], %r4;", 64).expect("a race");
+    assert!(found.starts_with("race") && found.contains("(31,0,0)") | found.contains("(0,0,0)"));
+}
+
+#[test]
+fn lanes_of_one_warp_need_a_barrier_of_the_warp() {
+    let next = "xor.b32 %r4, %r2, 4; ld.shared.b32 %r5, [%r4];";
+    let found = wrong(&format!("{FILL}{next}"), 32).expect("a race");
+    assert!(
+        found.contains("which thread (1,0,0) wrote at PTX line 9: a race; a barrier of the warp (bar.warp.sync; in Rust warp::sync()) must order the two"),
+        "{found}"
+    );
+    right(&format!("{FILL}bar.warp.sync 0xffffffff;\n{next}"), 32);
+    let shuffle = "shfl.sync.bfly.b32 %r6, %r1, 1, 31, 0xffffffff;\n";
+    right(&format!("{FILL}{shuffle}{next}"), 32);
+    // A warp's barrier orders nothing for another warp.
+    assert!(wrong(&format!("{FILL}bar.warp.sync 0xffffffff;\n{READ_ON}"), 64).is_some());
+}
+
+#[test]
+fn atomics_race_with_plain_accesses_alone() {
+    let zero =
+        "setp.ne.u32 %p1, %r1, 0; mov.u32 %r4, 0; @!%p1 st.shared.b32 [16], %r4;\nbar.sync 0;\n";
+    let add = "red.shared.add.u32 [16], 1;\n";
+    right(&format!("{zero}{add}bar.sync 0;\nld.shared.b32 %r5, [16];"), 96);
+    let found = wrong(&format!("{zero}{add}ld.shared.b32 %r5, [16];"), 96).expect("a race");
+    assert!(
+        found.contains(
+            "thread (0,0,0): reads 4 bytes of shared memory at 0x10, which thread (31,0,0) wrote"
+        ),
+        "{found}"
+    );
+    let unset = wrong(add, 32).expect("no value");
+    assert!(unset.starts_with("uninitialised") && unset.contains("updates 4 bytes"), "{unset}");
+    // A lock, a flag: what orders memory orders the accesses around it.
+    right(
+        &format!("{FILL}fence.acq_rel.cta;\nbar.warp.sync 0xffffffff;\nld.shared.b32 %r5, [0];"),
+        64,
+    );
+}
+
+#[test]
+fn bytes_of_one_word_belong_to_their_threads() {
+    let bytes = "cvt.u16.u32 %h1, %r1; st.shared.u8 [%r1], %h1;\n";
+    right(bytes, 64);
+    // Threads 32 and 31 are in two warps, and one word holds neither alone.
+    right(&format!("{bytes}ld.shared.u8 %h2, [%r1];"), 64);
+    let next = "add.u32 %r4, %r1, 1; min.u32 %r4, %r4, 62; ld.shared.u8 %h2, [%r4];";
+    assert!(wrong(&format!("{bytes}{next}"), 64).is_some());
+    right(&format!("{bytes}bar.sync 0;\n{next}"), 64);
+    // Words that hold bytes which nobody wrote, as structures have, may be copied.
+    right("mov.u16 %h1, 1; st.shared.u8 [%r2], %h1; ld.shared.b32 %r5, [%r2];", 32);
+}
+
+#[test]
+fn an_index_beyond_one_array_does_not_reach_the_next() {
+    let found = wrong("st.shared.b32 [%r2+4], %r1;", 64).expect("a fault");
+    assert_eq!(
+        found,
+        "out_of_bounds: kernel 'k' at PTX line 9, block (0,0,0), thread (63,0,0): writes 4 bytes of \
+         shared memory at 0x100, just past the end of a shared array of 256 bytes: check the \
+         index against the array's length"
+    );
+    // The second array lies in the banks that it has on hardware.
+    right("add.u32 %r3, %r3, %r2; st.shared.b32 [%r3], %r1;", 64);
+    let (mut bench, body) = (Bench::new(&kernel("mov.u32 %r4, %total_smem_size;")), [1, 1, 1]);
+    assert!(bench.try_launch("k", body, body, 0, &[]).is_ok());
+    assert_eq!(bench.module.kernel("k").map(|kernel| kernel.static_shared()), Some(512));
+}
+
+#[test]
+fn what_is_checked_can_be_chosen() {
+    let (text, blocks) = (
+        kernel(
+            "mov.u32 %r4, %ctaid.x; setp.ne.u32 %p1, %r4, 17; @%p1 ret; ld.shared.b32 %r5, [%r2];",
+        ),
+        20,
+    );
+    for (checks, seen) in [(Checks::All, true), (Checks::Some, false), (Checks::Off, false)] {
+        let mut device = Device::default().with_host_threads(1).with_checks(checks);
+        let module = device.load(&text).expect("it loads");
+        let mut bench = Bench { device, module };
+        assert_eq!(launch(&mut bench, blocks, 32).is_some(), seen, "{checks:?}");
+        assert_eq!(launch(&mut bench, 18, 32).is_some(), checks != Checks::Off, "the last one");
+    }
+}
