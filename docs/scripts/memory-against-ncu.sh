@@ -1,79 +1,104 @@
 #!/usr/bin/env bash
 # The memory chart and tables of the examples against ncu's group:memory__*, on one GPU.
-# Needs cargo-gpuprof and ex.tar.zst in the current folder, python3 and ncu. Writes to $OUT.
+# Needs cargo-gpuprof and ex.tar.zst in the current folder, python3 and ncu. Writes to $OUT:
+#   compared.txt      each metric, ours beside ncu's
+#   h200-memory.json  both tools' values, which `cargo test` compares with what the page shows
+#   raw.tar.gz        what both tools printed, and our page
+# After $LIMIT seconds (170) it starts no further step; compared.txt says what is missing.
 set -u
-OUT=${OUT:-$PWD/out}; mkdir -p "$OUT"
+HERE=$(cd "$(dirname "$0")" && pwd)
+OUT=${OUT:-$PWD/out}; LIMIT=${LIMIT:-170}; mkdir -p "$OUT" raw
+begun=$SECONDS
+die() { echo "memory-against-ncu.sh: $*" >&2; exit 1; }
+left() { echo $((LIMIT - SECONDS + begun)); }
+told() { echo "$((SECONDS - begun)) s: $*"; }
 command -v ncu > /dev/null || PATH=$PATH:/usr/local/cuda-13.0/bin:/usr/local/cuda/bin
+command -v ncu > /dev/null || die "ncu is not in PATH, nor in /usr/local/cuda/bin"
+for file in cargo-gpuprof ex.tar.zst; do [ -e "$file" ] || die "$file is not in $PWD"; done
 G="./cargo-gpuprof gpuprof run -q --archive-file ex.tar.zst --extract-to x --repeat 1 --no-gate --isolate kernel"
-for i in 1 2; do
-  timeout 100 $G --set full --replay-mode range --export-json "$OUT/ours-$i.json" --export-html "$OUT/ours-$i.html" > "$OUT/ours-$i.txt" 2>&1
-done
-$G --replay-mode none --metrics duration > "$OUT/times.txt" 2>&1
-cd "$PWD" && python3 - "$(ls -d target/gpuprof/runs/* | tail -1)" "$OUT" > asked <<'P'
-import json, glob, os, sys
-out = sys.argv[2]
-run = json.load(open(out + '/ours-1.json'))
-for f in sorted(glob.glob(sys.argv[1] + '/passes/*pass-0-0.request.json')):
-    r = json.load(open(f)); r.update(waits=False, quiet=None, then=None)
-    for m in r['body']['measure']:
-        m['verify'] = False
-        m['modules'] = {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
-        m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1, copy_bandwidth=False)
-    kernel = r['body']['measure'][0]['kernel']
-    json.dump(r, open('ask-%s.json' % kernel, 'w'))
-    package = [s['id']['package'] for s in run['series'] if s['id']['kernel'] == kernel]
-    if package: print(kernel, package[0])
+trap 'tar czf "$OUT/raw.tar.gz" raw; told "raw.tar.gz is written"' EXIT
+
+# Ours, twice: the spread beside the difference. The first run has the page of everything.
+timeout 60 $G --set full --replay-mode range --export-json raw/ours-1.json --export-html raw/ours.html > raw/ours-1.txt 2>&1
+told "ours, --set full: exit code $?"
+timeout 40 $G --section MemoryChart --section FullMemoryTables --replay-mode range --export-json raw/ours-2.json > raw/ours-2.txt 2>&1
+told "ours, the memory sections: exit code $?"
+[ -s raw/ours-1.json ] && [ -s raw/ours-2.json ] || { tail -5 raw/ours-*.txt; die "a run of ours wrote no JSON"; }
+timeout 40 $G --replay-mode none --metrics duration > raw/times.txt 2>&1
+python3 "$HERE/ncu_requests.py" "$(ls -d target/gpuprof/runs/* | tail -1)" raw/ours-1.json > raw/asked || die "there is nothing to ask ncu"
+
+# Our own counters of the chart and the tables, so that each has ncu's value of the same name.
+PYTHONPATH=$HERE python3 -B - > raw/names <<'P'
+import re
+from run_document import rows
+names = set()
+for _, row in rows('raw/ours-2.json'):
+    names |= {k for k, v in row['metrics'].items() if re.match(r'[a-z0-9]+__.+\.', k) and 'value' in v
+              and v['source'] == 'measured' and not k.startswith(('ptx__', 'launch__', 'device__'))}
+print(','.join(sorted(names)))
 P
-GROUPS_OF=group:memory__chart,group:memory__shared_table,group:memory__first_level_cache_table,group:memory__l2_cache_table,group:memory__l2_cache_evict_policy_table,group:memory__dram_table
-cp asked ask-*.json "$OUT/" 2> /dev/null
+groups="chart shared_table first_level_cache_table l2_cache_table l2_cache_evict_policy_table dram_table"
+all=$(printf 'group:memory__%s,' $groups)$(cat raw/names)
+
+# ncu LIMIT INVOCATION KERNEL PACKAGE METRICS: profiles those launches of a kernel.
+profile() {
+  __GPUPROF_REQUEST=$PWD/ask-$3.json timeout "$1" ncu --csv --clock-control none \
+    --kernel-id "::regex:^(?!gpuprof_):$2" --metrics "$5" x/harnesses/"$4"-* --bench
+}
 while read -r kernel package; do
-  # Each configuration launches ten times: the first, a window of eight for warm-up, and one sample.
-  # ncu profiles the second.
-  __GPUPROF_REQUEST=$PWD/ask-$kernel.json timeout 60 ncu --csv --clock-control none \
-    --kernel-id '::regex:^(?!gpuprof_):^[0-9]*2$' --metrics $GROUPS_OF x/harnesses/$package-* --bench > "$OUT/groups-$kernel.csv" 2>&1
-done < asked
-# Which metrics each group has.
-first=$(head -1 asked); kernel=${first% *}; package=${first#* }
-for group in chart shared_table first_level_cache_table l2_cache_table l2_cache_evict_policy_table dram_table; do
-  echo "group:memory__$group"
-  __GPUPROF_REQUEST=$PWD/ask-$kernel.json timeout 60 ncu --csv --clock-control none --kernel-id '::regex:^(?!gpuprof_):^2$' \
-    --metrics group:memory__$group x/harnesses/$package-* --bench 2> /dev/null | python3 -c "
-import csv, io, sys
-text = sys.stdin.read(); at = text.find('\"ID\"')
-names = sorted({r['Metric Name'] for r in csv.DictReader(io.StringIO(text[at:]))}) if at >= 0 else [text[-300:]]
-print('\n'.join('  ' + n for n in names))"
-done > "$OUT/groups.txt"
-python3 - "$OUT" > "$OUT/compared.txt" <<'P'
-import json, csv, io, glob, os, sys, statistics as st
+  if [ "$(left)" -lt 15 ]; then told "no time is left for $kernel"; continue; fi
+  # The second launch of each configuration.
+  profile "$(left)" '^[0-9]*2$' "$kernel" "$package" "$all" > "raw/ncu-$kernel.csv" 2>&1 < /dev/null
+  told "ncu, $kernel: exit code $?"
+done < raw/asked
+# Which metrics each group has, by one launch.
+read -r kernel package < raw/asked
+for group in $groups; do
+  if [ "$(left)" -lt 5 ]; then told "no time is left for the names of $group"; continue; fi
+  profile 15 '^2$' "$kernel" "$package" "group:memory__$group" > "raw/group-$group.csv" 2>&1 < /dev/null
+  told "ncu, the names of $group: exit code $?"
+done
+
+PYTHONPATH=$HERE python3 -B - "$OUT" > "$OUT/compared.txt" <<'P'
+import glob, json, os, statistics as st, sys
+from ncu_values import launches
+from run_document import by_configuration
 out = sys.argv[1]
-SCALE = {'us': 1e3, 'ms': 1e6, 's': 1e9, 'Kbyte': 1e3, 'Mbyte': 1e6, 'Gbyte': 1e9, 'Kbyte/s': 1e3, 'Mbyte/s': 1e6,
-         'Gbyte/s': 1e9, 'Tbyte/s': 1e12}
-ours = [{(s['id']['kernel'], json.dumps(c['configuration'])): c['metrics'] for s in json.load(open('%s/ours-%d.json' % (out, i)))['series']
-         for c in s['configurations']} for i in (1, 2)]
-table, only = {}, set()
-for f in sorted(glob.glob('ask-*.json')):
-    requests = json.load(open(f))['body']['measure']; kernel = requests[0]['kernel']
-    path = '%s/groups-%s.csv' % (out, kernel)
-    if not os.path.exists(path): continue
-    text = open(path).read(); at = text.find('"ID"')
-    if at < 0: print(kernel, text[-300:]); continue
-    rows = {}
-    for r in csv.DictReader(io.StringIO(text[at:])):
-        try: rows.setdefault(int(r['ID']), {})[r['Metric Name']] = float(r['Metric Value'].replace(',', '')) * SCALE.get(r['Metric Unit'], 1)
-        except ValueError: pass
-    theirs = [rows[k] for k in sorted(rows)]
-    if len(theirs) != len(requests): print(kernel, 'ncu saw', len(theirs), 'of', len(requests)); continue
+ours = [by_configuration('raw/ours-%d.json' % i) for i in (1, 2)]
+table, only, golden = {}, {}, {}
+for line in open('raw/asked'):
+    kernel = line.split()[0]
+    requests = json.load(open('ask-%s.json' % kernel))['body']['measure']
+    path = 'raw/ncu-%s.csv' % kernel
+    theirs, wrong = launches(path) if os.path.exists(path) else ([], 'not profiled')
+    if len(theirs) != len(requests):
+        print('MISSING: %s: ncu saw %d of %d launches: %s' % (kernel, len(theirs), len(requests), wrong)); continue
     for request, x in zip(requests, theirs):
-        key = (kernel, json.dumps(request['configuration']))
+        key = (kernel, tuple(map(tuple, request['configuration'])))
+        mine = {k: v['value'] for k, v in ours[1].get(key, {}).items() if 'value' in v}
+        if not mine: print('MISSING: ours of', key); continue
+        text = '%s/%s' % (kernel, ','.join('='.join(pair) for pair in key[1]))
+        golden[text] = {'ours': mine, 'ncu': x}
         for name, value in x.items():
             a, b = (o.get(key, {}).get(name, {}).get('value') for o in ours)
-            if a is None or b is None: only.add(name); continue
+            if a is None or b is None: only.setdefault(name, []).append(value); continue
             table.setdefault(name, []).append((a, b, value))
 rel = lambda u, v: abs(u - v) / max(abs(u), abs(v)) if max(abs(u), abs(v)) > 0 else 0
+print(len(golden), 'configurations,', len(table), 'metrics that both have')
 print('%-90s %4s %6s %9s %9s' % ('metric', 'n', 'equal', 'ours/ncu', 'ours±'))
 for name, v in sorted(table.items()):
-    print('%-90s %4d %6d %8.1f%% %8.1f%%' % (name, len(v), sum(rel(a, x) < 5e-3 for a, _, x in v),
+    print('%-90s %4d %6d %8.1f%% %8.1f%%' % (name, len(v), sum(rel(b, x) < 5e-3 for _, b, x in v),
           100 * st.median(rel((a + b) / 2, x) for a, b, x in v), 100 * st.median(rel(a, b) for a, b, _ in v)))
-print('in ncu and not in ours:'); print('\n'.join('  ' + n for n in sorted(only)))
+print('in ncu and not in ours:')
+for name, v in sorted(only.items()): print('  %-90s median %g' % (name, st.median(v)))
+for path in sorted(glob.glob('raw/group-*.csv')):
+    theirs, wrong = launches(path)
+    print('group:memory__%s:' % os.path.basename(path)[6:-4], wrong)
+    for name in sorted(theirs[0]) if theirs else []: print('  ' + name)
+json.dump(golden, open(out + '/h200-memory.json', 'w'), indent=1, sort_keys=True)
+sys.exit(0 if golden else 1)
 P
-tail -60 "$OUT/compared.txt"
+code=$?
+cat "$OUT/compared.txt"
+told "ends with $code"
+exit $code

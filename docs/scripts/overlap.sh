@@ -32,8 +32,9 @@ for i in $(seq 1 "$RUNS"); do
     for how in alone default; do run counters $isolate $how "$i" "$M" --repeat 1; done
   done
 done
-python3 - "$OUT" <<'P'
-import glob, json, statistics as st, sys
+PYTHONPATH=$(dirname "$0") python3 -B - "$OUT" <<'P'
+import glob, statistics as st, sys
+from run_document import rows
 out = sys.argv[1]
 HOW = ('alone', 'default', 'ahead')
 CELLS = [(isolate, how) for isolate in ('configuration', 'kernel') for how in HOW]
@@ -41,7 +42,7 @@ def load(what, cell):
     runs = []
     for f in sorted(glob.glob('%s/overlap-%s-%s-%s-*.json' % (out, what, *cell))):
         runs.append({s['id']['kernel'] + '/' + ','.join('%s=%s' % tuple(p) for p in c['configuration']): c
-                     for s in json.load(open(f))['series'] for c in s['configurations']})
+                     for s, c in rows(f)})
     return runs
 spread = lambda v: 100 * (max(v) - min(v)) / st.median(v) if st.median(v) else 0
 def changed(a, b):

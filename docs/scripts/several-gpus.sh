@@ -14,10 +14,11 @@ timed one $G saxpy --devices 0 --no-gate --metrics $METRICS --export-json one.js
 timed two $G saxpy --devices all --no-gate --metrics $METRICS --export-json two.json --export-csv two.csv; check "exit code of two" $code 0
 timed two-ahead-1 $G saxpy --devices all --ahead 1 --no-gate --metrics $METRICS; check "exit code with --ahead 1" $code 0
 timed two-series $G saxpy reduce --devices 0,1 --isolate kernel --no-gate --metrics $METRICS --export-json series.json; check "exit code of two series" $code 0
-python3 - <<'P' || bad=1
-import json, sys
-def rows(file): return {(s['id']['kernel'], str(c['configuration'])): c for s in json.load(open(file))['series'] for c in s['configurations']}
-one, two, series = rows('one.json'), rows('two.json'), rows('series.json')
+PYTHONPATH=$(dirname "$0") python3 -B - <<'P' || bad=1
+import sys
+from run_document import rows
+def read(file): return {(s['id']['kernel'], str(c['configuration'])): c for s, c in rows(file)}
+one, two, series = read('one.json'), read('two.json'), read('series.json')
 exact = lambda c: {k: v['value'] for k, v in c['metrics'].items() if v['class'] == 'exact' and v.get('value') is not None}
 differ = [(k, n) for k in one for n, v in exact(one[k]).items() if exact(two[k]).get(n) != v]
 devices = sorted({c.get('device') for c in two.values()})

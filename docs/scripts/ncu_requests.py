@@ -1,0 +1,41 @@
+"""Makes requests by which ncu profiles what a run measured.
+
+    ncu_requests.py RUN_FOLDER RUN.json > asked
+
+RUN_FOLDER is a run of `--replay-mode none --isolate kernel`: it holds one request a kernel, with
+all its configurations. RUN.json says which package a kernel is of. In the current folder, x/ is the
+extracted archive. Writes ask-KERNEL.json and prints `KERNEL PACKAGE`, a line each. Each
+configuration of a request launches ten times: the first, a window of eight for warm-up, one sample.
+"""
+import glob
+import json
+import os
+import sys
+
+
+def main(folder, exported):
+    packages = {s['id']['kernel']: s['id']['package'] for s in json.load(open(exported))['series']}
+    found = sorted(glob.glob(os.path.join(folder, 'passes', '*pass-0-0.request.json')))
+    if not found:
+        sys.exit('ncu_requests.py: no requests in %s/passes' % folder)
+    for path in found:
+        request = json.load(open(path))
+        request.update(waits=False, quiet=None, then=None)
+        measured = request['body']['measure']
+        for m in measured:
+            m['verify'] = False
+            # The run removed its own copies of the PTX, but not the archive's.
+            m['modules'] = {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
+            m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1,
+                                 copy_bandwidth=False)
+            for module in m['modules'].values():
+                if not os.path.exists(module):
+                    sys.exit('ncu_requests.py: %s is not there' % module)
+        kernel = measured[0]['kernel']
+        if kernel not in packages:
+            sys.exit('ncu_requests.py: %s has no series of the kernel %s' % (exported, kernel))
+        json.dump(request, open('ask-%s.json' % kernel, 'w'))
+        print(kernel, packages[kernel])
+
+
+main(*sys.argv[1:])
