@@ -23,7 +23,7 @@ timeout 60 $G --set full --replay-mode range --export-json raw/ours-1.json --exp
 told "ours, --set full: exit code $?"
 timeout 40 $G --section MemoryChart --section FullMemoryTables --replay-mode range --export-json raw/ours-2.json > raw/ours-2.txt 2>&1
 told "ours, the memory sections: exit code $?"
-[ -s raw/ours-1.json ] && [ -s raw/ours-2.json ] || { tail -5 raw/ours-*.txt; die "a run of ours wrote no JSON"; }
+[ -s raw/ours-1.json ] && [ -s raw/ours-2.json ] || { tail -n 5 raw/ours-*.txt; die "a run of ours wrote no JSON"; }
 timeout 40 $G --replay-mode none --metrics duration > raw/times.txt 2>&1
 python3 "$HERE/ncu_requests.py" "$(ls -d target/gpuprof/runs/* | tail -1)" raw/ours-1.json > raw/asked || die "there is nothing to ask ncu"
 

@@ -7,6 +7,7 @@
 //! does for a metric that no row has, which gets no column.
 
 use gpuprof_model::axis::{Axis, AxisKind};
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{
     ConfigurationResult, SectionColumn, SectionColumns, SeriesResult, Status,
@@ -37,6 +38,9 @@ pub(super) struct Sheet {
 pub(super) struct Column {
     /// The title, with the unit in brackets where there is one.
     pub title: String,
+    /// What a pointer over it is told: the counters and the formula behind it; empty where the
+    /// title says all.
+    pub behind: String,
     /// Whether its cells are numbers and stand to the right.
     pub numeric: bool,
     /// One cell a row, in the order shown.
@@ -93,11 +97,21 @@ impl Sheet {
             let on_front = pareto::front(rows, &view.pareto);
             let text = |on_front: bool| Cell::plain(if on_front { "front" } else { "" });
             let cells = on_front.into_iter().map(text).collect();
-            metrics.push(Column { title: "pareto".into(), numeric: false, cells });
+            metrics.push(Column {
+                title: "pareto".into(),
+                behind: String::new(),
+                numeric: false,
+                cells,
+            });
         }
         if metrics.is_empty() {
             let cells = rows.iter().map(|row| Cell::plain(row.status.word())).collect();
-            metrics.push(Column { title: "status".into(), numeric: false, cells });
+            metrics.push(Column {
+                title: "status".into(),
+                behind: String::new(),
+                numeric: false,
+                cells,
+            });
         } else {
             for (row, cell) in rows.iter().zip(&mut metrics[0].cells) {
                 if row.status != Status::Finished {
@@ -181,6 +195,7 @@ fn axis_column(axis: &Axis, rows: &[ConfigurationResult]) -> Column {
     };
     Column {
         title: axis.name.clone(),
+        behind: String::new(),
         numeric: axis.kind() != AxisKind::Word,
         cells: rows.iter().map(|row| Cell::plain(text(row))).collect(),
     }
@@ -225,7 +240,21 @@ fn titled_column(title: &str, name: &str, rows: &[ConfigurationResult]) -> Colum
         "" => title.to_owned(),
         symbol => format!("{title} [{symbol}]"),
     };
-    Column { title, numeric: true, cells: cells.collect() }
+    Column { title, behind: behind(name), numeric: true, cells: cells.collect() }
+}
+
+/// The name of a metric with its formula, and the counters that it takes.
+fn behind(name: &str) -> String {
+    let catalogue = Catalogue::built_in();
+    let Some(metric) = catalogue.find(name) else { return name.to_owned() };
+    let formula = metric.formula().map(|formula| format!(" = {}", formula.text()));
+    let counters = catalogue.hardware_names(&metric).join(", ");
+    let counters = match counters.as_str() {
+        "" => String::new(),
+        same if same == name => String::new(),
+        all => format!(" (counters: {all})"),
+    };
+    format!("{name}{}{counters}", formula.unwrap_or_default())
 }
 
 /// The label of the largest of several metrics, row by row.
@@ -243,7 +272,8 @@ fn largest_column(column: &SectionColumn, rows: &[ConfigurationResult]) -> Colum
         }
     };
     let cells = rows.iter().map(|row| Cell::plain(text(row))).collect();
-    Column { title: column.label.clone(), numeric: false, cells }
+    let behind = format!("the largest part of {}", column.name);
+    Column { title: column.label.clone(), behind, numeric: false, cells }
 }
 
 fn ratio_column(title: &str, ratios: Vec<Option<f64>>, rows: &[ConfigurationResult]) -> Column {
@@ -253,7 +283,7 @@ fn ratio_column(title: &str, ratios: Vec<Option<f64>>, rows: &[ConfigurationResu
         (None, _) => String::new(),
     };
     let cells = rows.iter().zip(ratios).map(text).map(Cell::plain).collect();
-    Column { title: title.to_owned(), numeric: true, cells }
+    Column { title: title.to_owned(), behind: String::new(), numeric: true, cells }
 }
 
 fn limiter_column(rows: &[ConfigurationResult]) -> Column {
@@ -263,5 +293,6 @@ fn limiter_column(rows: &[ConfigurationResult]) -> Column {
         (None, _) => String::new(),
     };
     let cells = rows.iter().map(text).map(Cell::plain).collect();
-    Column { title: "limited by".into(), numeric: false, cells }
+    let behind = "what stops one more block from fitting on a multiprocessor".to_owned();
+    Column { title: "limited by".into(), behind, numeric: false, cells }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::pareto;
 use gpuprof_analysis::view::rank::{Rank, ranking};
 use gpuprof_analysis::view::sensitivity::independent_axes;
 use gpuprof_model::AxisValue;
@@ -15,7 +16,9 @@ use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult};
 
 use super::section::Section;
-use crate::report::chart::{Cell, Heat, Line, Lines, MOST_LINES, Point, Scale, Strip};
+use crate::report::chart::{
+    Cell, Course, Heat, Line, Lines, MOST_LINES, Parallel, Point, Scale, Strip,
+};
 use crate::report::key;
 use crate::report::number;
 
@@ -44,7 +47,6 @@ impl<'s> Charted<'s> {
         if values.len() < 2 {
             return None;
         }
-        let unit = rows.iter().find_map(|row| Some(best::result(row, metric)?.unit));
         let ranks = ranking(rows, metric).map(|ranking| ranking.ranks);
         let changes = series.changes.iter().filter(|change| change.metric == metric);
         let base = changes.filter_map(|c| Some((c.configuration.as_str(), c.baseline?.value)));
@@ -52,7 +54,7 @@ impl<'s> Charted<'s> {
             section,
             series,
             metric,
-            scale: number::Scale::of(unit.unwrap_or(Unit::Count), &values),
+            scale: scale_of(rows, metric),
             ranks: ranks.unwrap_or_else(|| vec![Rank::Other; rows.len()]),
             base: base.collect(),
         })
@@ -65,10 +67,7 @@ impl<'s> Charted<'s> {
 
     /// The metric with its unit.
     pub fn title(&self) -> String {
-        match self.scale.symbol {
-            "" => self.metric.to_owned(),
-            symbol => format!("{} [{symbol}]", self.metric),
-        }
+        titled(self.metric, &self.scale)
     }
 
     /// The axes that turn on their own: the horizontal one first.
@@ -192,6 +191,40 @@ impl<'s> Charted<'s> {
         })
     }
 
+    /// All axes and what decides side by side, for three axes and more; none for fewer. With
+    /// `--pareto`, its metrics, and the front of them.
+    pub fn parallel(&self) -> Option<Parallel> {
+        let axes = self.axes();
+        let rows = &self.series.configurations;
+        (axes.len() > 2).then_some(())?;
+        let traded = &self.section.view.pareto;
+        let own = vec![self.metric.to_owned()];
+        let metrics = if traded.len() > 1 { traded } else { &own };
+        let front = pareto::front(rows, metrics);
+        let scales: Vec<number::Scale> = metrics.iter().map(|name| scale_of(rows, name)).collect();
+        let course = |(row, result): (usize, &ConfigurationResult)| {
+            let values = metrics.iter().zip(&scales);
+            let value = |(name, scale): (&String, &number::Scale)| {
+                Some(scale.scaled(best::value(result, name)?))
+            };
+            Some(Course {
+                at: axes.iter().map(|axis| position(result, axis)).collect::<Option<_>>()?,
+                values: values.map(value).collect::<Option<_>>()?,
+                rank: self.ranks[row],
+                front: metrics.len() > 1 && front[row],
+                label: self.label(result, best::value(result, self.metric)?),
+                row: self.section.row(row),
+            })
+        };
+        let titled = |(name, scale): (&String, &number::Scale)| titled(name, scale);
+        Some(Parallel {
+            title: format!("{} over {}", self.metric, names(&axes)),
+            axes: axes.iter().map(|a| (a.name.clone(), Scale::of_axis(&a.values))).collect(),
+            metrics: metrics.iter().zip(&scales).map(titled).collect(),
+            courses: rows.iter().enumerate().filter_map(course).collect(),
+        })
+    }
+
     /// The processes of each configuration that has several, the best first, and how many
     /// configurations were left out.
     pub fn strips(&self) -> (Vec<Strip>, usize) {
@@ -200,7 +233,12 @@ impl<'s> Charted<'s> {
             .filter_map(|(row, result)| {
                 let metric = best::result(result, self.metric)?;
                 let scaled = |value: f64| self.scale.scaled(value);
-                let values = metric.processes.iter().map(|p| scaled(p.median)).collect::<Vec<_>>();
+                let values = metric.processes.iter().map(|p| {
+                    // The slowest samples are not of the process: most end at the 95th percentile.
+                    let samples = (p.min < p.p95).then(|| (scaled(p.min), scaled(p.p95)));
+                    (scaled(p.median), samples)
+                });
+                let values = values.collect::<Vec<_>>();
                 (values.len() > 1).then_some(())?;
                 let value = scaled(best::value(result, self.metric)?);
                 Some(Strip { name: key(result), values, value, rank: self.ranks[row] })
@@ -215,6 +253,24 @@ impl<'s> Charted<'s> {
         strips.truncate(MOST_STRIPS);
         (strips, left_out)
     }
+}
+
+/// The scale of the values of `metric`.
+fn scale_of(rows: &[ConfigurationResult], metric: &str) -> number::Scale {
+    let unit = rows.iter().find_map(|row| Some(best::result(row, metric)?.unit));
+    let values: Vec<f64> = rows.iter().filter_map(|row| best::value(row, metric)).collect();
+    number::Scale::of(unit.unwrap_or(Unit::Count), &values)
+}
+
+fn titled(metric: &str, scale: &number::Scale) -> String {
+    match scale.symbol {
+        "" => metric.to_owned(),
+        symbol => format!("{metric} [{symbol}]"),
+    }
+}
+
+fn names(axes: &[&Axis]) -> String {
+    axes.iter().map(|axis| &*axis.name).collect::<Vec<_>>().join(", ")
 }
 
 /// A value in four digits, as far as it has them behind the point.

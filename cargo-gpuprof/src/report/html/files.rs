@@ -52,6 +52,8 @@ fn charts(section: &Section<'_>) -> Vec<(String, Markup)> {
     if let Some(charted) = &charted {
         let lines = charted.lines();
         charts.extend(lines.map(|(drawn, _)| ("along".to_owned(), chart::lines(&drawn))));
+        let parallel = charted.parallel();
+        charts.extend(parallel.map(|drawn| ("across".to_owned(), chart::parallel(&drawn))));
         let heats = charted.heats().0;
         let several = heats.len() > 1;
         charts.extend(heats.iter().enumerate().map(|(at, drawn)| {

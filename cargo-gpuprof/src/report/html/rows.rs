@@ -42,7 +42,7 @@ fn frame(label: &str, class: &str, columns: &[&Column], body: Markup) -> Markup 
     html! {
         div.wide tabindex="0" role="region" aria-label=(label) {
             table class=(class) {
-                thead { tr { @for column in columns { th scope="col" class=[number(column)] { (column.title) } } } }
+                thead { tr { @for column in columns { th scope="col" class=[number(column)] title=[behind(column)] { (column.title) } } } }
                 tbody { (body) }
             }
         }
@@ -57,6 +57,10 @@ fn cell(column: &Column, cell: &Cell) -> Markup {
             (cell.text)
         }
     }
+}
+
+fn behind(column: &Column) -> Option<&str> {
+    (!column.behind.is_empty()).then_some(&*column.behind)
 }
 
 fn number(column: &Column) -> Option<&'static str> {

@@ -9,13 +9,26 @@ const read = (cell) => {
   return text !== "" && !Number.isNaN(Number(plain)) ? Number(plain) : text;
 };
 
-// A condition over axes and columns, as --filter takes it: `block >= 128 && n == 1M || layout == row`.
-const condition = (text, names) => {
-  const tokens = text.match(/\s+|[A-Za-z_][\w.]*|\d+(?:\.\d+)?(?:[KMG](?![\w.]))?(?:x\d+)*|&&|\|\||[<>=!]=|[<>()+\-*\/%!]|./g) || [];
+// A condition over axes and columns, in the language of --filter: `block >= 128 && n == 1M`. Whole
+// numbers divide as there, and a name that is neither a column nor a value is an error.
+const condition = (text, names, known) => {
+  const tokens = text.match(/\s+|"[^"]*"|[A-Za-z_]\w*(?:\.[xyz])?|\d+(?:\.\d+)?(?:[KMG](?![\w.]))?(?:x\d+)*|&&|\|\||<<|[<>=!]=|[<>()+\-*\/%!]|./g) || [];
   const words = tokens.filter((token) => !/^\s+$/.test(token));
   let at = 0;
   const fail = (message) => { throw new Error(message); };
   const factors = { K: 1024, M: 1048576, G: 1073741824 };
+  const component = (value, axis) => Number(String(value).split("x")["xyz".indexOf(axis)] ?? 1);
+  const named = (word) => {
+    const column = names.indexOf(word);
+    if (column >= 0) return (row) => read(row.cells[column]);
+    const [name, axis] = [word.slice(0, -2), word.slice(-1)];
+    if (word.at(-2) === "." && names.includes(name)) {
+      const of = names.indexOf(name);
+      return (row) => component(read(row.cells[of]), axis);
+    }
+    if (!known.has(word)) fail(`${word} is neither a column nor a value; columns: ${names.join(", ")}`);
+    return () => word;
+  };
   const one = () => {
     const word = words[at++];
     if (word === undefined) fail("the condition ends too early");
@@ -26,38 +39,39 @@ const condition = (text, names) => {
     }
     if (word === "!") { const inner = one(); return (row) => !inner(row); }
     if (word === "-") { const inner = one(); return (row) => -inner(row); }
+    if (word.length > 1 && word.startsWith('"')) return () => word.slice(1, -1);
     if (/^\d+x/.test(word)) return () => word;
     if (/^\d/.test(word)) {
       const last = word.slice(-1);
       const value = factors[last] ? Number(word.slice(0, -1)) * factors[last] : Number(word);
       return () => value;
     }
-    if (/^[A-Za-z_]/.test(word)) {
-      const column = names.indexOf(word);
-      return column < 0 ? () => word : (row) => read(row.cells[column]);
-    }
-    return fail("unexpected " + word);
+    return /^[A-Za-z_]/.test(word) ? named(word) : fail("unexpected " + word);
   };
-  const chain = (next, table) => () => {
+  const chain = (next, table, once) => () => {
     let left = next();
-    while (Object.hasOwn(table, words[at] ?? "")) {
+    for (let count = 0; Object.hasOwn(table, words[at] ?? ""); count += 1) {
+      if (once && count > 0) fail("comparisons do not chain: join them by &&");
       const apply = table[words[at++]];
       const [a, b] = [left, next()];
       left = (row) => apply(a(row), b(row));
     }
     return left;
   };
-  const product = chain(one, { "*": (a, b) => a * b, "/": (a, b) => a / b, "%": (a, b) => a % b });
+  const whole = (a, b) => Number.isInteger(a) && Number.isInteger(b);
+  const divided = (a, b) => (whole(a, b) ? Math.trunc(a / b) : a / b);
+  const product = chain(one, { "*": (a, b) => a * b, "/": divided, "%": (a, b) => a % b });
   const sum = chain(product, { "+": (a, b) => a + b, "-": (a, b) => a - b });
-  const comparison = chain(sum, {
+  const shift = chain(sum, { "<<": (a, b) => a * 2 ** b });
+  const comparison = chain(shift, {
     "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
     "==": (a, b) => a === b, "!=": (a, b) => a !== b,
-  });
-  const both = chain(comparison, { "&&": (a, b) => a && b, and: (a, b) => a && b });
-  const either = chain(both, { "||": (a, b) => a || b, or: (a, b) => a || b });
-  const whole = either();
+  }, true);
+  const both = chain(comparison, { "&&": (a, b) => a && b });
+  const either = chain(both, { "||": (a, b) => a || b });
+  const found = either();
   if (at < words.length) fail("unexpected " + words[at]);
-  return whole;
+  return found;
 };
 
 const element = (name, properties, ...children) => {
@@ -89,6 +103,13 @@ const sortable = (table) => {
   });
 };
 
+// A pointer over a cell is told what one over its heading is: what is behind the value.
+const explained = (table) => table.addEventListener("pointerover", (event) => {
+  const cell = event.target.closest("td");
+  const behind = cell && table.tHead.rows[0].cells[cell.cellIndex].title;
+  if (behind) cell.title = behind;
+});
+
 // Text for a spreadsheet; what it would take for a formula is quoted by an apostrophe.
 const csv = (table) => {
   const field = (cell) => {
@@ -104,12 +125,13 @@ const tools = (table) => {
   const heads = [...table.tHead.rows[0].cells];
   const names = heads.map((head) => head.textContent.replace(/\s*\[.*\]$/, ""));
   const rows = [...table.tBodies[0].rows];
+  const values = new Set(rows.flatMap((row) => [...row.cells].map(read)));
   const said = element("output", {});
   const search = element("input", { type: "search", placeholder: "filter, such as block >= 128 && n == 1M" });
   search.setAttribute("aria-label", "Filter the rows");
   search.addEventListener("input", () => {
     try {
-      const keeps = search.value.trim() === "" ? () => true : condition(search.value, names);
+      const keeps = search.value.trim() === "" ? () => true : condition(search.value, names, values);
       rows.forEach((row) => { row.hidden = !keeps(row); });
       const kept = rows.filter((row) => !row.hidden).length;
       said.textContent = kept === rows.length ? "" : `${kept} of ${rows.length} rows`;
@@ -141,8 +163,8 @@ const tools = (table) => {
   table.parentElement.before(element("div", { className: "tools" }, search, copy, said), chooser);
 };
 
-for (const table of document.querySelectorAll("table.rows")) { tools(table); sortable(table); }
-for (const table of document.querySelectorAll("table.section")) sortable(table);
+for (const table of document.querySelectorAll("table.rows")) { tools(table); sortable(table); explained(table); }
+for (const table of document.querySelectorAll("table.section")) { sortable(table); explained(table); }
 // What a link leads to may lie in something folded.
 const unfold = () => {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));

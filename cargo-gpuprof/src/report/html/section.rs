@@ -26,6 +26,11 @@ impl Section<'_> {
         format!("s{}r{row}", self.at)
     }
 
+    /// The `id` of what explains a row.
+    pub(super) fn why(&self, row: usize) -> String {
+        format!("s{}w{row}", self.at)
+    }
+
     /// The `id` of the row of the configuration whose text is `key`.
     pub(super) fn row_of(&self, key: &str) -> Option<String> {
         let mut rows = self.viewed.series.configurations.iter();

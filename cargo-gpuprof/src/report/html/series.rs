@@ -82,6 +82,7 @@ fn charts(charted: &Charted<'_>) -> Markup {
                     (legend(chart.lines.iter().flat_map(|l| &l.points).any(|p| p.base.is_some())))
                 }
             }
+            @if let Some(parallel) = &charted.parallel() { (courses(parallel)) }
             @for heat in &heats {
                 figure { figcaption { (heat.title) } (chart::heat(heat)) }
             }
@@ -90,7 +91,31 @@ fn charts(charted: &Charted<'_>) -> Markup {
         @if !strips.is_empty() {
             details {
                 summary { "Every process: how far its " (charted.metric()) " is from the configuration's" (more(more_strips, "configuration")) }
-                figure { (chart::strips(&format!("processes by {}", charted.metric()), &strips)) }
+                figure {
+                    (chart::strips(&format!("processes by {}", charted.metric()), &strips))
+                    p.key {
+                        "a dot for each process, one below the other · line: from its fastest sample \
+                         to its 95th percentile · ★ best"
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn courses(drawn: &chart::Parallel) -> Markup {
+    html! {
+        figure {
+            figcaption { "Every configuration across its axes" }
+            (chart::parallel(drawn))
+            p.key {
+                "thick: the best · green: "
+                @if drawn.metrics.len() > 1 {
+                    "the Pareto front: no other is better in all of " (drawn.metrics.join(", "))
+                } @else {
+                    "the noise cannot tell it from the best · " code { "--pareto" }
+                    " shows what trades one metric for another"
+                }
             }
         }
     }

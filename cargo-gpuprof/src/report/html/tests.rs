@@ -79,7 +79,8 @@ fn a_note_has_code_where_it_quotes() {
 #[test]
 fn a_run_without_anything_measured_is_a_page() {
     let page = page(&run("20261123T010203-1", vec![series(vec![failed(64), failed(128)])]));
-    assert!(page.contains("There are no thresholds") && page.contains("exit status 3"));
+    assert!(page.contains("Nothing was measured: none of 2 configurations finished."));
+    assert!(page.contains("exit status 3") && page.contains("cargo gpuprof doctor"));
     assert!(!page.contains("<svg class=\"chart\""));
     assert!(super::super::summary_line(&run("1", Vec::new())).contains("0 configurations"));
 }

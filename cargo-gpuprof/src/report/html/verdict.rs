@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use gpuprof_model::run::Run;
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{Run, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
 use maud::{Markup, html};
 
@@ -24,18 +25,44 @@ pub(super) fn sentence(run: &Run) -> Markup {
                 @for note in &told.notes { p { (prose(note)) } }
                 @for list in &told.lists { (listed(list)) }
             },
-            None => p.verdict.none {
-                "There are no thresholds: this run says what was measured, and judges nothing."
-            },
+            None => (unjudged(run)),
         }
         p { (summary_line(run)) "." }
+    }
+}
+
+/// What is said of a run without thresholds: what did not finish comes first.
+fn unjudged(run: &Run) -> Markup {
+    let rows = || run.series.iter().flat_map(|series| &series.configurations);
+    let wrong = |status: &Status| matches!(status, Status::Failed { .. } | Status::Timeout { .. });
+    let failed = rows().filter(|row| wrong(&row.status)).count();
+    let finished = rows().any(|row| row.status == Status::Finished);
+    html! {
+        @if rows().count() > 0 && !finished {
+            p.verdict.bad {
+                "✘ Nothing was measured: none of " (rows().count()) " configurations finished."
+            }
+            p {
+                "The reasons are below each series, under “Notes”. "
+                code { "cargo gpuprof doctor" } " checks this machine."
+            }
+        } @else if failed > 0 {
+            p.verdict.doubtful {
+                "? " (failed) " of " (rows().count()) " configurations failed, and there are no thresholds \
+                 to judge the others."
+            }
+        } @else {
+            p.verdict.none {
+                "There are no thresholds: this run says what was measured, and judges nothing."
+            }
+        }
     }
 }
 
 /// A list of what failed, improved or is undecided.
 fn listed(list: &List) -> Markup {
     html! {
-        h3 { (list.title) }
+        h2.list { (list.title) }
         @if list.columns.is_empty() {
             ul { @for line in &list.lines { li { (prose(line)) } } }
         } @else {
@@ -72,11 +99,18 @@ pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
                     thead {
                         tr {
                             th { "verdict" } th { "series" } th { "threshold" }
-                            th { "value and limit" } th { "margin" } th { "decided by" } th { "written in" }
+                            th { "value and limit" } th { "margin" } th { "decided by" } th { "set by" }
                         }
                     }
                     tbody { @for (section, judgement) in &all { (row(section, judgement)) } }
                 }
+            }
+            p.key {
+                "● the value, to scale between the two numbers · bar: its interval between processes · \
+                 red line: the limit · margin: how far the value is from the limit, in percent of the \
+                 limit; below 0 it is beyond · set by: the kernel's "
+                code { "attribute" } ", a configuration file, " code { "--threshold" }
+                " of the command line, or the " code { "default" } " gate of gpuprof"
             }
         }
     }
@@ -92,8 +126,10 @@ fn row(section: &Section<'_>, judgement: &Judgement) -> Markup {
             td { a href={ "#" (section.id()) } { (section.part.series.id.kernel) } }
             td { code { (judgement.threshold) } }
             td {
-                @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit) {
-                    (chart::interval(value.value, ends, limit.value))
+                @if let (Some(value), Some(limit)) = (judgement.value, judgement.limit)
+                    && value.unit != Unit::GpuUnit
+                {
+                    (chart::interval(value, ends, limit))
                 }
             }
             td.number {

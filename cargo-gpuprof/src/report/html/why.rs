@@ -1,9 +1,10 @@
 //! Why the configurations of a series take the time they take.
 //!
 //! Input: a series on the page. Output: its roofline with the whole sweep, and for the best, the
-//! worst and the reference configuration how near each unit is to its peak, the traffic between the
-//! units of memory, the states of warps, occupancy, and the tables of its sections. Only what was
-//! measured is shown; at the end it says how to measure the rest.
+//! failed, the worst and the reference configuration, and for every other one of a small series, how
+//! near each unit is to its peak, the traffic between the units of memory, the states of warps,
+//! occupancy, and the tables of its sections. Only what was measured is shown; at the end it says
+//! how to measure the rest.
 
 mod chosen;
 mod frame;
@@ -39,14 +40,30 @@ pub(super) fn shown(section: &Section<'_>, run: &Run, metric: Option<&str>) -> M
         .iter()
         .filter_map(|chosen| Some((chosen, one(section, run, &rows[chosen.row])?)))
         .collect();
+    let others: Vec<(usize, Markup)> = chosen::others(section, run.series.len(), &chosen)
+        .into_iter()
+        .filter_map(|row| Some((row, one(section, run, &rows[row])?)))
+        .collect();
     html! {
         @if !chosen.is_empty() {
-            h3 { "Why" }
+            h3 { "Why: what limits these configurations" }
             @if let Some(roofline) = &roofline { (roofline) }
-            @for (at, (chosen, shown)) in said.iter().enumerate() {
-                details.why open[at == 0] {
+            @for (chosen, shown) in &said {
+                @let opens = chosen.role == said[0].0.role || chosen.role == chosen::FAILED;
+                details.why open[opens] id=(section.why(chosen.row)) {
                     summary { (chosen.role) ": " (key(&rows[chosen.row])) }
                     (shown)
+                }
+            }
+            @if !others.is_empty() {
+                details {
+                    summary { "Any other configuration" }
+                    @for (row, shown) in &others {
+                        details.why id=(section.why(*row)) {
+                            summary { (key(&rows[*row])) }
+                            (shown)
+                        }
+                    }
                 }
             }
             (missing::shown(section, run, &chosen, roofline.is_some()))

@@ -1,5 +1,9 @@
 use gpuprof_analysis::fixture::{emulated, measured, run, series};
+use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::View;
+use gpuprof_model::Threshold;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumns, SectionRow, SectionTable};
 
 use crate::report::{Html, Report};
@@ -45,7 +49,10 @@ fn the_best_and_the_worst_are_explained_and_what_is_missing_is_named() {
     let page = page(&run("1", vec![series]));
     assert!(page.contains("<summary>The best: block=64</summary>"));
     assert!(page.contains("<summary>The worst: block=256</summary>"));
-    assert!(!page.contains("block=128</summary>"));
+    // The others are there, below everything.
+    let (named, others) = page.split_once("<summary>Any other configuration</summary>").unwrap();
+    assert!(!named.contains("block=128</summary>"));
+    assert!(others.contains(r#"id="s0w1"><summary>block=128</summary>"#));
     assert!(page.contains("Nearest its peak: DRAM at 100.0%."));
     assert!(page.contains("Nearest its peak: DRAM at 45.0%. None is near it"));
     // Of tables, what was measured; a cell names its metric.
@@ -55,6 +62,25 @@ fn the_best_and_the_worst_are_explained_and_what_is_missing_is_named() {
     let asked = "roofline (<code>--set roofline</code>)";
     assert!(page.contains("Not measured: ") && page.contains(asked));
     assert!(!page.contains("<code>--set basic</code>"), "the limits are there");
+}
+
+/// What violates a threshold is explained, and open.
+#[test]
+fn what_is_beyond_its_limit_is_explained_before_the_worst() {
+    let rows = vec![row(64, 9e3, 5.0), row(128, 1e4, 0.0), row(256, 2e4, 7.0)];
+    let run = run("1", vec![series(rows)]);
+    let against = Against {
+        name: "main".into(),
+        run: Err("there is none".into()),
+        across_devices: false,
+        in_rounds: false,
+        scope: Scope::whole(),
+    };
+    let limit = Threshold::parse("where block==128 duration <= 9.5 us").unwrap();
+    let page = page(&rejudge(&Catalogue::built_in(), run, &[limit], &against));
+    let beyond = r#"open id="s0w1"><summary>Beyond its limit: block=128</summary>"#;
+    assert!(page.contains(beyond), "{page}");
+    assert!(page.contains(r#"id="s0w2"><summary>The worst: block=256</summary>"#));
 }
 
 #[test]

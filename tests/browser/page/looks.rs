@@ -1,0 +1,67 @@
+//! What the page looks like: at any width, in either theme, on paper.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::opened;
+use gpuprof_browser_tests::runs;
+
+fn kept(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("screenshots/{name}.png"))
+}
+
+#[test]
+fn nothing_is_wider_than_the_page_unless_it_scrolls_by_itself() {
+    for (name, run) in runs::all() {
+        let page = opened(&run);
+        page.browser
+            .say("document.querySelectorAll('details').forEach((d) => { d.open = true; });");
+        for width in [400, 1200, 2000] {
+            page.browser.width(width);
+            let wide = page.browser.say("return document.documentElement.scrollWidth");
+            assert_eq!(wide, json!(width), "{name}");
+        }
+    }
+}
+
+/// A4 has 180 mm between margins of 15 mm: 680 pixels.
+#[test]
+fn on_paper_everything_is_open_and_nothing_is_cut() {
+    for (name, run) in runs::all() {
+        let page = opened(&run);
+        page.browser.width(680);
+        page.browser.look(false, true);
+        let cut = page.browser.say(
+            "dispatchEvent(new Event('beforeprint')); \
+             return [...document.querySelectorAll('.wide')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.getAttribute('aria-label'))",
+        );
+        // Forty columns fit on no paper.
+        let limit = usize::from(name == "large");
+        assert!(cut.as_array().is_some_and(|cut| cut.len() <= limit), "{name}: {cut}");
+        let found = page.browser.say(
+            "return [document.querySelectorAll('details:not([open])').length, [...document.querySelectorAll('.tools, nav')].filter((e) => e.checkVisibility()).length]",
+        );
+        assert_eq!(found, json!([0, 0]), "{name}");
+        let paper = page.browser.chromium("Page.printToPDF", &json!({ "preferCSSPageSize": true }));
+        assert!(paper["data"].as_str().is_some_and(|data| data.len() > 10_000), "{name}");
+    }
+}
+
+#[test]
+fn pages_look_as_they_did() {
+    let page = opened(&runs::regression());
+    for (width, height) in [(400, 1600), (2000, 1200)] {
+        page.browser.width(width);
+        for dark in [false, true] {
+            page.browser.look(dark, false);
+            let theme = if dark { "dark" } else { "light" };
+            page.browser
+                .picture(width, height)
+                .hold_against(&kept(&format!("regression-{width}-{theme}")));
+        }
+    }
+    page.browser.width(680);
+    page.browser.look(false, true);
+    page.browser.picture(680, 1600).hold_against(&kept("regression-paper"));
+}
