@@ -44,6 +44,7 @@ mod replay_shared;
 mod reproducible;
 mod runs;
 mod side_by_side;
+mod slices;
 mod support;
 mod thresholds;
 mod toolchains;

@@ -7,7 +7,7 @@ use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
     StandardOutput, archive, baselines, calibrate, completions, doctor, emulate, history, list,
-    man, metrics, run, runs, show_config, stored,
+    man, merge, metrics, run, runs, show_config, stored,
 };
 use crate::console;
 use crate::cupti;
@@ -78,6 +78,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
             Command::Metrics(_)
             | Command::Compare(_)
             | Command::Report(_)
+            | Command::Merge(_)
             | Command::Baseline(_)
             | Command::Runs(_)
             | Command::History(_)
@@ -113,6 +114,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Report(options)) => {
             stored::report(&options, stdout, &mut printed).map(|()| Code::Success)
         }
+        Some(Command::Merge(options)) => merge::merge(&options, stdout, &mut printed),
         Some(Command::Baseline(options)) => {
             baselines::baseline(&options, stdout.screen(Color::Auto), &mut printed)
                 .map(|()| Code::Success)

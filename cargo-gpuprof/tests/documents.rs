@@ -74,7 +74,7 @@ fn old_verdicts_stay_readable() {
 
 #[test]
 fn old_journals_can_be_resumed_by_their_version() {
-    use cargo_gpuprof::store::journal::{FILE, Journal, Made};
+    use cargo_gpuprof::store::journal::{FILE, Journal, Made, Start};
     let all = corpus("journal-");
     assert!(!all.is_empty(), "the corpus is not whole");
     let mut read = 0;
@@ -86,8 +86,8 @@ fn old_journals_can_be_resumed_by_their_version() {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         fs::write(folder.path().join(FILE), &bytes).expect("it can be written");
         let folder = camino::Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
-        let (_, replayed) =
-            Journal::resume(folder, &made).unwrap_or_else(|f| panic!("{path}: {f}"));
+        let (_, replayed) = Journal::resume(folder, &made, Start::default())
+            .unwrap_or_else(|f| panic!("{path}: {f}"));
         assert!(!replayed.is_empty(), "{path}");
         read += 1;
     }

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_gpuprof::error::Failure;
 use cargo_gpuprof::report::{Format, Screen, Terms};
 use cargo_gpuprof::store::document;
-use cargo_gpuprof::store::journal::{self, Journal, Made};
+use cargo_gpuprof::store::journal::{self, Journal, Made, Start};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
 use proptest::prelude::*;
@@ -161,7 +161,7 @@ fn a_journal_that_is_none_is_refused_at_its_byte() {
     let resume = |bytes: &[u8]| {
         let (_keep, folder) = folder();
         fs::write(folder.join(journal::FILE), bytes).expect("it can be written");
-        Journal::resume(&folder, &made).map(|(_, replayed)| replayed.len())
+        Journal::resume(&folder, &made, Start::default()).map(|(_, replayed)| replayed.len())
     };
     let passes = whole.iter().filter(|&&b| b == b'\n').count() - 1;
     assert_eq!(resume(&whole), Ok(passes));
@@ -189,7 +189,8 @@ fn a_journal_of_another_version_is_told_by_its_version_whatever_it_holds() {
     let other =
         "{\"line\":\"made\",\"tool_version\":\"0.0.7\",\"planets\":9}\n{\"line\":\"orbit\"}\n";
     fs::write(folder.join(journal::FILE), other).expect("it can be written");
-    let failure = Journal::resume(&folder, &made).expect_err("it is another version's");
+    let failure =
+        Journal::resume(&folder, &made, Start::default()).expect_err("it is another version's");
     assert_eq!(failure.code, ExitCode::Usage);
     assert_eq!(
         failure.message,

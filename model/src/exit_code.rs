@@ -56,6 +56,8 @@ exit_codes! {
     Usage = 2, 12, "command line not understood";
     /// No series was registered or matched, or nothing of one was measured.
     NoSeries = 4, 1, "no series matched, or nothing of one was measured";
+    /// Another process works on the same run; trying again later may succeed (`EX_TEMPFAIL`).
+    Busy = 75, 13, "another process is still working on this run";
     /// The configuration file is wrong.
     Configuration = 96, 11, "configuration file error";
     /// At least one threshold failed.
@@ -134,6 +136,6 @@ mod tests {
     fn every_code_is_in_the_table_once() {
         let mut codes: Vec<u8> = super::ExitCode::TABLE.iter().map(|(c, _)| c.code()).collect();
         codes.dedup();
-        assert_eq!(codes, [0, 2, 4, 96, 100, 101, 102, 103, 104, 105, 106, 107, 110]);
+        assert_eq!(codes, [0, 2, 4, 75, 96, 100, 101, 102, 103, 104, 105, 106, 107, 110]);
     }
 }

@@ -91,6 +91,26 @@ pub struct Provenance {
     pub kernel_toolchain: Option<String>,
     /// The git revision of the workspace, with `-dirty` where it has changes.
     pub git_revision: Option<String>,
+    /// The slice of a plan that it is, or the slices that it was merged from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<SliceRecord>,
+}
+
+/// A slice of a plan that was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SliceRecord {
+    /// Which slice, from 1.
+    pub slice: u32,
+    /// Of how many.
+    pub of: u32,
+    /// The id of its run.
+    pub run: String,
+    /// The machine that it began on.
+    pub host: String,
+    /// What the scheduler or the CI called the job, by the names of its variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scheduler: BTreeMap<String, String>,
 }
 
 /// One series of a run. Its serde form says once what its rows have in common.
@@ -119,6 +139,25 @@ pub struct SeriesResult {
     pub not_applicable: Vec<NotApplicable>,
     /// The metrics shown, held against the baseline's; empty without one.
     pub changes: Vec<Change>,
+}
+
+impl SeriesResult {
+    /// A series called `id` of which nothing else is known.
+    pub fn named(id: &SeriesId) -> Self {
+        Self {
+            id: id.clone(),
+            file: String::new(),
+            line: 0,
+            axes: Vec::new(),
+            dependent_axes: Vec::new(),
+            columns: Vec::new(),
+            sections: Vec::new(),
+            configurations: Vec::new(),
+            judgements: Vec::new(),
+            not_applicable: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
 }
 
 /// Metrics that belong together.

@@ -7,7 +7,7 @@ use gpuprof_model::ExitCode;
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
     CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions, HistoryOptions, ListOptions,
-    ManOptions, MetricsOptions, ReportOptions, RunOptions, RunsOptions,
+    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RunOptions, RunsOptions,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -64,6 +64,9 @@ pub enum Command {
     Compare(Box<CompareOptions>),
     /// Write a stored run in any format, without a GPU.
     Report(Box<ReportOptions>),
+    /// Make one run of the slices that `run --partition` measured.
+    #[command(after_help = exit_codes())]
+    Merge(Box<MergeOptions>),
     /// List, show, move and replace baselines.
     Baseline(Box<BaselineOptions>),
     /// List, show and remove stored runs.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
+use super::partition::{self, Own};
 use super::selection::selection;
 use super::settings::{Layers, build_options};
 use super::{Opened, Wanted};
@@ -36,7 +37,21 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let described = discover::series(&process, &source.harnesses)?;
     let selection = selection(&options.selection, &layers);
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
-    let planned = plan::plan(flat, &selection)?;
+    let mut planned = plan::plan(flat, &selection)?;
+    if let Some(part) = options.part.partition {
+        let slices = partition::slices(planned.iter(), part, options.part.partition_by);
+        let own = partition::own(&slices, planned.len(), part);
+        let mut all: Vec<_> = planned.into_iter().map(Some).collect();
+        let here = |own: &Own| {
+            let mut planned = all[own.series].take()?;
+            partition::keep(&mut planned, own);
+            Some(planned)
+        };
+        planned = own.iter().filter_map(here).collect();
+        if planned.is_empty() {
+            console::say(partition::empty(part));
+        }
+    }
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
     let written = match layers.message_format(options.message_format).value {
         MessageFormat::Human => {

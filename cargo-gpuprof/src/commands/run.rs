@@ -5,7 +5,7 @@
 //! what they say and tells its listeners in `measure` what happens, and `conclude` judges,
 //! writes and shows what they collected.
 
-mod against;
+pub(super) mod against;
 mod backend;
 mod base;
 mod beforehand;
@@ -27,7 +27,10 @@ mod provenance;
 mod refusal;
 mod results;
 mod resume_key;
+mod scheduler;
 mod sides;
+mod slice;
+mod slicing;
 
 use std::io::Write;
 
@@ -41,6 +44,8 @@ use crate::options::RunOptions;
 use presenter::Table;
 use refusal::Blocked;
 
+pub(super) use conclude::prune;
+pub(super) use exports::Exports;
 pub(super) use prepare::{NO_NOISE, planned_for};
 pub(super) use presenter::Presenter;
 
@@ -70,8 +75,13 @@ pub(super) fn profile(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<(ExitCode, Option<Run>)> {
-    let inputs = prepare::inputs(options)?;
-    let (plan, holds) = prepare::plan(options, inputs, interrupt)?;
+    let mut inputs = prepare::inputs(options, interrupt)?;
+    let checked = prepare::series(options, &mut inputs, interrupt)?;
+    if checked.is_empty() {
+        slicing::end_empty(options, &inputs)?;
+        return Ok((ExitCode::Success, None));
+    }
+    let (plan, holds) = prepare::plan(options, (inputs, checked), interrupt)?;
     let refused = prepare::check_counters(&plan);
     if options.dry_run {
         dry_run::show(&plan, refused.err().as_ref(), out)?;

@@ -157,7 +157,7 @@ impl BuildOptions {
 }
 
 /// How kernels are built.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct KernelOptions {
     /// Toolchain for the kernels: a rustup toolchain's name, or the path of a rustc with its
     /// library source

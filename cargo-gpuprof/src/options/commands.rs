@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::{
     Backend, CargoOptions, ClockControl, ConfigurationOptions, DeviceSelection, KernelOptions,
-    MessageFormat, SelectionOptions, library,
+    MessageFormat, PartitionOptions, SelectionOptions, library,
 };
 
 /// Options of `list`.
@@ -29,6 +29,9 @@ pub struct ListOptions {
     /// List the series of an archive made by `cargo gpuprof archive` instead of building
     #[arg(long, value_name = "FILE", help_heading = "Archive")]
     pub archive_file: Option<Utf8PathBuf>,
+    /// Which slice.
+    #[command(flatten)]
+    pub part: PartitionOptions,
 }
 
 /// Options of `metrics`.

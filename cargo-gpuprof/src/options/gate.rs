@@ -51,9 +51,14 @@ pub struct GateOptions {
     /// Order of the passes on a GPU
     #[arg(long, value_enum, value_name = "ORDER", help_heading = "Run")]
     pub interleave: Option<Interleave>,
-    /// Resume an interrupted run: its id, a prefix of it, or by default the last
+    /// Resume an interrupted run: its id, a prefix of it, or by default the last; with --slices,
+    /// `auto` resumes the slice where it has begun, and begins it otherwise
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", help_heading = "Run")]
     pub resume: Option<String>,
+    /// With --resume, seconds to wait while another process is working on the run; then the exit
+    /// code is 75 [default: 3, or 120 with --resume=auto]
+    #[arg(long, value_name = "SECONDS", env = "GPUPROF_WAIT_LOCK", help_heading = "Run")]
+    pub wait_lock: Option<u32>,
 }
 
 /// What may decide the exit code.

@@ -18,8 +18,10 @@ mod history;
 mod keep_runs;
 mod library;
 mod machine;
+mod merge;
 mod order;
 mod output;
+mod partition;
 mod replay;
 mod run;
 mod runs;
@@ -48,8 +50,10 @@ pub use history::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, Show
 pub use keep_runs::KeepRuns;
 pub use library::library;
 pub use machine::{Backend, CacheControl, ClockControl};
+pub use merge::{MergeOptions, Prefer};
 pub use order::Interleave;
 pub use output::{Color, MessageFormat, OutputOptions};
+pub use partition::{Method, Partition, PartitionBy, PartitionOptions, SliceOptions};
 pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
 #[cfg(test)]
 pub(crate) use run::parsed;

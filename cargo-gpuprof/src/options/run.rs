@@ -1,6 +1,7 @@
 //! Options of `run`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -11,17 +12,18 @@ use super::either::either;
 use super::{
     AheadCount, AppReplayMatch, AppReplayMode, Backend, CacheControl, CargoOptions, ClockControl,
     ConfigurationOptions, DeviceSelection, GateOptions, Isolate, KernelOptions, OutputOptions,
-    Repeats, ReplayMode, Set, TimeBudget, ViewOptions, library,
+    Repeats, ReplayMode, Set, SliceOptions, TimeBudget, ViewOptions, library,
 };
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 15] = [
+pub const SUBCOMMANDS: [&str; 16] = [
     "run",
     "list",
     "metrics",
     "compare",
     "report",
+    "merge",
     "baseline",
     "runs",
     "history",
@@ -34,11 +36,23 @@ pub const SUBCOMMANDS: [&str; 15] = [
     "man",
 ];
 
+/// How long the lock of a runner that was killed may outlive it: a process that it was just
+/// starting shares its open files until it runs a program of its own, and the kernel keeps the lock
+/// as long as one of both has the file.
+const LINGERING: Duration = Duration::from_secs(3);
+
+/// How long the lock of a machine that is lost may outlive it, and a little more: NFS servers wait
+/// for 90 s by default.
+const LEASE: Duration = Duration::from_secs(120);
+
 /// What the last run is called.
 const LATEST: &str = "latest";
 
+/// What goes on where there is something to go on with.
+pub const AUTO: &str = "auto";
+
 /// Which series to take.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct SelectionOptions {
     /// Take series and configurations whose key contains this text
     #[arg(value_name = "FILTER")]
@@ -63,7 +77,7 @@ pub struct SelectionOptions {
 }
 
 /// Options of `run`.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct RunOptions {
     /// Which series.
     #[command(flatten)]
@@ -164,6 +178,9 @@ pub struct RunOptions {
     /// What it is compared with, and what that may decide.
     #[command(flatten)]
     pub gate: GateOptions,
+    /// Which part of it is measured here.
+    #[command(flatten)]
+    pub slice: SliceOptions,
     /// Run an archive made by `cargo gpuprof archive` instead of building
     #[arg(long, value_name = "FILE", help_heading = "Archive")]
     pub archive_file: Option<Utf8PathBuf>,
@@ -190,9 +207,21 @@ impl RunOptions {
             digits && text.chars().all(|c| c.is_ascii_digit() || matches!(c, 'T' | 'Z' | '-'))
         };
         let Some(text) = &mut self.gate.resume else { return };
-        if !names_run(text) && did_you_mean(text, [LATEST]).is_none() {
+        if text != AUTO && !names_run(text) && did_you_mean(text, [LATEST]).is_none() {
             self.selection.filters.push(std::mem::replace(text, LATEST.to_owned()));
         }
+    }
+
+    /// Whether the run goes on where there is something to go on with, and begins otherwise.
+    pub fn goes_on_or_begins(&self) -> bool {
+        self.gate.resume.as_deref() == Some(AUTO)
+    }
+
+    /// How long to wait while another process is working on the run: with `--resume=auto` longer
+    /// than an NFS server keeps the lock of a machine that is lost.
+    pub fn patience(&self) -> Duration {
+        let usual = if self.goes_on_or_begins() { LEASE } else { LINGERING };
+        self.gate.wait_lock.map_or(usual, |seconds| Duration::from_secs(seconds.into()))
     }
 
     /// Whether `--wait` or `--no-wait` was given.

@@ -39,6 +39,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             profile: Some("bench".into()),
             kernel_arch: Some("sm_80".into()),
             order: None,
+            slices: Vec::new(),
         },
         series,
         comparison: None,

@@ -6,14 +6,17 @@ pub mod baseline;
 pub mod calm;
 pub mod document;
 mod emulator;
+mod file_lock;
 pub mod history;
 pub mod journal;
+pub mod manifest;
 pub mod named;
 mod order;
 pub mod plans;
 pub mod prune;
 mod run_folder;
 pub mod runs;
+pub mod slices;
 mod untrusted;
 mod whole;
 

@@ -83,8 +83,10 @@ pub(super) fn remove(runs: &Utf8Path, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
+    use std::time::Duration;
 
     use super::*;
+    use crate::execute::Interrupt;
     use crate::store::RunFolder;
     use camino::Utf8PathBuf;
 
@@ -132,7 +134,10 @@ mod tests {
     #[test]
     fn a_run_in_use_stays_however_old() {
         let (_keep, target) = target();
-        let in_use = RunFolder::reopen(&target.join("gpuprof/runs").join(IDS[0])).unwrap();
+        let in_use = {
+            let path = target.join("gpuprof/runs").join(IDS[0]);
+            RunFolder::reopen(&path, Duration::ZERO, &Interrupt::default()).unwrap()
+        };
         // A run of an earlier version has its journal locked and nothing else.
         let old = target.join("gpuprof/runs").join(IDS[1]);
         fs::remove_file(old.join(LOCK)).unwrap();

@@ -5,19 +5,21 @@
 //! folder may build anew while this one measures, and the two must not mix.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
+use tempfile::TempDir;
 
 use super::document::BASE_FILE;
-use super::{order, verdict_document, write_whole, write_whole_by};
-use crate::awaited::Awaited;
+use super::manifest::Manifest;
+use super::{file_lock, journal, order, verdict_document, write_whole, write_whole_by};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
 use crate::plan::Side;
 
 /// The file that the process of a run holds locked.
@@ -26,11 +28,6 @@ pub(super) const LOCK: &str = "lock";
 /// The copies of harnesses and kernels, there while the run goes on.
 const COPIES: &str = "copies";
 
-/// How long the lock of a runner that was killed may outlive it: a process that it was just
-/// starting shares its open files until it runs a program of its own, and the kernel keeps the lock
-/// as long as one of both has the file.
-const LINGERING: Duration = Duration::from_secs(3);
-
 /// The folder of one run.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -38,8 +35,14 @@ pub struct RunFolder {
     pub id: String,
     /// Its path.
     pub path: Utf8PathBuf,
-    /// Held until the run ends, however it ends.
-    lock: File,
+    /// Whether the run has begun before, and is resumed.
+    pub resumes: bool,
+    /// Held until the run ends, however it ends; none where nobody else can use the folder, and
+    /// where the file system has no locks.
+    lock: Option<File>,
+    /// Where a slice has what is not for others: the folder itself may lie on a file system that
+    /// many machines share.
+    scratch: Option<TempDir>,
 }
 
 impl RunFolder {
@@ -65,39 +68,93 @@ impl RunFolder {
             drop(turn);
             // It has another name by now.
             let _ = new.keep();
-            Ok(Self { path: runs.join(&id), id, lock })
+            let path = runs.join(&id);
+            Ok(Self { path, id, resumes: false, lock: Some(lock), scratch: None })
         };
-        make().map_err(|e| Failure::output(runs.as_std_path(), &e))
+        make().map_err(|e| file_lock::failed(&runs, &e))
     }
 
-    /// The folder of a run that is resumed.
+    /// The folder of a run that is resumed; a process that uses it is waited for as long as `wait`.
     ///
     /// # Errors
-    /// Another process uses it (exit code 2); it cannot be written (exit code 110).
-    pub fn reopen(path: &Utf8Path) -> Result<Self> {
+    /// Another process uses it (exit code 75); it cannot be written (exit code 110).
+    pub fn reopen(path: &Utf8Path, wait: Duration, interrupt: &Interrupt) -> Result<Self> {
         let failed = |e: io::Error| Failure::output(path.as_std_path(), &e);
         let lock = File::create(path.join(LOCK)).map_err(failed)?;
-        let lock = match lock.try_lock() {
-            Ok(()) => lock,
-            Err(TryLockError::Error(e)) => return Err(failed(e)),
-            Err(TryLockError::WouldBlock) => {
-                let locked = Awaited::start(move || lock.lock().map(|()| lock)).map_err(failed)?;
-                let locked = locked.within(LINGERING).ok_or_else(|| {
-                    Failure::usage(format!(
-                        "{path} is locked: another process is still working on this run"
-                    ))
-                });
-                locked?.map_err(failed)?
-            }
-        };
+        let lock = file_lock::within(wait, lock, path, interrupt)?;
         fs::create_dir_all(path.join("passes")).map_err(failed)?;
         let path = path.canonicalize_utf8().map_err(failed)?;
-        Ok(Self { id: path.file_name().unwrap_or_default().to_owned(), path, lock })
+        let id = path.file_name().unwrap_or_default().to_owned();
+        Ok(Self { id, path, resumes: true, lock: Some(lock), scratch: None })
+    }
+
+    /// The folder of a slice, as long as nobody knows which: one on this machine alone.
+    ///
+    /// # Errors
+    /// It cannot be made (exit code 110).
+    pub fn of_slice() -> Result<Self> {
+        let make = || -> io::Result<Self> {
+            let scratch = tempfile::Builder::new().prefix("gpuprof-").tempdir()?;
+            fs::create_dir(scratch.path().join("passes"))?;
+            let path = Utf8Path::from_path(scratch.path()).ok_or(io::ErrorKind::InvalidFilename)?;
+            let path = path.canonicalize_utf8()?;
+            Ok(Self { id: new_id(), path, resumes: false, lock: None, scratch: Some(scratch) })
+        };
+        make().map_err(|e| Failure::output(&std::env::temp_dir(), &e))
+    }
+
+    /// Gives a slice its `folder`. Where the slice has begun there, this run is the same and goes
+    /// on, if it `may` and once nobody else has the folder, for which it waits as long as `wait`.
+    ///
+    /// # Errors
+    /// Another process has it (exit code 75); it has begun, and must not go on (exit code 2); it
+    /// cannot be written (exit code 110).
+    pub fn place(
+        &mut self,
+        folder: &Utf8Path,
+        (may, wait): (bool, Duration),
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let failed = |e: io::Error| Failure::output(folder.as_std_path(), &e);
+        fs::create_dir_all(folder).map_err(failed)?;
+        let folder = folder.canonicalize_utf8().map_err(failed)?;
+        let lock = File::create(folder.join(LOCK)).map_err(failed)?;
+        self.lock = file_lock::within_if_any(wait, lock, &folder, interrupt)?;
+        let journal = folder.join(journal::FILE);
+        // A kill may have come before its first line was whole.
+        let begun = fs::read(&journal).is_ok_and(|bytes| bytes.contains(&b'\n'));
+        if begun && !may {
+            return Err(Failure::usage(format!(
+                "this slice has begun in {folder}: --resume=auto goes on with it; to measure it \
+                 again, give --slices another folder"
+            )));
+        }
+        if begun {
+            self.id = Manifest::read(&folder)?.run;
+            // From here on the journal has more than they say.
+            for stale in ["run.json", BASE_FILE] {
+                match fs::remove_file(folder.join(stale)) {
+                    Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
+                    Ok(()) | Err(_) => {}
+                }
+            }
+        } else if journal.exists() {
+            fs::remove_file(&journal).map_err(failed)?;
+        }
+        self.resumes = begun;
+        self.path = folder;
+        Ok(())
+    }
+
+    /// Where what is not for others lies.
+    fn own(&self) -> Utf8PathBuf {
+        let scratch = self.scratch.as_ref().and_then(|folder| Utf8Path::from_path(folder.path()));
+        scratch.map_or_else(|| self.path.clone(), Utf8Path::to_owned)
     }
 
     /// Where the passes keep their requests, replies and outputs.
     pub fn passes(&self) -> Utf8PathBuf {
-        self.path.join("passes")
+        self.own().join("passes")
     }
 
     /// Puts copies of the executables into the folder and makes `harnesses`, of a revision, name
@@ -131,8 +188,8 @@ impl RunFolder {
 
     fn copy(&self, from: &Utf8Path, side: Side, name: &str) -> Result<Utf8PathBuf> {
         let folder = match side {
-            Side::Head => self.path.join(COPIES),
-            Side::Base => self.path.join(COPIES).join("base"),
+            Side::Head => self.own().join(COPIES),
+            Side::Base => self.own().join(COPIES).join("base"),
         };
         let to = folder.join(name);
         fs::create_dir_all(&folder)
@@ -144,13 +201,15 @@ impl RunFolder {
             .map_err(|e| Failure::output(to.as_std_path(), &e))
     }
 
-    /// Removes the folder of a run that has not begun.
+    /// Removes the folder of a run that has not begun; that of a slice goes by itself.
     pub fn discard(&self) {
-        let _ = fs::remove_dir_all(&self.path);
+        if self.scratch.is_none() {
+            let _ = fs::remove_dir_all(&self.path);
+        }
     }
 
-    /// Writes `run.json`, `base.json` where another revision was measured beside it,
-    /// `verdict.json`, and a copy of the latter beside all runs. All are tried.
+    /// Writes `run.json`, `base.json` where another revision was measured beside it, and, but for a
+    /// slice, which decides nothing, `verdict.json` with a copy beside all runs. All are tried.
     ///
     /// # Errors
     /// The first that cannot be written (exit code 110).
@@ -173,6 +232,9 @@ impl RunFolder {
         if let Some(base) = base {
             outcome = outcome.and(document(BASE_FILE, base));
         }
+        if self.scratch.is_some() {
+            return outcome;
+        }
         for path in [Some(self.path.join("verdict.json")), latest].into_iter().flatten() {
             let written = write_whole(&path, &verdict);
             outcome = outcome.and(written.map_err(|e| Failure::output(path.as_std_path(), &e)));
@@ -184,9 +246,9 @@ impl RunFolder {
 impl Drop for RunFolder {
     /// What is left is what the run found; the copies are large and can be built again.
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(self.path.join(COPIES));
+        let _ = fs::remove_dir_all(self.own().join(COPIES));
         // Closing the file would do so only once no process that is being started shares it.
-        let _ = self.lock.unlock();
+        let _ = self.lock.as_ref().map(File::unlock);
     }
 }
 
@@ -198,14 +260,13 @@ fn readable(folder: &std::path::Path) -> io::Result<()> {
 
 /// Gives the folder `new` a name that no run has, and returns it.
 fn place(new: &std::path::Path, runs: &Utf8Path) -> io::Result<String> {
-    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ").to_string();
-    let process = std::process::id();
+    let name = new_id();
     let mut again = 1;
     loop {
         // Two containers may share a target folder, a process number and a millisecond.
         let id = match again {
-            1 => format!("{stamp}-{process}"),
-            n => format!("{stamp}-{process}-{n}"),
+            1 => name.clone(),
+            n => format!("{name}-{n}"),
         };
         // A folder that holds anything is not replaced, and a run's holds its lock.
         match fs::rename(new, runs.join(&id)) {
@@ -216,6 +277,12 @@ fn place(new: &std::path::Path, runs: &Utf8Path) -> io::Result<String> {
     }
 }
 
+/// The start of a run and its process.
+fn new_id() -> String {
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+    format!("{stamp}-{}", std::process::id())
+}
+
 fn taken(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
     matches!(error.kind(), AlreadyExists | DirectoryNotEmpty | NotADirectory)
@@ -224,6 +291,8 @@ fn taken(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(3);
 
     fn target() -> (tempfile::TempDir, Utf8PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -249,16 +318,18 @@ mod tests {
         let (_keep, target) = target();
         let folder = RunFolder::create(&target).unwrap();
         let path = folder.path.clone();
-        let refused = RunFolder::reopen(&path).unwrap_err();
-        assert_eq!(refused.code, ExitCode::Usage);
+        let never = Interrupt::default();
+        let short = Duration::from_millis(10);
+        let refused = RunFolder::reopen(&path, short, &never).unwrap_err();
+        assert_eq!(refused.code, ExitCode::Busy);
         assert_eq!(
             refused.message,
             format!("{path} is locked: another process is still working on this run")
         );
         // As a process that is being started does.
-        let shared = folder.lock.try_clone().unwrap();
+        let shared = folder.lock.as_ref().unwrap().try_clone().unwrap();
         drop(folder);
-        assert_eq!(RunFolder::reopen(&path).unwrap().path, path);
+        assert_eq!(RunFolder::reopen(&path, PATIENCE, &never).unwrap().path, path);
         drop(shared);
     }
 
@@ -268,8 +339,10 @@ mod tests {
         let folder = RunFolder::create(&target).unwrap();
         let path = folder.path.clone();
         let reopened = std::thread::scope(|scope| {
-            let reopened =
-                scope.spawn(|| RunFolder::reopen(&path).map(|folder| folder.path.clone()));
+            let reopened = scope.spawn(|| {
+                let opened = RunFolder::reopen(&path, PATIENCE, &Interrupt::default());
+                opened.map(|folder| folder.path.clone())
+            });
             // It finds the lock held, or does not: either way it has it in the end.
             std::thread::sleep(Duration::from_millis(10));
             drop(folder);

@@ -48,7 +48,7 @@ pub(super) fn scope(options: &RunOptions, source: &Source) -> Scope {
 ///
 /// # Errors
 /// It is missing (exit code 2, or 96 where the configuration file names it), or no run.
-pub(super) fn found(
+pub(in crate::commands) fn found(
     baselines: &Baselines,
     name: &str,
     settings: &Settings,
@@ -65,7 +65,7 @@ pub(super) fn found(
 
 /// Keeps `run`, which ended with the code `ended`, as a baseline, unless something of it failed: a
 /// bad run must not become the measure, nor one that lacks what the next is to be held against.
-pub(super) fn save(
+pub(in crate::commands) fn save(
     name: &str,
     path: &Utf8Path,
     (run, ended): (&Run, ExitCode),

@@ -56,7 +56,8 @@ pub(super) fn conclude(
         seconds,
     };
     run.conclusion = conclusion::of(&run, &known);
-    let gate = settings.gate();
+    // A slice decides nothing.
+    let gate = Gate { gated: settings.gate.value && inputs.slice.is_none(), ..settings.gate() };
     let ending = Ending {
         inputs,
         base: base.as_ref().and_then(|base| base.run.as_ref().ok()),
@@ -70,7 +71,9 @@ pub(super) fn conclude(
     if let Some((name, path)) = save_to {
         against::save(name, path, (&run, code), gate)?;
     }
-    prune(&source.target_directory, settings.keep_runs.value, inputs.notes());
+    if inputs.slice.is_none() {
+        prune(&source.target_directory, settings.keep_runs.value, inputs.notes());
+    }
     Ok((code, run))
 }
 
@@ -130,6 +133,10 @@ impl Ending<'_> {
             console::say(text);
             judged = judged.or_worse(ExitCode::NotPossible);
         }
+        if self.inputs.slice.is_some() && judged == ExitCode::NoSeries {
+            // It was measured; what that comes to is said when all slices are merged.
+            judged = ExitCode::Success;
+        }
         let code = |outcome: &Result<()>| match outcome {
             Ok(()) => judged,
             Err(failure) => judged.or_worse(failure.code),
@@ -142,11 +149,14 @@ impl Ending<'_> {
         let shown = exports
             .show(run, self.inputs.notes(), out, |out| show(code, out))
             .map_err(|e| Failure::output(Path::new("standard output"), &e));
+        let notes = self.inputs.notes();
         if cut_short {
-            let id = &folder.id;
-            self.inputs.notes().say(format_args!(
+            let id = if self.inputs.slice.is_some() { "auto" } else { &folder.id };
+            notes.say(format_args!(
                 "to continue where it stopped, add --resume {id} to the same command"
             ));
+        } else if let Some(slice) = &self.inputs.slice {
+            notes.say(slice.measured(&folder.path));
         }
         if let Err(failure) = &shown {
             // What could not be shown is in the file all the same.
@@ -161,7 +171,7 @@ impl Ending<'_> {
 }
 
 /// Removes the oldest runs, and says so.
-fn prune(target_directory: &Utf8Path, keep: KeepRuns, notes: Notes) {
+pub(in crate::commands) fn prune(target_directory: &Utf8Path, keep: KeepRuns, notes: Notes) {
     let removed = prune::prune(target_directory, keep);
     if !removed.is_empty() {
         let runs = if removed.len() == 1 { "run" } else { "runs" };

@@ -21,7 +21,7 @@ use crate::store::{check_writable, write_whole_by};
 const STANDARD_OUTPUT: &str = "-";
 
 /// Where the formats go.
-pub(super) struct Exports {
+pub(in crate::commands) struct Exports {
     files: Vec<(Utf8PathBuf, Box<dyn Report>)>,
     /// The folder of the charts.
     charts: Option<ChartFolder>,
@@ -33,7 +33,7 @@ impl Exports {
     ///
     /// # Errors
     /// A path that cannot (exit code 110); two documents (exit code 2).
-    pub(super) fn open(settings: &Settings, root: &Utf8Path) -> Result<Self> {
+    pub(in crate::commands) fn open(settings: &Settings, root: &Utf8Path) -> Result<Self> {
         let asked: [(_, _, Box<dyn Report>); 4] = [
             ("--export-csv", &settings.export_csv, Box::new(Csv)),
             ("--export-html", &settings.export_html, Box::new(Html)),
@@ -69,7 +69,7 @@ impl Exports {
     ///
     /// # Errors
     /// A file that could not be written (exit code 110).
-    pub(super) fn write_files(&self, run: &Run) -> Result<()> {
+    pub(in crate::commands) fn write_files(&self, run: &Run) -> Result<()> {
         let mut outcome = Ok(());
         for (path, report) in self.files.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
             let written = write_whole_by(path, |file| report.write(run, file));
@@ -86,7 +86,7 @@ impl Exports {
     ///
     /// # Errors
     /// Those of `out`.
-    pub(super) fn show(
+    pub(in crate::commands) fn show(
         &self,
         run: &Run,
         notes: Notes,

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::base::Base;
 use super::exports::Exports;
+use super::slice::Slice;
 use crate::commands::Source;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::thresholds::Placed;
@@ -41,6 +42,8 @@ pub(super) struct Inputs {
     pub(super) base: Option<Base>,
     /// The baseline to keep the run as: its name and file.
     pub(super) save_to: Option<(String, Utf8PathBuf)>,
+    /// The slice of the plan that is measured, where it is not the whole.
+    pub(super) slice: Option<Slice>,
 }
 
 impl Inputs {

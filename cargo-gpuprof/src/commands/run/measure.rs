@@ -9,20 +9,23 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use gpuprof_model::run::{ConfigurationResult, Status};
+use gpuprof_model::measurement::DeviceName;
+use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
 use super::engine::{self, At, Event, Observer, Open, Planned, Rounds};
 use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
 use super::progress::Progress;
 use super::results::{FoundOut, Results};
+use super::scheduler;
+use super::slicing;
 use crate::console;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, Interrupt};
 use crate::options::MessageFormat;
 use crate::plan::Side;
 use crate::report::json_lines::{self, LineSide};
-use crate::store::journal::{Journal, Replayed};
+use crate::store::journal::{Journal, Replayed, Start};
 
 /// What was measured.
 pub(super) struct Measured {
@@ -44,18 +47,20 @@ pub(super) fn measure(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<Measured> {
-    let (journal, replayed) = journal(prepared)?;
+    let start = scheduler::start();
+    let (journal, replayed) = journal(prepared, start.clone())?;
     let executions = prepared.executions(interrupt);
     let begun = Instant::now();
-    let mut listeners = Listeners::new(prepared, journal, tells_events.then_some(out));
+    let told = (journal, provenance(prepared, &replayed, &start));
+    let mut listeners = Listeners::new(prepared, told, tells_events.then_some(out));
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
         failed => failed,
     };
     let outcome = outcome.and(listeners.empty_series());
+    let outcome = outcome.and_then(|()| listeners.whole());
     let found = listeners.end();
-    let whole = prepared.plan.options.gate.resume.is_none();
-    let seconds = whole.then(|| begun.elapsed().as_secs());
+    let seconds = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed().as_secs());
     Ok(Measured { found, seconds, outcome })
 }
 
@@ -84,14 +89,34 @@ fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> P
 }
 
 /// The journal, with what it holds of a run that is resumed.
-fn journal(prepared: &Prepared<'_>) -> Result<(Journal, Replayed)> {
+fn journal(prepared: &Prepared<'_>, start: Start) -> Result<(Journal, Replayed)> {
     let folder = &prepared.plan.inputs.folder;
-    if prepared.plan.options.gate.resume.is_none() {
-        return Ok((Journal::begin(&folder.path, &prepared.made)?, Replayed::default()));
+    if !folder.resumes {
+        slicing::write(prepared, &start)?;
+        return Ok((Journal::begin(&folder.path, &prepared.made, start)?, Replayed::default()));
     }
-    let (journal, replayed) = Journal::resume(&folder.path, &prepared.made)?;
-    console::say(format_args!("resuming {}: {} passes are done", folder.id, replayed.len()));
+    let (journal, replayed) = Journal::resume(&folder.path, &prepared.made, start)?;
+    let again = replayed.last_start().map_or(0, |start| start.again.len());
+    let again = match again {
+        0 => String::new(),
+        1 => "; 1 unfinished series is measured again on this GPU".to_owned(),
+        count => format!("; {count} unfinished series are measured again on this GPU"),
+    };
+    console::say(format_args!("resuming {}: {} passes are done{again}", folder.id, replayed.len()));
     Ok((journal, replayed))
+}
+
+/// Where the run comes from: with the slice that it is of, and with its devices, where it has
+/// several: also those on which a part of it was measured before it was resumed.
+fn provenance(prepared: &Prepared<'_>, replayed: &Replayed, start: &Start) -> Provenance {
+    let mut all = replayed.devices();
+    all.extend(prepared.plan.devices.records.iter().map(|d| (&*d.uuid, &*d.name)));
+    let name = |(uuid, name): (&str, &str)| DeviceName { uuid: uuid.into(), name: name.into() };
+    Provenance {
+        devices: if all.len() > 1 { all.into_iter().map(name).collect() } else { Vec::new() },
+        slices: slicing::records(prepared, start),
+        ..prepared.document.provenance.clone()
+    }
 }
 
 /// All that are told.
@@ -102,21 +127,51 @@ struct Listeners<'a, W> {
     progress: Progress,
     retries: Retries,
     lines: Lines<'a, W>,
+    /// How many configurations of each series have not ended.
+    left: Vec<usize>,
 }
 
 impl<'a, W: Write> Listeners<'a, W> {
-    fn new(prepared: &'a Prepared<'a>, journal: Journal, out: Option<&'a mut W>) -> Self {
+    fn new(
+        prepared: &'a Prepared<'a>,
+        (journal, provenance): (Journal, Provenance),
+        out: Option<&'a mut W>,
+    ) -> Self {
         let plan = &prepared.plan;
         let settings = &plan.inputs.settings;
         let json = settings.message_format.value == MessageFormat::Json;
         Self {
             plan,
             journal,
-            results: Results::new(prepared),
+            results: Results::new(prepared, provenance),
             progress: Progress::new(plan.configurations(), settings.notes()),
             retries: Retries::default(),
             lines: Lines { out: out.filter(|_| json), plan },
+            left: plan.both.checked.iter().map(Checked::count).collect(),
         }
+    }
+
+    /// Records that everything of a slice is measured, where it is.
+    fn whole(&mut self) -> Result<()> {
+        let all = self.left.iter().all(|&left| left == 0);
+        if all && self.plan.inputs.slice.is_some() { self.journal.whole() } else { Ok(()) }
+    }
+
+    /// Records that a configuration has ended, with its result where this is a slice; with the last
+    /// one of its series, and of the series that is measured beside it, those are done.
+    fn ended(&mut self, (series, index): At, row: Option<ConfigurationResult>) -> Result<()> {
+        self.left[series] -= 1;
+        if let Some(row) = row {
+            let id = &self.plan.both.checked[series].planned.series.id;
+            self.journal.row((series, index), id, row)?;
+        }
+        let pairs = &self.plan.both.pairs;
+        let head = pairs.head_of(series).map_or(series, |(head, _)| head);
+        let both = [Some(head), pairs.base_of(head)];
+        if both.iter().flatten().any(|&series| self.left[series] > 0) {
+            return Ok(());
+        }
+        both.iter().flatten().try_for_each(|&series| self.journal.done(series))
     }
 
     /// Judges the series that have no configuration: no event speaks of them.
@@ -158,13 +213,16 @@ impl<W: Write> Observer for Listeners<'_, W> {
             Event::ConfigurationFinished { at, found } => {
                 let held = found.held;
                 let result = self.results.add(at, found);
-                if !matches!(result.status, Status::Skipped { .. }) {
+                let skipped = matches!(result.status, Status::Skipped { .. });
+                if !skipped {
                     self.progress.end(&name(self.plan, at), result, held);
                 }
+                let row = self.plan.inputs.slice.as_ref().map(|_| result.clone());
                 let told = self.lines.configuration_finished(at, result);
                 let judged = self.results.series(at.0);
-                return told
-                    .and(judged.map_or(Ok(()), |series| self.lines.series_finished(series)));
+                let told =
+                    told.and(judged.map_or(Ok(()), |series| self.lines.series_finished(series)));
+                return if skipped { told } else { told.and(self.ended(at, row)) };
             }
         }
         Ok(())

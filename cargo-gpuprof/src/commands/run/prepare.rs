@@ -19,7 +19,7 @@ use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use super::refusal::Blocked;
 use super::sides::Both;
-use super::{against, kernels, provenance, refusal, resume_key};
+use super::{against, kernels, provenance, refusal, resume_key, slice, slicing};
 use crate::chips::expanded;
 use crate::commands::selection::selection;
 use crate::commands::settings::{Layers, Origin, Settings, build_options, gate};
@@ -47,8 +47,9 @@ pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and th
 ///
 /// # Errors
 /// Malformed options, files that cannot be written, configuration file, build, baseline.
-pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
+pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inputs> {
     base::check(options)?;
+    slice::check(options)?;
     let opened = open(options)?;
     let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
@@ -57,11 +58,13 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
     let build = build_options(&options.cargo, settings.quiet.value, &layers);
     let (unpacked, mut source) = opened.build(build.clone())?;
     let mut base = Base::open(options, &settings, &build, &source)?;
+    let is_slice = slice::wanted(options).is_some();
     let folder = match &options.gate.resume {
+        _ if is_slice => RunFolder::of_slice()?,
         None => RunFolder::create(&source.target_directory)?,
         Some(text) => {
             let path = document::resumable(&source.target_directory, text)?;
-            RunFolder::reopen(&path)?
+            RunFolder::reopen(&path, options.patience(), interrupt)?
         }
     };
     folder.copy_harnesses(Side::Head, &mut source.harnesses)?;
@@ -74,6 +77,7 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
         None => None,
     };
     let against = match base {
+        _ if is_slice => None,
         Some(_) => None,
         None => against::read(options, &settings, &baselines, &source)?,
     };
@@ -88,17 +92,47 @@ pub(super) fn inputs(options: &RunOptions) -> Result<Inputs> {
         against,
         base,
         save_to,
+        slice: None,
     })
 }
 
-/// The plan, and the devices held for it: from here on they are this run's alone.
+/// The series that are measured, with what they are judged by. Of a slice, which has its folder
+/// from here on, that is a part of the whole plan, and perhaps none.
 ///
 /// # Errors
-/// Discovery and selection; sections, views and devices that are not there; devices that another
-/// run holds; counters that the chip does not have.
+/// Discovery and selection; sections and views that are not there; the folder of the slice.
+pub(super) fn series(
+    options: &RunOptions,
+    inputs: &mut Inputs,
+    interrupt: &Interrupt,
+) -> Result<Vec<Checked>> {
+    let passes = inputs.folder.passes();
+    let probe = HarnessProcess::asked(&passes, interrupt);
+    let Inputs { source, layers, settings, view, .. } = &*inputs;
+    let sections = source.sections()?;
+    let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
+    chosen.map_err(|failure| settings.sections.blamed(failure))?;
+    let checked = select(options, layers, &probe, source, inputs.base.is_some())?
+        .into_iter()
+        .map(|planned| check(sections.catalogue(), planned, layers, options))
+        .collect::<Result<Vec<_>>>()?;
+    let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
+    view.check(sections.catalogue(), &axes)?;
+    let (checked, slice) = slicing::cut(options, inputs, checked);
+    inputs.slice = slice;
+    slicing::place(options, inputs, interrupt)?;
+    Ok(checked)
+}
+
+/// The plan of the series `checked`, and the devices held for it: from here on they are this run's
+/// alone.
+///
+/// # Errors
+/// Sections and devices that are not there; devices that another run holds; counters that the chip
+/// does not have.
 pub(super) fn plan<'o>(
     options: &'o RunOptions,
-    inputs: Inputs,
+    (inputs, mut checked): (Inputs, Vec<Checked>),
     interrupt: &Interrupt,
 ) -> Result<(Plan<'o>, Vec<Hold>)> {
     let passes = inputs.folder.passes();
@@ -109,13 +143,6 @@ pub(super) fn plan<'o>(
         let chosen = sections.choose(&settings.sets.value, &settings.sections.value, chip);
         chosen.map_err(|failure| settings.sections.blamed(failure))
     };
-    choose(None)?;
-    let mut checked = select(options, &inputs.layers, &probe, source, inputs.base.is_some())?
-        .into_iter()
-        .map(|planned| check(sections.catalogue(), planned, &inputs.layers, options))
-        .collect::<Result<Vec<_>>>()?;
-    let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
-    view.check(sections.catalogue(), &axes)?;
     let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
     if devices.emulated && options.needs_times {
         inputs.folder.discard();
@@ -194,7 +221,9 @@ fn both(
     let theirs = &base.source.harnesses;
     let described = discover::series(probe, theirs).map_err(|failure| base.blamed(failure))?;
     let selection = selection(&options.selection, &inputs.layers);
-    Both::join((own, heads), (theirs, described), &selection).map_err(|f| base.blamed(f))
+    let whole = inputs.slice.as_ref().map(|slice| &slice.whole);
+    let joined = Both::join((own, heads), (theirs, described), &selection, whole);
+    joined.map_err(|f| base.blamed(f))
 }
 
 /// Takes the devices, with their clocks.

@@ -37,6 +37,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
         order: schedule::described(*order, isolate, ahead.times, !plan.both.pairs.is_empty()),
+        slices: Vec::new(),
     }
 }
 

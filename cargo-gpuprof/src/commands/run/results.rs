@@ -3,18 +3,19 @@
 //! Input: what was found for each configuration. Output: its result, the judged series once its
 //! last configuration has one, and in the end the run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpuprof_model::failure::{Denial, DenialKind};
 use gpuprof_model::measurement::{DeviceRecord, HardwareValue, PassResult};
-use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Shared, Status};
-use gpuprof_model::{Axis, Configuration, Space, Threshold};
+use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Shared, Status};
+use gpuprof_model::{Configuration, Threshold};
 
 use super::against;
 use super::counters::{self, CounterSetup};
 use super::engine::{At, Found, Open};
 use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
+use crate::commands::series_result;
 use crate::commands::thresholds::Placed;
 use crate::plan::Side;
 use gpuprof_analysis::gate::baseline::Against;
@@ -22,7 +23,6 @@ use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::rounds::{self, Wanted};
 use gpuprof_analysis::gate::run as gate;
 use gpuprof_analysis::metrics::collect::{self, Terms};
-use gpuprof_analysis::view::columns;
 
 /// What is known of the run.
 pub(super) struct Results<'a> {
@@ -57,9 +57,10 @@ pub(super) struct FoundOut {
 }
 
 impl<'a> Results<'a> {
-    /// No results.
-    pub(super) fn new(prepared: &'a Prepared<'a>) -> Self {
+    /// No results, of a run with this `provenance`.
+    pub(super) fn new(prepared: &'a Prepared<'a>, provenance: Provenance) -> Self {
         let plan = &prepared.plan;
+        let run = Run { provenance, ..prepared.document.clone() };
         let none = |series: &Checked| series.planned.configurations.iter().map(|_| None).collect();
         let discipline = counters::discipline(&plan.inputs.settings);
         let own = Terms::new(&plan.catalogue).under(discipline);
@@ -69,7 +70,7 @@ impl<'a> Results<'a> {
         };
         Self {
             plan,
-            run: prepared.document.clone(),
+            run,
             base: base(prepared),
             rows: plan.both.checked.iter().map(none).collect(),
             terms: plan.both.checked.iter().map(terms).collect(),
@@ -101,7 +102,16 @@ impl<'a> Results<'a> {
         let device = self.plan.assignment.device((at, index));
         explain_missing_counters(&self.plan.setups[device], &mut found.passes);
         let configuration = &series.planned.configurations[index];
-        let device = self.run.provenance.devices.get(device).map(|name| name.uuid.clone());
+        let device = match self.run.provenance.devices.is_empty() {
+            true => None,
+            // A run that is resumed may have had another one.
+            false => found
+                .passes
+                .first()
+                .map(|pass| &pass.device.uuid)
+                .or_else(|| Some(&self.plan.devices.records.get(device)?.uuid)),
+        };
+        let device = device.cloned();
         ConfigurationResult { device, ..result(found, configuration, &self.terms[at]) }
     }
 
@@ -230,25 +240,7 @@ impl<'a> Results<'a> {
         configurations: Vec<ConfigurationResult>,
     ) -> SeriesResult {
         let described = &series.planned.series;
-        // Who names metrics for this run sees these; the annotation cannot know whether there is
-        // time.
-        let columns = match series.columns == described.metrics {
-            true => columns::choose_annotated(&series.columns, &configurations),
-            false => columns::choose(&series.columns, &configurations),
-        };
-        SeriesResult {
-            id: described.id.clone(),
-            file: described.file.clone(),
-            line: described.line,
-            axes: swept_axes(&described.space, &configurations),
-            dependent_axes: described.space.dependent().map(str::to_owned).collect(),
-            columns,
-            sections: series.sections.clone(),
-            configurations,
-            judgements: Vec::new(),
-            not_applicable: Vec::new(),
-            changes: Vec::new(),
-        }
+        series_result::of(described, &series.columns, &series.sections, configurations)
     }
 
     /// The record that a pass gave of `device`, with what CUPTI let out: that it refuses a virtual
@@ -317,15 +309,4 @@ fn explain_missing_counters(setup: &CounterSetup, passes: &mut [PassResult]) {
             pass.hardware.insert(metric.to_owned(), HardwareValue::Unavailable(reason.to_owned()));
         }
     }
-}
-
-/// The axes with the values that occur in `configurations`, each once.
-fn swept_axes(space: &Space, configurations: &[ConfigurationResult]) -> Vec<Axis> {
-    let axis = |name: &str| {
-        let mut seen = HashSet::new();
-        let values = configurations.iter().filter_map(|c| c.configuration.get(name));
-        let values = values.filter(|value| seen.insert(*value)).cloned().collect();
-        Axis { name: name.to_owned(), values }
-    };
-    space.names().map(axis).collect()
 }

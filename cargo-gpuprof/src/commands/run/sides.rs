@@ -5,7 +5,7 @@
 //! how it is paired; and the other revision's document, in which everything that it has is named,
 //! so that what is new, gone or changed is told as with a stored baseline.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
@@ -46,16 +46,19 @@ impl Both {
         Self { harnesses, heads: heads.len(), checked: heads, pairs, known: Vec::new() }
     }
 
-    /// Joins the series of this revision with those that the other one's harnesses describe.
+    /// Joins the series of this revision with those that the other one's harnesses describe. Of a
+    /// slice, the configurations of the `whole` plan are told by series: what another slice
+    /// measures is not gone.
     ///
     /// # Errors
-    /// They have no configuration in common (exit code 4).
+    /// They have no configuration in common (exit code 4), and this is no slice.
     pub(super) fn join(
         (harnesses, heads): (Vec<Harness>, Vec<Checked>),
         (theirs, described): (&[Harness], BTreeMap<usize, Vec<SeriesDescription>>),
         selection: &Selection,
+        whole: Option<&Whole>,
     ) -> Result<Self> {
-        let joined = join(&heads, described, harnesses.len(), selection)?;
+        let joined = join(&heads, described, harnesses.len(), (selection, whole))?;
         Ok(Self {
             harnesses: [&harnesses, theirs].concat(),
             heads: heads.len(),
@@ -81,6 +84,9 @@ impl Both {
     }
 }
 
+/// The configurations of a whole plan by series.
+type Whole = HashMap<String, HashSet<Configuration>>;
+
 /// What is measured of the other revision.
 #[derive(Debug, Default)]
 struct Joined {
@@ -93,14 +99,17 @@ fn join(
     heads: &[Checked],
     described: BTreeMap<usize, Vec<SeriesDescription>>,
     harnesses: usize,
-    selection: &Selection,
+    (selection, whole): (&Selection, Option<&Whole>),
 ) -> Result<Joined> {
     let mut joined = Joined::default();
     let flat = described.into_iter().flat_map(|(at, all)| all.into_iter().map(move |s| (at, s)));
     for (harness, series) in flat {
         let series = plan::of_base(series, selection);
         let head = heads.iter().position(|head| head.planned.series.id == series.id);
-        let all = plan::selected_of_base(&series, selection);
+        let mut all = plan::selected_of_base(&series, selection);
+        if let Some(planned) = whole.and_then(|whole| whole.get(&series.id.to_string())) {
+            all.retain(|point| !planned.contains(point));
+        }
         let Some(head) = head else {
             joined.known.push(unmeasured(&series, all));
             continue;
@@ -124,7 +133,7 @@ fn join(
         joined.pairs.join(head, heads.len() + joined.checked.len(), positions);
         joined.checked.push(Checked { planned, ..heads[head].clone() });
     }
-    if joined.pairs.is_empty() {
+    if joined.pairs.is_empty() && whole.is_none() {
         return Err(none_in_common(heads, &joined.known));
     }
     Ok(joined)

@@ -1,7 +1,11 @@
 use super::*;
+use crate::options::Repeats;
 use gpuprof_analysis::fixture::gpu_pass;
+use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
+use gpuprof_model::measurement::HardwareValue;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::fs;
 
 fn made() -> Made {
@@ -23,6 +27,10 @@ fn made() -> Made {
     }
 }
 
+fn start(id: &str) -> Start {
+    Start { id: id.into(), ..Start::default() }
+}
+
 fn step(configuration: usize, repeat: u32) -> Step {
     Step { series: 0, configuration, repeat }
 }
@@ -36,7 +44,7 @@ fn folder() -> (tempfile::TempDir, Utf8PathBuf) {
 /// A journal of three passes and a failure, and the offsets at which its lines end.
 fn written() -> (Vec<u8>, Vec<usize>) {
     let (_keep, path) = folder();
-    let mut journal = Journal::begin(&path, &made()).unwrap();
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
     let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
     journal.pass(step(0, 0), &result).unwrap();
     journal.pass(step(1, 0), &result).unwrap();
@@ -52,7 +60,7 @@ fn written() -> (Vec<u8>, Vec<usize>) {
 #[test]
 fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
     let (bytes, ends) = written();
-    assert_eq!(ends.len(), 5, "a skipped configuration has not ended");
+    assert_eq!(ends.len(), 6, "a skipped configuration has not ended");
     // Every byte around the line ends, and some between them.
     let near =
         |cut: &usize| cut.is_multiple_of(97) || ends.iter().any(|end| cut.abs_diff(*end) < 3);
@@ -60,16 +68,18 @@ fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
         let whole = ends.iter().filter(|end| **end <= cut).count();
         let (_keep, path) = folder();
         fs::write(path.join(FILE), &bytes[..cut]).unwrap();
-        match Journal::resume(&path, &made()) {
+        match Journal::resume(&path, &made(), start("b")) {
             Err(failure) => {
                 assert_eq!((whole, failure.code), (0, ExitCode::Configuration), "{cut}");
             }
             Ok((mut journal, replayed)) => {
-                assert_eq!(replayed.len() + replayed.ended.len() + 1, whole, "{cut}");
+                let ended = usize::from(replayed.ended(0, 2).is_some());
+                // The first two lines say what the run is made of, and who begins it.
+                assert_eq!(replayed.len() + ended + 2, whole.max(2), "{cut}");
                 // What was torn is gone, and what follows is whole again.
                 journal.pass(step(9, 9), &gpu_pass(64, 1 << 20, &[1.0])).unwrap();
                 drop(journal);
-                let (_, again) = Journal::resume(&path, &made()).unwrap();
+                let (_, again) = Journal::resume(&path, &made(), start("b")).unwrap();
                 assert_eq!(again.len(), replayed.len() + 1, "{cut}");
             }
         }
@@ -90,19 +100,19 @@ fn what_was_recorded_is_what_is_replayed() {
 #[test]
 fn counters_are_taken_up_where_they_were_left() {
     let (_keep, path) = folder();
-    let mut journal = Journal::begin(&path, &made()).unwrap();
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
     let value = [("a".to_owned(), HardwareValue::Value(1.0))];
     let mut collected = Collected { steps: 2, hardware: value.into(), ..Collected::default() };
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
-    let (mut journal, replayed) = Journal::resume(&path, &made()).unwrap();
+    let (mut journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
     assert_eq!(replayed.collected(0, 1, 3), Some(&collected));
     assert_eq!(replayed.collected(0, 1, 4), None, "the plan is another one");
     assert_eq!(replayed.counters(0, 1), None);
     collected.steps = 3;
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
-    let (_, replayed) = Journal::resume(&path, &made()).unwrap();
+    let (_, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
     assert_eq!(replayed.counters(0, 1), Some(&collected.hardware));
 }
 
@@ -123,10 +133,10 @@ fn a_run_made_of_something_else_is_not_resumed() {
     ];
     for (what, change) in changes {
         let (_keep, path) = folder();
-        drop(Journal::begin(&path, &made()).unwrap());
+        drop(Journal::begin(&path, &made(), start("a")).unwrap());
         let mut now = made();
         change(&mut now);
-        let failure = Journal::resume(&path, &now).unwrap_err();
+        let failure = Journal::resume(&path, &now, start("b")).unwrap_err();
         assert_eq!(failure.code, ExitCode::Usage);
         assert_eq!(
             failure.message,
@@ -142,8 +152,8 @@ fn counters_that_come_or_go_are_told_with_the_way_on() {
     let counting = || Made { counters: vec!["a.sum".into()], ..made() };
     let resumed = |before: &Made, now: &Made| {
         let (_keep, path) = folder();
-        drop(Journal::begin(&path, before).unwrap());
-        let message = Journal::resume(&path, now).unwrap_err().message;
+        drop(Journal::begin(&path, before, start("a")).unwrap());
+        let message = Journal::resume(&path, now, start("b")).unwrap_err().message;
         assert!(message.ends_with("; to start over, leave out --resume"), "{message}");
         message
     };
@@ -160,14 +170,73 @@ fn counters_that_come_or_go_are_told_with_the_way_on() {
 }
 
 #[test]
+fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
+    let on = |uuid: &str| Made { device: Some(("H200".into(), uuid.into(), 1)), ..made() };
+    let (_keep, path) = folder();
+    let mut journal = Journal::begin(&path, &on("GPU-1"), start("a")).unwrap();
+    let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
+    journal.pass(step(0, 0), &result).unwrap();
+    journal.done(0).unwrap();
+    journal.pass(Step { series: 1, ..step(0, 0) }, &result).unwrap();
+    drop(journal);
+    let (same, replayed) = Journal::resume(&path, &on("GPU-1"), start("b")).unwrap();
+    assert_eq!((replayed.len(), replayed.last_start().unwrap().again.len()), (2, 0));
+    drop(same);
+    let (mut other, replayed) = Journal::resume(&path, &on("GPU-2"), start("c")).unwrap();
+    assert_eq!(replayed.last_start().unwrap().again, [1]);
+    assert_eq!(replayed.pass(step(0, 0)), Some(&result));
+    assert_eq!(replayed.pass(Step { series: 1, ..step(0, 0) }), None);
+    other.pass(Step { series: 1, ..step(7, 0) }, &result).unwrap();
+    drop(other);
+    // And back again: what the second GPU measured of it does not count on the first.
+    let (_, replayed) = Journal::resume(&path, &on("GPU-1"), start("d")).unwrap();
+    assert_eq!((replayed.len(), replayed.done().len()), (1, 1));
+}
+
+#[test]
+fn another_model_is_refused_and_both_are_named() {
+    let (_keep, path) = folder();
+    drop(Journal::begin(&path, &made(), start("a")).unwrap());
+    let a100 = Some(("NVIDIA A100".into(), "GPU-1".into(), 13000));
+    let now = Made { device: a100, ..made() };
+    let refused = Journal::resume(&path, &now, start("b")).unwrap_err();
+    assert_eq!(refused.code, ExitCode::NotPossible);
+    let said = "it began on NVIDIA H200, and this is NVIDIA A100; resume it on NVIDIA H200";
+    assert!(refused.message.contains(said), "{}", refused.message);
+}
+
+#[test]
+fn what_a_process_writes_after_another_began_in_its_place_does_not_count() {
+    let (_keep, path) = folder();
+    let mut lost = Journal::begin(&path, &made(), start("a")).unwrap();
+    let result = gpu_pass(64, 1 << 20, &[1.0, 2.0]);
+    lost.pass(step(0, 0), &result).unwrap();
+    // The file system gave the lock of a machine away that was only cut off.
+    lost.file.unlock().unwrap();
+    let (mut next, _) = Journal::resume(&path, &made(), start("b")).unwrap();
+    lost.pass(step(1, 0), &result).unwrap();
+    next.pass(step(2, 0), &result).unwrap();
+    drop((lost, next));
+    let bytes = fs::read(path.join(FILE)).unwrap();
+    let (_, replayed, whole) = parse(&bytes, &path).unwrap();
+    assert_eq!(whole, bytes.len(), "both appended whole lines");
+    let passes = [0, 1, 2].map(|at| replayed.pass(step(at, 0)).is_some());
+    assert_eq!((passes, replayed.dropped), ([true, false, true], 1));
+}
+
+#[test]
 fn two_runs_never_write_one_journal() {
     let (_keep, path) = folder();
-    let first = Journal::begin(&path, &made()).unwrap();
-    let second = Journal::resume(&path, &made()).unwrap_err();
+    let first = Journal::begin(&path, &made(), start("a")).unwrap();
+    let second = Journal::resume(&path, &made(), start("b")).unwrap_err();
+    assert_eq!(second.code, ExitCode::Busy);
     assert!(second.message.ends_with("is locked: another process is still working on this run"));
     drop(first);
-    assert!(Journal::resume(&path, &made()).is_ok());
-    assert_eq!(Journal::begin(&path, &made()).unwrap_err().code, ExitCode::OutputFailed);
+    assert!(Journal::resume(&path, &made(), start("b")).is_ok());
+    assert_eq!(
+        Journal::begin(&path, &made(), start("a")).unwrap_err().code,
+        ExitCode::OutputFailed
+    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod state;
 #[path = "../../../../../emulator/src/driver/stream.rs"]
 mod stream;
 #[path = "../../../../../emulator/src/driver/unsupported.rs"]
+#[allow(unused_imports, reason = "the emulator names more functions with its macro")]
 mod unsupported;
 #[path = "../../../../../emulator/src/driver/state.rs"]
 #[allow(dead_code, reason = "`state` has some of it in its own way")]

@@ -1,0 +1,183 @@
+//! `cargo gpuprof merge`: one stored run of the slices of a plan.
+//!
+//! Input: folders with slices. Output: a run in the target folder, judged over all of them, on
+//! which reports, comparisons, baselines and exports work as on any other. It needs no GPU, no
+//! archive and no cargo.
+
+mod absent;
+mod agree;
+mod chosen;
+mod judged;
+mod union;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use camino::Utf8PathBuf;
+use gpuprof_analysis::gate::baseline::{Against, Scope};
+use gpuprof_model::ExitCode;
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::{Run, Shared};
+
+use super::StandardOutput;
+use super::run::{Exports, against, prune};
+use super::settings::{Layers, Settings};
+use super::stored::{check_view, layers, places, with_metrics_of};
+use super::viewed::{self, PlacedView};
+use crate::console;
+use crate::error::{Failure, Result};
+use crate::options::{MergeOptions, MessageFormat};
+use crate::report::{Format, Terms};
+use crate::store::RunFolder;
+use crate::store::baseline::Baselines;
+use crate::store::manifest::{Outline, OutlineScope, OwnSeries};
+use crate::store::slices::{self, StoredSlice};
+use absent::Absent;
+
+/// Merges the slices that `options` name.
+///
+/// # Errors
+/// No slices, or slices that are not of one plan (exit code 2); files that are not what they should
+/// be (exit code 96); output that cannot be written (exit code 110).
+pub fn merge(
+    options: &MergeOptions,
+    stdout: StandardOutput,
+    out: &mut impl Write,
+) -> Result<ExitCode> {
+    let all = slices::all(&options.from, &mut Shared::default())?;
+    agree::check(&all)?;
+    let (mut all, twice) = chosen::chosen(all, options.prefer);
+    agree::disjoint(&all)?;
+    let absent = Absent::of(&all);
+    if options.missing {
+        let written = if absent.is_none() { Ok(()) } else { writeln!(out, "{}", absent.again()) };
+        written.and_then(|()| out.flush()).map_err(|e| stdout_failed(&e))?;
+        return Ok(ExitCode::Success);
+    }
+    let opened = Opened::new(options)?;
+    let Some(plan) = all.first().map(|slice| slice.manifest.plan.clone()) else {
+        return Err(Failure::usage("there is no slice to merge"));
+    };
+    let folder = RunFolder::create(&opened.target)?;
+    let judged = join(&opened, &folder.id, (&plan, &mut all));
+    let (run, base) = judged.inspect_err(|_| folder.discard())?;
+    let notes = opened.settings.notes();
+    twice.iter().for_each(console::say);
+    all.iter().filter_map(lost_lines).for_each(console::say);
+    absent.lines(&plan).iter().for_each(console::say);
+    let mut code = opened.settings.gate().exit_code(&run);
+    if !absent.is_none() && !options.partial {
+        code = code.or_worse(ExitCode::NotJudged);
+    }
+    let code = opened.write((&folder, &run, base.as_ref()), code, stdout, out)?;
+    if let Some(name) = &options.save_baseline {
+        let path = Baselines::new(&opened.root, &opened.target).place_of_run(name)?;
+        against::save(name, &path, (&run, code), opened.settings.gate())?;
+    }
+    prune(&opened.target, opened.settings.keep_runs.value, notes);
+    Ok(code)
+}
+
+/// What a second process wrote to the journal of a slice does not count, and that is told.
+fn lost_lines(slice: &StoredSlice) -> Option<String> {
+    let (dropped, folder) = (slice.found.dropped, &slice.folder);
+    (dropped > 0).then(|| {
+        format!(
+            "{folder}: two processes measured this slice at once; {dropped} lines of the one that \
+             began earlier do not count"
+        )
+    })
+}
+
+/// The workspace, or the folder where none is, with its settings.
+struct Opened {
+    root: Utf8PathBuf,
+    target: Utf8PathBuf,
+    settings: Settings,
+    view: PlacedView,
+    exports: Exports,
+    catalogue: Catalogue,
+    baselines: Baselines,
+}
+
+impl Opened {
+    fn new(options: &MergeOptions) -> Result<Self> {
+        let (root, target) = places(&options.place);
+        let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
+        let settings = Settings::new(&options.of_run(), &layers);
+        let view = viewed::placed(&options.view, &layers)?;
+        let exports = Exports::open(&settings, &root)?;
+        let baselines = Baselines::new(&root, &target);
+        Ok(Self { root, target, settings, view, exports, catalogue, baselines })
+    }
+
+    /// What the merged run is compared with: the other revision that every slice measured beside
+    /// this one, or a stored baseline.
+    fn against(&self, plan: &Outline, base: Option<&Run>) -> Result<Option<Against>> {
+        let OutlineScope { whole, filters, exact, other_packages, targets } = plan.scope.clone();
+        let scope = Scope { whole, filters, exact, other_packages, targets };
+        let across_devices = self.settings.across_devices.value;
+        if let (Some(name), Some(base)) = (&plan.base, base) {
+            // On the emulated driver nothing is timed, and so nothing is in rounds.
+            let in_rounds = base.provenance.device.as_ref().is_some_and(|d| !d.emulated);
+            let run = Ok(base.clone());
+            return Ok(Some(Against { name: name.clone(), run, across_devices, in_rounds, scope }));
+        }
+        let Some(name) = self.settings.baseline_of(&self.root) else { return Ok(None) };
+        let run = against::found(&self.baselines, &name, &self.settings, false)?.into();
+        Ok(Some(Against { name, run, across_devices, in_rounds: false, scope }))
+    }
+
+    /// Writes the run to its folder, to the files that are asked for, and shows it. All are tried.
+    fn write(
+        &self,
+        (folder, run, base): (&RunFolder, &Run, Option<&Run>),
+        code: ExitCode,
+        stdout: StandardOutput,
+        out: &mut impl Write,
+    ) -> Result<ExitCode> {
+        let gate = self.settings.gate();
+        let outcome = self.exports.write_files(run);
+        let code = outcome.as_ref().map_or_else(|failure| code.or_worse(failure.code), |()| code);
+        let outcome = outcome.and(folder.save(run, base, code, gate.gated));
+        let format = match self.settings.message_format.value {
+            MessageFormat::Json => Format::JsonLines,
+            MessageFormat::Human => Format::Table,
+        };
+        let screen = stdout.screen(self.settings.color.value);
+        let report = format.report(Terms { screen, exit_code: Some(code), gate });
+        let shown = self.exports.show(run, self.settings.notes(), out, |out| {
+            report.write_as(&self.view.view, run, out)
+        });
+        outcome.and(shown.map_err(|e| stdout_failed(&e))).map_err(|mut failure| {
+            failure.code = code.or_worse(failure.code);
+            failure
+        })?;
+        Ok(code)
+    }
+}
+
+/// The run `id` that `slices` of `plan` make, judged, and the other revision's.
+fn join(
+    opened: &Opened,
+    id: &str,
+    (plan, slices): (&Outline, &mut [StoredSlice]),
+) -> Result<(Run, Option<Run>)> {
+    let mut union = union::of(id, slices)?;
+    let catalogue = with_metrics_of(opened.catalogue.clone(), &union.run);
+    check_view(&opened.view, &catalogue, &union.run)?;
+    let base = union.base.take();
+    let against = opened.against(plan, base.as_ref())?;
+    let mut own: BTreeMap<usize, OwnSeries> = BTreeMap::new();
+    for series in slices.iter().flat_map(|slice| &slice.manifest.own) {
+        own.entry(series.position).or_insert_with(|| series.clone());
+    }
+    let own: Vec<OwnSeries> = own.into_values().collect();
+    let run = judged::run(union, (plan, &own), &catalogue, against.as_ref())?;
+    Ok((run, base))
+}
+
+fn stdout_failed(error: &io::Error) -> Failure {
+    Failure::output(Path::new("standard output"), error)
+}

@@ -1,0 +1,87 @@
+//! What of a plan is not measured.
+//!
+//! Input: the slices of a plan, each once. Output: the slices that are missing, and those of which
+//! only a part is measured, with their series.
+
+use crate::store::manifest::Outline;
+use crate::store::slices::StoredSlice;
+
+/// How many series a line names.
+const NAMED: usize = 5;
+
+/// What of a plan is not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Absent {
+    /// The slices that nothing is known of.
+    pub(super) missing: Vec<u32>,
+    /// Those that are not whole, with how much of them is measured, and is to be.
+    pub(super) partial: Vec<(u32, usize, usize)>,
+}
+
+impl Absent {
+    /// What `slices` lack of their plan.
+    pub(super) fn of(slices: &[StoredSlice]) -> Self {
+        let Some(first) = slices.first() else { return Self::default() };
+        let there = |number: &u32| slices.iter().any(|slice| slice.manifest.slice == *number);
+        let partial = slices.iter().filter(|slice| !slice.is_whole());
+        Self {
+            missing: (1..=first.manifest.plan.slices).filter(|number| !there(number)).collect(),
+            partial: partial.map(|s| (s.manifest.slice, s.measured(), s.planned())).collect(),
+        }
+    }
+
+    /// Whether everything is measured.
+    pub(super) fn is_none(&self) -> bool {
+        self.missing.is_empty() && self.partial.is_empty()
+    }
+
+    /// The numbers of the slices to submit again, such as `3,7`.
+    pub(super) fn again(&self) -> String {
+        let partial = self.partial.iter().map(|(number, ..)| *number);
+        let mut all: Vec<u32> = self.missing.iter().copied().chain(partial).collect();
+        all.sort_unstable();
+        list(&all)
+    }
+
+    /// What is missing, a line each.
+    pub(super) fn lines(&self, plan: &Outline) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.missing.is_empty() {
+            let missing = list(&self.missing);
+            lines.push(format!("missing slices: {missing} (of {})", plan.slices));
+            lines.extend(self.missing.iter().take(NAMED).map(|&slice| series(plan, slice)));
+            if let Some(more) = self.missing.len().checked_sub(NAMED).filter(|&more| more > 0) {
+                lines.push(format!("  and {more} more"));
+            }
+        }
+        for (number, measured, planned) in &self.partial {
+            lines.push(format!(
+                "partial slice {number}: {measured} of {planned} configurations are measured"
+            ));
+        }
+        if !self.is_none() {
+            let again = self.again();
+            lines.push(format!(
+                "to measure what is missing, run slices {again} again with --resume=auto (`merge \
+                 --missing` prints this list alone); --partial accepts the run as it is"
+            ));
+        }
+        lines
+    }
+}
+
+/// The series that `slice` has.
+fn series(plan: &Outline, slice: u32) -> String {
+    let ids: Vec<&str> =
+        plan.series.iter().filter(|series| series.is_in(slice)).map(|s| &*s.id).collect();
+    let named = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match ids.len().checked_sub(NAMED) {
+        _ if ids.is_empty() => format!("  slice {slice} has no configurations"),
+        Some(more) if more > 0 => format!("  slice {slice}: {named} and {more} more"),
+        _ => format!("  slice {slice}: {named}"),
+    }
+}
+
+fn list(numbers: &[u32]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,157 @@
+//! Whether slices are of one plan and were measured alike.
+//!
+//! Input: slices. Output: nothing, or the first thing in which two of them differ, in words: what
+//! differs is two measurements, which `compare` is for.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::ExitCode;
+use gpuprof_model::measurement::{DeviceRecord, MIG_PREFIX};
+
+use crate::error::{Failure, Result};
+use crate::store::journal::Made;
+use crate::store::slices::StoredSlice;
+
+/// Refuses `slices` that are not of one plan, or not measured alike.
+///
+/// # Errors
+/// The first difference (exit code 2).
+pub(super) fn check(slices: &[StoredSlice]) -> Result<()> {
+    let Some(first) = slices.first() else { return Ok(()) };
+    for other in &slices[1..] {
+        if let Some(what) = plan(first, other) {
+            return Err(refused(
+                first,
+                other,
+                &what,
+                "merge one plan at a time by naming its folder",
+            ));
+        }
+    }
+    let made = |slice: &StoredSlice| slice.manifest.made.is_some();
+    let Some(first) = slices.iter().find(|slice| made(slice)) else { return Ok(()) };
+    for other in slices.iter().filter(|slice| made(slice)) {
+        if let Some(what) = device(first.device(), other.device()) {
+            let remedy = "measure each model in an array and a --slices folder of its own, and \
+                          compare the runs with `compare --across-devices`";
+            return Err(refused(first, other, &what, remedy));
+        }
+        let both = first.manifest.made.as_ref().zip(other.manifest.made.as_ref());
+        if let Some(what) = both.and_then(|(one, two)| conditions(one, two)) {
+            let remedy = "two measurements are two runs, which `compare` is for";
+            return Err(refused(first, other, &what, remedy));
+        }
+    }
+    kernels(slices)
+}
+
+fn refused(one: &StoredSlice, two: &StoredSlice, what: &str, remedy: &str) -> Failure {
+    Failure::usage(format!(
+        "these slices cannot be merged: they differ in {what}\n  {}\n  {}\n{remedy}",
+        one.folder, two.folder
+    ))
+}
+
+fn plan(one: &StoredSlice, two: &StoredSlice) -> Option<String> {
+    let (one, two) = (&one.manifest, &two.manifest);
+    if one.plan_hash == two.plan_hash {
+        return None;
+    }
+    Some(one.plan.difference(&two.plan).unwrap_or_else(|| "the plan".to_owned()))
+}
+
+/// The first setting in which two slices differ; what follows from which series and metrics each
+/// has says nothing.
+fn conditions(one: &Made, two: &Made) -> Option<String> {
+    let repeat = [one, two].map(|made| made.repeat.to_string());
+    let checks: [(&str, &str, &str); 4] = [
+        ("--backend", &one.backend, &two.backend),
+        ("--cache-control", &one.cache_control, &two.cache_control),
+        ("--clock-control", &one.clock_control, &two.clock_control),
+        ("--repeat", &repeat[0], &repeat[1]),
+    ];
+    // A slice whose metrics need no counters has no mode.
+    let modes = one.replay_mode.as_deref().zip(two.replay_mode.as_deref());
+    let modes = modes.map(|(one, two)| ("--replay-mode", one, two));
+    let differs = checks.into_iter().chain(modes).find(|(_, one, two)| one != two);
+    differs.map(|(what, one, two)| format!("{what}: `{one}` and `{two}`"))
+}
+
+/// In what the devices of two slices are not of one model.
+fn device(one: Option<&DeviceRecord>, two: Option<&DeviceRecord>) -> Option<String> {
+    let (Some(one), Some(two)) = (one, two) else {
+        let name = |device: Option<&DeviceRecord>| match device {
+            Some(device) => device.name.clone(),
+            None => "the emulated driver".to_owned(),
+        };
+        let same = one.is_none() && two.is_none();
+        return (!same).then(|| format!("the device: {} and {}", name(one), name(two)));
+    };
+    let of = |what: &str, one: String, two: String| {
+        (one != two).then(|| format!("{what}: {one} and {two}"))
+    };
+    let capability = |device: &DeviceRecord| {
+        let (major, minor) = device.compute_capability;
+        format!("{major}.{minor}")
+    };
+    let instance = |device: &DeviceRecord| match device.uuid.starts_with(MIG_PREFIX) {
+        true => "a MIG instance".to_owned(),
+        false => "a whole GPU".to_owned(),
+    };
+    let sharing = |device: &DeviceRecord| match device.virtual_gpu {
+        Some(true) => "a virtual GPU".to_owned(),
+        Some(false) | None => "no virtual GPU".to_owned(),
+    };
+    of("the model of the device", one.name.clone(), two.name.clone())
+        .or_else(|| of("the compute capability", capability(one), capability(two)))
+        .or_else(|| of("the multiprocessors", one.sm_count.to_string(), two.sm_count.to_string()))
+        .or_else(|| of("the L2 cache", one.l2_bytes.to_string(), two.l2_bytes.to_string()))
+        .or_else(|| {
+            of("the driver", one.driver_version.to_string(), two.driver_version.to_string())
+        })
+        .or_else(|| of("the device", instance(one), instance(two)))
+        .or_else(|| of("the device", sharing(one), sharing(two)))
+}
+
+/// Refuses two kernels of one package. A slice has those of its own series only.
+fn kernels(slices: &[StoredSlice]) -> Result<()> {
+    let mut known: BTreeMap<(bool, &str), (&StoredSlice, &str)> = BTreeMap::new();
+    for slice in slices {
+        let Some(made) = &slice.manifest.made else { continue };
+        let of_base = made.base.iter().flat_map(|base| &base.kernels).map(|kernel| (true, kernel));
+        let all = made.kernels.iter().map(|kernel| (false, kernel)).chain(of_base);
+        for (side, (package, hash)) in all {
+            let (first, before) = *known.entry((side, package)).or_insert((slice, hash));
+            if before != hash {
+                let what = format!("the kernels (their PTX) of package `{package}`");
+                let remedy = "two binaries are two runs, which `compare` is for";
+                return Err(refused(first, slice, &what, remedy));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a configuration that two slices have: the cuts were made by hand.
+///
+/// # Errors
+/// There is one (exit code 2).
+pub(super) fn disjoint(slices: &[StoredSlice]) -> Result<()> {
+    let mut known: BTreeMap<(usize, usize), &StoredSlice> = BTreeMap::new();
+    for slice in slices {
+        for own in &slice.manifest.own {
+            for (&at, configuration) in own.positions.iter().zip(&own.configurations) {
+                let Some(other) = known.insert((own.position, at), slice) else { continue };
+                let id = &own.description.id;
+                return Err(Failure::new(
+                    ExitCode::Usage,
+                    format!(
+                        "these slices cannot be merged: both have {id}/{configuration}\n  {}\n  {}",
+                        other.folder, slice.folder
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Which of several measurements of a slice counts.
+//!
+//! Input: slices of one plan. Output: each number once. What is there twice with the same id is one
+//! measurement, of which the longer journal is the later one. Of two measurements the one counts
+//! that was whole first, whatever it found: were it the better one, whoever does not like a result
+//! would roll the dice again.
+
+use crate::options::Prefer;
+use crate::store::slices::StoredSlice;
+
+/// Each slice of `slices` once, as `prefer` says, in the order of their numbers; and what was left
+/// out, in words.
+pub(super) fn chosen(slices: Vec<StoredSlice>, prefer: Prefer) -> (Vec<StoredSlice>, Vec<String>) {
+    let mut chosen: Vec<StoredSlice> = Vec::new();
+    let mut told = Vec::new();
+    for slice in slices {
+        let number = slice.manifest.slice;
+        let Some(at) = chosen.iter().position(|other| other.manifest.slice == number) else {
+            chosen.push(slice);
+            continue;
+        };
+        let other = &mut chosen[at];
+        let same = other.manifest.run == slice.manifest.run;
+        if same && other.journal == slice.journal {
+            continue;
+        }
+        let takes = if same { slice.bytes > other.bytes } else { wins(&slice, other, prefer) };
+        let lost = if takes { std::mem::replace(other, slice) } else { slice };
+        told.push(sentence(&chosen[at], &lost, prefer));
+    }
+    chosen.sort_by_key(|slice| slice.manifest.slice);
+    (chosen, told)
+}
+
+/// Whether `one` counts rather than `two`.
+fn wins(one: &StoredSlice, two: &StoredSlice, prefer: Prefer) -> bool {
+    if one.is_whole() != two.is_whole() {
+        return one.is_whole();
+    }
+    // The run's id, where two clocks say the same: the order of folders must not matter.
+    let when = |slice: &StoredSlice| (slice.at().to_owned(), slice.manifest.run.clone());
+    match (prefer, one.is_whole()) {
+        (Prefer::Newest, _) => when(one) > when(two),
+        (Prefer::First, true) => when(one) < when(two),
+        (Prefer::First, false) => (two.measured(), when(one)) < (one.measured(), when(two)),
+    }
+}
+
+fn sentence(taken: &StoredSlice, left: &StoredSlice, prefer: Prefer) -> String {
+    let number = taken.manifest.slice;
+    let why = match (taken.is_whole(), left.is_whole(), prefer) {
+        (true, false, _) => "which is whole",
+        (_, _, Prefer::Newest) => "the newest (--prefer newest)",
+        (true, true, Prefer::First) => "which was whole first; --prefer newest takes the other one",
+        (false, _, Prefer::First) => "which has more",
+    };
+    let (taken, left) = (&taken.folder, &left.folder);
+    format!("slice {number} was measured twice: {taken} counts, {why}; {left} does not")
+}

@@ -1,0 +1,62 @@
+//! The verdict on a merged run.
+//!
+//! Input: the union of slices, and what it is compared with. Output: the same run, judged as if one
+//! process had measured it: each threshold as it was when the slices were measured, within the
+//! error budget of the whole plan. Verdicts of slices are never added up.
+
+use gpuprof_analysis::gate::baseline::Against;
+use gpuprof_analysis::gate::budget::Budget;
+use gpuprof_analysis::gate::conclusion::{self, Measured};
+use gpuprof_analysis::gate::run::{Written, judge};
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::Run;
+use gpuprof_model::{ExitCode, Threshold};
+
+use super::union::Union;
+use crate::error::{Failure, Result};
+use crate::store::manifest::{Outline, OwnSeries, OwnThreshold};
+
+/// Judges what `union` has of `plan`, whose series are `own`, in the same order.
+///
+/// # Errors
+/// A threshold that this version does not understand (exit code 96).
+pub(super) fn run(
+    union: Union,
+    (plan, own): (&Outline, &[OwnSeries]),
+    catalogue: &Catalogue,
+    against: Option<&Against>,
+) -> Result<Run> {
+    let Union { mut run, positions, .. } = union;
+    let written = own.iter().map(written).collect::<Result<Vec<Vec<Written>>>>()?;
+    let planned = positions.iter().zip(&written).map(|(&position, written)| {
+        let thresholds = written.iter().map(|(threshold, ..)| threshold).collect();
+        (plan.series[position].configurations, thresholds)
+    });
+    let budget = Budget::planned(catalogue, planned, against.is_some());
+    for (mut series, thresholds) in std::mem::take(&mut run.series).into_iter().zip(&written) {
+        judge(catalogue, &mut series, thresholds, &run, against, &budget);
+        run.series.push(series);
+    }
+    run.comparison = against.map(|against| against.comparison(&run));
+    let in_rounds = against.filter(|against| against.in_rounds);
+    let most = plan.settings.get("max-repeat").and_then(|text| text.parse().ok());
+    let measured = Measured {
+        base: in_rounds.and_then(|against| against.run.as_ref().ok()),
+        stored: plan.base.is_none(),
+        budget: Some(&budget),
+        most_rounds: most.filter(|_| in_rounds.is_some()),
+        seconds: None,
+    };
+    run.conclusion = conclusion::of(&run, &measured);
+    Ok(run)
+}
+
+fn written(own: &OwnSeries) -> Result<Vec<Written>> {
+    let one = |own: &OwnThreshold| -> Result<Written> {
+        let threshold = Threshold::parse(&own.text).map_err(|e| {
+            Failure::new(ExitCode::Configuration, e.render("manifest.json", &own.text))
+        })?;
+        Ok((threshold, own.origin.clone(), own.place.clone()))
+    };
+    own.thresholds.iter().map(one).collect()
+}

@@ -1,0 +1,118 @@
+//! A slice of a plan: which it is, and what is said of it.
+//!
+//! Input: the options, and the plan that [`slicing`](super::slicing) divided. Output: the parts of
+//! the slice's manifest that are known before anything is prepared, and refusals of what is for
+//! whole runs.
+
+use std::collections::{HashMap, HashSet};
+
+use camino::Utf8Path;
+use gpuprof_model::Configuration;
+use gpuprof_model::run::{Provenance, SliceRecord};
+
+use crate::commands::partition::Own;
+use crate::error::{Failure, Result};
+use crate::options::{Partition, RunOptions};
+use crate::store::journal::Start;
+use crate::store::manifest::{Manifest, Outline};
+use crate::store::{self, RunFolder};
+
+/// A slice of a plan.
+#[derive(Debug)]
+pub(super) struct Slice {
+    /// Which.
+    pub(super) partition: Partition,
+    /// The whole plan.
+    pub(super) outline: Outline,
+    /// What of it is measured here.
+    pub(super) own: Vec<Own>,
+    /// The configurations of the whole plan by series, where another revision is measured beside.
+    pub(super) whole: HashMap<String, HashSet<Configuration>>,
+}
+
+/// The slice that is wanted; none where the run is not of one.
+pub(super) fn wanted(options: &RunOptions) -> Option<Partition> {
+    // The noise of a machine is that of this machine.
+    options.slice.wanted().filter(|_| !options.needs_times)
+}
+
+/// Refuses options that contradict each other.
+///
+/// # Errors
+/// They do (exit code 2).
+pub(super) fn check(options: &RunOptions) -> Result<()> {
+    let refused = |text: &str| Err(Failure::usage(text));
+    if wanted(options).is_none() {
+        return match options.goes_on_or_begins() {
+            true => refused(
+                "--resume=auto needs --slices DIR: only in a folder of its own can a run tell what \
+                 it began from what others did; elsewhere --resume takes the id of a run",
+            ),
+            false => Ok(()),
+        };
+    }
+    if options.gate.save_baseline.is_some() {
+        return refused(
+            "--save-baseline belongs to `cargo gpuprof merge`: a slice is no whole run",
+        );
+    }
+    if options.gate.baseline.is_some() {
+        return refused(
+            "--baseline (GPUPROF_BASELINE) belongs to `cargo gpuprof merge`: a slice decides \
+             nothing",
+        );
+    }
+    if options.gate.resume.is_some() && !options.goes_on_or_begins() {
+        return refused(
+            "a slice is resumed with --resume=auto: its folder follows from --slices and \
+             --partition",
+        );
+    }
+    Ok(())
+}
+
+impl Slice {
+    /// The record of the slice in its run, which `start` began in `folder`.
+    pub(super) fn record(&self, folder: &RunFolder, start: &Start) -> SliceRecord {
+        SliceRecord {
+            slice: self.partition.slice.get(),
+            of: self.partition.of.get(),
+            run: folder.id.clone(),
+            host: start.host.clone(),
+            scheduler: start.scheduler.clone(),
+        }
+    }
+
+    /// That the slice in `folder` is measured, and what is to be done with it.
+    pub(super) fn measured(&self, folder: &Utf8Path) -> String {
+        let Partition { slice, of, .. } = self.partition;
+        let plan = folder.parent().unwrap_or(folder);
+        format!(
+            "slice {slice} of {of} is measured in {folder}; its thresholds are provisional: `cargo \
+             gpuprof merge {plan}` judges all slices together"
+        )
+    }
+
+    /// What is known of the slice before it is prepared.
+    pub(super) fn manifest(
+        &self,
+        folder: &RunFolder,
+        start: Start,
+        options: &RunOptions,
+    ) -> Manifest {
+        Manifest {
+            schema_version: Manifest::VERSION,
+            run: folder.id.clone(),
+            plan: self.outline.clone(),
+            plan_hash: self.outline.hash(),
+            slice: self.partition.slice.get(),
+            own: Vec::new(),
+            made: None,
+            provenance: Provenance::default(),
+            base: None,
+            devices: Vec::new(),
+            archive: options.archive_file.as_deref().and_then(store::sha256_of),
+            start,
+        }
+    }
+}

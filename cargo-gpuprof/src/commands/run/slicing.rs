@@ -1,0 +1,236 @@
+//! A run that measures one slice of a plan.
+//!
+//! Input: the whole plan, which every slice makes for itself, and which slice this is. Output: what
+//! of the plan is measured here, and the slice's folder with its manifest, before the first pass. A
+//! slice decides nothing: its thresholds are judged by what it has of them, and `merge` judges them
+//! over the whole.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gpuprof_analysis::gate::baseline::Scope;
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::{Provenance, Run, SCHEMA_VERSION, SliceRecord};
+
+use super::inputs::{Checked, Inputs};
+use super::prepared::Prepared;
+use super::slice::{Slice, wanted};
+use super::{against, scheduler};
+use crate::build::host::Harness;
+use crate::commands::partition::{self, Own};
+use crate::commands::settings::Settings;
+use crate::commands::thresholds::Placed;
+use crate::console;
+use crate::error::Result;
+use crate::execute::Interrupt;
+use crate::options::RunOptions;
+use crate::schedule::partition::Slices;
+use crate::store;
+use crate::store::journal::Start;
+use crate::store::manifest::{
+    Manifest, Outline, OutlineScope, OutlineSeries, OwnBase, OwnSeries, OwnThreshold, ranges,
+};
+
+/// The folder of slices below the target folder, where none is named.
+const FOLDER: &str = "gpuprof/slices";
+
+/// The settings that change what is measured, or how.
+const SETTINGS: [&str; 18] = [
+    "backend",
+    "repeat",
+    "max-repeat",
+    "cache-control",
+    "clock-control",
+    "replay-mode",
+    "isolate",
+    "ahead",
+    "interleave",
+    "verify",
+    "sets",
+    "sections",
+    "app-replay-match",
+    "app-replay-mode",
+    "sample",
+    "sample-seed",
+    "kernel-arch",
+    "profile",
+];
+
+/// Leaves of the whole plan `checked` what the slice measures that is wanted, if one is.
+pub(super) fn cut(
+    options: &RunOptions,
+    inputs: &Inputs,
+    checked: Vec<Checked>,
+) -> (Vec<Checked>, Option<Slice>) {
+    let Some(partition) = wanted(options) else { return (checked, None) };
+    let by = options.slice.part.partition_by;
+    let slices = partition::slices(checked.iter().map(|c| &c.planned), partition, by);
+    let own = partition::own(&slices, checked.len(), partition);
+    let harnesses = inputs.source.harnesses.iter().map(|harness| ("", harness));
+    let of_base = inputs.base.iter().flat_map(|base| &base.source.harnesses);
+    let hash = |(side, harness): (&str, &Harness)| {
+        let key = format!("{side}{}::{}", harness.package, harness.target);
+        (key, store::sha256_of(&harness.executable).unwrap_or_default())
+    };
+    let outline = Outline {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        method: partition.method,
+        unit: by,
+        slices: partition.of.get(),
+        settings: settings(&inputs.settings),
+        harnesses: harnesses.chain(of_base.map(|h| ("base/", h))).map(hash).collect(),
+        base: inputs.base.as_ref().map(|base| base.name.clone()),
+        scope: scope(options, inputs),
+        series: checked.iter().enumerate().map(|(at, c)| outlined(at, c, &slices)).collect(),
+    };
+    let configurations = |c: &Checked| {
+        (c.planned.series.id.to_string(), c.planned.configurations.iter().cloned().collect())
+    };
+    let whole = match inputs.base {
+        Some(_) => checked.iter().map(configurations).collect(),
+        None => HashMap::new(),
+    };
+    let mut all: Vec<Option<Checked>> = checked.into_iter().map(Some).collect();
+    let here = |own: &Own| {
+        let mut checked = all[own.series].take()?;
+        partition::keep(&mut checked.planned, own);
+        Some(checked)
+    };
+    let here = own.iter().filter_map(here).collect();
+    (here, Some(Slice { partition, outline, own, whole }))
+}
+
+fn scope(options: &RunOptions, inputs: &Inputs) -> OutlineScope {
+    let Scope { whole, filters, exact, other_packages, targets } =
+        against::scope(options, &inputs.source);
+    OutlineScope { whole, filters, exact, other_packages, targets }
+}
+
+fn settings(settings: &Settings) -> BTreeMap<String, String> {
+    let all = settings.all().into_iter();
+    let text = |value: serde_json::Value| match &value["value"] {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    all.filter(|(key, _)| SETTINGS.contains(&&**key))
+        .map(|(key, setting)| (key, text(setting.json())))
+        .collect()
+}
+
+fn outlined(at: usize, checked: &Checked, slices: &Slices) -> OutlineSeries {
+    let lines = |all: &mut dyn Iterator<Item = String>| {
+        store::sha256(all.collect::<Vec<_>>().join("\n").as_bytes())
+    };
+    let threshold = |placed: &Placed| {
+        let origin = serde_json::to_string(&placed.origin).unwrap_or_default();
+        format!("{origin} {}", placed.threshold.text)
+    };
+    let people = |slice: usize| u32::try_from(slice + 1).unwrap_or(u32::MAX);
+    let of: Vec<u32> = slices.of_series(at).into_iter().map(people).collect();
+    OutlineSeries {
+        id: checked.planned.series.id.to_string(),
+        configurations: checked.count(),
+        keys: lines(&mut checked.planned.configurations.iter().map(ToString::to_string)),
+        thresholds: lines(&mut checked.thresholds.iter().map(threshold)),
+        slices: ranges(&of),
+    }
+}
+
+/// Gives the slice of `inputs` its folder.
+///
+/// # Errors
+/// As [`RunFolder::place`].
+pub(super) fn place(
+    options: &RunOptions,
+    inputs: &mut Inputs,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let Some(slice) = inputs.slice.as_ref().filter(|_| !options.dry_run) else { return Ok(()) };
+    let below = options.slice.slices.clone();
+    let below = below.unwrap_or_else(|| inputs.source.target_directory.join(FOLDER));
+    let folder = slice.outline.folder(&below, slice.partition.slice.get());
+    let patience = (options.goes_on_or_begins(), options.patience());
+    inputs.folder.place(&folder, patience, interrupt)
+}
+
+/// The run of the slice, which is of `prepared`: with the record of the slice, where it is one.
+pub(super) fn records(prepared: &Prepared<'_>, start: &Start) -> Vec<SliceRecord> {
+    let Inputs { slice, folder, .. } = &prepared.plan.inputs;
+    slice.iter().map(|slice| slice.record(folder, start)).collect()
+}
+
+/// Writes the manifest of the slice that `start` begins, where it is one.
+///
+/// # Errors
+/// It cannot be written (exit code 110).
+pub(super) fn write(prepared: &Prepared<'_>, start: &Start) -> Result<()> {
+    let Prepared { plan, document, made, base, .. } = prepared;
+    let Inputs { slice, folder, base: other, .. } = &plan.inputs;
+    let Some(slice) = slice else { return Ok(()) };
+    let own =
+        slice.own.iter().zip(plan.both.heads()).map(|(own, checked)| own_series(own, checked));
+    let base = base.as_ref().zip(other.as_ref()).map(|(run, other)| OwnBase {
+        name: other.name.clone(),
+        provenance: run.provenance.clone(),
+        known: plan.both.known.clone(),
+        measured: plan.both.bases().iter().map(|c| c.planned.series.id.to_string()).collect(),
+    });
+    let provenance =
+        Provenance { slices: vec![slice.record(folder, start)], ..document.provenance.clone() };
+    let manifest = Manifest {
+        own: own.collect(),
+        made: Some(made.clone()),
+        provenance,
+        base,
+        devices: plan.devices.records.clone(),
+        ..slice.manifest(folder, start.clone(), plan.options)
+    };
+    manifest.write(&folder.path)
+}
+
+fn own_series(own: &Own, checked: &Checked) -> OwnSeries {
+    let threshold = |placed: &Placed| OwnThreshold {
+        text: placed.threshold.text.clone(),
+        origin: placed.origin.clone(),
+        place: placed.place.clone(),
+    };
+    OwnSeries {
+        position: own.series,
+        description: checked.planned.series.clone(),
+        columns: checked.columns.clone(),
+        sections: checked.sections.clone(),
+        thresholds: checked.thresholds.iter().map(threshold).collect(),
+        positions: own.configurations.clone(),
+        configurations: checked.planned.configurations.clone(),
+    }
+}
+
+/// Ends a slice that has nothing to measure: that is no failure of whoever divided the plan.
+///
+/// # Errors
+/// Its files cannot be written (exit code 110).
+pub(super) fn end_empty(options: &RunOptions, inputs: &Inputs) -> Result<()> {
+    let Some(slice) = &inputs.slice else { return Ok(()) };
+    console::say(partition::empty(slice.partition));
+    if options.dry_run {
+        return Ok(());
+    }
+    let start = scheduler::start();
+    let record = slice.record(&inputs.folder, &start);
+    let manifest = slice.manifest(&inputs.folder, start, options);
+    manifest.write(&inputs.folder.path)?;
+    let provenance = Provenance {
+        tool_version: manifest.plan.tool_version.clone(),
+        started: manifest.start.at.clone(),
+        slices: vec![record],
+        ..Provenance::default()
+    };
+    let run = Run {
+        schema_version: SCHEMA_VERSION,
+        id: inputs.folder.id.clone(),
+        provenance,
+        series: Vec::new(),
+        comparison: None,
+        conclusion: None,
+    };
+    inputs.folder.save(&run, None, ExitCode::Success, false)
+}

@@ -1,0 +1,49 @@
+//! The results of the configurations of a series as one.
+//!
+//! Input: what a harness says of a series, what is asked of it, and its rows. Output: the series,
+//! not judged. A run makes it of what it measured, and `merge` of what slices did.
+
+use std::collections::HashSet;
+
+use gpuprof_analysis::view::columns;
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::run::{ConfigurationResult, SectionColumns, SeriesResult};
+use gpuprof_model::{Axis, Space};
+
+/// The series that `described` says, with the metrics `asked` for, its `sections` and its rows.
+pub fn of(
+    described: &SeriesDescription,
+    asked: &[String],
+    sections: &[SectionColumns],
+    configurations: Vec<ConfigurationResult>,
+) -> SeriesResult {
+    // Who names metrics for this run sees these; the annotation cannot know whether there is time.
+    let columns = match asked == described.metrics {
+        true => columns::choose_annotated(asked, &configurations),
+        false => columns::choose(asked, &configurations),
+    };
+    SeriesResult {
+        id: described.id.clone(),
+        file: described.file.clone(),
+        line: described.line,
+        axes: swept_axes(&described.space, &configurations),
+        dependent_axes: described.space.dependent().map(str::to_owned).collect(),
+        columns,
+        sections: sections.to_vec(),
+        configurations,
+        judgements: Vec::new(),
+        not_applicable: Vec::new(),
+        changes: Vec::new(),
+    }
+}
+
+/// The axes with the values that occur in `configurations`, each once.
+fn swept_axes(space: &Space, configurations: &[ConfigurationResult]) -> Vec<Axis> {
+    let axis = |name: &str| {
+        let mut seen = HashSet::new();
+        let values = configurations.iter().filter_map(|c| c.configuration.get(name));
+        let values = values.filter(|value| seen.insert(*value)).cloned().collect();
+        Axis { name: name.to_owned(), values }
+    };
+    space.names().map(axis).collect()
+}

@@ -1,0 +1,318 @@
+//! Slices of a plan: measured by processes that know nothing of each other, killed, resumed,
+//! measured twice, lost, and merged into the run that one process would have made.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Outcome, Packed};
+use serde_json::Value;
+
+/// Two series of the fixture, one of which fails its threshold.
+const PLAN: [&str; 4] = ["vector", "--no-config", "--series", "stride=1..8 step 1"];
+
+/// Measures slice `slice` of `count` into `slices`.
+fn measure(packed: &Packed, slice: u32, count: u32, more: &[&str]) -> Outcome {
+    let part = format!("slice:{slice}/{count}");
+    let arguments = ["--partition", &part, "--slices", "slices"];
+    packed.tool(&[&PLAN[..], &arguments, more].concat()).run()
+}
+
+/// The folders of slices below `slices`.
+fn slices(packed: &Packed) -> Vec<PathBuf> {
+    let plans = fs::read_dir(packed.path().join("slices")).unwrap().flatten();
+    let of_plan = |plan: fs::DirEntry| fs::read_dir(plan.path()).unwrap().flatten();
+    let mut all: Vec<PathBuf> = plans.flat_map(of_plan).map(|slice| slice.path()).collect();
+    all.sort();
+    all
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// The keys of what a slice measured.
+fn keys(slice: &Path) -> Vec<String> {
+    let run = json(&slice.join("run.json"));
+    let of_series = |series: &Value| {
+        let id = series["id"]["kernel"].to_string();
+        let rows = series["configurations"].as_array().unwrap().clone();
+        rows.into_iter().map(move |row| format!("{id} {}", row["configuration"]))
+    };
+    run["series"].as_array().unwrap().iter().flat_map(of_series).collect()
+}
+
+#[test]
+fn slices_are_disjoint_make_the_whole_and_decide_nothing() {
+    let packed = Packed::new();
+    for slice in 1..=3 {
+        let outcome = measure(&packed, slice, 3, &[]).exits_with(0);
+        let said = format!("slice {slice} of 3 is measured in ");
+        assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("its thresholds are provisional"), "{}", outcome.stderr);
+    }
+    let folders = slices(&packed);
+    assert_eq!(folders.len(), 3, "one plan, a folder for each slice: {folders:?}");
+    let all: Vec<String> = folders.iter().flat_map(|folder| keys(folder)).collect();
+    let each: BTreeSet<&String> = all.iter().collect();
+    assert_eq!((all.len(), each.len()), (10, 10), "{all:#?}");
+    for folder in &folders {
+        let files: BTreeSet<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let expected = ["journal.jsonl", "lock", "manifest.json", "run.json"];
+        assert!(files.iter().eq(expected), "nothing else lies on the shared folder: {files:?}");
+        let manifest = json(&folder.join("manifest.json"));
+        assert_eq!(manifest["plan"]["series"].as_array().unwrap().len(), 2, "{manifest:#}");
+        for told in ["/start/host", "/start/boot", "/archive", "/made/tool_version", "/plan_hash"] {
+            assert!(manifest.pointer(told).is_some_and(Value::is_string), "{told}: {manifest:#}");
+        }
+    }
+    assert!(!packed.path().join("target/gpuprof/verdict.json").exists());
+    assert_eq!(packed.runs(), [""; 0].map(PathBuf::from));
+}
+
+#[test]
+fn an_empty_slice_is_a_success_that_says_so() {
+    let packed = Packed::new();
+    let only = ["--exact", "vector::kernels::scale/block=64,n=4096", "--no-config"];
+    let arguments = ["--partition", "slice:2/2", "--slices", "slices", "--backend", "emulator"];
+    let outcome = packed.tool(&[&only[..], &arguments].concat()).run();
+    let outcome = outcome.exits_with(0);
+    let said = "slice 2 of 2 has no configurations";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    let [folder] = &slices(&packed)[..] else { panic!() };
+    assert!(keys(folder).is_empty() && folder.join("manifest.json").exists());
+}
+
+#[test]
+fn a_slice_that_has_begun_goes_on_only_where_it_is_asked_to() {
+    let packed = Packed::new();
+    measure(&packed, 1, 2, &["--resume=auto"]).exits_with(0);
+    let refused = measure(&packed, 1, 2, &[]).exits_with(2);
+    assert!(refused.stderr.contains("--resume=auto goes on with it"), "{}", refused.stderr);
+    let [folder] = &slices(&packed)[..] else { panic!() };
+    let before = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
+    let again = measure(&packed, 1, 2, &["--resume=auto"]).exits_with(0);
+    assert!(again.stderr.contains("passes are done"), "{}", again.stderr);
+    let after = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
+    let passes = |text: &str| text.matches("\"line\":\"pass\"").count();
+    assert_eq!(passes(&before), passes(&after), "nothing is measured twice");
+    let starts: BTreeSet<String> = after
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["line"] == "begin")
+        .map(|line| line["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(starts.len(), 2, "each start has a name of its own");
+}
+
+#[test]
+fn a_slice_that_another_process_measures_is_waited_for_and_then_75() {
+    let packed = Packed::new();
+    measure(&packed, 1, 2, &[]).exits_with(0);
+    let [folder] = &slices(&packed)[..] else { panic!() };
+    let lock = fs::File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let busy = measure(&packed, 1, 2, &["--resume=auto", "--wait-lock", "0"]).exits_with(75);
+    let said = "is locked: another process is still working on this run";
+    assert!(busy.stderr.contains(said), "{}", busy.stderr);
+    drop(lock);
+    measure(&packed, 1, 2, &["--resume=auto", "--wait-lock", "0"]).exits_with(0);
+}
+
+#[test]
+fn what_belongs_to_merge_or_to_a_whole_run_is_refused_for_a_slice() {
+    let packed = Packed::new();
+    let part = ["--partition", "slice:1/2"];
+    let cases: [(&[&str], &str); 5] = [
+        (&["--save-baseline", "x"], "--save-baseline belongs to `cargo gpuprof merge`"),
+        (&["--baseline", "x"], "--baseline (GPUPROF_BASELINE) belongs to `cargo gpuprof merge`"),
+        (&["--resume"], "a slice is resumed with --resume=auto"),
+        (&["--partition", "slice:3/2"], "expected slice:M/N or hash:M/N with 1 <= M <= N"),
+        (&["--partition", "third"], "expected slice:M/N or hash:M/N with 1 <= M <= N"),
+    ];
+    for (more, said) in cases {
+        let own: &[&str] = if more[0] == "--partition" { &[] } else { &part };
+        let refused = packed.tool(&[own, more].concat()).run().exits_with(2);
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    let refused = packed.tool(&["--resume=auto"]).run().exits_with(2);
+    assert!(refused.stderr.contains("--resume=auto needs --slices DIR"), "{}", refused.stderr);
+}
+
+#[test]
+fn list_and_dry_run_take_the_same_slice() {
+    let packed = Packed::new();
+    let of_list = |slice: &str, by: &str| {
+        let list = ["list", "--archive-file", "packed.tar.zst", "--message-format", "json"];
+        let part = ["--partition", slice, "--partition-by", by];
+        let outcome = packed.other(&[&list[..], &PLAN, &part].concat()).run().exits_with(0);
+        keys_of(&outcome, "series", |event| event["series"]["id"]["kernel"].to_string())
+    };
+    let of_dry_run = |slice: &str, by: &str| {
+        let part = ["--dry-run", "--message-format", "json", "--partition-by", by];
+        let tool = packed.tool(&[&PLAN[..], &part].concat()).env("GPUPROF_PARTITION", slice);
+        let outcome = tool.run().exits_with(0);
+        let kernel = |event: &Value| {
+            let id = event["series"].as_str().unwrap();
+            format!("\"{}\"", id.rsplit("::").next().unwrap())
+        };
+        keys_of(&outcome, "series-planned", kernel)
+    };
+    for by in ["series", "configuration"] {
+        let mut all = Vec::new();
+        for slice in ["slice:1/3", "slice:2/3", "slice:3/3"] {
+            let listed = of_list(slice, by);
+            assert_eq!(listed, of_dry_run(slice, by), "{slice} by {by}");
+            all.extend(listed);
+        }
+        assert_eq!((all.len(), all.iter().collect::<BTreeSet<_>>().len()), (10, 10), "{all:#?}");
+    }
+    assert!(!packed.path().join("target/gpuprof/slices").exists(), "nothing was begun");
+}
+
+/// The keys in the events of a reason, with the kernel that each is of.
+fn keys_of(outcome: &Outcome, reason: &str, kernel: impl Fn(&Value) -> String) -> Vec<String> {
+    let of_event = |event: &Value| {
+        let kernel = kernel(event);
+        let all = event["configurations"].as_array().unwrap().clone();
+        all.into_iter().map(move |key| format!("{kernel} {key}")).collect::<Vec<_>>()
+    };
+    outcome.events_of(reason).iter().flat_map(of_event).collect()
+}
+
+fn merge(packed: &Packed, arguments: &[&str]) -> Outcome {
+    packed.other(&[&["merge"], arguments].concat()).run()
+}
+
+/// What the merged or undivided run has, without what differs from run to run.
+fn document(packed: &Packed) -> (Value, Value) {
+    let run = packed.runs().pop().unwrap();
+    let mut document = Packed::document(&run);
+    document["provenance"].as_object_mut().unwrap().remove("slices");
+    let mut verdict = json(&run.join("verdict.json"));
+    verdict["run"] = Value::Null;
+    if let Some(Value::Object(cost)) = verdict.pointer_mut("/conclusion/cost") {
+        cost.remove("seconds");
+    }
+    (document, verdict)
+}
+
+#[test]
+fn merged_slices_are_the_undivided_run() {
+    for (method, by, count) in
+        [("slice", "series", 3), ("hash", "series", 2), ("slice", "configuration", 4)]
+    {
+        let packed = Packed::new();
+        packed.tool(&PLAN).run().exits_with(0);
+        let whole = document(&packed);
+        for slice in 1..=count {
+            let part = format!("{method}:{slice}/{count}");
+            let arguments = ["--partition", &part, "--partition-by", by, "--slices", "slices"];
+            packed.tool(&[&PLAN[..], &arguments].concat()).run().exits_with(0);
+        }
+        merge(&packed, &["slices"]).exits_with(0);
+        let merged = document(&packed);
+        assert_eq!(packed.runs().len(), 2);
+        assert_eq!(merged.0, whole.0, "{method} by {by}");
+        assert_eq!(merged.1, whole.1, "{method} by {by}");
+        // What reads stored runs reads this one.
+        packed.other(&["compare", "latest", "latest"]).run().exits_with(0);
+        packed.other(&["report", "--format", "html"]).run().exits_with(0);
+    }
+}
+
+#[test]
+fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
+    let packed = Packed::new();
+    // The best configuration is in the second: without it the threshold fails, and that is 100.
+    for slice in [2, 3] {
+        measure(&packed, slice, 4, &[]).exits_with(0);
+    }
+    let lacking = merge(&packed, &["slices"]).exits_with(106);
+    assert!(lacking.stderr.contains("missing slices: 1,4 (of 4)"), "{}", lacking.stderr);
+    assert!(lacking.stderr.contains("  slice 1: vector::kernels::"), "{}", lacking.stderr);
+    assert_eq!(packed.runs().len(), 1, "everything that is there is written");
+    let listed = merge(&packed, &["slices", "--missing"]).exits_with(0);
+    assert_eq!(listed.stdout, "1,4\n");
+    merge(&packed, &["slices", "--partial"]).exits_with(0);
+
+    // One that was cut short: its first configurations count, the rest is `skipped`.
+    measure(&packed, 1, 4, &[]).exits_with(0);
+    measure(&packed, 4, 4, &[]).exits_with(0);
+    let cut = slices(&packed).into_iter().find(|s| s.ends_with("slice-1-of-4")).unwrap();
+    let journal = fs::read_to_string(cut.join("journal.jsonl")).unwrap();
+    let first_row = journal.lines().position(|line| line.contains("\"line\":\"row\"")).unwrap();
+    let kept: String =
+        journal.lines().take(first_row + 1).map(|line| format!("{line}\n")).collect();
+    fs::write(cut.join("journal.jsonl"), kept).unwrap();
+    fs::remove_file(cut.join("run.json")).unwrap();
+    let partial = merge(&packed, &["slices"]).exits_with(106);
+    assert!(partial.stderr.contains("partial slice 1: 1 of "), "{}", partial.stderr);
+    assert_eq!(merge(&packed, &["slices", "--missing"]).exits_with(0).stdout, "1\n");
+    let run = json(&packed.runs().pop().unwrap().join("run.json"));
+    assert!(run.to_string().contains("its slice ended before it was measured"), "{run:#}");
+
+    // Resumed, nothing is missing any more.
+    measure(&packed, 1, 4, &["--resume=auto"]).exits_with(0);
+    merge(&packed, &["slices"]).exits_with(0);
+    assert_eq!(merge(&packed, &["slices", "--missing"]).exits_with(0).stdout, "");
+}
+
+#[test]
+fn of_two_measurements_of_a_slice_the_one_counts_that_was_whole_first() {
+    let packed = Packed::new();
+    let into = |slice: u32, folder: &str| {
+        let part = format!("slice:{slice}/2");
+        let arguments = ["--partition", &part, "--slices", folder];
+        packed.tool(&[&PLAN[..], &arguments].concat()).run().exits_with(0)
+    };
+    for (slice, folder) in [(1, "a"), (2, "a"), (2, "b")] {
+        into(slice, folder);
+    }
+    let runs = |arguments: &[&str]| {
+        let merged = merge(&packed, arguments).exits_with(0);
+        let run = json(&packed.runs().pop().unwrap().join("run.json"));
+        let of: Vec<String> = run["provenance"]["slices"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|slice| slice["run"].as_str().unwrap().to_owned())
+            .collect();
+        (merged.stderr, of)
+    };
+    let (told, first) = runs(&["a", "b"]);
+    assert!(told.contains("slice 2 was measured twice: "), "{told}");
+    assert!(told.contains("which was whole first; --prefer newest takes the other one"), "{told}");
+    assert_eq!(runs(&["b", "a"]).1, first, "in any order");
+    let (told, newest) = runs(&["a", "b", "--prefer", "newest"]);
+    assert!(told.contains("the newest (--prefer newest)"), "{told}");
+    assert!(first[0] == newest[0] && first[1] < newest[1], "{first:?} {newest:?}");
+    // The same one twice is one.
+    let (told, same) = runs(&["a", "a", "a"]);
+    assert!(same == first && !told.contains("twice"), "{told}");
+}
+
+#[test]
+fn what_is_not_of_one_plan_is_refused_with_the_first_difference() {
+    let packed = Packed::new();
+    measure(&packed, 1, 2, &[]).exits_with(0);
+    measure(&packed, 1, 3, &[]).exits_with(0);
+    let refused = merge(&packed, &["slices"]).exits_with(2);
+    assert!(refused.stderr.contains("the number of slices: `"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("merge one plan at a time"), "{}", refused.stderr);
+
+    let packed = Packed::new();
+    measure(&packed, 1, 2, &[]).exits_with(0);
+    measure(&packed, 2, 2, &["--no-verify"]).exits_with(0);
+    let refused = merge(&packed, &["slices"]).exits_with(2);
+    assert!(refused.stderr.contains("--verify: `"), "{}", refused.stderr);
+    assert_eq!(packed.runs(), [""; 0].map(PathBuf::from), "nothing is left of it");
+
+    for nothing in ["packed.tar.zst", "nowhere"] {
+        let refused = merge(&packed, &[nothing]).exits_with(2);
+        assert!(refused.stderr.contains(nothing), "{}", refused.stderr);
+    }
+}
