@@ -136,3 +136,23 @@ fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
         assert!(body.contains(bounds), "{name}: {body}");
     }
 }
+
+#[test]
+fn what_kernels_print_is_shown_in_the_order_of_blocks_and_threads() {
+    let run = ["run", "--package", "data", "prints", "--metrics", "ptx_instructions"];
+    let outcome = workshop().gpuprof(&run).exits_with(105);
+    let printed = outcome.stderr.split("last=95 printed:\n").nth(1).expect("it printed");
+    assert_eq!(
+        printed.lines().take(4).collect::<Vec<_>>(),
+        [
+            "0: 0 of 0.00, 100 % {0x00ff} 0",
+            "24: 12 of 24.00, 100 % {0x00e7} -24",
+            "48: 24 of 48.00, 100 % {0x00cf} -48",
+            "72: 36 of 72.00, 100 % {0x00b7} -72",
+        ]
+    );
+    let (_, failed) = outcome.stdout.split_once("too far; before that, it printed:").unwrap();
+    let before: Vec<&str> = failed.lines().skip(1).take(3).map(str::trim).collect();
+    assert!(before[0].starts_with("0: ") && before[1].starts_with("24: "), "{before:?}");
+    assert!(before[2].starts_with("48: "), "{before:?}");
+}

@@ -22,6 +22,7 @@ mod expand;
 mod items;
 mod kernel;
 mod place;
+mod print;
 mod registration;
 mod renamed;
 mod series;
@@ -152,6 +153,16 @@ pub fn shared(input: TokenStream) -> TokenStream {
 pub fn dynamic_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);
     shared::dynamic(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// The text is as `println!` takes it, with at most eight values: numbers, and `bool` as 0 and 1.
+/// `{}` and `{x}` show a float with six digits, as `%g` of C; `{:.3}`, `{:8}`, `{:08}`, `{:<8}`,
+/// `{:+}`, `{:x}`, `{:#x}`, `{:o}` and `{:e}` are as in Rust.
+#[doc(alias("printf", "vprintf", "gpu_printf"))]
+#[proc_macro]
+pub fn device_print(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as print::Input);
+    print::print(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// The expansion of an attribute on the function `item`, or the item as it was with the errors.

@@ -1,4 +1,4 @@
-//! `crate = gp` for the `shared!` and `dynamic_shared!` in a kernel's body.
+//! `crate = gp` for the `shared!`, `dynamic_shared!` and `device_print!` in a kernel's body.
 //!
 //! Input: a function and the path of `gpuprof`. Output: the function, in which every such macro is
 //! told that path, unless it is told one already: nothing else says what a user calls the crate.
@@ -6,6 +6,9 @@
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{ItemFn, Path};
+
+/// Those macros.
+const MACROS: [&str; 3] = ["shared", "dynamic_shared", "device_print"];
 
 /// The function with macros that know `gpuprof`.
 pub(crate) fn in_body(item: &ItemFn, gpuprof: &Path) -> ItemFn {
@@ -32,7 +35,7 @@ fn tokens(body: TokenStream, gpuprof: &Path) -> TokenStream {
         let token = match token {
             TokenTree::Group(group) => {
                 let is_call = before[1].as_deref() == Some("!")
-                    && matches!(before[0].as_deref(), Some("shared" | "dynamic_shared"));
+                    && before[0].as_deref().is_some_and(|name| MACROS.contains(&name));
                 TokenTree::Group(inside(&group, is_call, gpuprof))
             }
             other => other,
@@ -69,6 +72,7 @@ mod tests {
                 let b = gp::dynamic_shared!(f32);
                 let c = shared!(crate = other, [u8; 1]);
                 let d = shared != (a);
+                device_print!("{}", b);
             }
         };
         let expected: ItemFn = syn::parse_quote! {
@@ -77,6 +81,7 @@ mod tests {
                 let b = gp::dynamic_shared!(crate = gp, f32);
                 let c = shared!(crate = other, [u8; 1]);
                 let d = shared != (a);
+                device_print!(crate = gp, "{}", b);
             }
         };
         let text = |item: &ItemFn| item.to_token_stream().to_string();

@@ -287,6 +287,9 @@ pub struct PassResult {
     /// Why a comparison that found no difference verified nothing.
     #[serde(default)]
     pub unverified: Option<Unverified>,
+    /// What kernels printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<String>,
 }
 
 /// Why a comparison with a reference that found no difference says nothing.

@@ -66,6 +66,27 @@ mod host;
 
 pub use device::*;
 
+/// Prints a line from a kernel, by CUDA's `vprintf`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Tells which elements are negative.
+/// #[gpuprof::kernel(
+///     series(block = [64], n = [256]),
+///     grid = n / block,
+///     args(random_in(n, -1.0..1.0)),
+/// )]
+/// pub fn find(x: &[f32]) {
+///     let i = thread::index_1d().get();
+///     let value = x[i];
+///     if value < 0.0 {
+///         device_print!("x[{i}] is {value:.3} in block {}", block::x());
+///     }
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::device_print;
 /// Dynamic shared memory: `dynamic_shared!(T)` gives a handle on all of it as elements of `T`.
 ///
 /// ```
@@ -220,7 +241,7 @@ pub mod prelude {
     pub use crate::device::prelude::*;
     #[cfg(not(target_arch = "nvptx64"))]
     pub use crate::host::{Launch, Run};
-    pub use gpuprof_macros::{dynamic_shared, shared};
+    pub use gpuprof_macros::{device_print, dynamic_shared, shared};
 }
 
 /// Not public API: what the attribute macros and [`main!`] expand to. No stability promised.

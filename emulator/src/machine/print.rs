@@ -47,11 +47,14 @@ pub fn formatted(
         count += 1;
         let signed = if wide { bits.cast_signed() } else { i64::from(bits as i32) };
         let one = match conversion {
-            'd' | 'i' => number(&spec, signed < 0, signed.unsigned_abs().to_string()),
-            'u' => number(&spec, false, bits.to_string()),
-            'x' => number(&spec, false, format!("{bits:x}")),
-            'X' => number(&spec, false, format!("{bits:X}")),
-            'o' => number(&spec, false, format!("{bits:o}")),
+            'd' | 'i' => {
+                let digits = signed.unsigned_abs().to_string();
+                number(&spec, sign(&spec, signed < 0), digits)
+            }
+            'u' => number(&spec, "", bits.to_string()),
+            'x' => number(&spec, prefix(&spec, "0x", bits), format!("{bits:x}")),
+            'X' => number(&spec, prefix(&spec, "0X", bits), format!("{bits:X}")),
+            'o' => number(&spec, prefix(&spec, "0", bits), format!("{bits:o}")),
             'p' => padded(&spec, "", format!("0x{bits:x}"), false),
             'c' => padded(&spec, "", char::from(bits as u8).to_string(), false),
             's' => {
@@ -111,11 +114,16 @@ fn sign(spec: &Spec, negative: bool) -> &'static str {
     }
 }
 
-/// A whole number of these digits.
-fn number(spec: &Spec, negative: bool, digits: String) -> String {
+/// What `#` puts before digits that are not decimal; before 0, nothing.
+fn prefix(spec: &Spec, of_base: &'static str, bits: u64) -> &'static str {
+    if spec.alternate && bits != 0 { of_base } else { "" }
+}
+
+/// A whole number of these digits, behind its sign or the prefix of its base.
+fn number(spec: &Spec, before: &str, digits: String) -> String {
     let least = spec.precision.unwrap_or(1);
     let digits = format!("{}{digits}", "0".repeat(least.saturating_sub(digits.len())));
-    padded(spec, sign(spec, negative), digits, spec.zero && spec.precision.is_none())
+    padded(spec, before, digits, spec.zero && spec.precision.is_none())
 }
 
 fn padded(spec: &Spec, sign: &str, body: String, zero: bool) -> String {
@@ -200,7 +208,8 @@ mod tests {
         }
         assert_eq!(told("%lld %llu", &[u64::MAX, 7]), "-1 7");
         assert_eq!(told("%5lld|%-5lld|%05lld", &[42, 42, 42]), "   42|42   |00042");
-        assert_eq!(told("%llx %llX %#llo", &[255, 255, 8]), "ff FF 10");
+        assert_eq!(told("%llx %#llX %#llo %#llx", &[255, 255, 8, 0]), "ff 0XFF 010 0");
+        assert_eq!(told("%#06llx|%-#6llx|", &[255, 10]), "0x00ff|0xa   |");
         assert_eq!(told("100 %% of %s", &[0]), "100 % of text");
     }
 

@@ -24,7 +24,10 @@ mod intrinsics;
 pub mod math;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
+mod print;
 mod shared;
+#[cfg(target_arch = "nvptx64")]
+mod shared_words;
 pub mod thread;
 mod vector;
 pub mod warp;
@@ -37,6 +40,12 @@ pub use shared::{Shared, SharedElement};
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use vector::every_vector;
 pub use vector::*;
+
+/// Not public API: what `device_print!` expands to. No stability promised.
+#[doc(hidden)]
+pub mod __print {
+    pub use super::print::{Printable, Text, Values, print};
+}
 
 /// Not public API: what `#[kernel]` expands to on the device. No stability promised.
 #[doc(hidden)]

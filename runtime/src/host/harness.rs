@@ -18,6 +18,7 @@ use super::listing::{self, Options};
 use super::measure_lock::MeasureLock;
 use super::outcome::{caught, outcome, remember_panics};
 use super::parent_death;
+use super::printed::Printed;
 use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
 use super::reply;
@@ -141,7 +142,10 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
             count::count(session, counters, requests, |request| set_up(session, &entry, request))
         }
         _ => {
-            let one = |request| outcome(caught(|| measure_one(session, &entry, request)));
+            let one = |request| {
+                let printed = Printed::begin();
+                printed.told(outcome(caught(|| measure_one(session, &entry, request))))
+            };
             requests.iter().map(one).collect()
         }
     }

@@ -24,6 +24,7 @@ mod number;
 mod nvml;
 mod outcome;
 mod parent_death;
+mod printed;
 mod ptx_reads;
 mod reference;
 mod registry;

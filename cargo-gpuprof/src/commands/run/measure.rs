@@ -203,7 +203,15 @@ impl<W: Write> Observer for Listeners<'_, W> {
     fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
             Event::Started { at } => self.progress.start(&name(self.plan, at)),
-            Event::PassFinished { step, result } => self.journal.pass(step, result)?,
+            Event::PassFinished { step, result } => {
+                self.journal.pass(step, result)?;
+                // Every process prints the same.
+                if let Some(text) = result.printed.as_deref().filter(|_| step.repeat == 0) {
+                    let of = name(self.plan, (step.series, step.configuration));
+                    let notes = self.plan.inputs.notes();
+                    notes.say(format_args!("{of} printed:\n{}", text.trim_end()));
+                }
+            }
             Event::CountersCollected { at, of, collected } => {
                 self.journal.collected(at, of, collected)?;
             }
