@@ -268,6 +268,7 @@ pub fn run(id: &str, series: Vec<SeriesResult>) -> Run {
         series,
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     }
 }
 

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advice;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod gate;

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod axis;
 pub mod clause;
 pub mod comparison;

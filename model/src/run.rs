@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::advice::SeriesAdvice;
 use crate::axis::Axis;
 use crate::comparison::{Change, Comparison};
 use crate::conclusion::Conclusion;
@@ -51,6 +52,9 @@ pub struct Run {
     /// What it comes to; none where nothing was to be judged, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
+    /// What rules say of its series. It follows from all that is above: `report` makes it anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<SeriesAdvice>,
 }
 
 /// What must be known to repeat a run or to compare it with another.

@@ -274,6 +274,7 @@ mod tests {
                 series,
                 comparison: None,
                 conclusion: None,
+                advice: Vec::new(),
             }
         };
         let before = run(["GPU-1", "GPU-2"]);

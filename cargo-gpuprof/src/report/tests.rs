@@ -44,6 +44,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
         series,
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     }
 }
 

@@ -21,6 +21,7 @@ fn table(rows: Vec<ConfigurationResult>) -> String {
         series: vec![series(rows)],
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     };
     let mut text = Vec::new();
     Table { colour: false, width: None }.write(&run, &mut text).unwrap();

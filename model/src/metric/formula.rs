@@ -1,6 +1,7 @@
-//! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, numbers and metric names; and
-//! of several operands `largest(a, b, …)` and `next_largest(a, b, …)`, their places from 1 on, and
-//! `second(a, b, …)`, the value of the second largest.
+//! Formulas of derived metrics: `+ - * /`, parentheses, `max(a, b)`, `min(a, b)`, `floor(a)`,
+//! `ceil(a)`, numbers and metric names; and of several operands `largest(a, b, …)` and
+//! `next_largest(a, b, …)`, their places from 1 on, and `second(a, b, …)`, the value of the second
+//! largest.
 //!
 //! Input: text such as `bytes / duration * 1e9` and a look-up of values. Output: a number, or
 //! which operand is not there, or that a division by zero leaves it undefined.
@@ -22,7 +23,21 @@ enum Node {
     Number(f64),
     Metric(String),
     Binary(Operator, Box<Node>, Box<Node>),
+    Rounded(Rounding, Box<Node>),
     Ranked(Ranked, Vec<Node>),
+}
+
+/// Which whole number a value becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rounding {
+    /// The next one below.
+    Floor,
+    /// The next one above.
+    Ceil,
+}
+
+impl Rounding {
+    const ALL: [(&str, Self); 2] = [("floor", Self::Floor), ("ceil", Self::Ceil)];
 }
 
 /// What is told of several operands by their order.
@@ -61,6 +76,7 @@ enum Operator {
     Multiply,
     Divide,
     Max,
+    Min,
 }
 
 /// Why a formula has no value.
@@ -84,6 +100,17 @@ impl Formula {
             return Ok(Self { text: text.to_owned(), root });
         }
         Err(ParseError::new("expected an operator (+ - * /)", cursor.next_span()))
+    }
+
+    /// The formula at `cursor`, up to what belongs to none.
+    ///
+    /// # Errors
+    /// The place that does not follow the grammar.
+    pub(super) fn take(cursor: &mut Cursor<'_>) -> Result<Self, ParseError> {
+        let before = cursor.rest();
+        let root = sum(cursor, 0)?;
+        let text = before[..before.len() - cursor.rest().len()].trim().to_owned();
+        Ok(Self { text, root })
     }
 
     /// The text that it was parsed from.
@@ -132,6 +159,7 @@ impl Formula {
                         Operator::Subtract => left - right,
                         Operator::Multiply => left * right,
                         Operator::Max => left.max(right),
+                        Operator::Min => left.min(right),
                         Operator::Divide if right == 0.0 => {
                             let mut names = Vec::new();
                             names_in(b, &mut names);
@@ -139,6 +167,13 @@ impl Formula {
                             return Err(Undefined::DivisionByZero(names));
                         }
                         Operator::Divide => left / right,
+                    }
+                }
+                Node::Rounded(rounding, inner) => {
+                    let inner = walk(inner, value)?;
+                    match rounding {
+                        Rounding::Floor => inner.floor(),
+                        Rounding::Ceil => inner.ceil(),
                     }
                 }
                 Node::Ranked(ranked, operands) => {
@@ -160,6 +195,7 @@ fn names_in<'n>(node: &'n Node, out: &mut Vec<&'n str>) {
             names_in(a, out);
             names_in(b, out);
         }
+        Node::Rounded(_, inner) => names_in(inner, out),
         Node::Ranked(_, operands) => operands.iter().for_each(|operand| names_in(operand, out)),
     }
 }
@@ -209,27 +245,38 @@ fn atom(cursor: &mut Cursor<'_>, depth: usize) -> Result<Node, ParseError> {
     match word.chars().next() {
         None => Err(ParseError::new("expected a number or a metric", cursor.next_span())),
         Some(c) if c.is_ascii_digit() => number(cursor, word, span).map(Node::Number),
-        Some(_) if word == "max" && cursor.eat("(") => {
-            let left = sum(cursor, depth + 1)?;
+        Some(_) => function(cursor, word, depth),
+    }
+}
+
+/// The function `word`, if its operands follow, or else the metric of that name.
+fn function(cursor: &mut Cursor<'_>, word: &str, depth: usize) -> Result<Node, ParseError> {
+    const TWO: [(&str, Operator); 2] = [("max", Operator::Max), ("min", Operator::Min)];
+    let two = TWO.into_iter().find(|(name, _)| *name == word);
+    let rounding = Rounding::ALL.into_iter().find(|(name, _)| *name == word);
+    let ranked = Ranked::ALL.into_iter().find(|(name, _)| *name == word);
+    let known = two.is_some() || rounding.is_some() || ranked.is_some();
+    if !known || !cursor.eat("(") {
+        return Ok(Node::Metric(word.to_owned()));
+    }
+    if let Some((_, ranked)) = ranked {
+        return operands(cursor, depth).map(|all| Node::Ranked(ranked, all));
+    }
+    let first = Box::new(sum(cursor, depth + 1)?);
+    let node = match (two, rounding) {
+        (Some((name, operator)), _) => {
             if !cursor.eat(",") {
-                return Err(ParseError::new(
-                    "expected `,` and a second operand of max",
-                    cursor.next_span(),
-                ));
+                let message = format!("expected `,` and a second operand of {name}");
+                return Err(ParseError::new(message, cursor.next_span()));
             }
-            let right = sum(cursor, depth + 1)?;
-            if !cursor.eat(")") {
-                return Err(ParseError::new("expected `)`", cursor.next_span()));
-            }
-            Ok(Node::Binary(Operator::Max, Box::new(left), Box::new(right)))
+            Node::Binary(operator, first, Box::new(sum(cursor, depth + 1)?))
         }
-        Some(_) => {
-            let ranked = Ranked::ALL.into_iter().find(|(name, _)| *name == word);
-            match ranked.filter(|_| cursor.eat("(")) {
-                Some((_, ranked)) => operands(cursor, depth).map(|all| Node::Ranked(ranked, all)),
-                None => Ok(Node::Metric(word.to_owned())),
-            }
-        }
+        (None, Some((_, rounding))) => Node::Rounded(rounding, first),
+        (None, None) => *first,
+    };
+    match cursor.eat(")") {
+        true => Ok(node),
+        false => Err(ParseError::new("expected `)`", cursor.next_span())),
     }
 }
 
@@ -293,6 +340,8 @@ mod tests {
         assert_eq!(eval("10 - 4 - 3"), 3.0);
         assert_eq!(eval("100 * a.sum / (4 * 3)"), 50.0);
         assert_eq!(eval("10 - max(a.sum, 2 + 1)"), 4.0);
+        assert_eq!(eval("min(a.sum, 2 + 1) + floor(a.sum / 4) + ceil(a.sum / 4)"), 6.0);
+        assert_eq!(Formula::parse("floor").unwrap().names(), ["floor"]);
         assert_eq!(eval("1e-3 * a.sum + 2E+2-1e3"), 0.006 + 200.0 - 1000.0);
     }
 
@@ -314,6 +363,9 @@ mod tests {
             "1e",
             "1e- 3",
             "max(a)",
+            "min(a)",
+            "floor(a, b)",
+            "ceil(",
             "max(a, b",
             &"(".repeat(100),
         ] {

@@ -137,6 +137,7 @@ fn a_direction_that_changes_leaves_the_tables_shared() {
         )],
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     };
     run.series[0] = read(&written(&run.series[0]));
     let rows = |run: &crate::run::Run| run.series[0].configurations.clone();

@@ -299,6 +299,7 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
         series: Vec::new(),
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     };
     let base = base.as_ref().map(|base| Run {
         id: Run::base_id(&folder.id),

@@ -148,6 +148,7 @@ impl<'a> Results<'a> {
             provenance: run.provenance.clone(),
             comparison: None,
             conclusion: None,
+            advice: Vec::new(),
             ..*run
         });
         let (name, scope) = (known.name.clone(), known.scope.clone());

@@ -1,0 +1,95 @@
+//! Advice: what rules and measured neighbours say of a series.
+//!
+//! Input: a series with its metrics, rules, and the device. Output: pieces of advice, the most
+//! worthwhile first. Rules are data ([`rule`]) and speak of the best configuration of each amount
+//! of work, since for all others there is a measured gain: a better neighbour. What a whole series
+//! says is code ([`series`]). What must stay true: a condition holds beyond the noise of what it
+//! reads, an estimate is never more than other units leave room for, and nothing is advised that a
+//! neighbour has and that is no faster for it.
+
+mod judge;
+mod neighbours;
+pub mod rule;
+pub mod series;
+pub mod template;
+mod terms;
+mod values;
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::advice::{Advice, SeriesAdvice};
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
+
+use crate::view::by_device::parts;
+use neighbours::Neighbours;
+use rule::Rule;
+pub use terms::Terms;
+pub use values::FACTS;
+
+/// The advice on every series of `run`; of series without any there is none.
+pub fn of_run(run: &Run, rules: &[Rule], catalogue: &Catalogue) -> Vec<SeriesAdvice> {
+    let terms = Terms { rules, catalogue, device: run.provenance.device.as_ref() };
+    let mut all = Vec::new();
+    for series in &run.series {
+        for part in parts(series) {
+            let pieces = of_series(&part.series, &terms);
+            if !pieces.is_empty() {
+                let device = part.device.map(str::to_owned);
+                all.push(SeriesAdvice { series: series.id.clone(), device, pieces });
+            }
+        }
+    }
+    all
+}
+
+/// The advice on `series`, all of it measured on one device.
+pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
+    let neighbours = Neighbours::of(series);
+    let mut pieces = series::found(series, &neighbours);
+    let mut unsaid: BTreeSet<&str> = BTreeSet::new();
+    for rule in terms.rules {
+        let asked = asked(series, &neighbours);
+        let found = asked.filter_map(|at| Some((at, judge::found(rule, at, &neighbours, terms)?)));
+        let mut found: Vec<(usize, Advice)> = found.collect();
+        found.sort_by(|(_, a), (_, b)| a.by_worth(b));
+        let name = |at: usize| series.configurations[at].configuration.to_string();
+        let configurations: Vec<String> = found.iter().map(|(at, _)| name(*at)).collect();
+        if let Some((_, mut piece)) = found.into_iter().next() {
+            piece.configurations = configurations;
+            pieces.push(piece);
+            unsaid.extend(rule.instead_of.iter().map(String::as_str));
+        }
+    }
+    pieces.retain(|piece| !unsaid.contains(&*piece.rule));
+    pieces.sort_by(Advice::by_worth);
+    pieces
+}
+
+/// The positions that rules are asked about: the best of each amount of work; where nothing tells
+/// which is best, every one that finished.
+fn asked<'s>(
+    series: &'s SeriesResult,
+    neighbours: &'s Neighbours<'_>,
+) -> impl Iterator<Item = usize> + 's {
+    let finished = |row: &ConfigurationResult| row.status == Status::Finished;
+    let best = neighbours.bests();
+    (0..series.configurations.len()).filter(move |at| {
+        finished(&series.configurations[*at]) && (best.is_empty() || best.contains(at))
+    })
+}
+
+/// The inputs without which `rule` cannot be asked about any configuration of `series`: by their
+/// metrics, the first alternative of each.
+pub fn missing(rule: &Rule, series: &SeriesResult, terms: &Terms<'_>) -> Vec<String> {
+    let rows: Vec<&ConfigurationResult> =
+        series.configurations.iter().filter(|row| row.status == Status::Finished).collect();
+    let has =
+        |metric: &String| rows.iter().any(|row| values::reading(row, terms, metric).is_some());
+    let required = rule.required();
+    let inputs = rule.inputs.iter().filter(|input| required.contains(&*input.name));
+    inputs.filter(|i| !i.metrics.iter().any(has)).map(|i| i.metrics[0].clone()).collect()
+}
+
+#[cfg(test)]
+mod tests;

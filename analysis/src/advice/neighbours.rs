@@ -1,0 +1,165 @@
+//! Neighbours: configurations that do the same work, and which of two is faster.
+//!
+//! Input: a series. Output: its configurations in groups of the same work, and the best of each by
+//! the metric that decides. Two configurations do the same work where they declare the same bytes
+//! and operations; where nothing is declared, where only launch parameters tell them apart.
+
+use gpuprof_model::metric::{Class, Direction};
+use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
+use gpuprof_model::threshold::Statistic;
+
+use crate::gate::change::{Evidence, Side};
+use crate::stats::two_sample::SIGNIFICANCE;
+use crate::view::best::{self, value};
+use crate::view::columns::headline;
+
+/// The axes that change how a kernel is launched, and not what it computes.
+const LAUNCH: [&str; 4] = ["block", "grid", "shared", "cluster"];
+
+/// The metrics that say what a configuration has to do.
+const WORK: [&str; 2] = ["bytes", "flops"];
+
+/// The configurations of a series by their work.
+#[derive(Debug)]
+pub(super) struct Neighbours<'s> {
+    series: &'s SeriesResult,
+    /// The metric that decides which is best, if any does.
+    pub(super) metric: Option<&'s str>,
+    /// Positions of finished configurations, those of the same work together.
+    pub(super) groups: Vec<Group>,
+}
+
+/// Configurations of the same work.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Their positions.
+    pub(super) rows: Vec<usize>,
+    /// The best of them, where the metric tells.
+    pub(super) best: Option<usize>,
+}
+
+impl<'s> Neighbours<'s> {
+    pub(super) fn of(series: &'s SeriesResult) -> Self {
+        let rows = &series.configurations;
+        let timed = rows.iter().any(|row| value(row, "duration").is_some());
+        let metric = if timed { Some("duration") } else { headline(series) };
+        let mut groups: Vec<Group> = Vec::new();
+        for (at, row) in rows.iter().enumerate().filter(|(_, r)| r.status == Status::Finished) {
+            let same = |group: &&mut Group| same_work(series, &rows[group.rows[0]], row);
+            match groups.iter_mut().find(same) {
+                Some(group) => group.rows.push(at),
+                None => groups.push(Group { rows: vec![at], best: None }),
+            }
+        }
+        let mut neighbours = Self { series, metric, groups: Vec::new() };
+        for group in &mut groups {
+            group.best = neighbours.best_of(&group.rows);
+        }
+        neighbours.groups = groups;
+        neighbours
+    }
+
+    /// The configuration at `at`.
+    pub(super) fn row(&self, at: usize) -> &'s ConfigurationResult {
+        &self.series.configurations[at]
+    }
+
+    /// The best of each amount of work.
+    pub(super) fn bests(&self) -> Vec<usize> {
+        self.groups.iter().filter_map(|group| group.best).collect()
+    }
+
+    /// The group with the most work: of several that declare none, the last one.
+    pub(super) fn largest(&self) -> Option<&Group> {
+        let work = |group: &&Group| {
+            let row = self.row(group.rows[0]);
+            WORK.iter().filter_map(|metric| value(row, metric)).fold(0.0, f64::max)
+        };
+        self.groups.iter().max_by(|a, b| work(a).total_cmp(&work(b)))
+    }
+
+    /// The others that do the same work as the one at `at`.
+    pub(super) fn of_same_work(&self, at: usize) -> impl Iterator<Item = usize> {
+        let group = self.groups.iter().find(|group| group.rows.contains(&at));
+        group.into_iter().flat_map(|group| &group.rows).copied().filter(move |other| *other != at)
+    }
+
+    /// Those of `group` that differ from the one at `at` in `axis` alone, with itself, in the order
+    /// of the series.
+    pub(super) fn along(&self, group: &Group, at: usize, axis: &str) -> Vec<usize> {
+        let own = self.row(at);
+        let dependent = |name: &str| self.series.dependent_axes.iter().any(|other| other == name);
+        let alike = |other: &&usize| {
+            let other = &self.row(**other).configuration;
+            let mut pairs = own.configuration.0.iter();
+            pairs.all(|(name, value)| {
+                name == axis || dependent(name) || other.get(name) == Some(value)
+            })
+        };
+        group.rows.iter().filter(alike).copied().collect()
+    }
+
+    /// What the configurations at `a` and `b` say about each other: the change from `a` to `b`.
+    pub(super) fn evidence(&self, a: usize, b: usize) -> Option<(Class, Evidence)> {
+        let metric = self.metric?;
+        let side = |at: usize| Side::of(self.row(at), metric, Statistic::Median).ok();
+        let class = best::result(self.row(a), metric)?.class;
+        Some((class, Evidence::of(class, &side(a)?, &side(b)?)))
+    }
+
+    /// Whether the configuration at `a` is surely better than the one at `b`, of which `others`
+    /// could have been compared as well.
+    pub(super) fn is_surely_better(&self, a: usize, b: usize, others: usize) -> bool {
+        let Some(metric) = self.metric else { return false };
+        let (Some(ours), Some(theirs)) = (value(self.row(a), metric), value(self.row(b), metric))
+        else {
+            return false;
+        };
+        let direction = best::direction(&self.series.configurations, metric);
+        let better = direction.unwrap_or(Direction::Neither).better(ours, theirs);
+        let Some((class, evidence)) = self.evidence(a, b).filter(|_| better) else { return false };
+        #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
+        let pairs = (others * others.saturating_sub(1)).max(1) as f64;
+        let sure = |p_value: f64| p_value / 2.0 <= SIGNIFICANCE / pairs;
+        class == Class::Exact || evidence.confidence.is_some_and(|c| sure(c.p_value))
+    }
+
+    /// Whether the configuration at `a` has the better value than the one at `b`, by however
+    /// little.
+    pub(super) fn is_faster(&self, a: usize, b: usize) -> bool {
+        let Some(metric) = self.metric else { return true };
+        let direction = best::direction(&self.series.configurations, metric);
+        match (value(self.row(a), metric), value(self.row(b), metric)) {
+            (Some(a), Some(b)) => direction.unwrap_or(Direction::Neither).better(a, b),
+            _ => true,
+        }
+    }
+
+    fn best_of(&self, group: &[usize]) -> Option<usize> {
+        let metric = self.metric?;
+        let direction = best::direction(&self.series.configurations, metric)
+            .filter(|direction| *direction != Direction::Neither)?;
+        let mut best: Option<(usize, f64)> = None;
+        for &at in group {
+            let Some(value) = value(self.row(at), metric) else { continue };
+            if best.is_none_or(|(_, so_far)| direction.better(value, so_far)) {
+                best = Some((at, value));
+            }
+        }
+        best.map(|(at, _)| at)
+    }
+}
+
+/// Whether `a` and `b` of `series` have the same to do.
+fn same_work(series: &SeriesResult, a: &ConfigurationResult, b: &ConfigurationResult) -> bool {
+    let work = |row: &ConfigurationResult| WORK.map(|metric| value(row, metric).map(f64::to_bits));
+    let (ours, theirs) = (work(a), work(b));
+    if ours.iter().chain(&theirs).any(Option::is_some) {
+        return ours == theirs;
+    }
+    let axes = series.axes.iter().map(|axis| axis.name.as_str());
+    let mut rest = axes.filter(|axis| {
+        !LAUNCH.contains(axis) && series.dependent_axes.iter().all(|other| other != axis)
+    });
+    rest.all(|axis| a.configuration.get(axis) == b.configuration.get(axis))
+}

@@ -1,0 +1,129 @@
+//! A rule of advice: data, read from a file and checked there.
+//!
+//! Input: parsed formulas and conditions. Output: a value that knows which metrics it reads. A rule
+//! names its inputs, may define further names by formulas over them, and speaks where its condition
+//! holds.
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::advice::Certainty;
+use gpuprof_model::metric::{Condition, Formula};
+
+use super::template::Template;
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Its identifier, such as `bank-conflicts-ld`.
+    pub id: String,
+    /// What it is about, in a few words.
+    pub name: String,
+    /// The file that it is written in.
+    pub written_in: String,
+    /// What it reads.
+    pub inputs: Vec<Input>,
+    /// Names by formulas over inputs and earlier names.
+    pub lets: Vec<(String, Formula)>,
+    /// Where it speaks.
+    pub when: Condition,
+    /// Where it is silent all the same, as far as the run tells.
+    pub unless: Option<Condition>,
+    /// What it says.
+    pub message: Template,
+    /// What to do about it.
+    pub remedy: Option<Template>,
+    /// What following it is worth: the first one whose inputs have values.
+    pub estimates: Vec<Estimate>,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// The units that the remedy takes work off; how near the others are to their peaks bounds what
+    /// can be gained.
+    pub relieves: Vec<Unit>,
+    /// What a neighbour has that follows the advice.
+    pub tried_by: Option<Tried>,
+    /// Rules that say less than this one.
+    pub instead_of: Vec<String>,
+}
+
+/// An input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Its name in the rule.
+    pub name: String,
+    /// Metrics, of which the first one that has a value is meant; at least one.
+    pub metrics: Vec<String>,
+}
+
+/// An estimate in percent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// What it is a part of.
+    pub of: Of,
+    /// The formula.
+    pub percent: Formula,
+}
+
+/// What an estimate is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// The time of the launch (global).
+    Time,
+    /// What one unit does or could do (local).
+    Use,
+}
+
+/// A unit of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// The multiprocessors' pipelines.
+    Sm,
+    /// The L1 cache and shared memory.
+    L1,
+    /// The L2 cache.
+    L2,
+    /// The device's memory.
+    Dram,
+}
+
+impl Unit {
+    /// Each with its name and how near it is to its peak.
+    pub const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Sm, "sm", "sm__throughput.avg.pct_of_peak_sustained_elapsed"),
+        (Self::L1, "l1", "l1tex__throughput.avg.pct_of_peak_sustained_active"),
+        (Self::L2, "l2", "lts__throughput.avg.pct_of_peak_sustained_elapsed"),
+        (Self::Dram, "dram", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+    ];
+}
+
+/// A value that is higher, or lower, where the advice was followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// An input or a name that the rule defines.
+    pub name: String,
+    /// Whether it is higher there.
+    pub higher: bool,
+}
+
+impl Rule {
+    /// The inputs without which the rule can say nothing: those of its condition and its texts.
+    pub fn required(&self) -> BTreeSet<&str> {
+        let texts = std::iter::once(&self.message).chain(&self.remedy);
+        let mut open: Vec<&str> = self.when.names();
+        open.extend(texts.flat_map(Template::names));
+        let mut all = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if all.insert(name)
+                && let Some((_, formula)) = self.lets.iter().find(|(own, _)| own == name)
+            {
+                open.extend(formula.names());
+            }
+        }
+        all.retain(|name| self.inputs.iter().any(|input| input.name == *name));
+        all
+    }
+
+    /// The metrics that it reads, all alternatives of each.
+    pub fn metrics(&self) -> impl Iterator<Item = &[String]> {
+        self.inputs.iter().map(|input| input.metrics.as_slice())
+    }
+}

@@ -1,0 +1,44 @@
+//! What only a whole series can say: of measured neighbours, not of counters.
+//!
+//! Input: a series and its neighbours. Output: pieces of advice with measured gains, and what
+//! changes along an axis.
+
+mod axis;
+mod gain;
+mod limiter;
+mod occupancy;
+mod tail;
+mod told;
+
+use gpuprof_model::advice::Advice;
+use gpuprof_model::run::SeriesResult;
+
+use super::neighbours::Neighbours;
+
+/// The identifiers of these findings, each with what it says.
+pub const FINDINGS: [(&str, &str); 5] = [
+    (
+        "measured-gain",
+        "which value of an axis is the fastest, by how much, and that it was measured",
+    ),
+    ("no-effect", "that an axis does not change the time by more than 2%, by the intervals"),
+    (
+        "occupancy-falls",
+        "from which value of an axis on fewer warps are resident, and what limits them",
+    ),
+    ("tail-measured", "what the last, partly filled wave costs beside a grid of whole waves"),
+    (
+        "limiter-changes",
+        "between which values of an axis another unit becomes the nearest its peak",
+    ),
+];
+
+/// All of it.
+pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+    let mut pieces = gain::found(series, neighbours);
+    pieces.extend(axis::found(series, neighbours));
+    pieces.extend(occupancy::found(series, neighbours));
+    pieces.extend(tail::found(series, neighbours));
+    pieces.extend(limiter::found(series, neighbours));
+    pieces
+}

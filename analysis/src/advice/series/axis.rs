@@ -1,0 +1,73 @@
+//! Axes that do not matter: where the intervals say that no value is better.
+
+use gpuprof_model::advice::Advice;
+use gpuprof_model::run::SeriesResult;
+
+use super::told::piece;
+use crate::advice::neighbours::{Group, Neighbours};
+use crate::advice::template::number;
+use crate::view::sensitivity::independent_axes;
+
+/// Within this many percent, times are the same for all that anybody does about them.
+const SAME_PERCENT: f64 = 2.0;
+
+/// One piece for each such axis.
+pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<Advice> {
+    if neighbours.metric != Some("duration") {
+        return Vec::new();
+    }
+    let axes = independent_axes(series);
+    axes.into_iter().filter_map(|axis| of_axis(neighbours, axis)).collect()
+}
+
+fn of_axis(neighbours: &Neighbours<'_>, axis: &str) -> Option<Advice> {
+    let mut farthest: f64 = 0.0;
+    let mut most = 0;
+    let mut places = Vec::new();
+    for group in &neighbours.groups {
+        for slice in slices(neighbours, group, axis) {
+            most = most.max(slice.len());
+            farthest = farthest.max(spread(neighbours, &slice)?);
+            places.extend(slice);
+        }
+    }
+    if most < 2 || farthest > SAME_PERCENT {
+        return None;
+    }
+    let message = format!(
+        "{axis} does not matter for the time here: with 95% confidence all {most} values are within {}% \
+         of each other",
+        number(farthest, Some(1))
+    );
+    let about = (&places[..], &["duration"][..]);
+    Some(piece(("no-effect", "axis without effect"), message, None, about, neighbours))
+}
+
+/// The rows of `group` in sets that differ in `axis` alone.
+fn slices(neighbours: &Neighbours<'_>, group: &Group, axis: &str) -> Vec<Vec<usize>> {
+    let mut left = group.rows.clone();
+    let mut slices = Vec::new();
+    while let Some(&first) = left.first() {
+        let slice = neighbours.along(group, first, axis);
+        left.retain(|at| !slice.contains(at) && *at != first);
+        slices.push(slice);
+    }
+    slices
+}
+
+/// How far apart the times of `slice` may be, in percent, by the intervals of the differences from
+/// the first one; none where they do not tell.
+fn spread(neighbours: &Neighbours<'_>, slice: &[usize]) -> Option<f64> {
+    let (first, rest) = slice.split_first()?;
+    let (mut low, mut high) = (0.0_f64, 0.0_f64);
+    for &other in rest {
+        let (_, evidence) = neighbours.evidence(*first, other)?;
+        let percent = evidence.confidence?.percent;
+        if !percent.low.is_finite() || !percent.high.is_finite() {
+            return None;
+        }
+        low = low.min(percent.low);
+        high = high.max(percent.high);
+    }
+    Some(high - low)
+}

@@ -1,0 +1,183 @@
+use gpuprof_model::advice::Gain;
+use gpuprof_model::measurement::OccupancyLimiter;
+use gpuprof_model::metric::{Class, Condition, Formula};
+
+use super::rule::{Estimate, Input, Of, Tried};
+use super::template::Template;
+use super::*;
+use crate::fixture::{emulated, finished, gpu_pass, h200, measured, point, series};
+
+/// A row of `block` and `n` whose processes have these medians.
+fn timed(block: u64, n: u64, medians: &[f64]) -> ConfigurationResult {
+    let passes: Vec<_> =
+        medians.iter().map(|&m| gpu_pass(block, n, &[m - 32.0, m, m + 32.0])).collect();
+    finished(point(block, n), &passes)
+}
+
+fn set(row: &mut ConfigurationResult, metric: &str, value: f64) {
+    let mut result = measured(0, &[(metric, value)]).metrics.get(metric).unwrap().clone();
+    result.class = Class::Exact;
+    row.metrics.insert(metric, result);
+}
+
+fn advised(rows: Vec<ConfigurationResult>, rules: &[Rule]) -> Vec<Advice> {
+    let (catalogue, device) = (Catalogue::built_in(), h200());
+    let terms = Terms { rules, catalogue: &catalogue, device: Some(&device) };
+    of_series(&series(rows), &terms)
+}
+
+fn messages(pieces: &[Advice]) -> Vec<(&str, &str)> {
+    pieces.iter().map(|piece| (&*piece.rule, &*piece.message)).collect()
+}
+
+const N: u64 = 1 << 20;
+
+#[test]
+fn a_measured_gain_has_its_interval_and_comes_first() {
+    let rows = vec![
+        timed(64, N, &[20_000.0, 20_100.0, 19_950.0, 20_050.0, 20_020.0]),
+        timed(256, N, &[10_000.0, 10_100.0, 9_950.0, 10_050.0, 10_020.0]),
+    ];
+    let pieces = advised(rows, &[]);
+    let [piece] = &pieces[..] else { panic!("{pieces:?}") };
+    let begins = "block=256 is 2.00× as fast as block=64, measured (1.9";
+    assert!(piece.message.starts_with(begins), "{}", piece.message);
+    assert!(piece.message.ends_with("5 processes each)"), "{}", piece.message);
+    let Some(Gain::Measured { factor, interval: Some(interval) }) = piece.gain else {
+        panic!("{piece:?}")
+    };
+    assert!(interval.low < factor && factor < interval.high);
+    assert_eq!(piece.configurations, ["block=256,n=1048576", "block=64,n=1048576"]);
+}
+
+#[test]
+fn what_the_noise_hides_is_no_gain_and_what_is_the_same_does_not_matter() {
+    let noisy = vec![
+        timed(64, N, &[20_000.0, 9_000.0, 15_000.0, 11_000.0, 18_000.0]),
+        timed(256, N, &[10_000.0, 17_100.0, 9_950.0, 19_050.0, 10_020.0]),
+    ];
+    assert_eq!(advised(noisy, &[]), []);
+    let same = [10_000.0, 10_010.0, 9_990.0, 10_005.0, 9_995.0];
+    let pieces = advised(vec![timed(64, N, &same), timed(256, N, &same)], &[]);
+    let [(rule, message)] = messages(&pieces)[..] else { panic!("{pieces:?}") };
+    assert_eq!(rule, "no-effect");
+    assert!(message.starts_with("block does not matter for the time here: with 95%"), "{message}");
+    // One process a side proves nothing.
+    assert_eq!(advised(vec![timed(64, N, &[1e4]), timed(256, N, &[1e4])], &[]), []);
+}
+
+#[test]
+fn an_axis_that_changes_the_work_is_no_gain() {
+    let rows = vec![
+        timed(64, N, &[10_000.0, 10_100.0, 9_950.0, 10_050.0]),
+        timed(64, 4 * N, &[40_000.0, 40_100.0, 39_950.0, 40_050.0]),
+    ];
+    assert_eq!(advised(rows, &[]), []);
+}
+
+#[test]
+fn counts_of_the_emulated_driver_are_compared_as_they_are() {
+    let pieces = advised(vec![emulated(64, N), emulated(256, N)], &[]);
+    assert!(pieces.iter().all(|piece| piece.rule != "no-effect"), "{pieces:?}");
+    for piece in &pieces {
+        assert!(piece.message.ends_with("counted"), "{piece:?}");
+    }
+}
+
+#[test]
+fn occupancy_falls_where_a_resource_limits_it_unless_that_is_faster() {
+    let rows = |faster: f64| {
+        let mut rows = vec![timed(256, N, &[9_000.0; 3]), timed(512, N, &[9_000.0; 3])];
+        rows.push(timed(1024, N, &[9_000.0 * faster; 3]));
+        set(&mut rows[2], "theoretical_occupancy", 50.0);
+        rows[2].occupancy_limiter = Some(OccupancyLimiter::Registers);
+        rows
+    };
+    let told = |faster: f64| {
+        let pieces = advised(rows(faster), &[]);
+        pieces.into_iter().find(|p| p.rule == "occupancy-falls").map(|piece| piece.message)
+    };
+    let expected =
+        "beyond block=512 theoretical occupancy falls from 100% to 50%: limited by registers";
+    assert_eq!(told(1.2).unwrap(), expected);
+    assert_eq!(told(0.8), None);
+}
+
+#[test]
+fn a_tail_costs_what_a_smaller_grid_of_whole_waves_does_not_lose() {
+    let row = |n: u64, waves: f64, ns: f64| {
+        let mut row = timed(64, n, &[ns, ns + 10.0, ns - 10.0, ns + 5.0]);
+        set(&mut row, "waves", waves);
+        row
+    };
+    let tail = |ns: f64| {
+        let pieces = advised(vec![row(N, 2.0, 10_000.0), row(N * 5 / 4, 2.5, ns)], &[]);
+        pieces.into_iter().find(|piece| piece.rule == "tail-measured")
+    };
+    // 1.25 times the work in 1.4 times the time: 11% of it, of 17% that are idle.
+    let piece = tail(14_000.0).unwrap();
+    let begins = "the tail wave costs 11% at n=1310720: 2.50 waves leave 17% of the device idle";
+    assert!(piece.message.starts_with(begins), "{}", piece.message);
+    // A larger loss has another reason, and a smaller grid that is slower proves nothing.
+    assert_eq!(tail(16_000.0), None);
+    assert_eq!(tail(12_000.0), None);
+}
+
+#[test]
+fn the_limiter_changes_where_another_unit_leads_on_both_sides() {
+    let row = |n: u64, l2: f64, sm: f64, issue: f64| {
+        let mut row = timed(64, n, &[10_000.0; 3]);
+        set(&mut row, "lts__throughput.avg.pct_of_peak_sustained_elapsed", l2);
+        set(&mut row, "sm__throughput.avg.pct_of_peak_sustained_elapsed", sm);
+        set(&mut row, "smsp__issue_active.avg.pct_of_peak_sustained_active", issue);
+        row
+    };
+    let told = |second: ConfigurationResult| {
+        let pieces = advised(vec![row(N, 70.0, 40.0, 40.0), second], &[]);
+        pieces.into_iter().find(|p| p.rule == "limiter-changes").map(|piece| piece.message)
+    };
+    let expected = "the limiter changes from L2 (70% of its peak) to issue slots (64%) between \
+                    n=1048576 and n=4194304";
+    assert_eq!(told(row(4 * N, 40.0, 64.0, 63.0)).unwrap(), expected);
+    assert!(told(row(4 * N, 40.0, 64.0, 30.0)).unwrap().contains("to SM (64%)"));
+    assert_eq!(told(row(4 * N, 60.0, 64.0, 63.0)), None);
+}
+
+/// A rule that asks for more of a metric `x`.
+fn more_of_x() -> Rule {
+    let input =
+        |name: &str, metric: &str| Input { name: name.into(), metrics: vec![metric.into()] };
+    Rule {
+        id: "more".into(),
+        name: "more".into(),
+        written_in: "more.toml:1".into(),
+        inputs: vec![input("x", "registers")],
+        lets: vec![("half".into(), Formula::parse("x / 2").unwrap())],
+        when: Condition::parse("half < 10").unwrap(),
+        unless: None,
+        message: Template::parse("{half:0}").unwrap(),
+        remedy: None,
+        estimates: vec![Estimate { of: Of::Use, percent: Formula::parse("x").unwrap() }],
+        certainty: gpuprof_model::advice::Certainty::Likely,
+        relieves: Vec::new(),
+        tried_by: Some(Tried { name: "half".into(), higher: true }),
+        instead_of: Vec::new(),
+    }
+}
+
+#[test]
+fn what_a_neighbour_tried_in_vain_is_not_advised() {
+    let best = timed(64, N, &[10_000.0; 3]);
+    let mut other = timed(256, N, &[20_000.0; 3]);
+    let speaks = |rows: Vec<ConfigurationResult>| {
+        advised(rows, &[more_of_x()]).iter().any(|piece| piece.rule == "more")
+    };
+    // Both have 16 registers: nobody tried.
+    assert!(speaks(vec![best.clone(), other.clone()]));
+    set(&mut other, "registers", 32.0);
+    assert!(!speaks(vec![best.clone(), other.clone()]));
+    // It does other work: its time says nothing.
+    let mut elsewhere = timed(256, 4 * N, &[80_000.0; 3]);
+    set(&mut elsewhere, "registers", 32.0);
+    assert!(speaks(vec![best, elsewhere]));
+}
