@@ -33,6 +33,7 @@ pub mod options;
 pub mod plan;
 pub mod report;
 pub mod revision;
+pub mod rules;
 pub mod schedule;
 #[cfg(test)]
 mod schemas;

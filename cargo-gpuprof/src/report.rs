@@ -4,6 +4,7 @@
 //! What must stay true: a report invents nothing. Where a value is not there it says why, and
 //! nothing here looks at the environment: colour and width are told, not found out.
 
+mod advice;
 mod axes;
 mod benchmark;
 mod changes;

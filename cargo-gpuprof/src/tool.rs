@@ -7,7 +7,7 @@ use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
     StandardOutput, archive, baselines, calibrate, completions, doctor, emulate, history, list,
-    man, merge, metrics, run, runs, show_config, stored,
+    man, merge, metrics, rules, run, runs, show_config, stored,
 };
 use crate::console;
 use crate::cupti;
@@ -76,6 +76,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
         ) => true,
         Some(
             Command::Metrics(_)
+            | Command::Rules(_)
             | Command::Compare(_)
             | Command::Report(_)
             | Command::Merge(_)
@@ -101,6 +102,10 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Metrics(options)) => {
             let mut shown = Terminal::new(&mut printed);
             metrics::metrics(&options, &mut shown).map(|()| Code::Success)
+        }
+        Some(Command::Rules(options)) => {
+            let mut shown = Terminal::new(&mut printed);
+            rules::rules(&options, &mut shown).map(|()| Code::Success)
         }
         Some(Command::Doctor(options)) => doctor::doctor(&options, interrupt, &mut printed),
         Some(Command::Guard(options)) => guard::guard(&options),

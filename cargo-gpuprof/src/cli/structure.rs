@@ -7,7 +7,7 @@ use gpuprof_model::ExitCode;
 use crate::options::{
     ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
     CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions, HistoryOptions, ListOptions,
-    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RunOptions, RunsOptions,
+    ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -59,6 +59,8 @@ pub enum Command {
     List(Box<ListOptions>),
     /// List and search the metrics that thresholds and --metrics may name.
     Metrics(MetricsOptions),
+    /// List the rules of advice, show one in full, and what a run lacks for them.
+    Rules(RulesOptions),
     /// Judge a stored run against another.
     #[command(after_help = exit_codes())]
     Compare(Box<CompareOptions>),

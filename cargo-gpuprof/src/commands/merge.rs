@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use camino::Utf8PathBuf;
+use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
@@ -29,6 +30,7 @@ use crate::console;
 use crate::error::{Failure, Result};
 use crate::options::{MergeOptions, MessageFormat};
 use crate::report::{Format, Terms};
+use crate::rules;
 use crate::store::RunFolder;
 use crate::store::baseline::Baselines;
 use crate::store::manifest::{Outline, OutlineScope, OwnSeries};
@@ -99,6 +101,8 @@ struct Opened {
     exports: Exports,
     catalogue: Catalogue,
     baselines: Baselines,
+    /// Where rules of the user's lie, beside those of the workspace.
+    rules: Option<Utf8PathBuf>,
 }
 
 impl Opened {
@@ -109,7 +113,8 @@ impl Opened {
         let view = viewed::placed(&options.view, &layers)?;
         let exports = Exports::open(&settings, &root)?;
         let baselines = Baselines::new(&root, &target);
-        Ok(Self { root, target, settings, view, exports, catalogue, baselines })
+        let rules = Settings::export(&layers.rules(None), &root);
+        Ok(Self { root, target, settings, view, exports, catalogue, baselines, rules })
     }
 
     /// What the merged run is compared with: the other revision that every slice measured beside
@@ -174,7 +179,9 @@ fn join(
         own.entry(series.position).or_insert_with(|| series.clone());
     }
     let own: Vec<OwnSeries> = own.into_values().collect();
-    let run = judged::run(union, (plan, &own), &catalogue, against.as_ref())?;
+    let rules = rules::load(&opened.root, opened.rules.as_deref(), &catalogue)?;
+    let mut run = judged::run(union, (plan, &own), &catalogue, against.as_ref())?;
+    run.advice = advice::of_run(&run, &rules, &catalogue);
     Ok((run, base))
 }
 

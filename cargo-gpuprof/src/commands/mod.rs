@@ -13,6 +13,7 @@ pub mod man;
 pub mod merge;
 pub mod metrics;
 mod partition;
+pub mod rules;
 pub mod run;
 pub mod runs;
 mod selection;

@@ -14,7 +14,7 @@ use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::StandardOutput;
 use super::charts::ChartFolder;
-use super::settings::{self, Layers};
+use super::settings::{self, Layers, Settings};
 use super::viewed::{self, PlacedView};
 use crate::build::host;
 use crate::config::Config;
@@ -23,9 +23,11 @@ use crate::options::{
     CargoOptions, CompareOptions, ConfigurationOptions, PlaceOptions, ReportOptions, ViewOptions,
 };
 use crate::report::{Format, Terms};
+use crate::rules;
 use crate::sections::Sections;
 use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole_by};
+use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::rejudge;
 use gpuprof_analysis::view::{self, View};
@@ -132,9 +134,13 @@ fn recorded(run: &Run) -> impl Iterator<Item = (&str, &MetricResult)> {
 /// written.
 pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write) -> Result<()> {
     let (root, target) = places(&options.place);
-    let run = document::find(&target, &options.run)?;
+    let mut run = document::find(&target, &options.run)?;
     let (layers, known) = layers(&root, &options.configuration)?;
     let catalogue = with_metrics_of(known, &run);
+    let folder = Settings::export(&layers.rules(options.rules.clone()), &root);
+    let rules = rules::load(&root, folder.as_deref(), &catalogue)?;
+    // What was advised when the run was made may rest on other rules.
+    run.advice = advice::of_run(&run, &rules, &catalogue);
     let view = view(&options.view, &layers, options.format, (&catalogue, &run))?;
     let screen = on.screen(layers.color(options.color).value);
     let how = (options.format, Terms { screen, ..Terms::default() });
@@ -175,7 +181,10 @@ pub fn compare(
         run: Ok(before),
         scope: Scope::whole(),
     };
-    let run = rejudge(&catalogue, after, &thresholds, &against);
+    let folder = Settings::export(&layers.rules(None), &root);
+    let rules = rules::load(&root, folder.as_deref(), &catalogue)?;
+    let mut run = rejudge(&catalogue, after, &thresholds, &against);
+    run.advice = advice::of_run(&run, &rules, &catalogue);
     let code = gate.exit_code(&run);
     let screen = on.screen(layers.color(options.color).value);
     let terms = Terms { screen, exit_code: Some(code), gate };

@@ -38,6 +38,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["all"], "it is an option of a single run: give it on the command line"),
     (&["no-default-features"], "the key is `default-features = false`"),
     (&["no-wait"], "the key is `wait = false`"),
+    (&["no-advice"], "the key is `advice = false`"),
     (&["no-verify"], "the key is `verify = false`"),
     (&["no-gate"], "the key is `gate = false`"),
     (&["no-strict"], "the key is `strict = false`"),

@@ -140,6 +140,9 @@ pub struct ReportOptions {
     /// When to colour
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,
+    /// Folder of your own rules of advice, instead of .config/gpuprof/rules
+    #[arg(long, value_name = "DIR")]
+    pub rules: Option<Utf8PathBuf>,
     /// Where settings come from that are not given here.
     #[command(flatten)]
     pub configuration: ConfigurationOptions,

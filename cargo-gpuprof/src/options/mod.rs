@@ -23,6 +23,7 @@ mod order;
 mod output;
 mod partition;
 mod replay;
+mod rules;
 mod run;
 mod runs;
 mod set;
@@ -55,6 +56,7 @@ pub use order::Interleave;
 pub use output::{Color, MessageFormat, OutputOptions};
 pub use partition::{Method, Partition, PartitionBy, PartitionOptions, SliceOptions};
 pub use replay::{AppReplayMatch, AppReplayMode, Isolate, ReplayMode};
+pub use rules::RulesOptions;
 #[cfg(test)]
 pub(crate) use run::parsed;
 pub use run::{RunOptions, SUBCOMMANDS, SelectionOptions};

@@ -17,10 +17,11 @@ use super::{
 
 /// The subcommands that users know: a misspelt one is taken for a filter. `cli` tests that they are
 /// all.
-pub const SUBCOMMANDS: [&str; 16] = [
+pub const SUBCOMMANDS: [&str; 17] = [
     "run",
     "list",
     "metrics",
+    "rules",
     "compare",
     "report",
     "merge",
@@ -159,6 +160,15 @@ pub struct RunOptions {
     /// Sections to show, by name; several separated by commas
     #[arg(long, value_name = "SECTION", value_delimiter = ',', help_heading = "Run")]
     pub section: Vec<String>,
+    /// Collect the counters that the rules of advice read as well; it says what that costs
+    #[arg(long, overrides_with = "no_advice", help_heading = "Run")]
+    pub advice: bool,
+    /// Collect only what else is asked for (the default); rules read what is there
+    #[arg(long, overrides_with = "advice", help_heading = "Run")]
+    pub no_advice: bool,
+    /// Folder of your own rules of advice, instead of .config/gpuprof/rules
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    pub rules: Option<Utf8PathBuf>,
     /// Refuse to start if a configuration needs more counter passes than this
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_PASSES", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
@@ -222,6 +232,11 @@ impl RunOptions {
     pub fn patience(&self) -> Duration {
         let usual = if self.goes_on_or_begins() { LEASE } else { LINGERING };
         self.gate.wait_lock.map_or(usual, |seconds| Duration::from_secs(seconds.into()))
+    }
+
+    /// Whether `--advice` or `--no-advice` was given.
+    pub fn advice(&self) -> Option<bool> {
+        either(self.advice, self.no_advice)
     }
 
     /// Whether `--wait` or `--no-wait` was given.

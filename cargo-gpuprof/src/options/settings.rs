@@ -85,6 +85,12 @@ macro_rules! settings {
             /// Sections to show, by name.
             sections "--section": Vec<String> => Vec<String> = Vec::new(),
                 |o| (!o.section.is_empty()).then(|| o.section.clone());
+            /// Whether the counters of the rules of advice are collected as well.
+            advice "--advice": bool => bool = false,
+                |o| o.advice();
+            /// The folder of rules of advice, where it is not the usual one.
+            rules "--rules": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.rules.clone();
             /// The most counter passes that a configuration may need.
             max_passes "--max-passes": NonZeroU32 => Option<NonZeroU32> = None,
                 |o| o.max_passes;

@@ -8,6 +8,7 @@
 
 use std::io::{self, Write};
 
+use gpuprof_model::advice::Advice;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::verdict::Judgement;
 
@@ -15,7 +16,7 @@ use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
-use super::{Report, Summary, changes, conclusion, mermaid, notes, place_of, remarks};
+use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of, remarks};
 use gpuprof_analysis::view::by_device::{Part, parts};
 use gpuprof_analysis::view::{View, Viewed};
 
@@ -104,6 +105,7 @@ fn write_series(
     }
     write_remarks(&remarks::of(&viewed, view), out)?;
     write_notes(&viewed.series, &metric_names(series, view), out)?;
+    write_advice(advice::of(run, part), out)?;
     write_judgements(&series.judgements, out)?;
     write_changes(series, out)
 }
@@ -218,6 +220,23 @@ fn write_notes(series: &SeriesResult, columns: &[String], out: &mut dyn Write) -
     }
     write_more(notes.len(), out)?;
     if notes.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+/// What is advised, folded: a reader of a pull request looks at the verdict first.
+fn write_advice(pieces: &[Advice], out: &mut dyn Write) -> io::Result<()> {
+    if pieces.is_empty() {
+        return Ok(());
+    }
+    let count =
+        if pieces.len() == 1 { "one piece".to_owned() } else { format!("{} pieces", pieces.len()) };
+    writeln!(out, "<details><summary>Advice: {count}</summary>\n")?;
+    write_row(["worth", "advice"].map(str::to_owned), out)?;
+    write_row([":---"; 2].map(str::to_owned), out)?;
+    for piece in pieces.iter().take(MOST_NOTES) {
+        write_row([escaped(&advice::worth(piece)), escaped(&advice::said(piece))], out)?;
+    }
+    writeln!(out, "\n{}\n", escaped(advice::KEY))?;
+    writeln!(out, "</details>\n")
 }
 
 fn write_judgements(judgements: &[Judgement], out: &mut dyn Write) -> io::Result<()> {

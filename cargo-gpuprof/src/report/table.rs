@@ -9,6 +9,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use gpuprof_model::advice::Advice;
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::{Run, SeriesResult};
 use gpuprof_model::text::{one_line, printable};
@@ -21,7 +22,7 @@ use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::wrap::wrapped;
-use super::{Report, Summary, axes, changes, conclusion, grid, place_of, plot, remarks};
+use super::{Report, Summary, advice, axes, changes, conclusion, grid, place_of, plot, remarks};
 use crate::store::calm;
 use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
@@ -77,7 +78,8 @@ impl Table {
         for series in &run.series {
             for part in parts(series) {
                 let place = place_of(&part, &run.provenance);
-                self.series(view, &part.series, &place, out)?;
+                let advised = advice::of(run, &part);
+                self.series(view, (&part.series, advised), &place, out)?;
                 writeln!(out)?;
             }
         }
@@ -105,15 +107,15 @@ impl Table {
         self.summary(&Summary::of(run), out)
     }
 
-    /// Writes what one device measured of a series: heading, table, notes, thresholds. `on` says
-    /// which device.
+    /// Writes what one device measured of a series: heading, table, notes, advice, thresholds. `on`
+    /// says which device.
     ///
     /// # Errors
     /// `out` could not be written.
     pub(super) fn series(
         &self,
         view: &View,
-        series: &SeriesResult,
+        (series, advised): (&SeriesResult, &[Advice]),
         on: &str,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -145,6 +147,7 @@ impl Table {
             }
         }
         write_notes(&notes::of(&viewed.series, &columns), self, out)?;
+        advice::write(advised, self.width, paint, out)?;
         write_judgements(&series.judgements, self, out)?;
         for NotApplicable { threshold, .. } in &series.not_applicable {
             let threshold = one_line(threshold);

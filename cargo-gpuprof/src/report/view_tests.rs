@@ -38,7 +38,7 @@ fn product(types: &[&str]) -> SeriesResult {
 
 fn written(series: &SeriesResult, view: &View, table: Table) -> String {
     let mut out = Vec::new();
-    table.series(view, series, "on NVIDIA H200", &mut out).unwrap();
+    table.series(view, (series, &[]), "on NVIDIA H200", &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

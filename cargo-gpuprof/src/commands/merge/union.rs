@@ -78,6 +78,7 @@ pub(super) fn of(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
         provenance,
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     };
     let base = base(&run, slices, bases);
     Ok(Union { run, base, positions })
@@ -205,6 +206,7 @@ fn base(
         },
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
         ..*head
     })
 }

@@ -25,6 +25,7 @@ use crate::console::{self, Notes};
 use crate::error::{Failure, Result};
 use crate::options::{KeepRuns, ReplayMode};
 use crate::store::prune;
+use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::gate::run::Gate;
 
@@ -56,6 +57,7 @@ pub(super) fn conclude(
         seconds,
     };
     run.conclusion = conclusion::of(&run, &known);
+    run.advice = advice::of_run(&run, &prepared.plan.rules, &prepared.plan.catalogue);
     // A slice decides nothing.
     let gate = Gate { gated: settings.gate.value && inputs.slice.is_none(), ..settings.gate() };
     let ending = Ending {

@@ -5,6 +5,7 @@
 //! carries. A name that was asked for and that no metric of the chip has is refused before anything
 //! runs; one that only a section holds is left out, and says why.
 
+mod advised;
 mod by_record;
 mod refused;
 
@@ -136,7 +137,13 @@ pub(super) fn plan(
 ) -> Result<CounterSetup> {
     let written = written(checked, &inputs.view.view, &known.device.name);
     let names = needed(known.catalogue, checked, &written);
+    let otherwise = advised::otherwise(known.catalogue, checked, &names.0);
     let setup = planned((&written, names), inputs, dry_run, known, process)?;
+    if let (CounterSetup::Planned(planned), true) = (&setup, inputs.settings.advice.value) {
+        let cupti = inputs.settings.cupti_path(&inputs.source.root());
+        let without = cost(cupti.as_deref(), known.chip, &otherwise, false)?;
+        inputs.notes().say(advised::cost(&planned.counters, &otherwise, without.map(|c| c.passes)));
+    }
     if let (CounterSetup::Unavailable(..), Some(chip)) = (&setup, known.chip) {
         by_record::check(known.catalogue, &written, Some(chip))?;
     }

@@ -61,6 +61,8 @@ pub(super) struct Checked {
     pub(super) columns: Vec<String>,
     pub(super) sections: Vec<SectionColumns>,
     pub(super) viewed: Vec<String>,
+    /// The metrics that rules of advice read, where they are to be collected.
+    pub(super) advice: Vec<String>,
 }
 
 impl Checked {
@@ -77,8 +79,8 @@ impl Checked {
             .filter_map(|n| catalogue.find(n))
     }
 
-    /// The metrics of its sections.
+    /// The metrics of its sections, and of rules: those that a chip may lack.
     pub(super) fn in_sections(&self) -> impl Iterator<Item = &String> {
-        self.sections.iter().flat_map(SectionColumns::names)
+        self.sections.iter().flat_map(SectionColumns::names).chain(&self.advice)
     }
 }

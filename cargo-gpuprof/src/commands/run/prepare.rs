@@ -9,7 +9,7 @@ use std::mem;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, SCHEMA_VERSION};
+use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 
 use super::base::{self, Base};
 use super::counters::{self, CounterSetup, Known};
@@ -33,11 +33,14 @@ use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
+use crate::rules;
 use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
+use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_analysis::sequential::LOOKS;
+use gpuprof_analysis::view::View;
 
 /// Why noise is not asked of the emulated driver.
 pub(in crate::commands) const NO_NOISE: &str = "calibrate measures noise, and the emulated driver has none: its counts are exact, and no \
@@ -152,12 +155,9 @@ pub(super) fn plan<'o>(
     let assignment = devices.assign(&counts, inputs.notes());
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
     let chosen = choose(chip)?;
+    let (rules, advised) = advice(&inputs, sections.catalogue(), chip)?;
     let catalogue = chip.map_or_else(|| sections.catalogue().clone(), |c| sections.catalogue_on(c));
-    for series in &mut checked {
-        series.sections.clone_from(&chosen);
-        series.viewed = view.view.names().map(str::to_owned).collect();
-        series.columns = expanded(mem::take(&mut series.columns), chip)?;
-    }
+    complete(&mut checked, (&chosen, &advised, &view.view), chip)?;
     if devices.emulated {
         counters::check_names(&checked, &view.view, &catalogue)?;
     }
@@ -174,6 +174,7 @@ pub(super) fn plan<'o>(
         options,
         inputs,
         catalogue,
+        rules,
         devices,
         setups,
         plans,
@@ -182,6 +183,40 @@ pub(super) fn plan<'o>(
         most_rounds,
     };
     Ok((plan, holds))
+}
+
+/// Gives each series what follows from the chip and the view: sections, what rules read, columns.
+fn complete(
+    checked: &mut [Checked],
+    (chosen, advised, view): (&[SectionColumns], &[String], &View),
+    chip: Option<&str>,
+) -> Result<()> {
+    for series in checked {
+        series.sections = chosen.to_vec();
+        series.advice = advised.to_vec();
+        series.viewed = view.names().map(str::to_owned).collect();
+        series.columns = expanded(mem::take(&mut series.columns), chip)?;
+    }
+    Ok(())
+}
+
+/// The rules of advice, and the metrics that they read on `chip`, where those are asked for.
+///
+/// # Errors
+/// A rule that is wrong (exit code 96).
+fn advice(
+    inputs: &Inputs,
+    known: &Catalogue,
+    chip: Option<&str>,
+) -> Result<(Vec<Rule>, Vec<String>)> {
+    let root = inputs.source.root();
+    let folder = Settings::export(&inputs.settings.rules, &root);
+    let rules = rules::load(&root, folder.as_deref(), known)?;
+    let metrics = match inputs.settings.advice.value {
+        true => rules::metrics(&rules, chip),
+        false => Vec::new(),
+    };
+    Ok((rules, metrics))
 }
 
 /// Says which built-in metrics this revision's files turn: both sides are compared by them.
@@ -388,5 +423,12 @@ fn check(
     let thresholds =
         thresholds::of(catalogue, &(&planned.series).into(), layers, &options.threshold)?;
     let columns = thresholds::columns(catalogue, &planned.series, layers, &options.metrics)?;
-    Ok(Checked { planned, thresholds, columns, sections: Vec::new(), viewed: Vec::new() })
+    Ok(Checked {
+        planned,
+        thresholds,
+        columns,
+        sections: Vec::new(),
+        viewed: Vec::new(),
+        advice: Vec::new(),
+    })
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
+use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::Run;
@@ -30,6 +31,8 @@ pub(super) struct Plan<'o> {
     pub(super) inputs: Inputs,
     /// The metrics that are known, by the formulas of the chip.
     pub(super) catalogue: Catalogue,
+    /// The rules of advice.
+    pub(super) rules: Vec<Rule>,
     /// The series, of both revisions where there are two.
     pub(super) both: Both,
     /// The devices.

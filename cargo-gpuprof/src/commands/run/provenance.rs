@@ -87,7 +87,7 @@ impl<'a> Conditions<'a> {
             max_repeat: _, time_budget: _,
             // Where libraries are, how long to wait, what to select, keep and judge.
             nvml_path: _, cupti_path: _, timeout: _, wait: _, verify: _, sets: _, sections: _,
-            max_passes: _, sample: _, sample_seed: _, max_configs: _, gate: _, strict: _,
+            advice: _, rules: _, max_passes: _, sample: _, sample_seed: _, max_configs: _, gate: _, strict: _,
             baseline: _, base: _, across_devices: _, keep_runs: _,
             // What is shown and written.
             best_by: _, reference: _, filter: _, columns: _, sort: _, top: _, pareto: _,

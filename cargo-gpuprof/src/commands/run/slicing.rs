@@ -231,6 +231,7 @@ pub(super) fn end_empty(options: &RunOptions, inputs: &Inputs) -> Result<()> {
         series: Vec::new(),
         comparison: None,
         conclusion: None,
+        advice: Vec::new(),
     };
     inputs.folder.save(&run, None, ExitCode::Success, false)
 }

@@ -6,6 +6,7 @@
 //! occupancy, and the tables of its sections. Only what was measured is shown; at the end it says
 //! how to measure the rest.
 
+mod advised;
 mod chosen;
 mod frame;
 mod missing;
@@ -45,6 +46,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run, metric: Option<&str>) -> M
         .filter_map(|row| Some((row, one(section, run, &rows[row])?)))
         .collect();
     html! {
+        (advised::shown(section, run))
         @if !chosen.is_empty() {
             h3 { "Why: what limits these configurations" }
             @if let Some(roofline) = &roofline { (roofline) }

@@ -1,0 +1,180 @@
+//! `cargo gpuprof rules`: the rules of advice, one of them in full, and what a run lacks for them.
+//!
+//! Input: the rules of the binary and the workspace, and a stored run if one is named. Output: text
+//! on standard output.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use camino::Utf8Path;
+use gpuprof_analysis::advice::rule::{Of, Rule};
+use gpuprof_analysis::advice::series::FINDINGS;
+use gpuprof_analysis::advice::{Terms, missing};
+use gpuprof_model::metric::Catalogue;
+use gpuprof_model::run::Run;
+use gpuprof_model::suggest::did_you_mean;
+
+use super::settings::Settings;
+use super::stored::{layers, places, with_metrics_of};
+use crate::cupti::{self, Answer, Question};
+use crate::error::{Failure, Result};
+use crate::options::RulesOptions;
+use crate::rules::{self, load};
+use crate::sections::Sections;
+use crate::store::document;
+
+/// Prints what was asked for.
+///
+/// # Errors
+/// A rule or a run that is not there; a rule or a configuration file that is wrong; standard
+/// output.
+pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
+    let output = |e: io::Error| Failure::output(Path::new("standard output"), &e);
+    let (root, target) = places(&options.place);
+    let (layers, known) = layers(&root, &options.configuration)?;
+    let folder = Settings::export(&layers.rules(options.rules.clone()), &root);
+    let all = load(&root, folder.as_deref(), &known)?;
+    let run = match &options.run {
+        Some(run) => Some(document::find(&target, run)?),
+        None => None,
+    };
+    let catalogue =
+        run.as_ref().map_or_else(|| known.clone(), |r| with_metrics_of(known.clone(), r));
+    let lacks = Lacks { run: run.as_ref(), catalogue: &catalogue, rules: &all };
+    if let Some(id) = &options.rule {
+        let Some(rule) = all.iter().find(|rule| rule.id == *id) else {
+            return Err(Failure::usage(unknown(id, &all)));
+        };
+        return full(rule, &lacks, out).map_err(output);
+    }
+    list(&all, &lacks, out).map_err(output)?;
+    match &options.chip {
+        Some(chip) => {
+            let cost = cost(&all, chip, options.cupti_path.as_deref())?;
+            writeln!(out, "\n{cost}").map_err(output)
+        }
+        None => Ok(()),
+    }
+}
+
+/// What a run lacks for rules.
+struct Lacks<'a> {
+    run: Option<&'a Run>,
+    catalogue: &'a Catalogue,
+    rules: &'a [Rule],
+}
+
+impl Lacks<'_> {
+    /// The metrics that no series of the run has; none where there is no run.
+    fn of(&self, rule: &Rule) -> Option<Vec<String>> {
+        let run = self.run?;
+        let device = run.provenance.device.as_ref();
+        let terms = Terms { rules: self.rules, catalogue: self.catalogue, device };
+        let each = run.series.iter().map(|series| missing(rule, series, &terms));
+        Some(each.min_by_key(Vec::len).unwrap_or_default())
+    }
+}
+
+fn list(all: &[Rule], lacks: &Lacks<'_>, out: &mut impl Write) -> io::Result<()> {
+    for rule in all {
+        writeln!(out, "{}  {}", rule.id, rule.name)?;
+        match lacks.of(rule) {
+            Some(missing) if missing.is_empty() => writeln!(out, "    the run has what it reads")?,
+            Some(missing) => writeln!(out, "    lacks {}", missing.join(", "))?,
+            None => writeln!(out, "    {}; {}", rule.certainty, estimated(rule))?,
+        }
+    }
+    writeln!(out, "\nOf a whole series, without counters of their own:")?;
+    FINDINGS.iter().try_for_each(|(id, what)| writeln!(out, "{id}\n    {what}"))
+}
+
+fn estimated(rule: &Rule) -> &'static str {
+    match rule.estimates.first().map(|estimate| estimate.of) {
+        Some(Of::Time) => "estimates what part of the time would go away",
+        Some(Of::Use) => "estimates the better use of a unit",
+        None => "estimates nothing",
+    }
+}
+
+fn full(rule: &Rule, lacks: &Lacks<'_>, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}  {}", rule.id, rule.name)?;
+    writeln!(out, "  written in {}", rule.written_in)?;
+    writeln!(out, "  speaks where {}", rule.when)?;
+    if let Some(unless) = &rule.unless {
+        writeln!(out, "  but not where {unless}")?;
+    }
+    writeln!(out, "  says {}", rule.message.text())?;
+    if let Some(remedy) = &rule.remedy {
+        writeln!(out, "  remedy {}", remedy.text())?;
+    }
+    for estimate in &rule.estimates {
+        let of = match estimate.of {
+            Of::Time => "time",
+            Of::Use => "use",
+        };
+        writeln!(out, "  estimate of {of}, in percent: {}", estimate.percent.text())?;
+    }
+    writeln!(out, "  certainty {}", rule.certainty)?;
+    if let Some(tried) = &rule.tried_by {
+        let way = if tried.higher { "higher" } else { "lower" };
+        let name = &tried.name;
+        writeln!(out, "  dropped where a neighbour has {way} {name} and none of those is faster")?;
+    }
+    if !rule.instead_of.is_empty() {
+        writeln!(out, "  in place of {}", rule.instead_of.join(", "))?;
+    }
+    writeln!(out, "  reads")?;
+    let required = rule.required();
+    for input in &rule.inputs {
+        let optional = if required.contains(&*input.name) { "" } else { " (for the estimate)" };
+        writeln!(out, "    {} = {}{optional}", input.name, input.metrics.join(" or "))?;
+    }
+    for (name, formula) in &rule.lets {
+        writeln!(out, "    {name} = {}", formula.text())?;
+    }
+    match lacks.of(rule) {
+        Some(missing) if missing.is_empty() => writeln!(out, "  the run has what it reads"),
+        Some(missing) => writeln!(out, "  the run lacks {}", missing.join(", ")),
+        None => Ok(()),
+    }
+}
+
+/// What the counters of all rules cost on `chip`.
+fn cost(all: &[Rule], chip: &str, cupti: Option<&Utf8Path>) -> Result<String> {
+    let chip = chip.to_uppercase();
+    let catalogue = Sections::built_in()?.catalogue_on(&chip);
+    let metrics = rules::metrics(all, Some(&chip));
+    let found = metrics.iter().filter_map(|metric| catalogue.find(metric));
+    let names: std::collections::BTreeSet<String> =
+        found.flat_map(|m| catalogue.hardware_names(&m)).map(|name| name.into_owned()).collect();
+    let count = names.len();
+    let names = names.into_iter().collect();
+    Ok(match cupti::ask(cupti, Question::Cost { chip: chip.clone(), names, each: false })? {
+        Answer::Cost(cost) => {
+            let refused: Vec<&str> = cost.refused.iter().map(|(name, _)| &**name).collect();
+            let without = match refused.as_slice() {
+                [] => String::new(),
+                names => format!(", without {}", names.join(", ")),
+            };
+            format!(
+                "--advice on {chip}: {count} counters in {} passes for a configuration{without}",
+                cost.passes
+            )
+        }
+        answer => {
+            format!(
+                "--advice on {chip}: {count} counters; CUPTI would tell the passes: {}",
+                answer.refusal()
+            )
+        }
+    })
+}
+
+fn unknown(id: &str, all: &[Rule]) -> String {
+    if let Some((_, what)) = FINDINGS.iter().find(|(finding, _)| *finding == id) {
+        return format!("`{id}` is no rule but part of gpuprof: it says {what}");
+    }
+    let near = did_you_mean(id, all.iter().map(|rule| &*rule.id))
+        .unwrap_or_else(|| "`cargo gpuprof rules` lists them".to_owned());
+    format!("no rule is named `{id}`: {near}")
+}

@@ -1,0 +1,32 @@
+//! Options of `rules`.
+
+use camino::Utf8PathBuf;
+use clap::Args;
+
+use super::{ConfigurationOptions, PlaceOptions, library};
+
+/// Options of `rules`.
+#[derive(Debug, Clone, Args)]
+pub struct RulesOptions {
+    /// Show this rule in full
+    #[arg(value_name = "RULE")]
+    pub rule: Option<String>,
+    /// Tell which rules this run has the counters for: `latest`, an id or a prefix of it, or a file
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Tell what the counters of a chip cost, such as gh100; needs CUPTI, but no GPU
+    #[arg(long, value_name = "CHIP", env = "GPUPROF_CHIP")]
+    pub chip: Option<String>,
+    /// CUPTI's library or its folder, instead of searching the usual places
+    #[arg(long, value_name = "PATH", env = "GPUPROF_CUPTI", value_parser = library)]
+    pub cupti_path: Option<Utf8PathBuf>,
+    /// Folder of your own rules, instead of .config/gpuprof/rules
+    #[arg(long, value_name = "DIR")]
+    pub rules: Option<Utf8PathBuf>,
+    /// Which configuration file is read.
+    #[command(flatten)]
+    pub configuration: ConfigurationOptions,
+    /// Where runs are.
+    #[command(flatten)]
+    pub place: PlaceOptions,
+}

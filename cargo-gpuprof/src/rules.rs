@@ -1,0 +1,135 @@
+//! Rules of advice: ours, which the binary carries, and those of a workspace.
+//!
+//! Input: the TOML files of `rules/` and of a folder of the user's, and the metrics that are known.
+//! Output: checked rules. A user's rule takes the place of ours of the same identifier. An error
+//! names the file, the line and what to do.
+
+mod file;
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_analysis::advice::rule::Rule;
+use gpuprof_model::metric::{Catalogue, Origin};
+
+use crate::chips::Chips;
+use crate::error::Result;
+use file::wrong;
+
+/// Where a workspace keeps its own, below its root.
+pub const FOLDER: &str = ".config/gpuprof/rules";
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        &[$((concat!($name, ".toml"), include_str!(concat!("../rules/", $name, ".toml")))),*]
+    };
+}
+
+const BUILT_IN: &[(&str, &str)] = built_in![
+    "bank-conflicts",
+    "block-size",
+    "bottleneck",
+    "cache-access-pattern",
+    "divergence",
+    "divergent-branches",
+    "fp64-busy",
+    "fp64-slow",
+    "fused-multiply-add",
+    "issue-slots",
+    "l2-compression",
+    "latency",
+    "local-memory",
+    "narrow-shared",
+    "occupancy-achieved",
+    "occupancy-theoretical",
+    "pipelines",
+    "small-grid",
+    "stalls",
+    "tail-effect",
+    "uncoalesced-global",
+    "workload-imbalance",
+];
+
+/// Ours and those of the folder `asked`, or else of the usual one of the workspace at `root`.
+///
+/// # Errors
+/// A folder that was asked for and is not there, or a rule that is wrong (exit code 96).
+pub fn load(root: &Utf8Path, asked: Option<&Utf8Path>, known: &Catalogue) -> Result<Vec<Rule>> {
+    let mut rules = built_in(known)?;
+    let mut own: Vec<Rule> = Vec::new();
+    for path in files(root, asked)? {
+        let text =
+            fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read {path}: {e}")))?;
+        let shown = path.strip_prefix(root).unwrap_or(&path);
+        for rule in file::parse(&text, shown.as_str(), known)? {
+            if let Some(other) = own.iter().find(|other| other.id == rule.id) {
+                let message = format!("a rule `{}` is in {} as well", rule.id, other.written_in);
+                return Err(wrong(format!("{shown}: {message}; choose another `id`")));
+            }
+            own.push(rule);
+        }
+    }
+    for rule in own {
+        match rules.iter_mut().find(|ours| ours.id == rule.id) {
+            Some(ours) => *ours = rule,
+            None => rules.push(rule),
+        }
+    }
+    Ok(rules)
+}
+
+/// Ours.
+///
+/// # Errors
+/// None: a test reads them all.
+pub fn built_in(known: &Catalogue) -> Result<Vec<Rule>> {
+    let mut rules = Vec::new();
+    for (name, text) in BUILT_IN {
+        rules.extend(file::parse(text, name, known)?);
+    }
+    Ok(rules)
+}
+
+/// The files of the folder, by name; none where the usual one is not there.
+fn files(root: &Utf8Path, asked: Option<&Utf8Path>) -> Result<Vec<Utf8PathBuf>> {
+    let folder = asked.map_or_else(|| root.join(FOLDER), Utf8Path::to_owned);
+    let entries = match folder.read_dir_utf8() {
+        Ok(entries) => entries,
+        Err(_) if asked.is_none() => return Ok(Vec::new()),
+        Err(error) => {
+            let help = "--rules and the key `rules` name a folder of .toml files";
+            return Err(wrong(format!("cannot read {folder}: {error}\nhelp: {help}")));
+        }
+    };
+    let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
+    paths.retain(|path| path.extension() == Some("toml"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// The metrics that `rules` read on `chip`: of each input the first alternative that the chip has.
+pub fn metrics(rules: &[Rule], chip: Option<&str>) -> Vec<String> {
+    let chips = Chips::shipped();
+    let catalogue = Catalogue::built_in();
+    let has = |name: &&String| {
+        let counter = catalogue.find(name).filter(|m| m.origin == Origin::Hardware(m.name.clone()));
+        counter.is_none_or(|counter| chips.validate(&counter.name, chip).is_ok())
+    };
+    let mut all: Vec<String> = Vec::new();
+    for alternatives in rules.iter().flat_map(Rule::metrics) {
+        let Some(metric) = alternatives.iter().find(has) else { continue };
+        if catalogue_knows(&catalogue, metric) && !all.contains(metric) {
+            all.push(metric.clone());
+        }
+    }
+    all
+}
+
+/// Whether `metric` is one, and none of the facts that only rules may name.
+fn catalogue_knows(catalogue: &Catalogue, metric: &str) -> bool {
+    let fact = gpuprof_analysis::advice::FACTS.iter().any(|(fact, _)| *fact == metric);
+    !fact && (catalogue.find(metric).is_some() || !metric.starts_with("ptx__"))
+}
+
+#[cfg(test)]
+mod tests;

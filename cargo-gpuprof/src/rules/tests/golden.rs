@@ -1,0 +1,58 @@
+//! Rules on what an H200 counted of the examples (`tests/golden/h200-counters.json`), and series on
+//! the times that it took.
+
+use gpuprof_analysis::advice::of_run;
+use gpuprof_model::run::Run;
+
+use super::*;
+use crate::store::document;
+
+fn counted() -> BTreeMap<String, BTreeMap<String, f64>> {
+    let text = include_str!("../../../../tests/golden/h200-counters.json");
+    serde_json::from_str(text).unwrap()
+}
+
+fn recorded(name: &str) -> Run {
+    let path = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    document::read(&path).unwrap()
+}
+
+#[test]
+fn the_counters_of_the_examples_say_what_is_known_of_them() {
+    let mut by_kernel: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (key, values) in counted() {
+        let values: Vec<(&str, f64)> = values.iter().map(|(name, v)| (&**name, *v)).collect();
+        let kernel = key.split('/').next().unwrap().to_owned();
+        let rules = said(&values).into_iter().map(|piece| piece.rule);
+        by_kernel.entry(kernel).or_default().extend(rules);
+    }
+    let text: Vec<String> = by_kernel
+        .iter()
+        .map(|(kernel, rules)| {
+            format!("{kernel}: {}", rules.iter().cloned().collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    insta::assert_snapshot!(text.join("\n"));
+}
+
+#[test]
+fn the_times_of_saxpy_tell_the_best_block() {
+    let run = recorded("h200-saxpy-60.json");
+    let advice = of_run(&run, &rules(), &known());
+    let said: Vec<&str> =
+        advice.iter().flat_map(|series| &series.pieces).map(|piece| &*piece.message).collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn the_times_of_other_examples_tell_their_best() {
+    let run = recorded("h200-others-20.json");
+    let advice = of_run(&run, &rules(), &known());
+    let said: Vec<String> = advice
+        .iter()
+        .flat_map(|series| {
+            series.pieces.iter().map(|p| format!("{}: {}", series.series.kernel, p.message))
+        })
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
