@@ -47,7 +47,7 @@ pub fn of_run(run: &Run, rules: &[Rule], catalogue: &Catalogue) -> Vec<SeriesAdv
 pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
     let neighbours = Neighbours::of(series);
     let mut pieces = series::found(series, &neighbours);
-    let mut unsaid: BTreeSet<&str> = BTreeSet::new();
+    let mut outdone: BTreeSet<&str> = BTreeSet::new();
     for rule in terms.rules {
         let asked = asked(series, &neighbours);
         let found = asked.filter_map(|at| Some((at, judge::found(rule, at, &neighbours, terms)?)));
@@ -58,10 +58,10 @@ pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
         if let Some((_, mut piece)) = found.into_iter().next() {
             piece.configurations = configurations;
             pieces.push(piece);
-            unsaid.extend(rule.instead_of.iter().map(String::as_str));
+            outdone.extend(rule.instead_of.iter().map(String::as_str));
         }
     }
-    pieces.retain(|piece| !unsaid.contains(&*piece.rule));
+    pieces.retain(|piece| !outdone.contains(&*piece.rule));
     pieces.sort_by(Advice::by_worth);
     pieces
 }

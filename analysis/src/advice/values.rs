@@ -20,8 +20,8 @@ pub const FACTS: [(&str, &str); 5] = [
     ("occupancy_limited_by_clusters", "whether clusters limit it"),
 ];
 
-/// How far one reading of a noisy counter may be off, as a part of it: most counters of two launches
-/// differ by less (`docs/h200-full.txt`).
+/// How far one reading of a noisy counter may be off, as a part of it: most counters of two
+/// launches differ by less (`docs/h200-full.txt`).
 const NOISE: f64 = 0.05;
 
 /// A value, and where noise may have moved it.

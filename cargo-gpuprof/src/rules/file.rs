@@ -1,7 +1,7 @@
 //! A file of rules: one rule, or a family of rules that differ in a few words.
 //!
-//! Input: TOML. Output: checked rules of `analysis`. A table `[each.KEY]` makes a rule for each KEY,
-//! in which `$key` is the key and `$word` what the table says of the word.
+//! Input: TOML. Output: checked rules of `analysis`. A table `[each.KEY]` makes a rule for each
+//! KEY, in which `$key` is the key and `$word` what the table says of the word.
 
 use std::collections::BTreeMap;
 
