@@ -2,6 +2,7 @@
 //! GPU. `README.md` beside this file says what each covers, how to run one, and what the fakes are.
 
 mod archive;
+mod atomics;
 mod axes;
 mod bad_input;
 mod base;

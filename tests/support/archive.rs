@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::support::Workspace;
+
 /// The name of an archive's first entry.
 const MANIFEST: &str = "gpuprof-archive.json";
 
@@ -37,6 +39,20 @@ impl Archive {
             Entry { path: String::from_utf8_lossy(&entry.path_bytes()).into_owned(), bytes }
         };
         Self(archive.entries().expect("it is an archive").map(entry).collect())
+    }
+
+    /// The PTX of the kernels of `package`.
+    ///
+    /// # Panics
+    /// They cannot be built.
+    pub fn ptx(workspace: &Workspace, package: &str) -> String {
+        let folder = tempfile::tempdir().expect("there is a temporary folder");
+        let file = folder.path().join("kernels.tar.zst");
+        let path = file.display().to_string();
+        let archive = ["archive", "--package", package, "--archive-file", &path];
+        workspace.gpuprof(&archive).exits_with(0);
+        let bytes = Self::read(&file).entry(&format!("kernels/{package}.ptx")).bytes.clone();
+        String::from_utf8(bytes).expect("PTX is text")
     }
 
     /// Writes `path`, whatever the entries' paths are.

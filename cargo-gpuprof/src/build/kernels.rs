@@ -13,6 +13,7 @@ mod host_only;
 mod ir;
 mod math;
 mod names;
+mod scope;
 pub mod wrapper;
 
 use std::env;
@@ -164,7 +165,7 @@ impl CargoBuild<'_> {
         let text = read(&made).map_err(|e| missing(&made, e))?;
         let module = read(&ir).map_err(|e| missing(&ir, e))?;
         self.refuse(&module, Some(&text))?;
-        Ok(names::shortened(bounds::applied(&text)))
+        Ok(names::shortened(scope::mended(bounds::applied(&text), self.build.arch)))
     }
 
     /// Why there is no PTX.

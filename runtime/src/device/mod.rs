@@ -16,6 +16,7 @@ mod function;
 pub mod atomic;
 pub mod block;
 mod disjoint;
+pub mod fence;
 pub mod grid;
 mod half;
 mod index;
@@ -59,6 +60,6 @@ pub(crate) mod prelude {
     pub use super::half::{bf16, bf16x2, f16, f16x2};
     pub use super::vector::*;
     pub use super::{
-        DisjointSlice, FastMath, FloatMath, Shared, atomic, block, grid, math, thread, warp,
+        DisjointSlice, FastMath, FloatMath, Shared, atomic, block, fence, grid, math, thread, warp,
     };
 }

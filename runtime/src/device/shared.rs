@@ -6,7 +6,7 @@
 
 use core::marker::PhantomData;
 
-use super::atomic::{AtomicAdd, AtomicOrder};
+use super::atomic::{Atomic, AtomicAdd, AtomicOrder, AtomicValue, Block, Ordering, SharedMemory};
 
 pub(super) mod sealed {
     pub trait Sealed {}
@@ -251,6 +251,31 @@ impl<T: SharedElement> Shared<T> {
         unsafe { T::store(self.at(index), value) }
     }
 
+    /// Element `index` for atomic operations of all kinds, at the scope of the block.
+    ///
+    /// # Safety
+    /// `index` is below [`len`](Self::len), the element was written, and for as long as a copy of the
+    /// view is used it is accessed only atomically or where no other thread accesses it at the same
+    /// time.
+    ///
+    /// ```
+    /// use gpuprof::atomic::Ordering;
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Takes the next task of the block.
+    /// unsafe fn next(tasks: Shared<u32>) -> u32 {
+    ///     unsafe { tasks.atomic(0) }.fetch_add(1, Ordering::Relaxed)
+    /// }
+    /// ```
+    #[doc(alias("atomic_ref", "atom.shared"))]
+    #[inline(always)]
+    pub unsafe fn atomic(self, index: u32) -> Atomic<T, Block, SharedMemory>
+    where
+        T: AtomicValue,
+    {
+        Atomic::from_shared(self.at(index))
+    }
+
     /// Adds `value` to element `index` atomically and returns the old value.
     ///
     /// # Safety
@@ -272,7 +297,7 @@ impl<T: SharedElement> Shared<T> {
         T: AtomicAdd,
     {
         // SAFETY: the caller keeps the contract.
-        unsafe { T::add_shared(self.at(index), value) }
+        unsafe { T::add::<Block, SharedMemory>(self.at(index), value, Ordering::Relaxed) }
     }
 
     /// Sets element `index` to the smaller of itself and `value` atomically, and returns the old
@@ -296,7 +321,7 @@ impl<T: SharedElement> Shared<T> {
         T: AtomicOrder,
     {
         // SAFETY: the caller keeps the contract.
-        unsafe { T::min_shared(self.at(index), value) }
+        unsafe { T::min::<Block, SharedMemory>(self.at(index), value, Ordering::Relaxed) }
     }
 
     /// Sets element `index` to the larger of itself and `value` atomically, and returns the old
@@ -320,7 +345,7 @@ impl<T: SharedElement> Shared<T> {
         T: AtomicOrder,
     {
         // SAFETY: the caller keeps the contract.
-        unsafe { T::max_shared(self.at(index), value) }
+        unsafe { T::max::<Block, SharedMemory>(self.at(index), value, Ordering::Relaxed) }
     }
 
     #[inline(always)]

@@ -1,0 +1,63 @@
+//! Atomics on the emulated driver against a host reference, and what of them arrives in the PTX.
+
+use crate::support::Archive;
+use crate::support::replay::workshop;
+
+/// Configurations of the fixture: 30 each of `u32` and `u64`, 4 of each other type, and 6 kernels.
+const CONFIGURATIONS: usize = 2 * 30 + 4 * 4 + 6;
+
+#[test]
+fn every_atomic_operation_computes_what_the_host_computes() {
+    let arguments = ["run", "--package", "atomics", "--message-format", "json"];
+    let run = workshop().gpuprof(&arguments).exits_with(0);
+    let rows = run.events_of("configuration-finished");
+    assert_eq!(rows.len(), CONFIGURATIONS);
+    for row in rows {
+        assert_eq!(row["verified"], true, "{row:#}");
+    }
+}
+
+#[test]
+fn operation_ordering_scope_and_memory_arrive_in_the_ptx() {
+    let ptx = Archive::ptx(&workshop(), "atomics");
+    let has = |instruction: &str| {
+        let is_it = |line: &str| line.trim_start().starts_with(&format!("{instruction} "));
+        assert!(ptx.lines().any(is_it), "no `{instruction}`");
+    };
+    let bits = |b: u8| {
+        ["and.b", "or.b", "xor.b", "exch.b", "cas.b", "add.u", "min.u", "max.u"]
+            .map(|operation| format!("{operation}{b}"))
+    };
+    let counting = ["inc.u32", "dec.u32"].map(str::to_owned);
+    let whole: Vec<String> = bits(32).into_iter().chain(bits(64)).chain(counting).collect();
+    for memory in ["global", "shared"] {
+        for scope in ["cta", "gpu", "sys"] {
+            for ordering in ["relaxed", "acquire", "release", "acq_rel"] {
+                for operation in &whole {
+                    has(&format!("atom.{ordering}.{scope}.{memory}.{operation}"));
+                }
+            }
+            for bits in ["b32", "b64"] {
+                for access in ["ld.relaxed", "ld.acquire", "st.relaxed", "st.release"] {
+                    has(&format!("{access}.{scope}.{memory}.{bits}"));
+                }
+            }
+        }
+        for operation in ["min.s32", "max.s32", "min.s64", "max.s64", "add.f32", "add.f64"] {
+            has(&format!("atom.relaxed.gpu.{memory}.{operation}"));
+            has(&format!("atom.acq_rel.gpu.{memory}.{operation}"));
+        }
+    }
+    for fence in ["fence.sc.cta;", "fence.sc.gpu;", "fence.sc.sys;", "fence.acq_rel.gpu;"] {
+        assert!(ptx.contains(fence), "no `{fence}`");
+    }
+    // What `core` promises for the whole system is no update of the GPU's scope.
+    let update = |line: &&str| line.starts_with("atom.") || line.starts_with("red.");
+    for line in ptx.lines().map(str::trim_start).filter(update) {
+        assert!([".cta", ".gpu", ".sys"].iter().any(|scope| line.contains(scope)), "{line}");
+    }
+    let of_core = ptx.split(".entry of_core(").nth(1).unwrap_or_default();
+    let of_core = of_core.split(".entry ").next().unwrap_or_default();
+    assert!(of_core.contains(".relaxed.sys.global.add.u32"), "{of_core}");
+    assert!(of_core.contains(".relaxed.sys.global.max.u32"), "{of_core}");
+}
