@@ -49,3 +49,4 @@ mod slices;
 mod support;
 mod thresholds;
 mod toolchains;
+mod warps;

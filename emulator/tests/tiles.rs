@@ -68,10 +68,10 @@ fn a_mask_that_names_a_lane_with_another_mask_is_a_fault() {
     masks[5] = 1 << 5;
     let fault = tiles(masks).unwrap_err();
     let expected = "the member mask 0xffffffff of a .sync exchange names lanes 0x00000020 that \
-                    name another member mask";
+                    run elsewhere or name another mask";
     assert!(fault.contains(expected), "{fault}");
     masks = [u32::MAX; 32];
     masks[7] = !(1 << 7);
     let fault = tiles(masks).unwrap_err();
-    assert!(fault.contains("names lanes 0x00000080 that name another member mask"), "{fault}");
+    assert!(fault.contains("names lanes 0x00000080 that run elsewhere or name"), "{fault}");
 }

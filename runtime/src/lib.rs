@@ -56,7 +56,7 @@
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics, repr_simd)
+    feature(stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics, abi_unadjusted, repr_simd)
 )]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
@@ -300,3 +300,16 @@ mod book {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// So do those of the book's pages on kernels.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../docs/book/src/mathematics.md")]
+    struct Mathematics;
+
+    #[doc = include_str!("../../docs/book/src/atomics.md")]
+    struct Atomics;
+
+    #[doc = include_str!("../../docs/book/src/warps.md")]
+    struct Warps;
+}

@@ -1,5 +1,6 @@
-//! Which block this is, how large blocks are, and their barrier: CUDA's `blockIdx`, `blockDim` and
-//! `__syncthreads()`.
+//! Which block this is, how large blocks are, their barriers, and what their threads compute
+//! together: CUDA's `blockIdx`, `blockDim` and `__syncthreads()`, CUB's `BlockReduce` and
+//! `BlockScan`.
 //!
 //! ```
 //! use gpuprof::prelude::*;
@@ -13,6 +14,10 @@
 //!     unsafe { tile.read((thread::x() + 1) % block::dim_x()) }
 //! }
 //! ```
+
+pub use super::collective::{
+    SCRATCH, exclusive_scan, exclusive_sum, inclusive_scan, inclusive_sum, reduce, reduce_add,
+};
 
 /// The block's index in the grid, in x.
 ///
@@ -154,4 +159,64 @@ pub fn sync() {
         // contract with this function, and breaking it stops the block rather than this promise.
         unsafe { core::arch::nvptx::_syncthreads() }
     });
+}
+
+/// [`sync`], and in how many threads of the block `predicate` holds: CUDA's
+/// `__syncthreads_count()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// How many threads of the block have found something.
+/// fn found(found: bool) -> u32 {
+///     block::sync_count(found)
+/// }
+/// ```
+#[doc(alias("__syncthreads_count", "sync_threads_count", "barrier.red.popc"))]
+#[inline(always)]
+pub fn sync_count(predicate: bool) -> u32 {
+    on_device!("block::sync_count"(predicate), {
+        // SAFETY: as for `sync`.
+        unsafe { super::intrinsics::sync_count(0, predicate) }
+    })
+}
+
+/// [`sync`], and whether `predicate` holds in every thread of the block: CUDA's
+/// `__syncthreads_and()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Whether no thread of the block has anything left to do.
+/// fn is_done(left: u32) -> bool {
+///     block::sync_and(left == 0)
+/// }
+/// ```
+#[doc(alias("__syncthreads_and", "sync_threads_and", "barrier.red.and"))]
+#[inline(always)]
+pub fn sync_and(predicate: bool) -> bool {
+    on_device!("block::sync_and"(predicate), {
+        // SAFETY: as for `sync`.
+        unsafe { super::intrinsics::sync_and(0, predicate) }
+    })
+}
+
+/// [`sync`], and whether `predicate` holds in any thread of the block: CUDA's
+/// `__syncthreads_or()`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Whether another round is needed, since something changed.
+/// fn goes_on(changed: bool) -> bool {
+///     block::sync_or(changed)
+/// }
+/// ```
+#[doc(alias("__syncthreads_or", "sync_threads_or", "barrier.red.or"))]
+#[inline(always)]
+pub fn sync_or(predicate: bool) -> bool {
+    on_device!("block::sync_or"(predicate), {
+        // SAFETY: as for `sync`.
+        unsafe { super::intrinsics::sync_or(0, predicate) }
+    })
 }

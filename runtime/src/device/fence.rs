@@ -1,8 +1,8 @@
 //! CUDA's fences: what this thread wrote before one is visible to the threads named before what it
 //! writes after it.
 //!
-//! They are sequentially consistent, as CUDA's are. A release or acquire fence, which costs less, is
-//! [`atomic::fence`](crate::atomic::fence). [`block::sync`](crate::block::sync) and
+//! They are sequentially consistent, as CUDA's are. A release or acquire fence, which costs less,
+//! is [`atomic::fence`](crate::atomic::fence). [`block::sync`](crate::block::sync) and
 //! [`warp::sync`](crate::warp::sync) need none beside them.
 //!
 //! ```

@@ -23,10 +23,34 @@ unsafe extern "C" {
     pub(crate) fn any(lanes: u32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.vote.all.sync"]
     pub(crate) fn all(lanes: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.uni.sync"]
+    pub(crate) fn uniform(lanes: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.match.any.sync.i32"]
+    pub(crate) fn match_any_32(lanes: u32, value: u32) -> u32;
+    #[link_name = "llvm.nvvm.match.any.sync.i64"]
+    pub(crate) fn match_any_64(lanes: u32, value: u64) -> u32;
     #[link_name = "llvm.nvvm.activemask"]
     pub(crate) fn active_mask() -> u32;
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     pub(crate) fn sync_warp(lanes: u32);
+
+    #[link_name = "llvm.nvvm.barrier.cta.red.popc.aligned.all"]
+    pub(crate) fn sync_count(barrier: u32, predicate: bool) -> u32;
+    #[link_name = "llvm.nvvm.barrier.cta.red.and.aligned.all"]
+    pub(crate) fn sync_and(barrier: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
+    pub(crate) fn sync_or(barrier: u32, predicate: bool) -> bool;
+
+    #[link_name = "llvm.nvvm.read.ptx.sreg.lanemask.eq"]
+    pub(crate) safe fn lane_mask_eq() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.lanemask.lt"]
+    pub(crate) safe fn lane_mask_lt() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.lanemask.le"]
+    pub(crate) safe fn lane_mask_le() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.lanemask.gt"]
+    pub(crate) safe fn lane_mask_gt() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.lanemask.ge"]
+    pub(crate) safe fn lane_mask_ge() -> u32;
 
     #[link_name = "llvm.sqrt.f32"]
     pub(crate) safe fn sqrt_f32(x: f32) -> f32;
@@ -56,4 +80,41 @@ unsafe extern "C" {
     pub(crate) safe fn round_ties_even_f32(x: f32) -> f32;
     #[link_name = "llvm.rint.f64"]
     pub(crate) safe fn round_ties_even_f64(x: f64) -> f64;
+}
+
+/// `redux.sync`, which GPUs have from capability 8.0 on.
+#[cfg(gpuprof_redux)]
+pub(crate) mod redux {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.redux.sync.add"]
+        pub(crate) fn add(value: u32, lanes: u32) -> u32;
+        #[link_name = "llvm.nvvm.redux.sync.umin"]
+        pub(crate) fn min_u32(value: u32, lanes: u32) -> u32;
+        #[link_name = "llvm.nvvm.redux.sync.umax"]
+        pub(crate) fn max_u32(value: u32, lanes: u32) -> u32;
+        #[link_name = "llvm.nvvm.redux.sync.min"]
+        pub(crate) fn min_i32(value: i32, lanes: u32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.max"]
+        pub(crate) fn max_i32(value: i32, lanes: u32) -> i32;
+        #[link_name = "llvm.nvvm.redux.sync.and"]
+        pub(crate) fn and(value: u32, lanes: u32) -> u32;
+        #[link_name = "llvm.nvvm.redux.sync.or"]
+        pub(crate) fn or(value: u32, lanes: u32) -> u32;
+        #[link_name = "llvm.nvvm.redux.sync.xor"]
+        pub(crate) fn xor(value: u32, lanes: u32) -> u32;
+    }
+}
+
+/// What gives two values, which only Rust's internal calling convention returns as LLVM has them.
+pub(crate) mod pairs {
+    /// A mask, which is 0 where the values differ, and whether they are equal.
+    #[repr(C)]
+    pub(crate) struct Matched(pub(crate) u32, pub(crate) bool);
+
+    unsafe extern "unadjusted" {
+        #[link_name = "llvm.nvvm.match.all.sync.i32p"]
+        pub(crate) fn match_all_32(lanes: u32, value: u32) -> Matched;
+        #[link_name = "llvm.nvvm.match.all.sync.i64p"]
+        pub(crate) fn match_all_64(lanes: u32, value: u64) -> Matched;
+    }
 }

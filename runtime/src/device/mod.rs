@@ -15,6 +15,7 @@ mod function;
 
 pub mod atomic;
 pub mod block;
+mod collective;
 mod disjoint;
 pub mod fence;
 pub mod grid;

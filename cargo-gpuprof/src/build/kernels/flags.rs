@@ -16,11 +16,20 @@ pub(super) const CONVERGENT: [&str; 2] =
 /// The first minor version of rustc that needs none of [`CONVERGENT`].
 const MARKS_BY_ITSELF: u32 = 97;
 
+/// The first capability that has `redux.sync`, and what tells the device half.
+const REDUX: (u32, &str) = (80, "--cfg=gpuprof_redux");
+
 /// Flags of every crate, for `arch`. Line directives name the user's source in faults.
 pub(super) fn of_every_crate(arch: &str) -> Vec<String> {
     let wanted = CONVERGENT.map(str::to_owned);
     let lines = "-Cdebuginfo=line-directives-only".to_owned();
-    wanted.into_iter().chain([lines, format!("-Ctarget-cpu={arch}")]).collect()
+    let number = arch.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
+    let redux = number.parse().is_ok_and(|capability: u32| capability >= REDUX.0);
+    wanted
+        .into_iter()
+        .chain([lines, format!("-Ctarget-cpu={arch}")])
+        .chain(redux.then(|| REDUX.1.to_owned()))
+        .collect()
 }
 
 /// `flags` without those that the toolchain does not know; says so where it then compiles to

@@ -1,9 +1,9 @@
 //! The scope that LLVM leaves out of atomics.
 //!
 //! Input and output: PTX. `core::sync::atomic` promises that an atomic is one for every thread that
-//! can reach it, those of the CPU and of other GPUs included, and LLVM 22 writes its updates without
-//! a scope, which PTX reads as that of the GPU. Those of ordering `Relaxed` are all that is left
-//! here: the audit has refused the others.
+//! can reach it, those of the CPU and of other GPUs included, and LLVM 22 writes its updates
+//! without a scope, which PTX reads as that of the GPU. Those of ordering `Relaxed` are all that
+//! is left here: the audit has refused the others.
 
 /// The first capability whose instructions can name a scope.
 const KNOWS_SCOPES: u32 = 70;

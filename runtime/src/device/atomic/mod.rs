@@ -229,8 +229,8 @@ pub unsafe fn exchange<T: AtomicValue>(at: *mut T, value: T) -> T {
     unsafe { T::exchange::<Device, GlobalMemory>(at.cast(), value, Ordering::Relaxed) }
 }
 
-/// Writes `new` to `*at` if `current` is there, and returns the old value: in `Ok` if it did. Floats
-/// are compared by their bits.
+/// Writes `new` to `*at` if `current` is there, and returns the old value: in `Ok` if it did.
+/// Floats are compared by their bits.
 ///
 /// # Safety
 /// As for [`add`].
@@ -243,7 +243,8 @@ pub unsafe fn exchange<T: AtomicValue>(at: *mut T, value: T) -> T {
 ///
 /// /// Takes a free slot of a hash table for `key`, or finds that it is there.
 /// unsafe fn claim(slot: *mut u32, key: u32) -> bool {
-///     unsafe { atomic::compare_exchange(slot, u32::MAX, key) }.map_or_else(|it| it == key, |_| true)
+///     let taken = unsafe { atomic::compare_exchange(slot, u32::MAX, key) };
+///     taken.map_or_else(|there| there == key, |_| true)
 /// }
 /// ```
 #[doc(alias("atomicCAS", "atom.cas"))]
