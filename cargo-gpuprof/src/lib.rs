@@ -36,6 +36,7 @@ pub mod revision;
 pub mod rules;
 pub mod schedule;
 #[cfg(test)]
+#[path = "../../model/src/schemas.rs"]
 mod schemas;
 pub mod sections;
 pub mod store;

@@ -36,6 +36,7 @@ mod remarks;
 mod sheet;
 mod summary;
 mod table;
+mod trace;
 mod wrap;
 
 use std::io::{self, Write};
@@ -50,11 +51,12 @@ pub use self::junit::Junit;
 pub use benchmark::{Bmf, GithubActionBenchmark};
 pub use format::{Format, Screen, Terms};
 pub use github::GithubAnnotations;
-pub use html::{ChartFile, Html, chart_files};
+pub use html::{ChartFile, Html, chart_files, history_page};
 pub use json_lines::JsonLines;
 pub use markdown::Markdown;
 pub use summary::Summary;
 pub use table::Table;
+pub use trace::ChromeTrace;
 
 use gpuprof_analysis::view::by_device::Part;
 

@@ -26,6 +26,8 @@ pub mod quantity;
 pub mod run;
 #[cfg(test)]
 mod schema_tests;
+#[cfg(test)]
+mod schemas;
 pub mod series;
 pub mod space;
 pub mod suggest;

@@ -45,7 +45,7 @@ pub enum Unit {
 }
 
 /// The units of the GPU, as thresholds and tables name them; the first has place 1.
-const GPU_UNITS: [&str; 4] = ["sm", "l1", "l2", "dram"];
+pub const GPU_UNITS: [&str; 4] = ["sm", "l1", "l2", "dram"];
 
 /// The name of the unit of the GPU at a place.
 pub fn gpu_unit(place: f64) -> Option<&'static str> {

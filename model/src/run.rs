@@ -8,6 +8,7 @@ mod document;
 mod metric_result;
 mod metrics;
 mod shared;
+mod span;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ use crate::verdict::{Judgement, NotApplicable};
 pub use metric_result::{MetricResult, ProcessValue, Statistics};
 pub use metrics::Metrics;
 pub use shared::Shared;
+pub use span::{MOST_SPANS, Span, Spent};
 
 /// The version of the run document. Version 1 repeated in every row what is now said once for a
 /// series; it is read as before.
@@ -98,6 +100,9 @@ pub struct Provenance {
     /// The slice of a plan that it is, or the slices that it was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceRecord>,
+    /// Where its time went, in the order in which the spans ended; none in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<Span>,
 }
 
 /// A slice of a plan that was measured.

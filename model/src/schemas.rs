@@ -1,5 +1,5 @@
-//! The checked-in JSON Schemas of what commands write are those of the types, as in the model
-//! (`UPDATE_SCHEMAS=1 cargo test -p cargo-gpuprof schema` writes them anew).
+//! How a checked-in JSON Schema is held to its type. The tests of the package `cargo-gpuprof`, whose
+//! commands write documents of their own, have this file as well.
 
 use std::fs;
 use std::path::Path;

@@ -131,7 +131,7 @@ impl Threshold {
         let comparison = comparison(&mut cursor)?;
         cursor.skip_space();
         let limit_start = cursor.position();
-        let limit = limit::parse(&mut cursor, comparison)?;
+        let limit = limit::parse(&mut cursor, metric, comparison)?;
         let limit_length = text[limit_start..cursor.position()].trim_end().len();
         let limit_span = limit_start..limit_start + limit_length;
         let better = better(&mut cursor)?;

@@ -99,13 +99,17 @@ const LINKS: &[Counted] = &[
     Counted {
         from: Node::Kernel,
         to: Node::Local,
-        volume: &[(
-            Instructions,
-            &[
-                "smsp__sass_inst_executed_op_local_ld.sum",
-                "smsp__sass_inst_executed_op_local_st.sum",
-            ],
-        )],
+        volume: &[
+            (
+                Instructions,
+                &[
+                    "smsp__sass_inst_executed_op_local_ld.sum",
+                    "smsp__sass_inst_executed_op_local_st.sum",
+                ],
+            ),
+            // On the emulated driver those of the PTX: what the compiler spills later is not there.
+            (Instructions, &["ptx__local_ld.sum", "ptx__local_st.sum"]),
+        ],
         percent: &[],
     },
     Counted {

@@ -21,7 +21,7 @@ use super::stored::{places, stdout};
 use crate::console;
 use crate::error::{Failure, Result};
 use crate::options::{AddOptions, HistoryAction, HistoryFormat, HistoryOptions, ShowOptions};
-use crate::report::history as report;
+use crate::report::{history as report, history_page};
 use crate::revision::Repository;
 use crate::store::document;
 use crate::store::history::{self, BadLine};
@@ -241,6 +241,7 @@ fn shown(file: &Utf8Path, show: &ShowOptions, on: StandardOutput) -> Result<Stri
             report::table(&timelines, show.revisions, on.screen(show.color).colour)
         }
         HistoryFormat::Json => report::json(&timelines, &known.bad),
+        HistoryFormat::Html => history_page(&timelines),
         HistoryFormat::Csv => report::csv(&timelines).map_err(|e| stdout(&e))?,
     })
 }

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod baselines;
+mod browser;
 pub mod calibrate;
 mod charts;
 pub mod completions;

@@ -31,18 +31,22 @@ mod scheduler;
 mod sides;
 mod slice;
 mod slicing;
+mod stopwatch;
 
 use std::io::Write;
 
 use gpuprof_model::ExitCode;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, Spent};
 
-use super::StandardOutput;
+use super::{StandardOutput, browser};
+use crate::console;
 use crate::error::Result;
 use crate::execute::Interrupt;
 use crate::options::RunOptions;
+use inputs::Inputs;
 use presenter::Table;
 use refusal::Blocked;
+use stopwatch::Stopwatch;
 
 pub(super) use conclude::prune;
 pub(super) use exports::Exports;
@@ -75,13 +79,15 @@ pub(super) fn profile(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<(ExitCode, Option<Run>)> {
-    let mut inputs = prepare::inputs(options, interrupt)?;
+    let mut watch = Stopwatch::start();
+    let inputs = || prepare::inputs(options, interrupt);
+    let mut inputs = watch.times(Spent::Build, "builds harnesses", inputs)?;
     let checked = prepare::series(options, &mut inputs, interrupt)?;
     if checked.is_empty() {
         slicing::end_empty(options, &inputs)?;
         return Ok((ExitCode::Success, None));
     }
-    let (plan, holds) = prepare::plan(options, (inputs, checked), interrupt)?;
+    let (plan, holds) = prepare::plan(options, (inputs, checked), interrupt, &mut watch)?;
     let refused = prepare::check_counters(&plan);
     if options.dry_run {
         dry_run::show(&plan, refused.err().as_ref(), out)?;
@@ -89,9 +95,17 @@ pub(super) fn profile(
     }
     refused.map_err(Blocked::into_failure)?;
     beforehand::tell(&plan);
-    let prepared = prepare::build(plan)?;
-    let measured = measure::measure(&prepared, presenter.tells_events(), interrupt, out)?;
+    let prepared = watch.times(Spent::Build, "builds kernels", || prepare::build(plan))?;
+    let tells_events = presenter.tells_events();
+    let measured = measure::measure(&prepared, tells_events, watch, interrupt, out)?;
     drop(holds);
     let (code, run) = conclude::conclude(&prepared, measured, interrupt.signal(), presenter, out)?;
+    if options.output.open {
+        let Inputs { folder, view, .. } = &prepared.plan.inputs;
+        // The run is whole, and its code is its own, whether or not somebody sees it.
+        if let Err(failure) = browser::show(&run, &view.view, &folder.path.join("report.html")) {
+            console::warn(&failure.message);
+        }
+    }
     Ok((code, Some(run)))
 }

@@ -13,6 +13,7 @@ use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
 
 use super::StandardOutput;
+use super::browser;
 use super::charts::ChartFolder;
 use super::settings::{self, Layers, Settings};
 use super::viewed::{self, PlacedView};
@@ -141,11 +142,22 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let rules = rules::load(&root, folder.as_deref(), &catalogue)?;
     // What was advised when the run was made may rest on other rules.
     run.advice = advice::of_run(&run, &rules, &catalogue);
-    let view = view(&options.view, &layers, options.format, (&catalogue, &run))?;
+    let format = match (options.open, options.format) {
+        (false, format) => format,
+        (true, Format::Table | Format::Html) => Format::Html,
+        (true, _) => {
+            return Err(Failure::usage("--open shows the HTML page: leave out the other --format"));
+        }
+    };
+    let view = view(&options.view, &layers, format, (&catalogue, &run))?;
     let screen = on.screen(layers.color(options.color).value);
     let how = (options.format, Terms { screen, ..Terms::default() });
     if let Some(folder) = &options.export_svg {
         ChartFolder::open(folder)?.write(&run, &view)?;
+    }
+    if options.open {
+        let page = options.output.clone().unwrap_or_else(|| target.join("gpuprof/report.html"));
+        return browser::show(&run, &view, &page);
     }
     match &options.output {
         None => write(&run, &view, how, out).map_err(|e| stdout(&e)),

@@ -28,6 +28,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
             "archive-file",
             "base-archive",
             "extract-to",
+            "open",
         ],
         "it is an option of a single run: give it on the command line",
     ),

@@ -14,6 +14,7 @@ mod pipeline;
 mod process;
 mod profiler;
 mod program;
+mod stretch;
 mod timeout_clock;
 
 pub use ahead::Ahead;
@@ -25,3 +26,4 @@ pub use job::{Job, Pass, outcomes};
 pub use pipeline::{Event, Pipeline, wait};
 pub use process::{Asked, Ended, HarnessProcess, Running, Stderr, VISIBLE_ENV};
 pub use program::run_program;
+pub use stretch::Stretch;

@@ -9,16 +9,19 @@
 //! One call of `poll` waits for replies, exits, signals and the next time limit.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gpuprof_model::ExitCode;
 use gpuprof_model::protocol::{MeasureRequest, RequestBody};
+use gpuprof_model::run::Spent;
 
 use super::ahead::Ahead;
 use super::process::{Asked, How, take_down};
 use super::profiler::Profiler;
+use super::stretch::{self, Stretch};
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
@@ -32,6 +35,10 @@ pub struct Pipeline<'a> {
     line: VecDeque<Started>,
     leaving: VecDeque<Started>,
     profiler: Profiler,
+    /// How many processes were started.
+    started: u32,
+    /// What time went to, since somebody asked.
+    spent: Vec<Stretch>,
 }
 
 #[derive(Debug)]
@@ -45,6 +52,27 @@ struct Started {
     waits: bool,
     /// Since it has the device, or has replied.
     worked: TimeoutClock,
+    /// What it is called, and its number.
+    name: String,
+    process: u32,
+    /// When it was started.
+    begun: Instant,
+}
+
+impl Started {
+    fn stretch(&self, spent: Spent, what: String, begin: Instant, end: Instant) -> Stretch {
+        Stretch { spent, what, process: self.process, begin, end }
+    }
+
+    /// The pass that it makes.
+    fn pass(&self, end: Instant) -> Stretch {
+        self.stretch(Spent::Pass, stretch::pass(&self.job), self.worked.since(), end)
+    }
+
+    /// All of it.
+    fn whole(&self, end: Instant) -> Stretch {
+        self.stretch(Spent::Process, self.name.clone(), self.begun, end)
+    }
 }
 
 /// What happened.
@@ -129,7 +157,13 @@ impl<'a> Pipeline<'a> {
     /// lock of one that the device shares with others.
     pub fn new(process: &'a HarnessProcess<'a>, ahead: Ahead, profiler: Option<PathBuf>) -> Self {
         let (line, leaving) = (VecDeque::new(), VecDeque::new());
-        Self { process, ahead, line, leaving, profiler: Profiler::at(profiler) }
+        let (profiler, spent) = (Profiler::at(profiler), Vec::new());
+        Self { process, ahead, line, leaving, profiler, started: 0, spent }
+    }
+
+    /// What time went to since this was asked before.
+    pub fn spent(&mut self) -> Vec<Stretch> {
+        mem::take(&mut self.spent)
     }
 
     /// Whether `job` can start now.
@@ -167,8 +201,12 @@ impl<'a> Pipeline<'a> {
         let waits = queues || self.profiler.is_shared_by(&job);
         let asked = Asked { name, harness, waits, single_stream, then };
         let running = self.process.start(asked, body)?;
-        let (whole, worked) = (job.clone(), TimeoutClock::from(Instant::now()));
-        self.line.push_back(Started { job, whole, running, waits, worked });
+        let (whole, begun) = (job.clone(), Instant::now());
+        let worked = TimeoutClock::from(begun);
+        self.started += 1;
+        let (name, process) = (name.to_owned(), self.started);
+        let started = Started { job, whole, running, waits, worked, name, process, begun };
+        self.line.push_back(started);
         Ok(())
     }
 
@@ -194,7 +232,10 @@ impl<'a> Pipeline<'a> {
         {
             first.waits = false;
             first.running.line.hand_over();
-            first.worked = TimeoutClock::from(Instant::now());
+            let now = Instant::now();
+            let turn = "prepares and waits for its turn".to_owned();
+            self.spent.push(first.stretch(Spent::Turn, turn, first.begun, now));
+            first.worked = TimeoutClock::from(now);
         }
         if self.process.interrupt.signal().is_some() {
             return Ok(Some(Event::Interrupted));
@@ -241,7 +282,10 @@ impl<'a> Pipeline<'a> {
         let now = Instant::now();
         for started in self.line.iter_mut().filter(|started| !started.waits) {
             for notice in started.running.line.heard() {
-                started.worked.hears(notice, now);
+                if let Some(since) = started.worked.hears(notice, now) {
+                    let what = "waits for others".to_owned();
+                    self.spent.push(started.stretch(Spent::Waiting, what, since, now));
+                }
             }
         }
         let patience = self.patience(self.line.front()?);
@@ -262,6 +306,7 @@ impl<'a> Pipeline<'a> {
             return None;
         }
         if let Some(bytes) = reply {
+            self.spent.push(first.pass(now));
             first.worked = TimeoutClock::from(now);
             let mut job = first.job.clone();
             let goes_on = match job.then.take() {
@@ -279,6 +324,10 @@ impl<'a> Pipeline<'a> {
             return Some(Event::Replied { job, bytes, held, goes_on });
         }
         let mut started = self.line.pop_front()?;
+        if !started.waits {
+            self.spent.push(started.pass(now));
+        }
+        self.spent.push(started.whole(now));
         let ended = match how {
             Some(How::Well) => started.running.without("exited without a reply".to_owned()),
             Some(How::Badly(how)) => started.running.without(how),
@@ -319,6 +368,9 @@ impl<'a> Pipeline<'a> {
                 ))
             }
         };
+        let (now, replied) = (Instant::now(), started.worked.since());
+        self.spent.push(started.stretch(Spent::Leaving, "ends".to_owned(), replied, now));
+        self.spent.push(started.whole(now));
         Some(Event::Left { job: started.whole, trouble })
     }
 }

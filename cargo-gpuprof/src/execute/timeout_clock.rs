@@ -34,20 +34,28 @@ impl TimeoutClock {
     }
 
     /// The process told this.
-    pub(super) fn hears(&mut self, notice: Notice, now: Instant) {
+    /// Returns since when it had waited, where it waits no longer.
+    pub(super) fn hears(&mut self, notice: Notice, now: Instant) -> Option<Instant> {
         match notice {
             Notice::Waits => {
                 self.waits_since.get_or_insert(now);
+                None
             }
             Notice::Works => {
-                if let Some(since) = self.waits_since.take() {
-                    self.waited += now.saturating_duration_since(since).min(LONGEST);
-                }
+                let since = self.waits_since.take()?;
+                self.waited += now.saturating_duration_since(since).min(LONGEST);
+                Some(since)
             }
             Notice::Replied => {
                 self.replied.get_or_insert(now);
+                None
             }
         }
+    }
+
+    /// From when on it has the device.
+    pub(super) fn since(&self) -> Instant {
+        self.since
     }
 
     /// When it has worked for `limit`, if it goes on as it does now; none where that is beyond all

@@ -137,6 +137,9 @@ pub struct ReportOptions {
     /// Write each chart as an SVG file into a folder as well
     #[arg(long, value_name = "DIR")]
     pub export_svg: Option<Utf8PathBuf>,
+    /// Write the HTML page, to --output or below the target folder, and open it in the browser
+    #[arg(long)]
+    pub open: bool,
     /// When to colour
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR")]
     pub color: Option<Color>,

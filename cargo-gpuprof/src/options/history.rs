@@ -81,4 +81,6 @@ pub enum HistoryFormat {
     Json,
     /// One row a revision.
     Csv,
+    /// One page with charts, to open in a browser.
+    Html,
 }

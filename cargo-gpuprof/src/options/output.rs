@@ -39,6 +39,9 @@ pub struct OutputOptions {
     /// Write each chart as an SVG file into a folder, right on light and on dark pages
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub export_svg: Option<Utf8PathBuf>,
+    /// Open the HTML page of the run in the browser
+    #[arg(long, help_heading = "Output")]
+    pub open: bool,
     /// How many runs to keep below the target folder, the newest first; or all
     #[arg(long, value_name = "N|all", env = "GPUPROF_KEEP_RUNS", help_heading = "Output")]
     pub keep_runs: Option<KeepRuns>,

@@ -16,6 +16,7 @@ use super::json_lines::JsonLines;
 use super::junit::Junit;
 use super::markdown::Markdown;
 use super::table::Table;
+use super::trace::ChromeTrace;
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident: |$terms:ident| $report:expr;)*) => {
@@ -63,6 +64,8 @@ formats! {
     Junit: |terms| Junit { gate: terms.gate };
     /// GitHub annotations at the kernels' lines.
     Github: |_terms| GithubAnnotations;
+    /// Where the time of a run went, as spans for Perfetto.
+    ChromeTrace: |_terms| ChromeTrace;
     /// Bencher Metric Format.
     Bmf: |_terms| Bmf;
     /// Of the action of that name: what is better when smaller.

@@ -25,12 +25,8 @@ const BREAK: char = '│';
 /// The timelines for people; with `revisions` every point as well.
 pub fn table(timelines: &[Timeline], revisions: bool, colour: bool) -> String {
     let paint = Paint(colour);
-    let same = |a: &Timeline, b: &Timeline| {
-        (&a.series, &a.metric, &a.conditions, a.source, a.unit, a.class)
-            == (&b.series, &b.metric, &b.conditions, b.source, b.unit, b.class)
-    };
     let mut text = String::new();
-    for (group, first) in timelines.chunk_by(same).zip(0..) {
+    for (group, first) in timelines.chunk_by(alike).zip(0..) {
         if first > 0 {
             text.push('\n');
         }
@@ -46,8 +42,14 @@ pub fn table(timelines: &[Timeline], revisions: bool, colour: bool) -> String {
     if colour { printable_in_colour(&text) } else { printable_whole(&text) }
 }
 
+/// Whether two timelines stand under one heading.
+pub(super) fn alike(a: &Timeline, b: &Timeline) -> bool {
+    (&a.series, &a.metric, &a.conditions, a.source, a.unit, a.class)
+        == (&b.series, &b.metric, &b.conditions, b.source, b.unit, b.class)
+}
+
 /// Which metric of which series, and under which conditions.
-fn heading(timeline: &Timeline, paint: Paint) -> String {
+pub(super) fn heading(timeline: &Timeline, paint: Paint) -> String {
     let conditions = &timeline.conditions;
     let mut on = match conditions.device.as_str() {
         "" => format!("the {} backend", conditions.backend),
@@ -219,20 +221,20 @@ fn aligned<const N: usize>(rows: &[[String; N]], last: impl Iterator<Item = Stri
 }
 
 /// The revision of `point` in twelve digits, or else its run.
-fn label(point: &Point) -> String {
+pub(super) fn label(point: &Point) -> String {
     let Some(Revision { commit, dirty, .. }) = &point.revision else { return point.run.clone() };
     let short: String = commit.chars().take(12).collect();
     if *dirty { format!("{short}-dirty") } else { short }
 }
 
 /// The day of `point`'s commit, or else of its run.
-fn date(point: &Point) -> &str {
+pub(super) fn date(point: &Point) -> &str {
     let commit = point.revision.as_ref().and_then(|revision| revision.date.as_deref());
     let date = commit.unwrap_or(&point.started);
     date.split('T').next().unwrap_or_default()
 }
 
-fn signed(percent: f64) -> String {
+pub(super) fn signed(percent: f64) -> String {
     let sign = if percent > 0.0 { "+" } else { "" };
     format!("{sign}{}%", grouped(percent, 1))
 }

@@ -55,6 +55,33 @@ fn counted() -> Entry {
     entry
 }
 
+#[test]
+fn a_page_has_a_line_a_configuration_and_a_ring_where_a_level_begins() {
+    let page = crate::report::history_page(&found(&entries()));
+    assert!(page.contains("1 change was found in 2 timelines."), "{page}");
+    assert_eq!(page.matches(r#"<g class="line c"#).count(), 2);
+    assert_eq!(page.matches(r#"class="tied""#).count(), 1);
+    assert!(page.contains(r#"<td class="bad">worse</td>"#) && page.contains("0c0c0c0c0c0c"));
+    // Of each configuration a row, which its marks lead to.
+    for row in ["s0r0", "s0r1"] {
+        assert!(page.contains(&format!("<tr id=\"{row}\"")), "{row}");
+        assert_eq!(page.matches(&format!("href=\"#{row}\"")).count(), 24, "{row}");
+    }
+    assert!(!page.contains("NaN") && !page.contains("http"), "{page}");
+}
+
+#[test]
+fn a_page_shows_hostile_texts_and_runs_none() {
+    let mut hostile = entries();
+    for entry in &mut hostile {
+        entry.series = "</script><img src=x>".into();
+        entry.conditions.device = "<img src=y>".into();
+    }
+    let page = crate::report::history_page(&found(&hostile));
+    assert!(!page.contains("<img"), "{page}");
+    assert_eq!(page.matches("</script>").count(), 1);
+}
+
 fn found(entries: &[Entry]) -> Vec<Timeline> {
     timelines(entries, |_, _| true, usize::MAX)
 }

@@ -8,7 +8,9 @@
 //! hashes and nothing else, because a stored run may come from anybody.
 
 mod charted;
+mod cost;
 mod files;
+mod history;
 mod policy;
 mod prose;
 mod provenance;
@@ -28,6 +30,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Report, changes};
 pub use files::{ChartFile, chart_files};
+pub use history::history_page;
 use prose::prose;
 use section::Section;
 
@@ -58,7 +61,7 @@ impl Report for Html {
     fn write_as(&self, view: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let parts: Vec<Part<'_>> = run.series.iter().flat_map(parts).collect();
         let sections = sections(&parts, view);
-        out.write_all(told(&page(run, &sections).into_string()).as_bytes())
+        out.write_all(page(run, &sections).as_bytes())
     }
 }
 
@@ -86,9 +89,26 @@ fn sections<'s>(parts: &'s [Part<'s>], view: &'s View) -> Vec<Section<'s>> {
     parts.iter().enumerate().map(section).collect()
 }
 
-fn page(run: &Run, sections: &[Section<'_>]) -> Markup {
-    let title = format!("gpuprof: {}", run.id);
-    html! {
+fn page(run: &Run, sections: &[Section<'_>]) -> String {
+    document(
+        &format!("gpuprof: {}", run.id),
+        &html! {
+            header {
+                h1 { "cargo gpuprof " small { (run.id) } }
+                (verdict::sentence(run))
+                (verdict::thresholds(sections))
+            }
+            @if sections.len() > 1 { (contents(sections)) }
+            main { @for section in sections { (series::shown(section, run)) } }
+            (of_run(run))
+            (provenance::shown(run))
+        },
+    )
+}
+
+/// A page of its own around `body`.
+fn document(title: &str, body: &Markup) -> String {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -100,19 +120,12 @@ fn page(run: &Run, sections: &[Section<'_>]) -> Markup {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                header {
-                    h1 { "cargo gpuprof " small { (run.id) } }
-                    (verdict::sentence(run))
-                    (verdict::thresholds(sections))
-                }
-                @if sections.len() > 1 { (contents(sections)) }
-                main { @for section in sections { (series::shown(section, run)) } }
-                (of_run(run))
-                (provenance::shown(run))
+                (body)
                 script { (PreEscaped(SCRIPT)) }
             }
         }
-    }
+    };
+    told(&page.into_string())
 }
 
 /// Links to the series.

@@ -16,6 +16,18 @@ const NAMED: usize = 6;
 
 /// The remarks on `viewed`.
 pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
+    let rows = &viewed.series.configurations;
+    let mut remarks = besides_the_best(viewed, view);
+    if let Some(metric) = view.headline(&viewed.series) {
+        let at = viewed.remarks.len() + usize::from(viewed.left_out > 0);
+        let told = best_by(rows, metric, view.best_by.is_some());
+        told.into_iter().for_each(|told| remarks.insert(at, told));
+    }
+    remarks
+}
+
+/// As [`of`], without which row is best: the page says that by itself.
+pub(super) fn besides_the_best(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
     let mut remarks = viewed.remarks.clone();
     if viewed.left_out > 0 {
         let (few, all) = (viewed.shown.len(), viewed.shown.len() + viewed.left_out);
@@ -28,7 +40,7 @@ pub(super) fn of(viewed: &Viewed<'_>, view: &View) -> Vec<String> {
         (Some(metric), None) => {
             remarks.push(format!("no row has a value of {metric}, so no row is best"));
         }
-        (asked, Some(metric)) => remarks.extend(best_by(rows, metric, asked.is_some())),
+        (_, Some(_)) => {}
         (None, None) => remarks.extend(columns::undecided(&viewed.series)),
     }
     if !view.pareto.is_empty() {
@@ -57,14 +69,8 @@ fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<St
     if !equal.is_empty() {
         text.push_str(&format!(" and {} more with the same value", equal.len()));
     }
-    if !hidden.is_empty() {
-        let named: Vec<String> =
-            hidden.iter().take(NAMED).map(|&row| super::key(&rows[row])).collect();
-        let more = match hidden.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        text.push_str(&format!("; the noise cannot tell it from {}{more} (~)", named.join(", ")));
+    if let Some(tied) = tied(rows, &hidden) {
+        text.push_str(&format!("; {tied} (~)"));
     } else if ranking.unknown {
         text.push_str(&format!(
             "; finding the others that are as good takes {MIN_PROCESSES} processes per \
@@ -72,4 +78,15 @@ fn best_by(rows: &[ConfigurationResult], metric: &str, asked: bool) -> Option<St
         ));
     }
     Some(text)
+}
+
+/// That the noise cannot tell the best from the rows `hidden`; none where there are none.
+pub(super) fn tied(rows: &[ConfigurationResult], hidden: &[usize]) -> Option<String> {
+    let named: Vec<String> = hidden.iter().take(NAMED).map(|&row| super::key(&rows[row])).collect();
+    let more = match hidden.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = (!named.is_empty()).then(|| named.join(", "))?;
+    Some(format!("the noise cannot tell it from {named}{more}"))
 }

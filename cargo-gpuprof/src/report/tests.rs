@@ -40,6 +40,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             kernel_arch: Some("sm_80".into()),
             order: None,
             slices: Vec::new(),
+            spans: Vec::new(),
         },
         series,
         comparison: None,

@@ -3,7 +3,9 @@
 //! Input: what follows the comparison. Output: a [`Limit`] that can be kept: a tolerance that
 //! always holds, or a floor that widens nothing, is refused where it is written.
 
-use crate::quantity::{Quantity, gpu_unit_named, parse_number};
+use crate::metric::built_in;
+use crate::quantity::{GPU_UNITS, Quantity, Unit, gpu_unit_named, parse_number};
+use crate::suggest::did_you_mean;
 use crate::text::{Cursor, ParseError};
 
 /// How the value and the limit are compared.
@@ -69,14 +71,28 @@ impl Tolerance {
 }
 
 /// What follows the comparison.
-pub(super) fn parse(cursor: &mut Cursor<'_>, comparison: Comparison) -> Result<Limit, ParseError> {
+pub(super) fn parse(
+    cursor: &mut Cursor<'_>,
+    metric: &str,
+    comparison: Comparison,
+) -> Result<Limit, ParseError> {
     if cursor.eat_word("baseline") {
         return baseline(cursor, comparison).map(Limit::Baseline);
     }
     let mut ahead = cursor.clone();
-    if let Some(unit) = gpu_unit_named(ahead.take_while(|c| c.is_ascii_alphanumeric()).0) {
+    let (word, span) = ahead.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+    if let Some(unit) = gpu_unit_named(word) {
         *cursor = ahead;
         return Ok(Limit::Absolute(unit));
+    }
+    let names_unit = || built_in(metric).is_some_and(|metric| metric.unit == Unit::GpuUnit);
+    if word.starts_with(|c: char| c.is_ascii_alphabetic()) && names_unit() {
+        let message = format!("`{word}` is none of {}", GPU_UNITS.join(", "));
+        let near = did_you_mean(word, GPU_UNITS);
+        let help = near.unwrap_or_else(|| {
+            format!("{metric} is the unit that is nearest its peak: write {metric} == dram")
+        });
+        return Err(ParseError::new(message, span).with_help(help));
     }
     let help =
         "a limit is a number with a unit (100 us, 1.5 TB/s, 32), N% of peak, or baseline + N%";

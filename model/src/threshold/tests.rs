@@ -348,5 +348,12 @@ fn a_unit_of_the_gpu_is_a_limit_of_what_limits() {
     assert!(refused("every limited_by >= dram").contains("none is more than another"));
     assert!(refused("every limited_by == 4").contains("needs one of sm, l1, l2, dram"));
     assert!(refused("every registers <= l2").contains("this is a unit of the GPU"));
-    assert!(parsed("every limited_by == nothing").is_err());
+    let error = parsed("every limited_by == nothing").unwrap_err();
+    assert_eq!(error.message, "`nothing` is none of sm, l1, l2, dram");
+    assert_eq!(
+        error.help.as_deref(),
+        Some("limited_by is the unit that is nearest its peak: write limited_by == dram")
+    );
+    let error = parsed("every limited_by == dramm").unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("did you mean `dram`?"));
 }

@@ -64,6 +64,10 @@ impl Sweep<'_, '_> {
                 queues.iter_mut().map(|queue| &mut queue.pipeline).collect();
             let (device, happened) = execute::wait(&mut pipelines)?;
             let queue = &mut queues[device];
+            let stretches = queue.pipeline.spent();
+            if !stretches.is_empty() {
+                self.observer.observe(Event::Spent { device, stretches })?;
+            }
             let done = match happened {
                 Happened::Interrupted => return Ok(()),
                 Happened::Idle => {

@@ -19,6 +19,7 @@ use super::progress::Progress;
 use super::results::{FoundOut, Results};
 use super::scheduler;
 use super::slicing;
+use super::stopwatch::Stopwatch;
 use crate::console;
 use crate::error::{Failure, Result};
 use crate::execute::{Execution, Interrupt};
@@ -44,6 +45,7 @@ pub(super) struct Measured {
 pub(super) fn measure(
     prepared: &Prepared<'_>,
     tells_events: bool,
+    watch: Stopwatch,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> Result<Measured> {
@@ -52,7 +54,7 @@ pub(super) fn measure(
     let executions = prepared.executions(interrupt);
     let begun = Instant::now();
     let told = (journal, provenance(prepared, &replayed, &start));
-    let mut listeners = Listeners::new(prepared, told, tells_events.then_some(out));
+    let mut listeners = Listeners::new(prepared, told, watch, tells_events.then_some(out));
     let outcome = match listeners.lines.run_started(prepared) {
         Ok(()) => engine::run(planned(prepared, &executions), &replayed, &mut listeners),
         failed => failed,
@@ -124,6 +126,7 @@ struct Listeners<'a, W> {
     plan: &'a Plan<'a>,
     journal: Journal,
     results: Results<'a>,
+    watch: Stopwatch,
     progress: Progress,
     retries: Retries,
     lines: Lines<'a, W>,
@@ -135,6 +138,7 @@ impl<'a, W: Write> Listeners<'a, W> {
     fn new(
         prepared: &'a Prepared<'a>,
         (journal, provenance): (Journal, Provenance),
+        watch: Stopwatch,
         out: Option<&'a mut W>,
     ) -> Self {
         let plan = &prepared.plan;
@@ -144,6 +148,7 @@ impl<'a, W: Write> Listeners<'a, W> {
             plan,
             journal,
             results: Results::new(prepared, provenance),
+            watch,
             progress: Progress::new(plan.configurations(), settings.notes()),
             retries: Retries::default(),
             lines: Lines { out: out.filter(|_| json), plan },
@@ -191,7 +196,9 @@ impl<'a, W: Write> Listeners<'a, W> {
         if let Some(sentence) = self.retries.sentence(self.plan) {
             self.plan.inputs.notes().say(sentence);
         }
-        self.results.end()
+        let mut found = self.results.end();
+        found.run.provenance.spans = self.watch.spans();
+        found
     }
 }
 
@@ -203,6 +210,7 @@ impl<W: Write> Observer for Listeners<'_, W> {
     fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
             Event::Started { at } => self.progress.start(&name(self.plan, at)),
+            Event::Spent { device, stretches } => self.watch.hear(device, stretches),
             Event::PassFinished { step, result } => {
                 self.journal.pass(step, result)?;
                 // Every process prints the same.

@@ -9,7 +9,7 @@ use std::mem;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
+use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns, Spent};
 
 use super::base::{self, Base};
 use super::counters::{self, CounterSetup, Known};
@@ -19,6 +19,7 @@ use super::inputs::{Checked, Inputs};
 use super::prepared::{Plan, Prepared};
 use super::refusal::Blocked;
 use super::sides::Both;
+use super::stopwatch::Stopwatch;
 use super::{against, kernels, provenance, refusal, resume_key, slice, slicing};
 use crate::chips::expanded;
 use crate::commands::selection::selection;
@@ -137,6 +138,7 @@ pub(super) fn plan<'o>(
     options: &'o RunOptions,
     (inputs, mut checked): (Inputs, Vec<Checked>),
     interrupt: &Interrupt,
+    watch: &mut Stopwatch,
 ) -> Result<(Plan<'o>, Vec<Hold>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::asked(&passes, interrupt);
@@ -162,7 +164,9 @@ pub(super) fn plan<'o>(
         counters::check_names(&checked, &view.view, &catalogue)?;
     }
     let plans = Plans::new(&source.target_directory);
-    let holds = hold(&devices, (&inputs, options), interrupt)?;
+    let holds = watch.times(Spent::Lock, "waits for the devices", || {
+        hold(&devices, (&inputs, options), interrupt)
+    })?;
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };

@@ -38,6 +38,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         kernel_arch: Some(kernel_arch.clone()),
         order: schedule::described(*order, isolate, ahead.times, !plan.both.pairs.is_empty()),
         slices: Vec::new(),
+        spans: Vec::new(),
     }
 }
 

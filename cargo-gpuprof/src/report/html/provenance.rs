@@ -3,6 +3,8 @@
 use gpuprof_model::run::Run;
 use maud::{Markup, html};
 
+use super::cost;
+
 /// The provenance of `run`, a line a fact.
 pub(super) fn shown(run: &Run) -> Markup {
     let p = &run.provenance;
@@ -31,6 +33,7 @@ pub(super) fn shown(run: &Run) -> Markup {
     let facts = always.map(|(name, value)| (name, Some(value))).into_iter().chain(optional);
     html! {
         footer {
+            (cost::shown(run))
             details {
                 summary { "Provenance" }
                 dl.notes {

@@ -1,6 +1,7 @@
 //! A series on the page: what is best, the charts, the rows, and what is known of them.
 
 use gpuprof_analysis::view::best;
+use gpuprof_analysis::view::rank::ranking;
 use gpuprof_model::comparison::Outcome;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumn, SectionColumns};
@@ -27,7 +28,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
             h2 id=(section.id()) { (series.id) }
             p.place { (series.file) ":" (series.line) " " (place_of(section.part, &run.provenance)) }
             @if let Some(metric) = metric { (best_of(section, metric)) }
-            @for remark in remarks::of(&section.viewed, section.view) { p { (prose(&remark)) } }
+            @for remark in remarks::besides_the_best(&section.viewed, section.view) { p { (prose(&remark)) } }
             @if section.viewed.left_out > 0 {
                 p { "There are no charts of so many rows: " code { "--filter" } " chooses fewer." }
             } @else if let Some(charted) = metric.and_then(|metric| Charted::of(section, metric)) {
@@ -50,11 +51,16 @@ fn best_of(section: &Section<'_>, metric: &str) -> Markup {
     let best = best::best(rows, metric);
     let ratios = best::ratios(rows, metric).into_iter().flatten();
     let worst = ratios.filter(|ratio| ratio.is_finite()).fold(1.0, f64::max);
+    let hidden: Vec<usize> = match (best, ranking(rows, metric)) {
+        (Some(best), Some(ranking)) => ranking.tied().filter(|&row| row != best).collect(),
+        (_, _) => Vec::new(),
+    };
     html! {
         @if let Some(best) = best {
             p.best {
                 "Best by " (metric) ": "
                 a href={ "#" (section.row(best)) } { strong { (key(&rows[best])) } }
+                @if let Some(tied) = remarks::tied(rows, &hidden) { "; " (tied) " (○)" }
                 @if worst >= 1.005 { (format!("; the worst is {worst:.2} times worse")) }
                 "."
             }

@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 
 use crate::error::Result;
-use crate::execute::Collected;
+use crate::execute::{Collected, Stretch};
 use crate::schedule::Step;
 
 /// A configuration: the position of its series, and its own in the series.
@@ -25,6 +25,13 @@ pub(in crate::commands::run) enum Event<'e> {
     Started {
         /// The first that it works for.
         at: At,
+    },
+    /// Processes of a device spent time.
+    Spent {
+        /// The position of the device.
+        device: usize,
+        /// What it went to.
+        stretches: Vec<Stretch>,
     },
     /// A timed pass finished.
     PassFinished {

@@ -1,0 +1,30 @@
+//! `--open`: the page of a run in the browser.
+//!
+//! Input: a run and a file. Output: the file, in the program that opens such files here. Which that
+//! is, is the system's to say (`xdg-open` and its like).
+
+use camino::Utf8Path;
+use gpuprof_analysis::view::View;
+use gpuprof_model::ExitCode;
+use gpuprof_model::run::Run;
+
+use crate::console;
+use crate::error::{Failure, Result};
+use crate::report::{Html, Report};
+use crate::store::write_whole_by;
+
+/// Writes the page of `run` to `path` and opens it.
+///
+/// # Errors
+/// It cannot be written (exit code 110), or nothing here opens it (exit code 107).
+pub(super) fn show(run: &Run, view: &View, path: &Utf8Path) -> Result<()> {
+    write_whole_by(path, |file| Html.write_as(view, run, file))
+        .map_err(|e| Failure::output(path.as_std_path(), &e))?;
+    console::say(format_args!("opening {path}"));
+    open::that_detached(path).map_err(|e| {
+        Failure::new(
+            ExitCode::NotPossible,
+            format!("no program here opens {path}: {e}; open it in a browser"),
+        )
+    })
+}

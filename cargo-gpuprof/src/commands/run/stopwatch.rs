@@ -1,0 +1,100 @@
+//! Where the time of a run goes, from its beginning.
+//!
+//! Input: what the runner does itself, and what the engine tells of its processes. Output: spans,
+//! by the microseconds since the run began; at most [`MOST_SPANS`].
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use gpuprof_model::run::{MOST_SPANS, Span, Spent};
+
+use crate::execute::Stretch;
+
+/// The spans of a run, so far.
+#[derive(Debug)]
+pub(super) struct Stopwatch {
+    begun: Instant,
+    spans: Vec<Span>,
+    /// The number of each process in the run, by its device and its number there.
+    processes: HashMap<(usize, u32), u32>,
+}
+
+impl Stopwatch {
+    /// From now on.
+    pub(super) fn start() -> Self {
+        Self { begun: Instant::now(), spans: Vec::new(), processes: HashMap::new() }
+    }
+
+    /// What `work` comes to, with the time that it takes.
+    pub(super) fn times<T>(&mut self, spent: Spent, what: &str, work: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let done = work();
+        self.add(spent, what.to_owned(), (0, 0), (begin, Instant::now()));
+        done
+    }
+
+    /// What processes of a device did.
+    pub(super) fn hear(&mut self, device: usize, stretches: Vec<Stretch>) {
+        for Stretch { spent, what, process, begin, end } in stretches {
+            let next = u32::try_from(self.processes.len() + 1).unwrap_or(u32::MAX);
+            let process = *self.processes.entry((device, process)).or_insert(next);
+            self.add(spent, what, (process, device), (begin, end));
+        }
+    }
+
+    /// All spans.
+    pub(super) fn spans(self) -> Vec<Span> {
+        self.spans
+    }
+
+    fn add(
+        &mut self,
+        spent: Spent,
+        what: String,
+        (process, device): (u32, usize),
+        (begin, end): (Instant, Instant),
+    ) {
+        if self.spans.len() >= MOST_SPANS {
+            return;
+        }
+        let begin_us = microseconds(begin.saturating_duration_since(self.begun));
+        let end_us = microseconds(end.saturating_duration_since(self.begun));
+        self.spans.push(Span {
+            spent,
+            what,
+            process,
+            device: u32::try_from(device).unwrap_or(u32::MAX),
+            begin_us,
+            length_us: end_us.saturating_sub(begin_us),
+        });
+    }
+}
+
+fn microseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_counted_over_all_devices_and_times_are_since_the_beginning() {
+        let mut watch = Stopwatch::start();
+        assert_eq!(watch.times(Spent::Build, "builds", || 7), 7);
+        let begun = watch.begun;
+        let stretch = |process, from, to| Stretch {
+            spent: Spent::Pass,
+            what: "times 1".into(),
+            process,
+            begin: begun + Duration::from_micros(from),
+            end: begun + Duration::from_micros(to),
+        };
+        watch.hear(1, vec![stretch(1, 10, 30), stretch(2, 40, 45)]);
+        watch.hear(0, vec![stretch(1, 50, 60)]);
+        let spans = watch.spans();
+        let told: Vec<_> =
+            spans[1..].iter().map(|s| (s.process, s.device, s.begin_us, s.length_us)).collect();
+        assert_eq!(told, [(1, 1, 10, 20), (2, 1, 40, 5), (3, 0, 50, 10)]);
+    }
+}

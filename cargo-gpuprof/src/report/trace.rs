@@ -1,0 +1,236 @@
+//! A run's time in Trace Event Format, as Perfetto and `chrome://tracing` read it.
+//!
+//! Input: the spans of a run. Output: one JSON object. A device is a process of the trace, and the
+//! runner another one; processes that overlap lie on lanes of their own, for the spans of one lane
+//! have to nest. Times are microseconds since the run began.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, Write};
+
+use gpuprof_analysis::view::View;
+use gpuprof_model::run::{Run, Span, Spent};
+use serde::Serialize;
+
+use super::Report;
+
+/// The runner's own process in a trace; the devices come after it.
+const RUNNER: u32 = 1;
+
+/// Spans for Perfetto.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChromeTrace;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'r> {
+    display_time_unit: &'static str,
+    other_data: Other<'r>,
+    trace_events: Vec<Event<'r>>,
+}
+
+#[derive(Serialize)]
+struct Other<'r> {
+    run: &'r str,
+    started: &'r str,
+    version: &'r str,
+}
+
+/// An event: `X` is a whole span, `M` names a process or a lane.
+#[derive(Serialize)]
+struct Event<'r> {
+    ph: &'static str,
+    pid: u32,
+    tid: u32,
+    name: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<u64>,
+    args: Arguments,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Arguments {
+    Named { name: String },
+    Of { process: u32 },
+}
+
+impl Report for ChromeTrace {
+    fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+        let document = Document {
+            display_time_unit: "ms",
+            other_data: Other {
+                run: &run.id,
+                started: &run.provenance.started,
+                version: &run.provenance.tool_version,
+            },
+            trace_events: events(run),
+        };
+        serde_json::to_writer(&mut *out, &document)?;
+        writeln!(out)
+    }
+}
+
+fn events(run: &Run) -> Vec<Event<'_>> {
+    let spans = &run.provenance.spans;
+    let lanes = lanes(spans);
+    let mut ordered: Vec<&Span> = spans.iter().collect();
+    // Of two that begin together the one that holds the other comes first.
+    ordered.sort_by_key(|span| (span.begin_us, Reverse(span.length_us)));
+    let events = ordered.into_iter().map(|span| {
+        let (pid, tid) = place(span, &lanes);
+        Event {
+            ph: "X",
+            pid,
+            tid,
+            name: &span.what,
+            cat: Some(span.spent.to_string()),
+            ts: Some(span.begin_us),
+            dur: Some(span.length_us),
+            args: Arguments::Of { process: span.process },
+        }
+    });
+    let mut all = names(run, &spans.iter().map(|span| place(span, &lanes)).collect());
+    all.extend(events);
+    all
+}
+
+/// The names of all processes and lanes that have spans.
+fn names(run: &Run, places: &BTreeSet<(u32, u32)>) -> Vec<Event<'static>> {
+    let processes: BTreeSet<u32> = places.iter().map(|(pid, _)| *pid).collect();
+    let process = |&pid: &u32| naming("process_name", (pid, 0), process_name(run, pid));
+    let lane = |&(pid, tid): &(u32, u32)| {
+        let name = if pid == RUNNER { "runner".to_owned() } else { format!("lane {tid}") };
+        naming("thread_name", (pid, tid), name)
+    };
+    processes.iter().map(process).chain(places.iter().map(lane)).collect()
+}
+
+fn naming(name: &'static str, (pid, tid): (u32, u32), value: String) -> Event<'static> {
+    let args = Arguments::Named { name: value };
+    Event { ph: "M", pid, tid, name, cat: None, ts: None, dur: None, args }
+}
+
+fn process_name(run: &Run, pid: u32) -> String {
+    if pid == RUNNER {
+        return format!("cargo gpuprof, run {}", run.id);
+    }
+    let device = (pid - RUNNER - 1) as usize;
+    let provenance = &run.provenance;
+    let uuid = provenance.devices.get(device).map(|name| format!(" {}", name.uuid));
+    let name = provenance.device.as_ref().map_or("device", |device| &device.name);
+    format!("{name}{}", uuid.unwrap_or_default())
+}
+
+fn place(span: &Span, lanes: &HashMap<u32, u32>) -> (u32, u32) {
+    match span.process {
+        0 => (RUNNER, 1),
+        process => (RUNNER + 1 + span.device, lanes.get(&process).copied().unwrap_or(1)),
+    }
+}
+
+/// The lane of each process: the first of its device that is free when it starts.
+fn lanes(spans: &[Span]) -> HashMap<u32, u32> {
+    let mut processes: Vec<&Span> =
+        spans.iter().filter(|span| span.spent == Spent::Process).collect();
+    processes.sort_by_key(|span| span.begin_us);
+    let mut over: HashMap<u32, Vec<u64>> = HashMap::new();
+    let mut lanes = HashMap::new();
+    for span in processes {
+        let ends = over.entry(span.device).or_default();
+        let lane = ends.iter().position(|&end| end <= span.begin_us).unwrap_or_else(|| {
+            ends.push(0);
+            ends.len() - 1
+        });
+        ends[lane] = span.begin_us + span.length_us;
+        lanes.insert(span.process, u32::try_from(lane + 1).unwrap_or(u32::MAX));
+    }
+    lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn span(spent: Spent, process: u32, begin_us: u64, length_us: u64) -> Span {
+        let what = format!("{spent} </script>");
+        Span { spent, what, process, device: 0, begin_us, length_us }
+    }
+
+    /// A build, and two processes of which the second prepares while the first has the device.
+    fn spans() -> Vec<Span> {
+        vec![
+            span(Spent::Build, 0, 0, 900),
+            span(Spent::Pass, 1, 1_010, 400),
+            span(Spent::Waiting, 1, 1_020, 30),
+            span(Spent::Leaving, 1, 1_410, 90),
+            span(Spent::Process, 1, 1_000, 500),
+            span(Spent::Turn, 2, 1_100, 310),
+            span(Spent::Pass, 2, 1_410, 200),
+            span(Spent::Process, 2, 1_100, 600),
+            span(Spent::Process, 3, 1_500, 100),
+        ]
+    }
+
+    fn written() -> Value {
+        let mut run = fixture::run("20261123T010203-1", Vec::new());
+        run.provenance.spans = spans();
+        let mut out = Vec::new();
+        ChromeTrace.write_as(&View::default(), &run, &mut out).unwrap();
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    fn of<'v>(document: &'v Value, ph: &str) -> Vec<&'v Value> {
+        let events = document["traceEvents"].as_array().unwrap();
+        events.iter().filter(|event| event["ph"] == ph).collect()
+    }
+
+    /// What the Trace Event Format asks of each event.
+    #[test]
+    fn every_event_has_what_the_format_asks_for() {
+        let document = written();
+        for event in of(&document, "X") {
+            for field in ["pid", "tid", "ts", "dur"] {
+                assert!(event[field].is_u64(), "{field}: {event}");
+            }
+            assert!(event["name"].is_string() && event["cat"].is_string(), "{event}");
+        }
+        for event in of(&document, "M") {
+            assert!(event["args"]["name"].is_string(), "{event}");
+            assert!(["process_name", "thread_name"].contains(&event["name"].as_str().unwrap()));
+        }
+        assert_eq!(of(&document, "X").len(), spans().len());
+        assert_eq!(document["displayTimeUnit"], "ms");
+    }
+
+    /// Perfetto draws a lane wrongly whose spans overlap without one holding the other.
+    #[test]
+    fn spans_of_a_lane_nest_and_every_lane_has_a_name() {
+        let document = written();
+        let events = of(&document, "X");
+        let lane = |event: &Value| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap());
+        let ends = |event: &Value| {
+            let begin = event["ts"].as_u64().unwrap();
+            (begin, begin + event["dur"].as_u64().unwrap())
+        };
+        for (at, a) in events.iter().enumerate() {
+            for b in events[at + 1..].iter().filter(|b| lane(b) == lane(a)) {
+                let ((a0, a1), (b0, b1)) = (ends(a), ends(b));
+                let apart = a1 <= b0 || b1 <= a0;
+                let inside = (a0 <= b0 && b1 <= a1) || (b0 <= a0 && a1 <= b1);
+                assert!(apart || inside, "{a} {b}");
+            }
+            let named = |m: &&Value| m["name"] == "thread_name" && lane(m) == lane(a);
+            assert!(of(&document, "M").into_iter().any(|m| named(&m)), "{a}");
+        }
+        let lanes: BTreeSet<_> = events.iter().map(|event| lane(event)).collect();
+        assert_eq!(lanes.into_iter().collect::<Vec<_>>(), [(1, 1), (2, 1), (2, 2)]);
+    }
+}
