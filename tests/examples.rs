@@ -125,6 +125,31 @@ fn saxpy_reads_and_writes_whole_sectors() {
 }
 
 #[test]
+fn rows_are_normalised_with_16_bytes_an_access() {
+    let metrics = ["load_sectors_per_request", "store_sectors_per_request", "bank_conflicts"];
+    for (package, expected) in [
+        (
+            "softmax",
+            "softmax block=512,VECTORS=2,rows=256 verified: load_sectors_per_request 16.0, \
+             store_sectors_per_request 16.0, bank_conflicts 0.0\n\
+             softmax block=1024,VECTORS=1,rows=256 verified: load_sectors_per_request 16.0, \
+             store_sectors_per_request 16.0, bank_conflicts 0.0\n",
+        ),
+        (
+            "layer-norm",
+            "layer_norm block=256,VECTORS=2,rows=256 verified: load_sectors_per_request 16.0, \
+             store_sectors_per_request 16.0, bank_conflicts 0.0\n\
+             layer_norm block=512,VECTORS=1,rows=256 verified: load_sectors_per_request 16.0, \
+             store_sectors_per_request 16.0, bank_conflicts 0.0\n",
+        ),
+    ] {
+        let outcome = run(package);
+        assert_eq!(rows(&outcome, &metrics), expected);
+        assert_eq!(unmet(&outcome), [""; 0]);
+    }
+}
+
+#[test]
 fn all_examples_are_listed() {
     let outcome = Workspace::repository().gpuprof(&["list", "--workspace"]);
     assert_eq!(outcome.transcript().trim_end(), include_str!("golden/examples.txt").trim_end());
