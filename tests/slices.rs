@@ -316,3 +316,29 @@ fn what_is_not_of_one_plan_is_refused_with_the_first_difference() {
         assert!(refused.stderr.contains(nothing), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn an_archive_takes_a_target_folder_and_no_option_that_builds() {
+    let packed = Packed::new();
+    for option in [["--package", "vector"], ["-p", "vector"], ["--features", "x"]] {
+        for command in ["run", "list"] {
+            let archive = [command, "--archive-file", "packed.tar.zst"];
+            let refused = packed.other(&[&archive[..], &option].concat()).run().exits_with(2);
+            let said = "says what to build, and packed.tar.zst is built: leave it out";
+            assert!(refused.stderr.contains(said), "{}", refused.stderr);
+        }
+    }
+    packed.tool(&["scale", "--target-dir", "elsewhere"]).run().exits_with(0);
+    assert!(packed.path().join("elsewhere/gpuprof/verdict.json").exists());
+    assert_eq!(packed.runs(), [""; 0].map(PathBuf::from));
+    packed.other(&["report", "--target-dir", "elsewhere"]).run().exits_with(0);
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_no_folder() {
+    let packed = Packed::new();
+    packed.tool(&["no-such-series"]).run().exits_with(4);
+    packed.tool(&["scale", "--section", "no-such-section"]).run().exits_with(2);
+    packed.tool(&["scale", "--dry-run"]).run().exits_with(0);
+    assert_eq!(packed.runs(), [""; 0].map(PathBuf::from));
+}

@@ -174,17 +174,24 @@ fn join(
     check_view(&opened.view, &catalogue, &union.run)?;
     let base = union.base.take();
     let against = opened.against(plan, base.as_ref())?;
+    let rules = rules::load(&opened.root, opened.rules.as_deref(), &catalogue)?;
+    let mut run = judged::run(union, (plan, &each(slices)), &catalogue, against.as_ref())?;
+    run.advice = advice::of_run(&run, &rules, &catalogue);
+    Ok((run, base))
+}
+
+/// What slices say of each series of the run, in its order.
+fn each(slices: &[StoredSlice]) -> Vec<OwnSeries> {
     let mut own: BTreeMap<usize, OwnSeries> = BTreeMap::new();
     for series in slices.iter().flat_map(|slice| &slice.manifest.own) {
         own.entry(series.position).or_insert_with(|| series.clone());
     }
-    let own: Vec<OwnSeries> = own.into_values().collect();
-    let rules = rules::load(&opened.root, opened.rules.as_deref(), &catalogue)?;
-    let mut run = judged::run(union, (plan, &own), &catalogue, against.as_ref())?;
-    run.advice = advice::of_run(&run, &rules, &catalogue);
-    Ok((run, base))
+    own.into_values().collect()
 }
 
 fn stdout_failed(error: &io::Error) -> Failure {
     Failure::output(Path::new("standard output"), error)
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,8 +95,15 @@ impl Opened {
     /// Finds or unpacks what is `wanted`, and reads its configuration.
     ///
     /// # Errors
-    /// Metadata; an archive that is not what it says; the configuration file.
+    /// Metadata; an archive that is not what it says, or options that would build one; the
+    /// configuration file.
     pub fn new(wanted: &Wanted<'_>) -> Result<Self> {
+        if let (Some(file), Some(option)) = (wanted.archive, wanted.cargo.of_a_build()) {
+            return Err(Failure::usage(format!(
+                "{option} says what to build, and {file} is built: leave it out; a filter such as \
+                 `package::` chooses among the series of an archive"
+            )));
+        }
         let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
         // Definitions in the configuration file may use what our sections define.
         let ours = Sections::built_in()?;
@@ -148,7 +155,9 @@ impl Opened {
                 (harnesses, target_directory, Origin::Workspace { metadata, cargo })
             }
             Place::Archive(unpacked) => {
-                (unpacked.harnesses(), "target".into(), Origin::Archive(unpacked))
+                let target = options.cargo.target_dir.clone();
+                let target = target.unwrap_or_else(|| "target".into());
+                (unpacked.harnesses(), target, Origin::Archive(unpacked))
             }
         };
         Ok((folder, Source { harnesses, target_directory, config, catalogue, origin }))

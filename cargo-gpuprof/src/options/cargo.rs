@@ -107,6 +107,27 @@ impl CargoOptions {
     }
 }
 
+impl CargoOptions {
+    /// The first option that was given and says how to build, or what: an archive is built.
+    pub fn of_a_build(&self) -> Option<&'static str> {
+        let given = [
+            ("--package", !self.package.is_empty()),
+            ("--workspace", self.workspace),
+            ("--exclude", !self.exclude.is_empty()),
+            ("--bench", !self.bench.is_empty()),
+            ("--features", !self.features.is_empty()),
+            ("--all-features", self.all_features),
+            ("--no-default-features", self.no_default_features),
+            ("--profile", self.profile.is_some()),
+            ("--release", self.release),
+            ("--jobs", self.jobs.is_some()),
+            ("--manifest-path", self.manifest_path.is_some()),
+            ("--locked", self.locked),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+}
+
 /// How to build: cargo's options, with those that are settings as all layers have them.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 
 use camino::Utf8Path;
 
-use super::run_folder::LOCK;
+use super::run_folder::{COPIES, LOCK};
 use super::{journal, order};
 use crate::options::KeepRuns;
 
@@ -20,8 +20,9 @@ const REMOVED: &str = ".removed-";
 /// their ids. Folders of runs that never began, which a refused or broken start leaves behind, go
 /// as well where they are older than the newest run, and are not told.
 pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
-    let KeepRuns::Newest(keep) = keep else { return Vec::new() };
     let runs = target_directory.join("gpuprof/runs");
+    sweep(&runs);
+    let KeepRuns::Newest(keep) = keep else { return Vec::new() };
     let mut began = Vec::new();
     let mut idle = Vec::new();
     for entry in fs::read_dir(&runs).into_iter().flatten().flatten() {
@@ -45,6 +46,24 @@ pub fn prune(target_directory: &Utf8Path, keep: KeepRuns) -> Vec<String> {
     }
     let old = began.len().saturating_sub(keep.get() as usize);
     began.into_iter().take(old).map(|(_, id)| id).filter(|id| remove(&runs, id)).collect()
+}
+
+/// Removes the copies of harnesses and kernels that runs left which were killed: they are large,
+/// and a run that is resumed makes its own.
+fn sweep(runs: &Utf8Path) {
+    for entry in fs::read_dir(runs).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let folder = runs.join(&name);
+        let copies = folder.join(COPIES);
+        let is_run = is_id(&name) && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_run || !copies.is_dir() {
+            continue;
+        }
+        let Ok(lock) = File::options().append(true).open(folder.join(LOCK)) else { continue };
+        if lock.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(&copies);
+        }
+    }
 }
 
 /// Whether a folder is named as a run: its start, `-`, and digits.
@@ -129,6 +148,20 @@ mod tests {
         assert_eq!(prune(&target, newest(3)), IDS[..1]);
         assert_eq!(prune(&target, newest(1)), IDS[1..3]);
         assert_eq!(left(&target), IDS[3..]);
+    }
+
+    #[test]
+    fn copies_that_a_killed_run_left_go_and_those_of_one_in_use_stay() {
+        let (_keep, target) = target();
+        let runs = target.join("gpuprof/runs");
+        let in_use = File::create(runs.join(IDS[1]).join(LOCK)).unwrap();
+        in_use.lock().unwrap();
+        for id in &IDS[..2] {
+            fs::create_dir_all(runs.join(id).join(COPIES).join("base")).unwrap();
+        }
+        assert_eq!(prune(&target, KeepRuns::All), [""; 0]);
+        let left = [0, 1].map(|at| runs.join(IDS[at]).join(COPIES).exists());
+        assert_eq!(left, [false, true]);
     }
 
     #[test]

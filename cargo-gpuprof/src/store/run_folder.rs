@@ -26,7 +26,7 @@ use crate::plan::Side;
 pub(super) const LOCK: &str = "lock";
 
 /// The copies of harnesses and kernels, there while the run goes on.
-const COPIES: &str = "copies";
+pub(super) const COPIES: &str = "copies";
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -244,8 +244,13 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// What is left is what the run found; the copies are large and can be built again.
+    /// What is left is what the run found; the copies are large and can be built again. A run that
+    /// was refused, or only planned, found nothing.
     fn drop(&mut self) {
+        let left = [journal::FILE, "run.json"].iter().any(|file| self.path.join(file).exists());
+        if self.scratch.is_none() && !self.resumes && !left {
+            let _ = fs::remove_dir_all(&self.path);
+        }
         let _ = fs::remove_dir_all(self.own().join(COPIES));
         // Closing the file would do so only once no process that is being started shares it.
         let _ = self.lock.as_ref().map(File::unlock);
@@ -326,6 +331,7 @@ mod tests {
             refused.message,
             format!("{path} is locked: another process is still working on this run")
         );
+        fs::write(path.join(journal::FILE), "").unwrap();
         // As a process that is being started does.
         let shared = folder.lock.as_ref().unwrap().try_clone().unwrap();
         drop(folder);
@@ -338,6 +344,7 @@ mod tests {
         let (_keep, target) = target();
         let folder = RunFolder::create(&target).unwrap();
         let path = folder.path.clone();
+        fs::write(path.join(journal::FILE), "").unwrap();
         let reopened = std::thread::scope(|scope| {
             let reopened = scope.spawn(|| {
                 let opened = RunFolder::reopen(&path, PATIENCE, &Interrupt::default());
@@ -349,6 +356,42 @@ mod tests {
             reopened.join().unwrap()
         });
         assert_eq!(reopened.unwrap(), path);
+    }
+
+    #[test]
+    fn a_run_that_never_began_leaves_no_folder() {
+        let (_keep, target) = target();
+        let refused = RunFolder::create(&target).unwrap().path.clone();
+        assert!(!refused.exists());
+        let begun = RunFolder::create(&target).unwrap();
+        fs::write(begun.path.join(journal::FILE), "").unwrap();
+        let path = begun.path.clone();
+        drop(begun);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn what_is_not_for_others_lies_on_this_machine_and_goes_with_the_slice() {
+        let (_keep, target) = target();
+        let mut slice = RunFolder::of_slice().unwrap();
+        let passes = slice.passes();
+        let never = Interrupt::default();
+        slice.place(&target.join("s"), (false, PATIENCE), &never).unwrap();
+        assert_eq!((slice.passes(), slice.path.clone()), (passes.clone(), target.join("s")));
+        fs::write(slice.path.join(journal::FILE), "whole\n").unwrap();
+        let mut second = RunFolder::of_slice().unwrap();
+        let busy = second.place(&target.join("s"), (true, Duration::ZERO), &never).unwrap_err();
+        assert_eq!(busy.code, ExitCode::Busy);
+        drop(slice);
+        assert!(!passes.exists() && target.join("s").join(journal::FILE).exists());
+        let begun = second.place(&target.join("s"), (false, PATIENCE), &never).unwrap_err();
+        assert_eq!(begun.code, ExitCode::Usage);
+        drop(second);
+        // Without a whole line it had not begun.
+        fs::write(target.join("s").join(journal::FILE), "torn").unwrap();
+        let mut third = RunFolder::of_slice().unwrap();
+        third.place(&target.join("s"), (true, PATIENCE), &never).unwrap();
+        assert!(!third.resumes && !target.join("s").join(journal::FILE).exists());
     }
 
     #[test]

@@ -301,10 +301,12 @@ fn say_toolchain(repository: &Repository, checkout: &Checkout, notes: Notes) {
 }
 
 fn of_archive(file: &Utf8Path, build: &BuildOptions) -> Result<Base> {
+    // What says how this revision is built says nothing of an archive of the other one.
+    let cargo = CargoOptions::default();
     let opened = Opened::new(&Wanted {
         archive: Some(file),
         extract_to: None,
-        cargo: &build.cargo,
+        cargo: &cargo,
         configuration: &ConfigurationOptions { no_config: true, ..Default::default() },
     })?;
     let (folder, source) = opened.build(build.clone())?;

@@ -1,0 +1,406 @@
+//! Merging, on runs that are divided by hand.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use gpuprof_analysis::fixture::{self, block, gpu_pass, h200};
+use gpuprof_analysis::gate::budget::Budget;
+use gpuprof_analysis::gate::conclusion::{self, Measured};
+use gpuprof_analysis::gate::run::{Gate, Written, judge};
+use gpuprof_model::measurement::DeviceRecord;
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::run::{ConfigurationResult, Provenance, SCHEMA_VERSION};
+use gpuprof_model::series::SeriesId;
+use gpuprof_model::verdict::Layer;
+use gpuprof_model::{Axis, Space, Threshold};
+use proptest::prelude::*;
+
+use super::*;
+use crate::commands::series_result;
+use crate::options::{Method, PartitionBy, Prefer, Repeats};
+use crate::schedule::partition::{Part, Slices};
+use crate::store::journal::{Made, Rows, Start};
+use crate::store::manifest::{Manifest, OutlineSeries, OwnThreshold, ranges};
+use crate::store::verdict_document;
+
+const THRESHOLDS: [&str; 3] =
+    ["best duration <= 1 us", "every duration <= baseline + 5%", "every registers <= 8"];
+
+/// A series with rows that one GPU measured, of which every fourth is slow.
+fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<ConfigurationResult>) {
+    let blocks: Vec<String> = (1..=rows).map(|n| (32 * n).to_string()).collect();
+    let axes = match rows {
+        0 => Vec::new(),
+        _ => vec![Axis::parse(&format!("block={}", blocks.join(","))).unwrap()],
+    };
+    let description = SeriesDescription {
+        id: SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() },
+        source_package: "p".into(),
+        source_folder: "p".into(),
+        file: "p/src/lib.rs".into(),
+        line: 7,
+        docs: String::new(),
+        space: Space { axes, ..Space::default() },
+        thresholds: Vec::new(),
+        metrics: vec!["duration".into(), "registers".into()],
+        device_function: true,
+    };
+    let row = |n: u64| {
+        let slow = if n.is_multiple_of(4) { 1.3 } else { 1.0 };
+        let base = (1000.0 + 10.0 * n as f64 + at as f64) * slow;
+        let pass = |p: u32| gpu_pass(32 * n, 1 << 20, &[base, base + f64::from(p)]);
+        let passes: Vec<_> = (0..7).map(pass).collect();
+        fixture::finished(block(32 * n), &passes)
+    };
+    (description, (1..=rows).map(row).collect())
+}
+
+fn whole() -> Vec<(SeriesDescription, Vec<ConfigurationResult>)> {
+    vec![series("a", 4, 0), series("b", 1, 3), series("c", 6, 5), series("d", 0, 0)]
+}
+
+/// A stored baseline, a little faster.
+fn baseline() -> Run {
+    let all = whole().into_iter().zip(0..).map(|((description, _), _)| {
+        let rows = description.space.axes.first().map_or(0, |axis| axis.values.len() as u64);
+        let (_, rows) = series(&description.id.kernel, rows, 0);
+        series_result::of(&description, &description.metrics, &[], rows)
+    });
+    let provenance = Provenance { device: Some(h200()), ..of_start() };
+    Run { provenance, ..fixture::run("before", all.collect()) }
+}
+
+fn of_start() -> Provenance {
+    Provenance { backend: "cuda".into(), started: "2026".into(), ..Provenance::default() }
+}
+
+fn against() -> Against {
+    Against {
+        name: "before".into(),
+        run: Ok(baseline()),
+        across_devices: false,
+        in_rounds: false,
+        scope: Scope::whole(),
+    }
+}
+
+fn written() -> Vec<Written> {
+    THRESHOLDS
+        .iter()
+        .map(|text| (Threshold::parse(text).unwrap(), Layer::Attribute, None))
+        .collect()
+}
+
+/// What one process makes of the whole.
+fn undivided() -> Run {
+    let catalogue = Catalogue::built_in();
+    let provenance = Provenance { device: Some(h200()), ..of_start() };
+    let mut run = Run { provenance, ..fixture::run("id", Vec::new()) };
+    run.schema_version = SCHEMA_VERSION;
+    let (all, written, against) = (whole(), written(), against());
+    let counts = all.iter().map(|(_, rows)| (rows.len(), written.iter().map(|w| &w.0).collect()));
+    let budget = Budget::planned(&catalogue, counts, true);
+    for (description, rows) in all {
+        let mut series = series_result::of(&description, &description.metrics, &[], rows);
+        judge(&catalogue, &mut series, &written, &run, Some(&against), &budget);
+        run.series.push(series);
+    }
+    run.comparison = Some(against.comparison(&run));
+    let known = Measured { stored: true, budget: Some(&budget), ..Measured::default() };
+    run.conclusion = conclusion::of(&run, &known);
+    run
+}
+
+fn made() -> Made {
+    Made {
+        tool_version: "0.1.0".into(),
+        kernels: BTreeMap::new(),
+        harnesses: BTreeMap::new(),
+        series: Vec::new(),
+        base: None,
+        device: None,
+        devices: Vec::new(),
+        backend: "cuda".into(),
+        cache_control: "all".into(),
+        clock_control: "none".into(),
+        replay_mode: None,
+        order: None,
+        repeat: Repeats::exactly(7),
+        counters: Vec::new(),
+    }
+}
+
+/// The whole in `count` slices.
+fn divided(method: Method, by: PartitionBy, count: u32) -> Vec<StoredSlice> {
+    let all = whole();
+    let part = |(description, rows): &(SeriesDescription, Vec<ConfigurationResult>)| Part {
+        id: description.id.to_string(),
+        keys: rows.iter().map(|row| row.configuration.to_string()).collect(),
+    };
+    let slices = Slices::new(&all.iter().map(part).collect::<Vec<_>>(), method, by, count as usize);
+    let outlined = |(at, (description, rows)): (usize, &(SeriesDescription, Vec<_>))| {
+        let of: Vec<u32> = slices.of_series(at).iter().map(|&s| s as u32 + 1).collect();
+        OutlineSeries {
+            id: description.id.to_string(),
+            configurations: rows.len(),
+            keys: format!("keys of {}", description.id),
+            thresholds: "thresholds".into(),
+            slices: ranges(&of),
+        }
+    };
+    let plan = Outline {
+        tool_version: "0.1.0".into(),
+        method,
+        unit: by,
+        slices: count,
+        settings: [("cache-control".to_owned(), "all".to_owned())].into(),
+        harnesses: [("p::t".to_owned(), "0123456789abcdef".to_owned())].into(),
+        base: None,
+        scope: OutlineScope { whole: true, ..OutlineScope::default() },
+        series: all.iter().enumerate().map(outlined).collect(),
+    };
+    (1..=count).map(|slice| stored(&plan, slice, &slices, &all)).collect()
+}
+
+fn stored(
+    plan: &Outline,
+    slice: u32,
+    slices: &Slices,
+    all: &[(SeriesDescription, Vec<ConfigurationResult>)],
+) -> StoredSlice {
+    let mut own = Vec::new();
+    let mut rows = BTreeMap::new();
+    for (position, (description, of)) in all.iter().enumerate() {
+        let Some(positions) = slices.own(position, slice as usize - 1) else { continue };
+        for (index, &at) in positions.iter().enumerate() {
+            let row = ConfigurationResult { device: Some(h200().uuid), ..of[at].clone() };
+            rows.insert((own.len(), index), row);
+        }
+        own.push(OwnSeries {
+            position,
+            description: description.clone(),
+            columns: description.metrics.clone(),
+            sections: Vec::new(),
+            thresholds: THRESHOLDS
+                .iter()
+                .map(|&text| OwnThreshold {
+                    text: text.into(),
+                    origin: Layer::Attribute,
+                    place: None,
+                })
+                .collect(),
+            configurations: positions.iter().map(|&at| of[at].configuration.clone()).collect(),
+            positions,
+        });
+    }
+    let start = Start { id: format!("s{slice}"), at: "2026".into(), ..Start::default() };
+    StoredSlice {
+        folder: Utf8PathBuf::from(format!("slices/{slice}")),
+        manifest: Manifest {
+            schema_version: Manifest::VERSION,
+            run: format!("run-{slice}"),
+            plan_hash: plan.hash(),
+            plan: plan.clone(),
+            slice,
+            made: (!own.is_empty()).then(made),
+            own,
+            provenance: of_start(),
+            base: None,
+            devices: vec![h200()],
+            archive: None,
+            start: start.clone(),
+        },
+        found: Rows {
+            rows,
+            whole: Some(format!("2026-{slice}")),
+            starts: vec![start],
+            device: Some(h200()),
+            dropped: 0,
+        },
+        journal: format!("journal {slice}"),
+        bytes: 7,
+    }
+}
+
+/// The slices merged as the command does it.
+fn merged(mut slices: Vec<StoredSlice>) -> Run {
+    agree::check(&slices).unwrap();
+    slices = chosen::chosen(slices, Prefer::First).0;
+    agree::disjoint(&slices).unwrap();
+    let union = union::of("id", &mut slices).unwrap();
+    let plan = slices[0].manifest.plan.clone();
+    let catalogue = Catalogue::built_in();
+    judged::run(union, (&plan, &each(&slices)), &catalogue, Some(&against())).unwrap()
+}
+
+/// What people and programs see of a run.
+fn shown(run: &Run) -> Vec<String> {
+    let gate = Gate::default();
+    let code = gate.exit_code(run);
+    let verdict = serde_json::to_string(&verdict_document(run, code, true)).unwrap();
+    let report = |format: &Format| {
+        let mut out = Vec::new();
+        let terms = Terms { exit_code: Some(code), gate, ..Terms::default() };
+        format.report(terms).write(run, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    [verdict].into_iter().chain(Format::all().iter().map(report)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_run_that_is_divided_in_any_way_and_merged_in_any_order_is_the_undivided_one(
+        hash: bool, single: bool, count in 1..9_u32, order in any::<[u8; 9]>(),
+    ) {
+        let method = if hash { Method::Hash } else { Method::Slice };
+        let by = if single { PartitionBy::Configuration } else { PartitionBy::Series };
+        let slices = divided(method, by, count);
+        let mut shuffled: Vec<_> = slices.into_iter().zip(order).collect();
+        shuffled.sort_by_key(|(_, order)| *order);
+        let merged = merged(shuffled.into_iter().map(|(slice, _)| slice).collect());
+        prop_assert_eq!(shown(&merged), shown(&undivided()));
+    }
+}
+
+#[test]
+fn the_divided_run_has_something_to_say() {
+    let run = undivided();
+    assert!(run.series.iter().take(3).all(|series| series.judgements.len() >= 3), "{run:#?}");
+    assert_eq!(Gate::default().exit_code(&run), ExitCode::ThresholdFailed);
+}
+
+/// Two slices of the whole, and the second one changed.
+fn two(change: impl FnOnce(&mut StoredSlice)) -> Vec<StoredSlice> {
+    let mut slices = divided(Method::Slice, PartitionBy::Series, 2);
+    change(&mut slices[1]);
+    slices
+}
+
+#[test]
+fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
+    type Change = fn(&mut StoredSlice);
+    fn device(change: impl FnOnce(&mut DeviceRecord)) -> impl FnOnce(&mut StoredSlice) {
+        |slice| change(&mut slice.manifest.devices[0])
+    }
+    let refused = |slices: Vec<StoredSlice>| {
+        let failure = agree::check(&slices).unwrap_err();
+        assert_eq!(failure.code, ExitCode::Usage);
+        let told = ["slices/1", "slices/2"].iter().all(|folder| failure.message.contains(folder));
+        assert!(told, "{}", failure.message);
+        failure.message
+    };
+    let cases = [
+        (two(device(|d| d.name = "A100".into())), "the model of the device: NVIDIA H200 and A100"),
+        (two(device(|d| d.compute_capability = (9, 1))), "the compute capability: 9.0 and 9.1"),
+        (two(device(|d| d.driver_version = 12080)), "the driver: 13000 and 12080"),
+        (two(device(|d| d.uuid = "MIG-7".into())), "the device: a whole GPU and a MIG instance"),
+        (two(device(|d| d.virtual_gpu = Some(true))), "no virtual GPU and a virtual GPU"),
+        (two(|s| s.manifest.devices.clear()), "NVIDIA H200 and the emulated driver"),
+    ];
+    for (slices, said) in cases {
+        let message = refused(slices);
+        assert!(message.contains(said) && message.contains("each model in an array"), "{message}");
+    }
+    type OfMade = (fn(&mut Made), &'static str);
+    let of_made: [OfMade; 4] = [
+        (|made| made.cache_control = "none".into(), "--cache-control: `all` and `none`"),
+        (|made| made.clock_control = "base".into(), "--clock-control: `none` and `base`"),
+        (|made| made.repeat = Repeats::exactly(3), "--repeat: `7` and `3`"),
+        (|made| made.backend = "emulator".into(), "--backend: `cuda` and `emulator`"),
+    ];
+    for (change, said) in of_made {
+        let message = refused(two(|slice| change(slice.manifest.made.as_mut().unwrap())));
+        assert!(message.contains(said) && message.contains("two runs"), "{message}");
+    }
+    type OfPlan = (fn(&mut Outline), &'static str);
+    let plans: [OfPlan; 6] = [
+        (|plan| plan.slices = 3, "the number of slices: `2` and `3`"),
+        (|plan| plan.method = Method::Hash, "--partition: `slice` and `hash`"),
+        (|plan| plan.tool_version = "0.2.0".into(), "the version of cargo-gpuprof"),
+        (|plan| drop(plan.settings.remove("cache-control")), "--cache-control: `all` and `none`"),
+        (|plan| drop(plan.harnesses.insert("p::t".into(), "x".into())), "the harness p::t: "),
+        (|plan| plan.series[2].keys.clear(), "the configurations of p::t::c"),
+    ];
+    for (change, said) in plans {
+        let message = refused(two(|slice| {
+            change(&mut slice.manifest.plan);
+            slice.manifest.plan_hash = slice.manifest.plan.hash();
+        }));
+        assert!(message.contains(said) && message.contains("one plan at a time"), "{message}");
+    }
+    let kernel: Change = |slice| {
+        let made = slice.manifest.made.as_mut().unwrap();
+        made.kernels.insert("p".into(), "other".into());
+    };
+    let mut slices = two(kernel);
+    agree::check(&slices).unwrap();
+    let first = slices[0].manifest.made.as_mut().unwrap();
+    first.kernels.insert("p".into(), "one".into());
+    assert!(refused(slices).contains("the kernels (their PTX) of package `p`"));
+}
+
+#[test]
+fn another_gpu_of_the_model_is_taken_and_every_row_says_which() {
+    let mut slices = divided(Method::Slice, PartitionBy::Configuration, 2);
+    slices[1].manifest.devices[0].uuid = "GPU-2".into();
+    slices[1].found.rows.values_mut().for_each(|row| row.device = Some("GPU-2".into()));
+    let run = merged(slices);
+    let uuids: Vec<&str> = run.provenance.devices.iter().map(|d| &*d.uuid).collect();
+    assert_eq!(uuids, [&*h200().uuid, "GPU-2"]);
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    assert!(rows.clone().all(|row| row.device.is_some()));
+    assert!(rows.clone().any(|row| row.device.as_deref() == Some("GPU-2")));
+}
+
+#[test]
+fn a_configuration_that_two_slices_have_is_refused() {
+    let slices = two(|slice| slice.manifest.own.iter_mut().for_each(|own| own.position = 0));
+    let failure = agree::disjoint(&slices).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Usage);
+    assert!(failure.message.contains("both have p::t::"), "{}", failure.message);
+}
+
+#[test]
+fn the_whole_one_counts_then_the_first_and_the_order_of_folders_does_not_matter() {
+    let whole = two(|_| {}).remove(1);
+    let again = StoredSlice {
+        folder: "b/2".into(),
+        journal: "other".into(),
+        found: Rows { whole: Some("2027".into()), ..whole.found.clone() },
+        manifest: Manifest { run: "run-2b".into(), ..whole.manifest.clone() },
+        ..whole.clone()
+    };
+    let partial = StoredSlice {
+        folder: "c/2".into(),
+        journal: "torn".into(),
+        found: Rows { whole: None, rows: BTreeMap::new(), ..whole.found.clone() },
+        manifest: Manifest { run: "run-0".into(), ..whole.manifest.clone() },
+        ..whole.clone()
+    };
+    let three = [whole, again, partial];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+        let slices = || order.iter().map(|&at| three[at].clone()).collect::<Vec<_>>();
+        let taken = |prefer| chosen::chosen(slices(), prefer).0.remove(0).manifest.run;
+        assert_eq!([taken(Prefer::First), taken(Prefer::Newest)], ["run-2", "run-2b"], "{order:?}");
+    }
+    let copies = vec![three[0].clone(), three[0].clone()];
+    let (one, told) = chosen::chosen(copies, Prefer::First);
+    assert_eq!((one.len(), told.len()), (1, 0));
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_series() {
+    let mut slices = divided(Method::Slice, PartitionBy::Series, 4);
+    let plan = slices[0].manifest.plan.clone();
+    slices[2].found.rows.pop_first();
+    slices[2].found.whole = None;
+    slices.remove(1);
+    let absent = Absent::of(&slices);
+    assert_eq!((&*absent.missing, absent.partial.len()), (&[2][..], 1));
+    assert_eq!(absent.again(), "2,3");
+    let lines = absent.lines(&plan).join("\n");
+    assert!(lines.contains("missing slices: 2 (of 4)\n  slice 2: p::t::"), "{lines}");
+    assert!(lines.contains("partial slice 3: "), "{lines}");
+    assert!(Absent::of(&divided(Method::Hash, PartitionBy::Series, 5)).is_none());
+}
