@@ -7,6 +7,9 @@
 #   GPUPROF_GATE_BACKEND     auto, emulator or cuda (auto)
 #   GPUPROF_GATE_ARGUMENTS   further arguments of `cargo gpuprof run`, split at blanks
 #   GPUPROF_GATE_OUT         the folder (gpuprof-gate)
+#   GPUPROF_GATE_PARTITION   measure one slice alone, such as slice:2/4, and leave it in the folder;
+#                            the exit code says whether it was measured (none)
+#   GPUPROF_GATE_SLICES      a folder with the slices of all jobs: merge them alone (none)
 #   GPUPROF_GATE_HISTORY     a file of `cargo gpuprof history` that gets what was measured (none)
 #
 # On GitHub it writes the job's summary and annotates the kernels' lines.
@@ -15,17 +18,25 @@ out=${GPUPROF_GATE_OUT:-gpuprof-gate}
 rm -rf "$out"
 mkdir -p "$out"
 
+read -ra arguments <<< "${GPUPROF_GATE_ARGUMENTS:-}"
+run=(cargo gpuprof run --base "${GPUPROF_GATE_BASE:-merge-base}"
+    --backend "${GPUPROF_GATE_BACKEND:-auto}" "${arguments[@]}")
+exports=(--export-json "$out/run.json" --export-markdown "$out/report.md"
+    --export-html "$out/report.html")
+
 # A job's clone may hold one commit; the fork point needs the history of both branches.
-if [ "$(git rev-parse --is-shallow-repository)" = true ]; then
+if [ -z "${GPUPROF_GATE_SLICES:-}" ] && [ "$(git rev-parse --is-shallow-repository)" = true ]; then
     git fetch --quiet --unshallow
 fi
 
-read -ra arguments <<< "${GPUPROF_GATE_ARGUMENTS:-}"
 code=0
-cargo gpuprof run --base "${GPUPROF_GATE_BASE:-merge-base}" --strict \
-    --backend "${GPUPROF_GATE_BACKEND:-auto}" \
-    --export-json "$out/run.json" --export-markdown "$out/report.md" \
-    --export-html "$out/report.html" "${arguments[@]}" || code=$?
+if [ -n "${GPUPROF_GATE_PARTITION:-}" ]; then
+    exec "${run[@]}" --partition "$GPUPROF_GATE_PARTITION" --slices "$out"
+elif [ -n "${GPUPROF_GATE_SLICES:-}" ]; then
+    cargo gpuprof merge "$GPUPROF_GATE_SLICES" --strict "${exports[@]}" || code=$?
+else
+    "${run[@]}" --strict "${exports[@]}" || code=$?
+fi
 
 if [ -s "$out/run.json" ]; then
     cargo gpuprof report "$out/run.json" --format junit --output "$out/junit.xml"
