@@ -499,3 +499,48 @@ fn a_dry_run_tells_who_does_what_and_that_it_takes_half_the_time() {
     let said = "gpuprof: 2 of 4 devices are used: there are too few configurations for the others";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }
+
+#[test]
+fn a_run_that_comes_back_on_another_gpu_keeps_what_is_finished_and_on_another_model_is_refused() {
+    let gpu = FakeGpu::new();
+    let tool = |names: &str, more: &[&str]| counted(&gpu, names, more);
+    let lines = |id: &str, kind: &str| -> Vec<Value> {
+        let text = fs::read_to_string(workshop().run_folder(id).join("journal.jsonl")).unwrap();
+        let all = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        all.filter(|line| line["line"] == kind).collect()
+    };
+    let id = id(&tool(TWINS, &[]).run().exits_with(0));
+    // As if it had been killed in the second series: the first is finished.
+    let journal = workshop().run_folder(&id).join("journal.jsonl");
+    let mut passes = 0;
+    let kept = |line: &&str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        passes += usize::from(value["line"] == "pass" && value["series"] == 1);
+        value["series"] != 1 || (value["line"] == "pass" && passes == 1)
+    };
+    let text = fs::read_to_string(&journal).unwrap();
+    let text: String = text.lines().filter(kept).map(|line| format!("{line}\n")).collect();
+    fs::write(&journal, text).unwrap();
+    let kept = lines(&id, "done")[0]["series"].as_u64().unwrap();
+    let before = lines(&id, "pass").iter().filter(|line| line["series"] == kept).count();
+
+    let refused = tool("Fake A100", &["--resume", &id]).run().exits_with(107);
+    let said = "it began on Fake H200, and this is Fake A100; resume it on Fake H200";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+
+    let other = tool(TWINS, &["--resume", &id]).env("CUDA_VISIBLE_DEVICES", "1");
+    let resumed = other.run().exits_with(0);
+    let said = "1 unfinished series is measured again on this GPU";
+    assert!(resumed.stderr.contains(said), "{}", resumed.stderr);
+    let after = lines(&id, "pass").iter().filter(|line| line["series"] == kept).count();
+    assert_eq!(before, after, "what was finished is not measured again");
+    let mut of_series: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for event in resumed.events_of("configuration-finished") {
+        let device = event["device"].as_str().unwrap().to_owned();
+        of_series.entry(event["series"]["kernel"].to_string()).or_default().insert(device);
+    }
+    let of: Vec<Vec<&str>> =
+        of_series.values().map(|all| all.iter().map(String::as_str).collect()).collect();
+    assert!(of.contains(&vec![FIRST]) && of.contains(&vec![SECOND]), "{of_series:#?}");
+    assert_eq!(lines(&id, "begin").len(), 2, "the refused start began nothing");
+}
