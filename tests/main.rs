@@ -32,6 +32,7 @@ mod listing;
 mod machine;
 mod main_job;
 mod mathematics;
+mod memory;
 mod names;
 mod no_counters;
 mod no_polling;

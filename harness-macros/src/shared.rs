@@ -45,28 +45,33 @@ pub(crate) fn fixed(input: &Input) -> syn::Result<TokenStream> {
             "shared! takes an array type: shared!([f32; 256])",
         ));
     };
-    if matches!(bare::ty(elem), Type::Array(_)) {
+    let (mut element, mut lengths) = (&**elem, vec![len]);
+    while let Type::Array(TypeArray { elem, len, .. }) = bare::ty(element) {
+        (element, lengths) = (&**elem, [lengths, vec![len]].concat());
+    }
+    if lengths.len() > 3 {
         return Err(syn::Error::new_spanned(
-            elem,
-            "shared arrays have one dimension: write [T; ROWS * COLUMNS] and index row * COLUMNS + column",
+            &input.ty,
+            "shared arrays have at most three dimensions",
         ));
     }
     let name = symbol("shared");
     let declaration = format!(".shared .align {{align}} .b8 {name}[{{size}}];");
     let (gpuprof, ty) = (&input.gpuprof, &input.ty);
+    let shape = quote!((#((#lengths) as u32),*));
     Ok(handle(
         gpuprof,
-        elem,
+        element,
         &name,
         &quote! {
             ::core::arch::global_asm!(
                 #declaration,
-                align = const ::core::mem::align_of::<#elem>(),
+                align = const ::core::mem::align_of::<#element>(),
                 size = const ::core::mem::size_of::<#ty>(),
             );
         },
-        &quote!(#gpuprof::Shared::<#elem>::fixed(#len)),
-        &quote!((#len) as u32),
+        &quote!(#gpuprof::Shared::<#element, _>::shaped(0, #shape)),
+        &shape,
     ))
 }
 
@@ -123,7 +128,7 @@ fn handle(
                         out(reg32) address,
                         options(pure, nomem, nostack, preserves_flags),
                     );
-                    #gpuprof::Shared::<#element>::from_address(address, #length)
+                    #gpuprof::Shared::<#element, _>::shaped(address, #length)
                 }
             }
             #[cfg(not(target_arch = "nvptx64"))]

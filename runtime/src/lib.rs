@@ -312,4 +312,7 @@ mod book {
 
     #[doc = include_str!("../../docs/book/src/warps.md")]
     struct Warps;
+
+    #[doc = include_str!("../../docs/book/src/shared-memory.md")]
+    struct SharedMemory;
 }

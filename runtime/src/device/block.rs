@@ -15,7 +15,7 @@
 //! }
 //! ```
 
-pub use super::collective::{
+pub use crate::device::collective::{
     SCRATCH, exclusive_scan, exclusive_sum, inclusive_scan, inclusive_sum, reduce, reduce_add,
 };
 

@@ -38,7 +38,7 @@ pub use disjoint::DisjointSlice;
 pub use half::{bf16, bf16x2, f16, f16x2};
 pub use index::ThreadIndex;
 pub use math::{FastMath, FloatMath};
-pub use shared::{Shared, SharedElement};
+pub use shared::{Shared, SharedElement, SharedIndex, Slot};
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use vector::every_vector;
 pub use vector::*;

@@ -4,18 +4,33 @@
 //! `st.shared`, which is what makes bank conflicts countable; through a pointer they would be
 //! generic.
 
+mod index;
+#[cfg(target_arch = "nvptx64")]
+mod words;
+
 use core::marker::PhantomData;
+use core::ops::Index;
 
 use super::atomic::{Atomic, AtomicAdd, AtomicOrder, AtomicValue, Block, Ordering, SharedMemory};
 
-pub(super) mod sealed {
-    pub trait Sealed {}
-}
+pub use index::SharedIndex;
 
-/// Types that shared memory can hold: whole numbers and floats of fixed size.
+/// Types that shared memory can hold: numbers, arrays of them, and what implements this.
+///
+/// A structure needs one line, `impl SharedElement for Particle {}`, beside `Copy`. Its values are
+/// moved word by word, as large as its alignment allows: one of two `f32` in two instructions, or
+/// in one with `#[repr(align(8))]`.
 ///
 /// ```
-/// use gpuprof::{Shared, SharedElement};
+/// use gpuprof::{Shared, SharedElement, shared};
+///
+/// #[derive(Clone, Copy)]
+/// struct Particle {
+///     place: [f32; 3],
+///     mass: f32,
+/// }
+///
+/// impl SharedElement for Particle {}
 ///
 /// /// Swaps two elements, of whatever type.
 /// unsafe fn swap<T: SharedElement>(tile: Shared<T>, i: u32, j: u32) {
@@ -25,26 +40,43 @@ pub(super) mod sealed {
 ///         tile.write(j, a);
 ///     }
 /// }
+///
+/// assert_eq!(shared!([Particle; 64]).len(), 64);
 /// ```
-pub trait SharedElement: Copy + sealed::Sealed {
+pub trait SharedElement: Copy {
     /// Reads at a shared address.
     ///
     /// # Safety
     /// `at` is the shared address of an element that has a value.
     #[doc(hidden)]
-    unsafe fn load(at: u32) -> Self;
+    #[inline(always)]
+    unsafe fn load(at: u32) -> Self {
+        on_device!("Shared::read"(at), {
+            // SAFETY: the caller keeps the contract.
+            unsafe { words::load(at) }
+        })
+    }
 
     /// Writes at a shared address.
     ///
     /// # Safety
     /// `at` is the shared address of an element.
     #[doc(hidden)]
-    unsafe fn store(at: u32, value: Self);
+    #[inline(always)]
+    unsafe fn store(at: u32, value: Self) {
+        on_device!("Shared::write"(at, value), {
+            // SAFETY: the caller keeps the contract.
+            unsafe { words::store(at, value) }
+        });
+    }
 }
 
-macro_rules! shared_elements {
+impl<T: SharedElement, const N: usize> SharedElement for [T; N] {}
+
+/// Numbers, each by an instruction of its own type: what converts between types would count where
+/// LLVM decides how often to unroll a loop.
+macro_rules! numbers {
     ($($t:ident in $class:ident of $carrier:ident as $suffix:literal;)*) => {$(
-        impl sealed::Sealed for $t {}
         impl SharedElement for $t {
             #[inline(always)]
             unsafe fn load(at: u32) -> Self {
@@ -84,7 +116,7 @@ macro_rules! shared_elements {
 }
 
 // PTX has no 8-bit registers: bytes travel in 16 bits.
-shared_elements! {
+numbers! {
     u8 in reg16 of u16 as "u8";
     i8 in reg16 of i16 as "s8";
     u16 in reg16 of u16 as "b16";
@@ -100,9 +132,14 @@ shared_elements! {
 /// Elements in shared memory: what [`shared!`](crate::shared) and
 /// [`dynamic_shared!`](crate::dynamic_shared) give.
 ///
-/// A handle is two numbers, copied freely; all threads of a block that made it at the same place in
-/// the source share the elements. They have no value until a thread writes one, and what another
-/// thread wrote is there after [`block::sync`](crate::block::sync).
+/// A handle is an address and a shape, copied freely; all threads of a block that made it at the
+/// same place in the source share the elements. They have no value until a thread writes one, and
+/// what another thread wrote is there after [`block::sync`](crate::block::sync).
+///
+/// The index is a number, or a row and a column (`Shared<T, (u32, u32)>`), or a plane before these.
+/// It is checked where `debug_assertions` are on, which a profile of your workspace can say
+/// (`[profile.release] debug-assertions = true`). `tile[(row, column)]` is the element as a
+/// [`Slot`], for which `get` and `set` are `read` and `write`.
 ///
 /// ```
 /// use gpuprof::prelude::*;
@@ -117,10 +154,89 @@ shared_elements! {
 /// ```
 #[doc(alias = "__shared__")]
 #[derive(Debug, Clone, Copy)]
-pub struct Shared<T> {
+pub struct Shared<T, I = u32> {
     address: u32,
-    len: u32,
+    shape: I,
     element: PhantomData<*mut T>,
+}
+
+/// An element of shared memory, as indexing names it: `tile[i]`, `tile[(row, column)]`.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// Turns a tile of 32 by 32; a column more keeps the banks apart.
+/// unsafe fn turn(value: f32) -> f32 {
+///     let tile = shared!([[f32; 33]; 32]);
+///     unsafe { tile[(thread::y(), thread::x())].set(value) };
+///     block::sync();
+///     unsafe { tile[(thread::x(), thread::y())].get() }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Slot<T> {
+    // Nothing lies here: where the slot is says which element it is.
+    element: PhantomData<*mut T>,
+}
+
+/// What a slot's address is more than the shared address, which may be 0 where a reference may not.
+const ABOVE: usize = 1 << 32;
+
+impl<T: SharedElement> Slot<T> {
+    #[inline(always)]
+    fn address(&self) -> u32 {
+        core::ptr::from_ref(self).addr() as u32
+    }
+
+    /// The element's value.
+    ///
+    /// # Safety
+    /// As for [`Shared::read`].
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// The neighbour's value.
+    /// unsafe fn next(tile: Shared<f32>) -> f32 {
+    ///     unsafe { tile[(thread::x() + 1) % tile.len()].get() }
+    /// }
+    /// ```
+    #[inline(always)]
+    pub unsafe fn get(&self) -> T {
+        // SAFETY: the caller keeps the contract.
+        unsafe { T::load(self.address()) }
+    }
+
+    /// Sets the element's value.
+    ///
+    /// # Safety
+    /// As for [`Shared::write`].
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Clears a tile, an element each thread.
+    /// unsafe fn clear(tile: Shared<f32>) {
+    ///     unsafe { tile[thread::x()].set(0.0) };
+    /// }
+    /// ```
+    #[inline(always)]
+    pub unsafe fn set(&self, value: T) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { T::store(self.address(), value) }
+    }
+}
+
+impl<T: SharedElement, I: SharedIndex> Index<I> for Shared<T, I> {
+    type Output = Slot<T>;
+
+    #[inline(always)]
+    #[track_caller]
+    fn index(&self, index: I) -> &Slot<T> {
+        let slot = core::ptr::without_provenance::<Slot<T>>(ABOVE | self.at(index) as usize);
+        // SAFETY: a slot has no size, and its place is not null.
+        unsafe { &*slot }
+    }
 }
 
 impl<T: SharedElement> Shared<T> {
@@ -139,14 +255,7 @@ impl<T: SharedElement> Shared<T> {
     #[doc(alias = "__cvta_generic_to_shared")]
     #[inline(always)]
     pub const unsafe fn from_address(address: u32, len: u32) -> Self {
-        Self { address, len, element: PhantomData }
-    }
-
-    /// What `shared!` gives on the host: a handle that knows its length only.
-    #[doc(hidden)]
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub const fn fixed(len: usize) -> Self {
-        Self { address: 0, len: len as u32, element: PhantomData }
+        Self::shaped(address, len)
     }
 
     /// What `dynamic_shared!` gives on the host, where no launch says how long it is.
@@ -174,19 +283,6 @@ impl<T: SharedElement> Shared<T> {
         bytes / size_of::<T>() as u32
     }
 
-    /// How many elements there are.
-    ///
-    /// ```
-    /// use gpuprof::shared;
-    ///
-    /// assert_eq!(shared!([f32; 32 * 33]).len(), 1056);
-    /// ```
-    #[inline(always)]
-    #[allow(clippy::len_without_is_empty)]
-    pub const fn len(self) -> u32 {
-        self.len
-    }
-
     /// The first `middle` elements, and the rest.
     ///
     /// # Safety
@@ -204,8 +300,95 @@ impl<T: SharedElement> Shared<T> {
         let rest = self.address + middle * size_of::<T>() as u32;
         // SAFETY: both lie inside this handle's elements.
         unsafe {
-            (Self::from_address(self.address, middle), Self::from_address(rest, self.len - middle))
+            (
+                Self::from_address(self.address, middle),
+                Self::from_address(rest, self.shape - middle),
+            )
         }
+    }
+}
+
+impl Shared<u8> {
+    /// Takes `len` elements of another type from the front, aligned as they need it: how dynamic
+    /// shared memory is split into parts.
+    ///
+    /// # Safety
+    /// There are that many bytes left, the ones skipped for the alignment included.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// A key and a count for each thread; the launch has `shared = 12 * block` bytes.
+    /// unsafe fn parts() -> (Shared<u64>, Shared<u32>) {
+    ///     let mut memory = dynamic_shared!(u8);
+    ///     unsafe { (memory.take(block::dim_x()), memory.take(block::dim_x())) }
+    /// }
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn take<T: SharedElement>(&mut self, len: u32) -> Shared<T> {
+        let at = self.address.next_multiple_of(align_of::<T>() as u32);
+        let bytes = at - self.address + len * size_of::<T>() as u32;
+        if cfg!(debug_assertions) && bytes > self.shape {
+            beyond();
+        }
+        (self.address, self.shape) = (self.address + bytes, self.shape - bytes);
+        Shared::shaped(at, len)
+    }
+}
+
+impl<T: SharedElement, I> Shared<T, I> {
+    /// What `shared!` gives.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub const fn shaped(address: u32, shape: I) -> Self {
+        Self { address, shape, element: PhantomData }
+    }
+}
+
+impl<T: SharedElement, I: SharedIndex> Shared<T, I> {
+    /// How many elements there are.
+    ///
+    /// ```
+    /// use gpuprof::shared;
+    ///
+    /// assert_eq!(shared!([f32; 32 * 33]).len(), 1056);
+    /// ```
+    #[inline(always)]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(self) -> u32 {
+        self.shape.elements()
+    }
+
+    /// How many elements there are in each dimension.
+    ///
+    /// ```
+    /// use gpuprof::shared;
+    ///
+    /// assert_eq!(shared!([[f32; 33]; 32]).shape(), (32, 33));
+    /// ```
+    #[inline(always)]
+    pub fn shape(self) -> I {
+        self.shape
+    }
+
+    /// The same elements in one dimension, row by row.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// Clears a tile by all threads of a block, whatever shape it has.
+    /// unsafe fn clear(tile: Shared<f32, (u32, u32)>) {
+    ///     let (tile, mut i) = (tile.flat(), thread::index());
+    ///     while i < tile.len() {
+    ///         unsafe { tile.write(i, 0.0) };
+    ///         i += block::dim_x() * block::dim_y();
+    ///     }
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn flat(self) -> Shared<T> {
+        Shared::shaped(self.address, self.len())
     }
 
     /// Element `index`.
@@ -224,7 +407,7 @@ impl<T: SharedElement> Shared<T> {
     /// ```
     #[doc(alias = "ld.shared")]
     #[inline(always)]
-    pub unsafe fn read(self, index: u32) -> T {
+    pub unsafe fn read(self, index: I) -> T {
         // SAFETY: the caller keeps the contract.
         unsafe { T::load(self.at(index)) }
     }
@@ -246,7 +429,7 @@ impl<T: SharedElement> Shared<T> {
     /// ```
     #[doc(alias = "st.shared")]
     #[inline(always)]
-    pub unsafe fn write(self, index: u32, value: T) {
+    pub unsafe fn write(self, index: I, value: T) {
         // SAFETY: the caller keeps the contract.
         unsafe { T::store(self.at(index), value) }
     }
@@ -254,9 +437,9 @@ impl<T: SharedElement> Shared<T> {
     /// Element `index` for atomic operations of all kinds, at the scope of the block.
     ///
     /// # Safety
-    /// `index` is below [`len`](Self::len), the element was written, and for as long as a copy of the
-    /// view is used it is accessed only atomically or where no other thread accesses it at the same
-    /// time.
+    /// `index` is below [`len`](Self::len), the element was written, and for as long as a copy of
+    /// the view is used it is accessed only atomically or where no other thread accesses it at the
+    /// same time.
     ///
     /// ```
     /// use gpuprof::atomic::Ordering;
@@ -269,7 +452,7 @@ impl<T: SharedElement> Shared<T> {
     /// ```
     #[doc(alias("atomic_ref", "atom.shared"))]
     #[inline(always)]
-    pub unsafe fn atomic(self, index: u32) -> Atomic<T, Block, SharedMemory>
+    pub unsafe fn atomic(self, index: I) -> Atomic<T, Block, SharedMemory>
     where
         T: AtomicValue,
     {
@@ -292,7 +475,7 @@ impl<T: SharedElement> Shared<T> {
     /// ```
     #[doc(alias("atomicAdd", "atom.shared.add"))]
     #[inline(always)]
-    pub unsafe fn atomic_add(self, index: u32, value: T) -> T
+    pub unsafe fn atomic_add(self, index: I, value: T) -> T
     where
         T: AtomicAdd,
     {
@@ -316,7 +499,7 @@ impl<T: SharedElement> Shared<T> {
     /// ```
     #[doc(alias("atomicMin", "atom.shared.min"))]
     #[inline(always)]
-    pub unsafe fn atomic_min(self, index: u32, value: T) -> T
+    pub unsafe fn atomic_min(self, index: I, value: T) -> T
     where
         T: AtomicOrder,
     {
@@ -340,7 +523,7 @@ impl<T: SharedElement> Shared<T> {
     /// ```
     #[doc(alias("atomicMax", "atom.shared.max"))]
     #[inline(always)]
-    pub unsafe fn atomic_max(self, index: u32, value: T) -> T
+    pub unsafe fn atomic_max(self, index: I, value: T) -> T
     where
         T: AtomicOrder,
     {
@@ -349,7 +532,60 @@ impl<T: SharedElement> Shared<T> {
     }
 
     #[inline(always)]
-    fn at(self, index: u32) -> u32 {
-        self.address + index * size_of::<T>() as u32
+    #[track_caller]
+    fn at(self, index: I) -> u32 {
+        if cfg!(debug_assertions) && !index.is_inside(self.shape) {
+            beyond();
+        }
+        self.address + index.place(self.shape) * size_of::<T>() as u32
+    }
+}
+
+/// An access outside, where it is looked for.
+#[cold]
+#[track_caller]
+fn beyond() -> ! {
+    panic!("an index beyond the end of shared memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_lie_row_by_row() {
+        let tile = Shared::<u16, (u32, u32)>::shaped(100, (2, 3));
+        assert_eq!((tile.at((0, 2)), tile.at((1, 0)), tile.len()), (104, 106, 6));
+        let volume = Shared::<f64, (u32, u32, u32)>::shaped(0, (2, 3, 4));
+        assert_eq!((volume.at((1, 2, 3)), volume.len()), (23 * 8, 24));
+        assert_eq!((volume.flat().at(23), volume.shape()), (23 * 8, (2, 3, 4)));
+    }
+
+    #[test]
+    fn a_slot_is_where_its_element_is() {
+        let tile = Shared::<u32, (u32, u32)>::shaped(0, (2, 3));
+        assert_eq!((tile[(0, 0)].address(), tile[(1, 1)].address()), (0, 16));
+    }
+
+    #[test]
+    fn parts_are_aligned_and_follow_each_other() {
+        let mut memory = Shared::<u8>::shaped(2, 100);
+        // SAFETY: together they are less than 100 bytes, and nothing is accessed.
+        let (bytes, words) = unsafe { (memory.take::<u8>(3), memory.take::<u64>(5)) };
+        assert_eq!((bytes.address, bytes.len(), words.address, words.len()), (2, 3, 8, 5));
+        assert_eq!((memory.address, memory.len()), (48, 54));
+    }
+
+    #[test]
+    #[should_panic = "beyond the end of shared memory"]
+    fn more_than_is_left_is_refused() {
+        // SAFETY: it panics.
+        unsafe { Shared::<u8>::shaped(0, 7).take::<u64>(1) };
+    }
+
+    #[test]
+    #[should_panic = "beyond the end of shared memory"]
+    fn a_column_that_the_row_does_not_have_is_refused() {
+        let _ = &Shared::<u32, (u32, u32)>::shaped(0, (2, 3))[(0, 3)];
     }
 }

@@ -8,7 +8,7 @@ use core::fmt;
 use core::ops::{Add, Index, IndexMut, Mul, Sub};
 
 use super::half::{bf16, f16};
-use super::shared::{SharedElement, sealed};
+use super::shared::SharedElement;
 #[cfg(target_arch = "nvptx64")]
 use super::shared_words::{load2, load4, store2, store4};
 
@@ -166,7 +166,6 @@ macro_rules! vectors {
             }
         }
 
-        impl sealed::Sealed for $name {}
         impl SharedElement for $name {
             #[inline(always)]
             unsafe fn load(at: u32) -> Self {
