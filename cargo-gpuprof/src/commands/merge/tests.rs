@@ -277,19 +277,20 @@ fn two(change: impl FnOnce(&mut StoredSlice)) -> Vec<StoredSlice> {
     slices
 }
 
+/// How `slices`, of which two differ, are refused: with their folders.
+fn refused(slices: &[StoredSlice]) -> String {
+    let failure = agree::check(slices).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Usage);
+    let told = ["slices/1", "slices/2"].iter().all(|folder| failure.message.contains(folder));
+    assert!(told, "{}", failure.message);
+    failure.message
+}
+
 #[test]
 fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
-    type Change = fn(&mut StoredSlice);
     fn device(change: impl FnOnce(&mut DeviceRecord)) -> impl FnOnce(&mut StoredSlice) {
         |slice| change(&mut slice.manifest.devices[0])
     }
-    let refused = |slices: Vec<StoredSlice>| {
-        let failure = agree::check(&slices).unwrap_err();
-        assert_eq!(failure.code, ExitCode::Usage);
-        let told = ["slices/1", "slices/2"].iter().all(|folder| failure.message.contains(folder));
-        assert!(told, "{}", failure.message);
-        failure.message
-    };
     let cases = [
         (two(device(|d| d.name = "A100".into())), "the model of the device: NVIDIA H200 and A100"),
         (two(device(|d| d.compute_capability = (9, 1))), "the compute capability: 9.0 and 9.1"),
@@ -299,7 +300,7 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
         (two(|s| s.manifest.devices.clear()), "NVIDIA H200 and the emulated driver"),
     ];
     for (slices, said) in cases {
-        let message = refused(slices);
+        let message = refused(&slices);
         assert!(message.contains(said) && message.contains("each model in an array"), "{message}");
     }
     type OfMade = (fn(&mut Made), &'static str);
@@ -310,7 +311,7 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
         (|made| made.backend = "emulator".into(), "--backend: `cuda` and `emulator`"),
     ];
     for (change, said) in of_made {
-        let message = refused(two(|slice| change(slice.manifest.made.as_mut().unwrap())));
+        let message = refused(&two(|slice| change(slice.manifest.made.as_mut().unwrap())));
         assert!(message.contains(said) && message.contains("two runs"), "{message}");
     }
     type OfPlan = (fn(&mut Outline), &'static str);
@@ -323,21 +324,24 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
         (|plan| plan.series[2].keys.clear(), "the configurations of p::t::c"),
     ];
     for (change, said) in plans {
-        let message = refused(two(|slice| {
+        let message = refused(&two(|slice| {
             change(&mut slice.manifest.plan);
             slice.manifest.plan_hash = slice.manifest.plan.hash();
         }));
         assert!(message.contains(said) && message.contains("one plan at a time"), "{message}");
     }
-    let kernel: Change = |slice| {
+}
+
+#[test]
+fn a_package_with_two_kernels_is_refused_and_one_that_only_some_slices_have_is_not() {
+    let mut slices = two(|slice| {
         let made = slice.manifest.made.as_mut().unwrap();
         made.kernels.insert("p".into(), "other".into());
-    };
-    let mut slices = two(kernel);
+    });
     agree::check(&slices).unwrap();
     let first = slices[0].manifest.made.as_mut().unwrap();
     first.kernels.insert("p".into(), "one".into());
-    assert!(refused(slices).contains("the kernels (their PTX) of package `p`"));
+    assert!(refused(&slices).contains("the kernels (their PTX) of package `p`"));
 }
 
 #[test]
