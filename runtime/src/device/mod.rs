@@ -15,7 +15,6 @@ mod function;
 
 pub mod atomic;
 pub mod block;
-mod collective;
 mod disjoint;
 pub mod fence;
 pub mod grid;

@@ -93,7 +93,7 @@ pub fn z() -> u32 {
 #[doc(alias = "blockIdx.x*blockDim.x+threadIdx.x")]
 #[inline(always)]
 pub fn global_x() -> u32 {
-    super::block::x() * super::block::dim_x() + x()
+    super::block::threads::x() * super::block::threads::dim_x() + x()
 }
 
 /// The thread's index in the grid, in y: `block::y() * block::dim_y() + thread::y()`.
@@ -108,7 +108,7 @@ pub fn global_x() -> u32 {
 /// ```
 #[inline(always)]
 pub fn global_y() -> u32 {
-    super::block::y() * super::block::dim_y() + y()
+    super::block::threads::y() * super::block::threads::dim_y() + y()
 }
 
 /// The thread's index in the grid, in z: `block::z() * block::dim_z() + thread::z()`.
@@ -123,7 +123,7 @@ pub fn global_y() -> u32 {
 /// ```
 #[inline(always)]
 pub fn global_z() -> u32 {
-    super::block::z() * super::block::dim_z() + z()
+    super::block::threads::z() * super::block::threads::dim_z() + z()
 }
 
 /// The thread's index in its block with x running fastest, then y, then z.
@@ -143,7 +143,7 @@ pub fn global_z() -> u32 {
 #[doc(alias = "thread_rank")]
 #[inline(always)]
 pub fn index() -> u32 {
-    (z() * super::block::dim_y() + y()) * super::block::dim_x() + x()
+    (z() * super::block::threads::dim_y() + y()) * super::block::threads::dim_x() + x()
 }
 
 /// The thread's lane: its index in its warp, below [`warp::SIZE`](crate::warp::SIZE).

@@ -410,7 +410,7 @@ pub fn exclusive_sum<T: Reduce>(value: T) -> T {
 #[doc(alias("elect.sync", "elect_sync", "invoke_one"))]
 #[inline(always)]
 pub fn elect() -> bool {
-    active_mask().trailing_zeros() == super::thread::lane()
+    active_mask().trailing_zeros() == tile::lane_of_warp()
 }
 
 /// The bit of this lane: `%lanemask_eq`.

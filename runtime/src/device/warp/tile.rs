@@ -2,7 +2,6 @@
 
 use super::exchange::{Match, Shuffle};
 use super::reduce::{Operation, Reduce, ReduceBits};
-use crate::device::thread;
 
 /// `SIZE` neighbouring lanes of a warp, or those of them that take part.
 ///
@@ -60,6 +59,12 @@ pub const fn tile<const SIZE: u32>() -> Tile<SIZE> {
 #[inline(always)]
 pub const fn lanes(mask: u32) -> Tile<32> {
     Tile { members: mask }
+}
+
+/// This lane's number in its warp.
+#[inline(always)]
+pub(super) fn lane_of_warp() -> u32 {
+    on_device!("thread::lane"(), { crate::device::intrinsics::lane_id() })
 }
 
 impl<const SIZE: u32> Tile<SIZE> {
@@ -120,7 +125,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     #[doc(alias = "thread_rank")]
     #[inline(always)]
     pub fn lane(self) -> u32 {
-        thread::lane() % SIZE
+        lane_of_warp() % SIZE
     }
 
     /// The number of the tile in its warp.
@@ -136,7 +141,7 @@ impl<const SIZE: u32> Tile<SIZE> {
     #[doc(alias = "meta_group_rank")]
     #[inline(always)]
     pub fn index(self) -> u32 {
-        thread::lane() / SIZE
+        lane_of_warp() / SIZE
     }
 
     /// The lanes that take part, as bits of the warp.

@@ -5,9 +5,10 @@
 //! a word in the warps and as many again in the first one. Threads are counted as by
 //! [`thread::index`](crate::thread::index), and a block may have any number of them.
 
-use super::shared::{Shared, SharedElement};
-use super::warp::{self, Reduce, Shuffle};
-use super::{block, thread};
+use super::threads as block;
+use crate::device::shared::{Shared, SharedElement};
+use crate::device::thread;
+use crate::device::warp::{self, Reduce, Shuffle};
 
 /// Elements of shared memory that [`reduce`] and the scans need: one for each warp of the largest
 /// block, and one for the whole.

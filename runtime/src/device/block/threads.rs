@@ -1,23 +1,4 @@
-//! Which block this is, how large blocks are, their barriers, and what their threads compute
-//! together: CUDA's `blockIdx`, `blockDim` and `__syncthreads()`, CUB's `BlockReduce` and
-//! `BlockScan`.
-//!
-//! ```
-//! use gpuprof::prelude::*;
-//!
-//! /// Every thread gets the element that its right neighbour loaded.
-//! unsafe fn shift(x: *const f32) -> f32 {
-//!     let tile = shared!([f32; 256]);
-//!     let i = block::x() * block::dim_x() + thread::x();
-//!     unsafe { tile.write(thread::x(), *x.add(i as usize)) };
-//!     block::sync();
-//!     unsafe { tile.read((thread::x() + 1) % block::dim_x()) }
-//! }
-//! ```
-
-pub use crate::device::collective::{
-    SCRATCH, exclusive_scan, exclusive_sum, inclusive_scan, inclusive_sum, reduce, reduce_add,
-};
+//! The block's place in the grid, its size and its barriers.
 
 /// The block's index in the grid, in x.
 ///
@@ -177,7 +158,7 @@ pub fn sync() {
 pub fn sync_count(predicate: bool) -> u32 {
     on_device!("block::sync_count"(predicate), {
         // SAFETY: as for `sync`.
-        unsafe { super::intrinsics::sync_count(0, predicate) }
+        unsafe { crate::device::intrinsics::sync_count(0, predicate) }
     })
 }
 
@@ -197,7 +178,7 @@ pub fn sync_count(predicate: bool) -> u32 {
 pub fn sync_and(predicate: bool) -> bool {
     on_device!("block::sync_and"(predicate), {
         // SAFETY: as for `sync`.
-        unsafe { super::intrinsics::sync_and(0, predicate) }
+        unsafe { crate::device::intrinsics::sync_and(0, predicate) }
     })
 }
 
@@ -217,6 +198,6 @@ pub fn sync_and(predicate: bool) -> bool {
 pub fn sync_or(predicate: bool) -> bool {
     on_device!("block::sync_or"(predicate), {
         // SAFETY: as for `sync`.
-        unsafe { super::intrinsics::sync_or(0, predicate) }
+        unsafe { crate::device::intrinsics::sync_or(0, predicate) }
     })
 }
