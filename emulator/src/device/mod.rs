@@ -10,7 +10,7 @@ mod occupancy;
 mod record;
 mod report;
 
-pub use crate::machine::shadow::Checks;
+pub use crate::machine::checks::Checks;
 pub use chip::{Chip, GH100};
 pub use error::LaunchError;
 pub use module::{Kernel, Module};

@@ -5,9 +5,9 @@
 
 use super::context::Context;
 use super::fault::Fault;
+use super::hazard::Touch;
 use super::lanes::{FULL, Lanes32};
 use super::per_lane;
-use super::shadow::Touch;
 use crate::counters::{GlobalCounts, SharedCounts, banks, sectors};
 use crate::lower::address::resolve;
 use crate::lower::inst::{Address, Element, Slot, Space};

@@ -1,9 +1,11 @@
 //! Atomics: lane after lane, in lane order.
 
 use super::bits::{bits32, bits64};
+use super::checked::touch;
 use super::context::Context;
 use super::fault::Fault;
-use super::per_lane::{Verb, admit, cell, parts, read, touch, write};
+use super::per_lane::{cell, read, write};
+use super::request::{Verb, admit, parts};
 use crate::lower::inst::{Atomic, AtomicOp, Scalar};
 
 /// Executes an atomic for the lanes of `on`.

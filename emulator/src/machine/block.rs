@@ -3,12 +3,13 @@
 //! A [`Worker`] is reused from block to block, so nothing is allocated while a launch runs; every
 //! block starts from zeroed registers and memory, whichever worker it gets.
 
+use super::checks::Checks;
 use super::context::{Arrival, Context, Stop};
 use super::fault::{Fault, FaultKind, FaultReport};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
 use super::said::Said;
-use super::shadow::Shadow;
+use super::shadow::{Layout, Shadow};
 use super::warp::{State, Warp};
 use crate::counters::Counts;
 use crate::lower::inst::{Barrier, BarrierKind, Op};
@@ -46,7 +47,15 @@ impl<'l> Worker<'l> {
             r64: vec![[0; 32]; program.const64.len() + warps * program.registers64],
             preds: vec![0; warps * program.predicates],
             shared: vec![0; launch.shared_extent().div_ceil(4) as usize],
-            shadow: Shadow::new(launch),
+            shadow: Shadow::new(
+                Layout {
+                    extent: launch.shared_extent(),
+                    arrays: launch.shared_arrays().collect(),
+                    grain: launch.shared_grain(),
+                },
+                launch.warps_per_block(),
+                launch.checks != Checks::Off,
+            ),
             local: vec![0; warps * launch.local_words()],
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
             arrivals: vec![None; warps],
@@ -114,7 +123,7 @@ impl<'l> Worker<'l> {
         self.r64[first64..].fill([0; 32]);
         self.preds.fill(0);
         self.shared.fill(0);
-        self.shadow.begin(self.launch, linear);
+        self.shadow.begin(self.launch.checks.cover(linear, self.launch.blocks()));
         self.local.fill(0);
         self.arrivals.fill(None);
         let threads = self.launch.threads_per_block();

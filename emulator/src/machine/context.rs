@@ -1,10 +1,11 @@
 //! What a running warp can touch, and why it stops.
 
 use super::fault::{Fault, FaultKind};
+use super::hazard::By;
 use super::lanes::Lanes;
 use super::memory::Memory;
 use super::said::Said;
-use super::shadow::{By, Shadow};
+use super::shadow::Shadow;
 use super::warp::Warp;
 use crate::counters::Counts;
 use crate::lower::inst::BarrierKind;

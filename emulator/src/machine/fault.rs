@@ -3,8 +3,8 @@
 //! A [`Fault`] is what the machine saw: an instruction, a lane, an address. [`FaultReport`] is what
 //! a person reads.
 
+use super::hazard::{By, Hazard};
 use super::memory::Memory;
-use super::shadow::{By, Hazard};
 use crate::lower::program::{Frame, Program};
 use std::ops::Range;
 

@@ -1,9 +1,11 @@
 //! What a launch is: a kernel, its shape, its parameters and the device that it runs on.
 
 use super::bits::extend;
+use super::checks::Checks;
 use super::context::Runner;
 use super::memory::Memory;
-use super::shadow::Checks;
+
+use crate::lower::inst::{Element, Op, Space};
 use crate::lower::program::Program;
 use std::ops::Range;
 
@@ -70,6 +72,18 @@ impl Launch<'_> {
         let start = self.program.dynamic_shared_start;
         let dynamic = (self.dynamic_shared > 0).then(|| start..start + self.dynamic_shared);
         self.program.shared_arrays.iter().cloned().chain(dynamic)
+    }
+
+    /// The narrowest access that may reach shared memory, as a power of two of bytes.
+    pub fn shared_grain(&self) -> u32 {
+        let narrowest = self.program.code.iter().filter_map(|inst| match inst.op {
+            Op::Load { element, address, .. } | Op::Store { element, address, .. } => {
+                let may_be_shared = matches!(address.space, Space::Shared | Space::Generic);
+                may_be_shared.then_some(element)
+            }
+            _ => None,
+        });
+        narrowest.map(|Element { bytes, .. }| u32::from(bytes).min(4).ilog2()).min().unwrap_or(2)
     }
 
     /// Words of local memory of a warp.

@@ -16,8 +16,7 @@
 //! what a thread does now if it came before the last tick at which the two met. Ticks go on from
 //! block to block, so nothing has to be cleared between them.
 
-use super::launch::Launch;
-use crate::lower::inst::{Element, Op, Space};
+use super::hazard::{By, Hazard, SEVERAL, STRONG, THREAD, Touch, WARP};
 use std::ops::Range;
 
 /// A tick that never comes: what belongs to no array was accessed then.
@@ -25,104 +24,21 @@ const NEVER: i32 = i32::MAX;
 /// From here on the ticks begin anew with the next block.
 const LATE: i32 = 1 << 30;
 
-/// Of an access: its thread's number in the block, the instruction above it, and two flags.
-const THREAD: i32 = (1 << 10) - 1;
-const WARP: i32 = THREAD & !31;
-/// Threads of several warps did it since the last tick of the block.
-const SEVERAL: i32 = 1 << 10;
-/// It was atomic, or ordered.
-const STRONG: i32 = 1 << 11;
-const INSTRUCTION: u32 = 12;
-const LAST_INSTRUCTION: u32 = (1 << (31 - INSTRUCTION)) - 1;
-
-/// Which blocks of a launch are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checks {
-    /// None.
-    Off,
-    /// The first 16, the last one and every 16th.
-    Some,
-    /// All.
-    All,
+/// Where arrays lie in shared memory, and how it is divided into cells.
+#[derive(Debug)]
+pub struct Layout {
+    /// Bytes of all, with what lies between the arrays.
+    pub extent: u32,
+    /// The arrays.
+    pub arrays: Vec<Range<u32>>,
+    /// A cell is `1 << grain` bytes, as many as the narrowest access has.
+    pub grain: u32,
 }
 
-impl Checks {
-    /// Whether they cover a block.
-    fn cover(self, block: u64, launch: &Launch<'_>) -> bool {
-        match self {
-            Self::Off => false,
-            Self::Some => block < 16 || block.is_multiple_of(16) || block + 1 == launch.blocks(),
-            Self::All => true,
-        }
-    }
-}
-
-/// What a thread does to a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
-    /// It reads.
-    Read,
-    /// It writes what is not there yet, or (`false`) what is.
-    Write(bool),
-    /// Both, as one step.
-    Update,
-}
-
-/// Who accesses: the lowest thread, the instruction, and whether it is strong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct By(i32);
-
-impl By {
-    /// Of lane 0 of `warp` at instruction `pc`.
-    #[inline(always)]
-    pub fn new(warp: u32, pc: u32, strong: bool) -> Self {
-        let flag = if strong { STRONG } else { 0 };
-        Self(pc.min(LAST_INSTRUCTION).cast_signed() << INSTRUCTION | flag | warp.cast_signed() << 5)
-    }
-
-    /// The same of another lane.
-    #[inline(always)]
-    pub fn lane(self, lane: usize) -> Self {
-        Self(self.0 | lane as i32)
-    }
-
-    /// Its thread's number in the block.
-    pub fn thread(self) -> u32 {
-        (self.0 & THREAD).cast_unsigned()
-    }
-
-    /// Whether threads of other warps did the same since all threads last met.
-    pub fn of_several_warps(self) -> bool {
-        self.0 & SEVERAL != 0
-    }
-
-    /// Its instruction.
-    pub fn pc(self) -> u32 {
-        (self.0 >> INSTRUCTION).cast_unsigned()
-    }
-}
-
-/// What is wrong with an access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hazard {
-    /// It belongs to no array.
-    Outside,
-    /// Nobody wrote what it reads.
-    Unwritten,
-    /// Nothing orders it and that of another thread, which wrote or only read.
-    Race {
-        /// The other one.
-        other: By,
-        /// Whether that one wrote.
-        wrote: bool,
-    },
-}
-
-/// The shadow of a block's shared memory: cells of as many bytes as the narrowest access.
+/// The shadow of a block's shared memory.
 #[derive(Debug)]
 pub struct Shadow {
-    /// A cell is `1 << grain` bytes.
-    grain: u32,
+    layout: Layout,
     now: i32,
     /// When the block began.
     began: i32,
@@ -145,47 +61,48 @@ struct Cells {
 }
 
 impl Shadow {
-    /// The shadow of a launch's shared memory; of none if nothing is to be checked.
-    pub fn new(launch: &Launch<'_>) -> Self {
-        let grain = grain(launch);
+    /// The shadow of blocks of so many warps, whose shared memory is laid out so; of none if it is
+    /// never looked at.
+    pub fn new(layout: Layout, warps: u32, looked_at: bool) -> Self {
+        let cells =
+            if looked_at { (layout.extent as usize).div_ceil(1 << layout.grain) } else { 0 };
         let mut shadow = Self {
-            grain,
+            layout,
             now: 0,
             began: 0,
             met: 0,
-            warp_met: vec![0; launch.warps_per_block() as usize],
-            cells: Cells::default(),
-            checking: false,
-        };
-        if launch.checks != Checks::Off {
-            let cells = (launch.shared_extent() as usize).div_ceil(1 << grain);
-            shadow.cells = Cells {
+            warp_met: vec![0; warps as usize],
+            cells: Cells {
                 written: vec![NEVER; cells],
                 writer: vec![-1; cells],
                 read: vec![0; cells],
                 reader: vec![0; cells],
-            };
-            shadow.clear(launch);
-        }
+            },
+            checking: false,
+        };
+        shadow.clear();
         shadow
     }
 
-    fn clear(&mut self, launch: &Launch<'_>) {
+    fn clear(&mut self) {
         self.now = 1;
         self.warp_met.fill(0);
-        for array in launch.shared_arrays() {
+        self.cells.read.fill(0);
+        if self.cells.written.is_empty() {
+            return;
+        }
+        for array in &self.layout.arrays {
             let cells = self.cells_of(u64::from(array.start), array.end - array.start);
             self.cells.written[cells.clone()].fill(0);
             self.cells.writer[cells].fill(0);
         }
-        self.cells.read.fill(0);
     }
 
-    /// A block begins: nothing has a value.
-    pub fn begin(&mut self, launch: &Launch<'_>, block: u64) {
-        self.checking = !self.cells.written.is_empty() && launch.checks.cover(block, launch);
-        if self.now >= LATE && self.checking {
-            self.clear(launch);
+    /// A block begins, in which nothing has a value. Whether it is looked at.
+    pub fn begin(&mut self, checking: bool) {
+        self.checking = checking && !self.cells.written.is_empty();
+        if self.now >= LATE {
+            self.clear();
         }
         self.meet();
         self.began = self.now;
@@ -208,7 +125,7 @@ impl Shadow {
     #[inline(always)]
     fn cells_of(&self, address: u64, bytes: u32) -> Range<usize> {
         let last = address + u64::from(bytes.max(1)) - 1;
-        (address >> self.grain) as usize..(last >> self.grain) as usize + 1
+        (address >> self.layout.grain) as usize..(last >> self.layout.grain) as usize + 1
     }
 
     #[inline(always)]
@@ -268,7 +185,7 @@ impl Shadow {
             return true;
         }
         let (bounds, cell) = (self.bounds(by), (first / 4) as usize);
-        if self.grain != 2 || self.cells.reads_of_row(cell, by, self.began, bounds) {
+        if self.layout.grain != 2 || self.cells.reads_of_row(cell, by, self.began, bounds) {
             return false;
         }
         let (met, now) = (self.met, self.now);
@@ -300,7 +217,7 @@ impl Shadow {
         ) else {
             return false;
         };
-        let mut bad = self.grain != 2;
+        let mut bad = self.layout.grain != 2;
         for lane in 0..32 {
             let me = by.0 + lane as i32;
             let changed = (old[lane] != new[lane]) | (written[lane] < began);
@@ -405,16 +322,4 @@ fn joined(when: i32, other: i32, me: i32, met: i32) -> i32 {
     // Both are strong, or the two together are not.
     let several = (other | SEVERAL) & (me | !STRONG);
     if apart { several } else { me }
-}
-
-/// How many bytes a cell has, as a power of two: no access to shared memory is narrower.
-fn grain(launch: &Launch<'_>) -> u32 {
-    let narrowest = launch.program.code.iter().filter_map(|inst| match inst.op {
-        Op::Load { element, address, .. } | Op::Store { element, address, .. } => {
-            let may_be_shared = matches!(address.space, Space::Shared | Space::Generic);
-            may_be_shared.then_some(element)
-        }
-        _ => None,
-    });
-    narrowest.map(|Element { bytes, .. }| u32::from(bytes).min(4).ilog2()).min().unwrap_or(2)
 }

@@ -1,0 +1,59 @@
+//! A request to shared memory, held against what the threads of the block did there.
+
+use super::context::Context;
+use super::fault::{Fault, FaultKind};
+use super::hazard::{Hazard, Touch};
+use super::request::{Part, Verb, refuse};
+use crate::lower::inst::Space;
+
+type Outcome = Result<(), Box<Fault>>;
+
+/// A hazard of a lane of an admitted part, as a fault.
+fn hazardous(
+    cx: &Context<'_>,
+    part: &Part,
+    lane: usize,
+    bytes: u32,
+    verb: Verb,
+    hazard: Hazard,
+) -> Box<Fault> {
+    let kind = match hazard {
+        Hazard::Outside => FaultKind::OutOfBounds,
+        Hazard::Unwritten => FaultKind::Uninitialised,
+        Hazard::Race { .. } => FaultKind::Race,
+    };
+    let mut fault = refuse(cx, part, lane, bytes, verb, kind);
+    fault.hazard = Some(hazard);
+    fault
+}
+
+/// Checks the lanes of an admitted part of shared memory, all before the first of them, and
+/// remembers them. The stores of the lanes of `changed` change something.
+pub fn touch(
+    cx: &mut Context<'_>,
+    part: &Part,
+    (bytes, strong): (u32, bool),
+    verb: Verb,
+    changed: u32,
+) -> Outcome {
+    if part.space != Space::Shared || !cx.shadow.is_on() {
+        return Ok(());
+    }
+    let by = cx.by(strong);
+    let touch = |lane: usize| match verb {
+        Verb::Read => Touch::Read,
+        Verb::Write => Touch::Write(changed & (1 << lane) != 0),
+        Verb::Update(_) => Touch::Update,
+    };
+    let lanes = || (0..32).filter(|lane| part.lanes & (1 << lane) != 0);
+    for lane in lanes() {
+        let (by, address) = (by.lane(lane), part.addresses[lane]);
+        if let Some(hazard) = cx.shadow.check(by, address, bytes, touch(lane)) {
+            return Err(hazardous(cx, part, lane, bytes, verb, hazard));
+        }
+    }
+    for lane in lanes() {
+        cx.shadow.note(by.lane(lane), part.addresses[lane], bytes, touch(lane));
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! A memory request of a warp: which lanes go to which space, whether they may, and what it counts.
+
+use super::context::Context;
+use super::fault::{Access, Fault, FaultKind};
+use super::memory::Allocation;
+use crate::counters::{banks, sectors};
+use crate::lower::address::resolve;
+use crate::lower::inst::{Address, Space};
+
+type Outcome = Result<(), Box<Fault>>;
+
+/// What an access does, for counting and for words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// It loads.
+    Read,
+    /// It stores.
+    Write,
+    /// It is atomic; `true` if its result is used.
+    Update(bool),
+}
+
+/// The lanes of a request that go to one space.
+pub struct Part {
+    /// The space.
+    pub space: Space,
+    /// Whether the instruction named constant memory.
+    pub constant: bool,
+    /// The lanes.
+    pub lanes: u32,
+    /// Their addresses within the space.
+    pub addresses: [u64; 32],
+}
+
+/// Sorts lanes into spaces.
+pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Vec<Part> {
+    let mut addresses = cx.lanes.any(address.base, address.wide);
+    for value in &mut addresses {
+        *value = value.wrapping_add_signed(i64::from(address.offset));
+        if !address.wide {
+            *value &= 0xffff_ffff;
+        }
+    }
+    if address.space != Space::Generic {
+        let (space, constant) = match address.space {
+            Space::Const => (Space::Global, true),
+            space => (space, false),
+        };
+        return vec![Part { space, constant, lanes: on, addresses }];
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    for lane in (0..32).filter(|lane| on & (1 << lane) != 0) {
+        let (space, within) = resolve(addresses[lane]);
+        let part = match parts.iter_mut().position(|part| part.space == space) {
+            Some(at) => &mut parts[at],
+            None => {
+                parts.push(Part { space, constant: false, lanes: 0, addresses: [0; 32] });
+                parts.last_mut().expect("just pushed")
+            }
+        };
+        part.lanes |= 1 << lane;
+        part.addresses[lane] = within;
+    }
+    parts
+}
+
+/// Checks every lane of a part, and counts the request.
+pub fn admit(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outcome {
+    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+        let address = part.addresses[lane];
+        if !address.is_multiple_of(u64::from(bytes)) {
+            return Err(refuse(cx, part, lane, bytes, verb, FaultKind::Misaligned));
+        }
+        let inside = match part.space {
+            Space::Shared => address + u64::from(bytes) <= u64::from(cx.shared_bytes),
+            Space::Local => address + u64::from(bytes) <= u64::from(cx.program.local_bytes),
+            Space::Param => {
+                address + u64::from(bytes) <= u64::from(cx.program.param_bytes)
+                    && verb == Verb::Read
+            }
+            _ => allocation(cx, address)
+                .is_some_and(|found| found.contains(address, u64::from(bytes))),
+        };
+        if !inside {
+            let kind = match part.space {
+                Space::Shared | Space::Local | Space::Param => FaultKind::OutOfBounds,
+                _ if address < 0x1_0000 => FaultKind::Null,
+                _ if cx.memory.was_freed(address) => FaultKind::UseAfterFree,
+                _ => FaultKind::OutOfBounds,
+            };
+            return Err(refuse(cx, part, lane, bytes, verb, kind));
+        }
+    }
+    count(cx, part, bytes, verb);
+    Ok(())
+}
+
+/// An access of a lane, as a fault.
+pub fn refuse(
+    cx: &Context<'_>,
+    part: &Part,
+    lane: usize,
+    bytes: u32,
+    verb: Verb,
+    kind: FaultKind,
+) -> Box<Fault> {
+    let (space, limit) = match part.space {
+        Space::Shared => ("shared", Some(u64::from(cx.shared_bytes))),
+        Space::Local => ("local", Some(u64::from(cx.program.local_bytes))),
+        Space::Param => ("parameter", Some(u64::from(cx.program.param_bytes))),
+        _ => ("global", None),
+    };
+    let verb = match verb {
+        Verb::Read => "reads",
+        Verb::Write => "writes",
+        Verb::Update(_) => "updates",
+    };
+    let access = Access { verb, space, address: part.addresses[lane], size: bytes, limit };
+    let lane = Some((cx.warp.index, lane as u32));
+    Box::new(Fault {
+        kind,
+        pc: None,
+        callers: Vec::new(),
+        lane,
+        access: Some(access),
+        hazard: None,
+        detail: String::new(),
+        place: None,
+    })
+}
+
+fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
+    let counts = &mut cx.counts.memory;
+    match (part.space, verb) {
+        (Space::Shared, Verb::Update(_)) => counts.shared_atomics += 1,
+        (Space::Shared, _) => {
+            let addresses = part.addresses.map(|address| address as u32);
+            let (fronts, counts) = if verb == Verb::Read {
+                let fronts = banks::load_wavefronts(&addresses, part.lanes, bytes);
+                (fronts, &mut counts.shared_load)
+            } else {
+                let fronts = banks::wavefronts(&addresses, part.lanes, bytes);
+                (fronts, &mut counts.shared_store)
+            };
+            counts.requests += 1;
+            counts.wavefronts += u64::from(fronts.total);
+            counts.ideal += u64::from(fronts.ideal);
+            counts.bytes += 4 * u64::from(fronts.words);
+        }
+        (Space::Local, Verb::Read) => counts.local_loads += 1,
+        (Space::Local, _) => counts.local_stores += 1,
+        (Space::Param, _) => {}
+        _ if part.constant => {}
+        _ => {
+            let counts = match verb {
+                Verb::Read => &mut counts.load,
+                Verb::Write => &mut counts.store,
+                Verb::Update(false) => &mut counts.reduction,
+                Verb::Update(true) => &mut counts.atomic,
+            };
+            counts.requests += 1;
+            counts.sectors += sectors::count(&part.addresses, part.lanes, bytes);
+            counts.bytes += if verb == Verb::Read {
+                sectors::distinct_bytes(&part.addresses, part.lanes, bytes)
+            } else {
+                u64::from(bytes) * u64::from(part.lanes.count_ones())
+            };
+        }
+    }
+}
+
+/// The allocation of an address, tried first where the last one was found.
+#[inline]
+pub fn allocation<'x>(cx: &mut Context<'x>, address: u64) -> Option<&'x Allocation> {
+    let memory = cx.memory;
+    if let Some(found) = memory.at(*cx.last_allocation).filter(|found| found.contains(address, 1)) {
+        return Some(found);
+    }
+    *cx.last_allocation = memory.index_of(address)?;
+    memory.at(*cx.last_allocation)
+}
