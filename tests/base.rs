@@ -27,6 +27,7 @@ fn a_merge_is_measured_beside_another_revision() {
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
     a_checkout_of_the_users_is_a_base_too(commits);
     a_ci_job_leaves_what_people_and_programs_read(commits);
+    slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits);
     assert_eq!(commits.git(&["status", "--porcelain"]), "");
     assert_eq!(commits.git(&["branch", "--list"]), "* main");
 }
@@ -176,6 +177,37 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
         told.ends_with("ended with exit code 101 before it measured; the job's log says why.\n")
     );
     assert!(!out.path().join("broken/junit.xml").exists());
+}
+
+/// The same script, once for each of two slices and once to merge them.
+fn slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits: &Commits) {
+    let out = tempfile::tempdir().unwrap();
+    let job = |variables: &[(&str, &str)]| {
+        let common = [("GPUPROF_GATE_BASE", "worse~2"), ("GPUPROF_GATE_ARGUMENTS", "--quiet")];
+        let script = repository_folder().join("docs/ci/gate.sh");
+        commits.workspace.script(&script, &[&common, variables].concat())
+    };
+    let folder = |name: &str| out.path().join(name).display().to_string();
+    for (slice, artifact) in [("slice:1/2", "slices/1"), ("slice:2/2", "slices/2")] {
+        let measured = [("GPUPROF_GATE_PARTITION", slice), ("GPUPROF_GATE_OUT", &folder(artifact))];
+        job(&measured).exits_with(0);
+    }
+    job(&[("GPUPROF_GATE_OUT", &folder("one"))]).exits_with(100);
+    let slices = [("GPUPROF_GATE_SLICES", &*folder("slices"))];
+    job(&[&slices[..], &[("GPUPROF_GATE_OUT", &folder("merged"))]].concat()).exits_with(100);
+    let verdict = |name: &str| {
+        let bytes = fs::read(out.path().join(name).join("run.json")).unwrap();
+        let mut run: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        // What differs from run to run: names, and how long it took.
+        for differs in ["/id", "/comparison/run", "/conclusion/sentence", "/conclusion/cost"] {
+            *run.pointer_mut(differs).unwrap() = serde_json::Value::Null;
+        }
+        for differs in ["started", "slices"] {
+            run["provenance"].as_object_mut().unwrap().remove(differs);
+        }
+        run
+    };
+    assert_eq!(verdict("merged"), verdict("one"));
 }
 
 #[test]
