@@ -46,6 +46,7 @@ mod replay_shared;
 mod reproducible;
 mod runs;
 mod side_by_side;
+mod silent;
 mod slices;
 mod support;
 mod thresholds;

@@ -63,6 +63,56 @@ fn a_plain_number_is_that_number() {
     assert_eq!(processes(&["--repeat", "3", "--interleave", "none"]), [3, 3]);
 }
 
+/// A run in which blocks of 64 lie at both sides of a limit, one process after the other.
+fn limited(gpu: &FakeGpu, more: &[&str]) -> Outcome {
+    let quiet = run(&FakeGpu::new(), &["--repeat", "1"]);
+    let rows = quiet.events_of("configuration-finished");
+    let of_64 = rows.iter().find(|row| row["axes"]["block"] == "64").expect("it was measured");
+    let limit = 1.02 * of_64["metrics"]["duration"]["value"].as_f64().expect("it has a duration");
+    let threshold = format!("every duration <= {limit:.0} ns");
+    run(gpu, &[&["--threshold", &threshold, "--isolate", "kernel"], more].concat())
+}
+
+#[test]
+fn what_a_limit_on_a_number_leaves_open_is_measured_further_and_nothing_else() {
+    let of = |more: &[&str]| of_both(&limited(&FakeGpu::new(), more));
+    assert_eq!(of(&["--repeat", "7", "--max-repeat", "20"]), [15, 7]);
+    assert_eq!(of(&["--repeat", "7", "--max-repeat", "21"]), [21, 7]);
+    for none in [&["--max-repeat", "7"], &["--time-budget", "1ms"]] {
+        assert_eq!(of(&[&["--repeat", "7"], &none[..]].concat()), [7, 7], "{none:?}");
+    }
+    assert_eq!(of(&["--repeat", "7", "--no-gate"]), [7, 7]);
+}
+
+#[test]
+fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
+    let gpu = FakeGpu::new();
+    let outcome = limited(&gpu, &["--repeat", "7", "--max-repeat", "11"]);
+    let end = &outcome.events_of("run-finished")[0]["conclusion"];
+    let sentence = end["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Undecided: 1 of 2 configurations, none fails; "), "{sentence}");
+    assert!(sentence.ends_with("9.0 processes on average."), "{sentence}");
+    let reason = end["undecided"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("11 processes do not decide: their mean is "), "{reason}");
+    assert!(reason.contains(" would decide"), "{reason}");
+    let id = outcome.events_of("run-started")[0]["id"].as_str().unwrap().to_owned();
+    // A stored run is judged as it was when it ended, and one that was killed ends alike.
+    let again = gpu.tool(&workshop(), &["report", &id]).run().exits_with(0);
+    assert!(
+        again.stdout.contains("\n A configuration took 7 to 11 processes.\n"),
+        "{}",
+        again.stdout
+    );
+    let journal = workshop().run_folder(&id).join("journal.jsonl");
+    let whole = fs::read_to_string(&journal).unwrap();
+    for lines in [4, 17] {
+        let first: String = whole.split_inclusive('\n').take(lines).collect();
+        fs::write(&journal, first).unwrap();
+        let more = ["--repeat", "7", "--max-repeat", "11", "--resume", &id];
+        assert_eq!(of_both(&limited(&gpu, &more)), [11, 7], "{lines}");
+    }
+}
+
 /// The baseline's side cannot grow, so what it can decide is said before anything is measured.
 #[test]
 fn a_stored_baseline_of_too_few_processes_is_told_before_the_run() {

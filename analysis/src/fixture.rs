@@ -30,7 +30,13 @@ pub fn judge(
     baseline: &Baseline<'_>,
 ) -> Judgement {
     let budget = &Budget::up_to(29, rows.len(), rows.len());
-    judge::judge(Terms { catalogue, device, budget }, threshold, origin, rows, baseline)
+    judge::judge(
+        Terms { catalogue, device, budget, first_look: None },
+        threshold,
+        origin,
+        rows,
+        baseline,
+    )
 }
 
 /// The configuration `block=BLOCK`.

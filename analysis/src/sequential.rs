@@ -24,4 +24,7 @@ mod slow;
 pub use bounds::Bounds;
 pub use decide::{Decision, Question, Rounds, SlowOnes};
 pub use estimate::Estimate;
-pub use looks::{CHOOSING, CHOSEN, DEFAULT_MOST, FAIL_BUDGET, LOOKS, PASS_BUDGET, next_look};
+pub use fixed::Fixed;
+pub use looks::{
+    CHOOSING, CHOSEN, DEFAULT_MOST, FAIL_BUDGET, FIRST_LOOK_PASS, LOOKS, PASS_BUDGET, next_look,
+};

@@ -84,7 +84,8 @@ pub struct Sensitivity {
     pub slowdown_percent: f64,
     /// The probability that it would fail the run, on average over the configurations.
     pub caught: f64,
-    /// How many times this was simulated, from the recorded processes.
+    /// How many times this was simulated, from the recorded processes; 0 where it was computed from
+    /// the scatter of a stored baseline, and holds if the machine has not changed since.
     pub simulated: u32,
     /// The configurations whose processes were recorded.
     pub configurations: usize,
@@ -97,7 +98,8 @@ pub struct Cost {
     /// Seconds of measuring; none where the run was resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// Processes that took times, a side and configuration.
+    /// Processes that took times, a side and configuration; of a run of one side only where a look
+    /// asked for more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<Processes>,
 }

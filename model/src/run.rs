@@ -91,6 +91,16 @@ pub struct Provenance {
     /// In which order the passes ran, such as `rounds, seed 1`; none for one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
+    /// How many processes had timed each configuration when those were looked at for the first time
+    /// that limits on a number speak of: what these left open was measured further. None where each
+    /// was measured as often as was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_look: Option<u32>,
+    /// How long measuring took, in seconds, for each process of a configuration that took times, its
+    /// part of the counters and of all waiting included; none on the emulated driver, of a resumed
+    /// run, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds_per_process: Option<f64>,
     /// SHA-256 of the PTX of each kernel package.
     pub ptx_sha256: BTreeMap<String, String>,
     /// The toolchain that built the kernels, as `rustc --version` says it.

@@ -170,6 +170,7 @@ impl Against {
             mismatches: Vec::new(),
             vanished: Vec::new(),
             appeared: Vec::new(),
+            notes: Vec::new(),
         };
         let baseline = match &self.run {
             Ok(baseline) => baseline,

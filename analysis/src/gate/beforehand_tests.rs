@@ -34,7 +34,12 @@ fn the_forecast_is_what_the_judge_then_says() {
             let mut verdict = |time| {
                 let head = run(processes, (time, percent), &mut random);
                 let rows = |run: &Run| run.series[0].configurations.clone();
-                let terms = Terms { catalogue: &catalogue, device: None, budget: &budget };
+                let terms = Terms {
+                    catalogue: &catalogue,
+                    device: None,
+                    budget: &budget,
+                    first_look: None,
+                };
                 verdicts(terms, &gate, &rows(&head), &rows(&base))[0]
             };
             passed += f64::from(u8::from(verdict(100_000.0) == Verdict::Pass));

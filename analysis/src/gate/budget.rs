@@ -17,6 +17,8 @@ pub struct Budget {
     pub relative: Bounds,
     /// For limits that are numbers, which the machine may hold or not whatever was changed.
     pub fixed: Bounds,
+    /// For the same where a first look came before, which has half of the budget for failures.
+    pub later: Bounds,
 }
 
 impl Budget {
@@ -29,7 +31,9 @@ impl Budget {
 
     /// As [`Self::new`], where there are at most so many rounds.
     pub fn up_to(most: u32, relative: usize, fixed: usize) -> Self {
-        Self { relative: Bounds::new(relative, most), fixed: Bounds::new(fixed, most) }
+        let [relative, fixed, later] =
+            [relative, fixed, 2 * fixed].map(|family| Bounds::new(family, most));
+        Self { relative, fixed, later }
     }
 
     /// That of a run with these series: how many configurations each has, and its thresholds.
@@ -64,6 +68,11 @@ impl Budget {
     /// As [`Self::significance`], for a limit that is a number.
     pub fn significance_fixed(&self) -> f64 {
         FAIL_BUDGET / questions(&self.fixed)
+    }
+
+    /// As [`Self::significance_fixed`], at the first of several looks.
+    pub fn significance_at_first(&self) -> f64 {
+        self.significance_fixed() / 2.0
     }
 }
 

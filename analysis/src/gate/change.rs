@@ -85,6 +85,18 @@ pub fn processes(result: &MetricResult, statistic: Statistic) -> Vec<f64> {
     result.processes.iter().map(of).collect()
 }
 
+/// Whether one of several processes of `row` collected `result`, so that nothing tells how far it
+/// scatters.
+pub fn is_counted_once(row: &ConfigurationResult, result: &MetricResult) -> bool {
+    result.processes.len() == 1 && timed_by(row) > 1
+}
+
+/// How many processes timed `row`; a baseline may hold their durations without the samples.
+pub fn timed_by(row: &ConfigurationResult) -> usize {
+    let durations = row.metrics.get("duration").map_or(0, |duration| duration.processes.len());
+    row.timings.len().max(durations)
+}
+
 impl Side {
     /// The side of `metric` in a finished configuration.
     ///
@@ -101,10 +113,9 @@ impl Side {
         let result = row.metrics.get(metric).ok_or("the run does not contain it")?;
         let cycles = row.metrics.get("sm_cycles").filter(|_| depends_on_time(row, metric));
         let value = number(result, statistic)?;
-        let counted_once = result.processes.len() == 1 && row.timings.len() > 1;
         Ok(Self {
             value,
-            counted_once,
+            counted_once: is_counted_once(row, result),
             resolution: resolution(row, metric, value),
             processes: processes(result, statistic),
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),

@@ -2,8 +2,8 @@
 //!
 //! Input: a run with its judgements, changes and comparison, and what is known of how it was
 //! measured. Output: one sentence and the lists behind it, which every format shows. What must stay
-//! true: what is said of slowdowns was simulated with the code that judges (`sensitivity`), and of
-//! a stored run from before there were conclusions, what its judgements say is said all the same.
+//! true: what is said of slowdowns was simulated with the code that judges (`sensitivity`), or of a
+//! stored baseline computed by the test that judges it; and of a stored run from before there were conclusions, what its judgements say is said all the same.
 
 mod cut;
 mod findings;
@@ -42,7 +42,9 @@ pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
     let known = in_rounds.zip(measured.budget).map(|(base, budget)| {
         sensitivity::of(run, base, budget, measured.most_rounds.unwrap_or(u32::MAX))
     });
-    let unknown = (judged.by_time > 0 && measured.stored).then(|| STORED.to_owned());
+    let stored = (judged.by_time > 0 && measured.stored).then_some(measured.ability).flatten();
+    let known = known.or_else(|| stored.map(sensitivity::of_stored));
+    let unknown = (judged.by_time > 0 && measured.stored).then(|| UNKNOWN.to_owned());
     let (sensitivity, sensitivity_unknown) = match known {
         Some(Ok(sensitivity)) => (Some(sensitivity), None),
         Some(Err(reason)) => (None, Some(reason)),
@@ -57,7 +59,10 @@ pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
         sensitivity_unknown,
         cost: Cost {
             seconds: measured.seconds,
-            processes: measured.base.and_then(|base| processes::a_side(run, base)),
+            processes: match measured.base {
+                Some(base) => processes::a_side(run, base),
+                None => processes::of_looks(run),
+            },
         },
         failed,
         improved,
@@ -68,9 +73,9 @@ pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
     Some(conclusion)
 }
 
-/// Why nothing is said of slowdowns that a stored baseline would have let be caught.
-const STORED: &str = "the baseline was measured earlier, and how much its machine has changed \
-                      since is not known; `--base` measures both sides together";
+/// Why nothing is said of slowdowns where nothing of a stored baseline is compared by its noise.
+const UNKNOWN: &str = "the baseline has no times of several processes; `--base` measures both \
+                       sides together";
 
 /// The conclusion that `run` holds, or that of its judgements where it was stored without one.
 pub fn shown(run: &Run) -> Option<Cow<'_, Conclusion>> {

@@ -54,6 +54,41 @@ pub struct Forecast {
     pub proposed_percent: Option<f64>,
     /// The smallest of the slowdowns that the proposed limit catches with 95 %.
     pub proposed_catches: Option<f64>,
+    /// What such a run takes with the limit that is proposed, or else with that of the default gate;
+    /// none where the recording does not say how long a process took.
+    pub time: Option<Time>,
+}
+
+/// What a run takes, by the wall time of the recorded processes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Time {
+    /// Seconds for each process of a configuration.
+    pub seconds_per_process: f64,
+    /// Seconds of a run in which nothing changed.
+    pub unchanged: f64,
+    /// The same with one configuration that is measured in the most rounds.
+    pub with_one_in_doubt: f64,
+    /// The time budget that lets such a run end undecided for no want of time, in seconds.
+    pub proposed_budget: u64,
+}
+
+/// What is added to the time of a run in the budget that is proposed: a machine has busier hours.
+const MARGIN: f64 = 1.2;
+
+impl Time {
+    /// Of so many `configurations`, that take `rounds` on average and `most` at most.
+    fn of(seconds_per_process: f64, configurations: usize, rounds: f64, most: u32) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
+        let unchanged = 2.0 * seconds_per_process * rounds * configurations as f64;
+        let more = 2.0 * seconds_per_process * (f64::from(most) - rounds).max(0.0);
+        let with_one_in_doubt = unchanged + more;
+        // Whole minutes, or tens of seconds of less than two.
+        let step = if MARGIN * with_one_in_doubt <= 120.0 { 10.0 } else { 60.0 };
+        let steps = (MARGIN * with_one_in_doubt / step).ceil().max(1.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above 0")]
+        let proposed_budget = (steps * step) as u64;
+        Self { seconds_per_process, unchanged, with_one_in_doubt, proposed_budget }
+    }
 }
 
 /// The forecast for runs of so many `configurations`, from those of `run`; none where none has a
@@ -84,7 +119,10 @@ pub fn forecast(run: &Run, configurations: usize, most: u32, least: usize) -> Op
     let proposed_percent = LIMITS.into_iter().find(keeps);
     let catches = |limit: f64| SLOWER.into_iter().find(|&slower| of(limit, slower).fail >= CAUGHT);
     let unchanged = shares[0];
+    let rounds = proposed_percent.map_or(unchanged.rounds, |limit| of(limit, 0.0).rounds);
+    let seconds = run.provenance.seconds_per_process;
     Some(Forecast {
+        time: seconds.map(|seconds| Time::of(seconds, configurations, rounds, most)),
         configurations,
         recorded: count,
         most_rounds: most,
@@ -133,6 +171,23 @@ mod tests {
         assert_eq!((quiet.recorded, quiet.configurations), (1, 50));
         assert!(quiet.run_fails <= 0.01 && quiet.run_undecided <= 0.01, "{quiet:?}");
         assert!(quiet.shares[3].fail >= 0.95 && quiet.shares[1].pass >= 0.95, "{quiet:?}");
+    }
+
+    #[test]
+    fn the_time_budget_follows_from_how_long_processes_took() {
+        let mut run = noisy(0.3);
+        assert_eq!(forecast(&run, 50, 57, 6).unwrap().time, None);
+        run.provenance.seconds_per_process = Some(0.5);
+        let found = forecast(&run, 50, 57, 6).unwrap();
+        let (time, rounds) = (found.time.unwrap(), found.shares[0].rounds);
+        // Two sides of 50 configurations, of which one goes on to 57 rounds.
+        assert!(time.unchanged >= 2.0 * 0.5 * 6.0 * 50.0 && rounds >= 6.0, "{time:?}");
+        assert!(time.with_one_in_doubt - time.unchanged > 45.0, "{time:?}");
+        assert!(time.proposed_budget as f64 >= 1.2 * time.with_one_in_doubt, "{time:?}");
+        assert!((time.proposed_budget as f64) < 1.2 * time.with_one_in_doubt + 60.0, "{time:?}");
+        assert!(time.proposed_budget.is_multiple_of(60));
+        let few = Time::of(0.1, 2, 6.0, 57);
+        assert_eq!(few.proposed_budget, 20, "{few:?}");
     }
 
     #[test]

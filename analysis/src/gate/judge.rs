@@ -14,7 +14,8 @@
 //! * A noisy value meets or violates a fixed limit where its processes say so surely (`fixed`):
 //!   with `every`, each at 5 % for a pass, and all noisy questions of the run within 1 % for
 //!   failures; with `best`, some configuration at 5 % shared by all of them, or none at all. Else
-//!   the verdict is `inconclusive`.
+//!   the verdict is `inconclusive`. Where such a run measures further what its first processes left
+//!   open, these have a part of both levels, and the looks that follow have the rest.
 //! * Where no finished configuration has a value, the verdict is `unavailable` whatever became of
 //!   the others, since it is the machine that cannot give the metric.
 //! * A value that is `unstable`, since the GPU was slowed down while it was taken, is as good as
@@ -24,7 +25,7 @@
 //!   that leaves nothing, the verdict is `missing`.
 
 mod absolute;
-mod fixed;
+pub(in crate::gate) mod fixed;
 mod reference;
 mod relative;
 mod terms;
@@ -34,6 +35,7 @@ use gpuprof_model::run::ConfigurationResult;
 use gpuprof_model::threshold::{Limit, Threshold};
 use gpuprof_model::verdict::{Judgement, Layer, Verdict};
 
+use fixed::Looks;
 pub use reference::Baseline;
 pub use relative::verdicts;
 pub use terms::Terms;
@@ -71,12 +73,13 @@ pub fn judge(
             relative::judge(terms, blank, threshold, tolerance, configurations, baseline)
         }
         Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
-            absolute::judge(terms, blank, threshold, configurations, in_rounds(baseline))
+            let looks = looks(terms, baseline);
+            absolute::judge(terms, blank, threshold, configurations, looks)
         }
     }
 }
 
-/// Which of the `configurations` `threshold` leaves open that were measured in rounds, and up to
+/// Which of the `configurations` `threshold` leaves open that may be measured further, and up to
 /// how many rounds they are to be measured.
 pub fn wanted<'r>(
     terms: Terms<'r>,
@@ -89,13 +92,20 @@ pub fn wanted<'r>(
             relative::wanted(terms, threshold, tolerance, configurations, baseline)
         }
         Limit::Absolute(_) | Limit::PercentOfPeak(_) => {
-            absolute::wanted(terms, threshold, configurations, in_rounds(baseline))
+            absolute::wanted(terms, threshold, configurations, looks(terms, baseline))
         }
     }
 }
 
-fn in_rounds(baseline: &Baseline<'_>) -> bool {
-    matches!(baseline, Baseline::Held { in_rounds: true, .. })
+fn looks(terms: Terms<'_>, baseline: &Baseline<'_>) -> Looks {
+    match baseline {
+        Baseline::Held { in_rounds: true, .. } => Looks::InRounds,
+        Baseline::Held { in_rounds: false, .. }
+        | Baseline::Absent(_)
+        | Baseline::Incomparable(_) => {
+            terms.first_look.map_or(Looks::Once, |first| Looks::After(first as usize))
+        }
+    }
 }
 
 #[cfg(test)]

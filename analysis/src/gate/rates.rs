@@ -105,7 +105,8 @@ pub fn rates(configurations: &[ConfigurationResult], trial: Trial<'_>) -> Option
         return None;
     }
     let budget = Budget::new(recorded.len(), 0);
-    let terms = Terms { catalogue: trial.catalogue, device: None, budget: &budget };
+    let terms =
+        Terms { catalogue: trial.catalogue, device: None, budget: &budget, first_look: None };
     let factor = 1.0 + trial.slowdown_percent / 100.0;
     let mut random = SplitMix(SEED);
     let (mut alarms, mut undecided, mut caught, mut missed) = (0, 0, 0, 0);

@@ -1,8 +1,9 @@
 //! Which configurations need more rounds.
 //!
-//! Input: a series of the head and of the base as far as they are measured, its thresholds, and the
-//! run's error budget. Output: up to how many rounds each configuration is to be measured that a
-//! threshold leaves open. It asks the same judges that judge the run in the end.
+//! Input: a series as far as it is measured, with that of the base where there is one, its
+//! thresholds, and the run's error budget. Output: up to how many rounds each configuration is to be
+//! measured that a threshold leaves open. It asks the same judges that judge the run in the end. A
+//! baseline that was stored does not grow, so limits relative to it ask for nothing.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use gpuprof_model::run::{Run, SeriesResult};
 
 use crate::gate::baseline::Against;
 use crate::gate::budget::Budget;
-use crate::gate::judge::{self, Terms};
+use crate::gate::judge::{self, Baseline, Terms};
 use crate::gate::run::{Written, in_force};
 
 /// A configuration that needs more rounds.
@@ -24,22 +25,25 @@ pub struct Wanted {
     pub rounds: u32,
 }
 
-/// Which configurations of `series`, a series of `run` that is measured in rounds beside `against`,
-/// need more rounds, in the order of the series; none where all are decided and where no more
-/// rounds could decide.
+/// Which configurations of `series`, a series of `run` that may be measured in rounds beside
+/// `against`, need more rounds, in the order of the series; none where all are decided and where no
+/// more rounds could decide.
 pub fn wanted(
     catalogue: &Catalogue,
     series: &SeriesResult,
     thresholds: &[Written],
     run: &Run,
-    against: &Against,
+    against: Option<&Against>,
     budget: &Budget,
 ) -> Vec<Wanted> {
     let device = run.provenance.device.as_ref();
-    let terms = Terms { catalogue, device, budget };
+    let first_look = run.provenance.first_look;
+    let terms = Terms { catalogue, device, budget, first_look };
     let mut rounds: HashMap<&Configuration, u32> = HashMap::new();
-    for (threshold, ..) in in_force(catalogue, series, thresholds, run, Some(against)) {
-        let baseline = against.metric(catalogue, &threshold.metric, &series.id, &run.provenance);
+    for (threshold, ..) in in_force(catalogue, series, thresholds, run, against) {
+        let baseline = against.map_or_else(Baseline::none, |against| {
+            against.metric(catalogue, &threshold.metric, &series.id, &run.provenance)
+        });
         let rows = &series.configurations;
         for (configuration, look) in judge::wanted(terms, &threshold, rows, &baseline) {
             rounds.entry(configuration).and_modify(|most| *most = look.max(*most)).or_insert(look);

@@ -55,7 +55,7 @@ fn open(rounds: u32, changes: &[f64], texts: &[&str]) -> Vec<(String, u32)> {
     let thresholds: Vec<Written> = texts.iter().map(parse).collect();
     let catalogue = Catalogue::built_in();
     let budget = Budget::new(changes.len(), 0);
-    wanted(&catalogue, &run.series[0], &thresholds, &run, &against, &budget)
+    wanted(&catalogue, &run.series[0], &thresholds, &run, Some(&against), &budget)
         .into_iter()
         .map(|wanted| (wanted.configuration.0[0].1.to_string(), wanted.rounds))
         .collect()
@@ -142,7 +142,7 @@ fn a_counter_that_one_process_collected_is_decided_by_its_value_and_asks_for_no_
     let catalogue = Catalogue::built_in();
     let (head, budget) = (side(105.0), Budget::new(1, 0));
     let series = &head.series[0];
-    assert_eq!(wanted(&catalogue, series, &written, &head, &against, &budget), []);
+    assert_eq!(wanted(&catalogue, series, &written, &head, Some(&against), &budget), []);
     let judged = |head: Run| {
         let judged = rejudge(&catalogue, head, std::slice::from_ref(&threshold), &against);
         let all = judged.series[0].judgements.iter();

@@ -5,12 +5,15 @@
 //! neither is a series of which nothing was measured.
 
 use gpuprof_model::ExitCode;
+use gpuprof_model::comparison::Comparison;
+use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Layer, NotApplicable, Place};
 use gpuprof_model::{Threshold, Verdict};
 
 use crate::gate::baseline::{Against, default_thresholds};
+use crate::gate::beforehand::{self, Ability};
 use crate::gate::budget::Budget;
 use crate::gate::conclusion::{self, Measured};
 use crate::gate::judge::{self, Baseline, Terms};
@@ -141,7 +144,8 @@ pub fn judge(
         origin: origin.clone(),
     });
     let silent: Vec<NotApplicable> = silent.collect();
-    let terms = Terms { catalogue, device: run.provenance.device.as_ref(), budget };
+    let first_look = run.provenance.first_look;
+    let terms = Terms { catalogue, device: run.provenance.device.as_ref(), budget, first_look };
     let all = in_force(catalogue, series, thresholds, run, against);
     series.not_applicable.extend(silent);
     for (threshold, origin, place) in &all {
@@ -184,6 +188,7 @@ pub fn rejudge_each(
 ) -> Run {
     run.directed_by(catalogue);
     let written: Vec<Vec<Written>> = run.series.iter().map(&thresholds_of).collect();
+    let notes = run.comparison.as_ref().map(|before| before.notes.clone()).unwrap_or_default();
     let budget = Budget::planned(
         catalogue,
         run.series.iter().zip(&written).map(|(series, written)| {
@@ -198,16 +203,36 @@ pub fn rejudge_each(
         judge(catalogue, &mut series, &thresholds, &run, Some(against), &budget);
         run.series.push(series);
     }
-    run.comparison = Some(against.comparison(&run));
+    let notes = if against.in_rounds { notes } else { Vec::new() };
+    run.comparison = Some(Comparison { notes, ..against.comparison(&run) });
+    let ability = able(catalogue, &run, against, &budget);
     let measured = Measured {
         base: against.run.as_ref().ok().filter(|_| against.in_rounds),
         stored: !against.in_rounds,
+        ability: ability.as_ref(),
         budget: Some(&budget),
         most_rounds: Some(DEFAULT_MOST),
         seconds: None,
     };
     run.conclusion = conclusion::of(&run, &measured);
     run
+}
+
+/// What the stored baseline `against` decides of `run`, which is judged.
+fn able(catalogue: &Catalogue, run: &Run, against: &Against, budget: &Budget) -> Option<Ability> {
+    let base = against.run.as_ref().ok().filter(|_| !against.in_rounds)?;
+    let repeat = beforehand::fewest_processes(run)?;
+    let points = |series: &SeriesResult| -> Vec<Configuration> {
+        series.configurations.iter().map(|row| row.configuration.clone()).collect()
+    };
+    // Those in force by now, the default ones among them.
+    let limits = |series: &SeriesResult| -> Vec<Threshold> {
+        let texts = series.judgements.iter().map(|judgement| &judgement.threshold);
+        texts.filter_map(|text| Threshold::parse(text).ok()).collect()
+    };
+    let all: Vec<_> = run.series.iter().map(|s| (&s.id, points(s), limits(s))).collect();
+    let planned = all.iter().map(|(id, points, own)| (*id, &points[..], own.iter().collect()));
+    beforehand::ability(catalogue, planned, base, budget, repeat)
 }
 
 #[cfg(test)]

@@ -5,11 +5,15 @@
 //! open, and the rounds that they take; and from these what becomes of a whole run. Configurations
 //! are independent of each other, so that the cost does not grow with the run's size.
 
+mod fixed;
+
 use gpuprof_model::threshold::{Comparison, Tolerance};
 use serde::Serialize;
 
 use crate::sequential::{Bounds, Decision, Question, Rounds};
 use crate::stats::random::SplitMix;
+
+pub use fixed::FixedTrial;
 
 /// Where the number of a process comes from.
 #[derive(Debug, Clone, PartialEq)]

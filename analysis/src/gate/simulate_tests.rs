@@ -1,4 +1,5 @@
 use super::*;
+use crate::gate::budget::Budget;
 
 /// The looks up to 431 rounds, for so many questions.
 fn bounds(family: usize) -> Bounds {
@@ -75,4 +76,29 @@ fn shares_of_configurations_become_those_of_runs() {
     };
     // z² / (n + z²).
     assert!((none.fail_at_most() - 2.705_543 / 400_002.705_543).abs() < 1e-9);
+}
+
+/// Limits that are numbers, in a run that measures further what they leave open: the error budget of
+/// the first look and of the later ones is kept together.
+#[test]
+fn a_limit_that_is_a_number_keeps_its_levels_over_all_looks() {
+    let budget = Budget::up_to(157, 0, 50);
+    let skewed = Pool::Mixed { noise: 0.8, share: 0.03, percent: 30.0 };
+    let placements = Pool::Mixed { noise: 0.5, share: 0.3, percent: 2.0 };
+    for pool in [Pool::Normal(0.8), Pool::Normal(2.0), skewed, placements] {
+        let of = |above, draws| {
+            let trial =
+                FixedTrial { pool: &pool, resolution: 0.0, first: 7, most: 157, draws, seed: 5 };
+            trial.of(&budget, above)
+        };
+        let at = of(0.0, 1_000);
+        // 5 %, with two standard errors; and of one configuration 0.02 % at m = 50.
+        assert!(at.pass <= 0.06 && at.fail <= 0.003, "{pool:?}: {at:?}");
+        let inside = of(-2.0, 200);
+        assert!(inside.fail == 0.0 && inside.undecided <= 0.01, "{pool:?}: {inside:?}");
+        let beyond = of(2.0, 200);
+        assert!(beyond.fail >= 0.95 && beyond.pass <= 0.05, "{pool:?}: {beyond:?}");
+        // Doubt costs processes, and nothing else does.
+        assert!(inside.rounds < at.rounds && beyond.rounds < at.rounds, "{pool:?}");
+    }
 }

@@ -9,17 +9,25 @@ use gpuprof_model::threshold::Comparison;
 use crate::sequential::bounds::Bounds;
 use crate::sequential::decide::Decision;
 
+/// A question about a limit that is a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixed {
+    /// On which side of it a number is to lie.
+    pub comparison: Comparison,
+    /// The limit.
+    pub limit: f64,
+    /// A pass is one at this share of its usual level, for who asks several questions of which one
+    /// pass suffices.
+    pub share: f64,
+    /// Looks at no more processes than these decide nothing, since another rule did.
+    pub after: usize,
+}
+
 impl Bounds {
-    /// What `values` say about `value COMPARISON limit`. A pass is one at a `share` of its usual
-    /// level, for who asks several questions of which one pass suffices.
-    pub fn decide_fixed(
-        &self,
-        comparison: Comparison,
-        limit: f64,
-        values: &[f64],
-        share: f64,
-    ) -> Decision {
-        for look in &self.looks {
+    /// What `values` say about a limit.
+    pub fn decide_fixed(&self, asked: &Fixed, values: &[f64]) -> Decision {
+        let &Fixed { comparison, limit, share, after } = asked;
+        for look in self.looks.iter().filter(|look| look.rounds as usize > after) {
             let Some(values) = values.get(..look.rounds as usize) else { break };
             let beyond = values.iter().filter(|&&value| !comparison.holds(value, limit)).count();
             let beyond = u32::try_from(beyond).unwrap_or(u32::MAX);

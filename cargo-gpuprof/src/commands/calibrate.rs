@@ -216,6 +216,36 @@ fn human_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
             shares.rounds
         )?;
     }
+    human_limit(forecast, out)?;
+    human_time(forecast, out)
+}
+
+/// How long such a run takes, and the time budget that is proposed.
+fn human_time(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
+    let Some(time) = forecast.time else {
+        return writeln!(
+            out,
+            "  no time budget is proposed: this run does not say how long its processes took; \
+             `cargo gpuprof calibrate` measures it"
+        );
+    };
+    let seconds = |seconds: f64| format!("{seconds:.0} s");
+    let budget = match time.proposed_budget {
+        seconds if seconds.is_multiple_of(60) => format!("{}min", seconds / 60),
+        seconds => format!("{seconds}s"),
+    };
+    writeln!(
+        out,
+        "  at {:.2} s a process it takes {}, and {} where one configuration needs all {} rounds\n  \
+         proposed: --time-budget {budget}",
+        time.seconds_per_process,
+        seconds(time.unchanged),
+        seconds(time.with_one_in_doubt),
+        forecast.most_rounds
+    )
+}
+
+fn human_limit(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
     match (forecast.proposed_percent, forecast.proposed_catches) {
         (Some(limit), Some(caught)) => writeln!(
             out,

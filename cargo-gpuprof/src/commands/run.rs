@@ -82,12 +82,12 @@ pub(super) fn profile(
     let mut watch = Stopwatch::start();
     let inputs = || prepare::inputs(options, interrupt);
     let mut inputs = watch.times(Spent::Build, "builds harnesses", inputs)?;
-    let checked = prepare::series(options, &mut inputs, interrupt)?;
+    let (checked, notes) = prepare::series(options, &mut inputs, interrupt)?;
     if checked.is_empty() {
         slicing::end_empty(options, &inputs)?;
         return Ok((ExitCode::Success, None));
     }
-    let (plan, holds) = prepare::plan(options, (inputs, checked), interrupt, &mut watch)?;
+    let (plan, holds) = prepare::plan(options, (inputs, checked, notes), interrupt, &mut watch)?;
     let refused = prepare::check_counters(&plan);
     if options.dry_run {
         dry_run::show(&plan, refused.err().as_ref(), out)?;

@@ -103,11 +103,11 @@ pub struct RunOptions {
     /// more than 1%
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
-    /// With --base, the most rounds of a configuration that fewer leave undecided
+    /// The most processes of a configuration (a side, with --base) that fewer leave undecided
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_REPEAT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_repeat: Option<NonZeroU32>,
-    /// With --base, ask for no more rounds after this time, such as 90s, 10min or 1h
+    /// Measure nothing further that is undecided after this time, such as 90s, 10min or 1h
     #[arg(long, value_name = "DURATION", env = "GPUPROF_TIME_BUDGET", help_heading = "Run")]
     pub time_budget: Option<TimeBudget>,
     /// Seconds before a process is killed, not counting the time it waits for other processes of

@@ -136,6 +136,7 @@ pub(super) fn of_run(run: &Run) -> Vec<(&'static str, String)> {
         out.push(("missing", text));
     }
     out.extend(comparison.appeared.iter().map(|key| ("new", key.clone())));
+    out.extend(comparison.notes.iter().map(|note| ("note", note.clone())));
     out
 }
 

@@ -65,7 +65,7 @@ pub(super) fn of(run: &Run) -> Option<Told> {
     Some(Told {
         sentence: found.sentence.clone(),
         weight: found.weight(),
-        notes: notes(&found),
+        notes: notes(run, &found),
         lists: lists.into_iter().flatten().collect(),
     })
 }
@@ -85,8 +85,10 @@ impl Told {
     }
 }
 
-/// What the sentence of `conclusion` rests on.
-fn notes(conclusion: &Conclusion) -> Vec<String> {
+/// What the sentence of `conclusion`, that of `run`, rests on.
+fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
+    let base = run.comparison.as_ref().and_then(|comparison| comparison.run.as_ref());
+    let of_two = base.is_some_and(|base| *base == Run::base_id(&run.id));
     let mut notes = Vec::new();
     if let Some(share) = conclusion.false_alarms {
         let share = 100.0 * share;
@@ -94,7 +96,8 @@ fn notes(conclusion: &Conclusion) -> Vec<String> {
     }
     if let Some(processes) = conclusion.cost.processes.filter(|p| p.least < p.most) {
         let (least, most) = (processes.least, processes.most);
-        notes.push(format!("A configuration took {least} to {most} processes a side."));
+        let side = if of_two { " a side" } else { "" };
+        notes.push(format!("A configuration took {least} to {most} processes{side}."));
     }
     if let Some(reason) = &conclusion.sensitivity_unknown {
         notes.push(format!("Which slowdown would have been caught is not known: {reason}."));

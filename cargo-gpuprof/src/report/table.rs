@@ -95,7 +95,7 @@ impl Table {
         let notes = changes::of_run(run);
         for (label, text) in &notes {
             let label = match *label {
-                "baseline" | "differs" | "new" => paint.faint(label),
+                "baseline" | "differs" | "new" | "note" => paint.faint(label),
                 _ => paint.doubtful(label),
             };
             writeln!(out, " {label}  {text}")?;

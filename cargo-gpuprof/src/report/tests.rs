@@ -41,6 +41,8 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             order: None,
             slices: Vec::new(),
             spans: Vec::new(),
+            first_look: None,
+            seconds_per_process: None,
         },
         series,
         comparison: None,

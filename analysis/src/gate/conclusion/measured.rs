@@ -2,6 +2,7 @@
 
 use gpuprof_model::run::Run;
 
+use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
 
 /// How a run was measured and judged, as far as that is known.
@@ -11,6 +12,8 @@ pub struct Measured<'m> {
     pub base: Option<&'m Run>,
     /// Whether what the run was compared with was measured earlier.
     pub stored: bool,
+    /// What that can decide, by the scatter of its processes.
+    pub ability: Option<&'m Ability>,
     /// The run's error budget.
     pub budget: Option<&'m Budget>,
     /// The most rounds of a configuration.

@@ -1,7 +1,7 @@
 //! How many processes took times, a side and configuration.
 
 use gpuprof_model::conclusion::Processes;
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, Status};
 
 use crate::gate::by_key::ByKey;
 
@@ -16,6 +16,18 @@ pub(super) fn a_side(run: &Run, base: &Run) -> Option<Processes> {
         let shared = series.configurations.iter().filter(|row| there.has(row));
         counts.extend(shared.map(|row| row.timings.len()));
     }
+    told(&counts)
+}
+
+/// Those of a run that measured further what its first look left open; none where it did not.
+pub(super) fn of_looks(run: &Run) -> Option<Processes> {
+    let first = run.provenance.first_look?;
+    let rows = run.series.iter().flat_map(|series| &series.configurations);
+    let timed = rows.filter(|row| row.status == Status::Finished).map(|row| row.timings.len());
+    told(&timed.collect::<Vec<_>>()).filter(|processes| processes.most > first as usize)
+}
+
+fn told(counts: &[usize]) -> Option<Processes> {
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
     #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
     let average = counts.iter().sum::<usize>() as f64 / counts.len() as f64;

@@ -13,6 +13,7 @@ use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult};
 use gpuprof_model::threshold::{Limit, Selector, Severity, Statistic, Threshold};
 
 use super::judged;
+use crate::gate::beforehand::Ability;
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
 use crate::gate::change::{Side, processes, resolution};
@@ -20,6 +21,7 @@ use crate::gate::simulate::{Pool, Trial};
 use crate::sequential::{LOOKS, next_look};
 use crate::stats::median::median;
 use crate::stats::random::SEED;
+use crate::stats::two_sample::MIN_PROCESSES;
 
 /// The probability with which a slowdown is to be caught, to be named.
 const CAUGHT: f64 = 0.95;
@@ -67,6 +69,28 @@ pub(super) fn of(run: &Run, base: &Run, budget: &Budget, most: u32) -> Result<Se
         caught: caught(slowdown_percent),
         simulated: DRAWS,
         configurations,
+    })
+}
+
+/// What a run against a stored baseline would have caught, where the machine is as it was when that
+/// was measured.
+///
+/// # Errors
+/// Why that cannot be told.
+pub(super) fn of_stored(ability: &Ability) -> Result<Sensitivity, String> {
+    let Some(percent) = ability.catches_percent else {
+        return Err(format!(
+            "a difference needs {MIN_PROCESSES} processes a side, and {} of {} comparisons have \
+             fewer; `--base` measures both sides together",
+            ability.hopeless, ability.questions
+        ));
+    };
+    Ok(Sensitivity {
+        // Not less than it is.
+        slowdown_percent: (10.0 * percent).ceil() / 10.0,
+        caught: CAUGHT,
+        simulated: 0,
+        configurations: ability.questions,
     })
 }
 

@@ -32,7 +32,9 @@ impl Parts<'_> {
         };
         let clauses: Vec<String> = clauses.into_iter().flatten().collect();
         // Who compares two sides pays for the answer; what a run takes is seen while it goes on.
-        let cost = cost(&conclusion.cost).filter(|_| self.run.comparison.is_some());
+        let grew = conclusion.cost.processes.is_some() && self.measured.base.is_none();
+        let cost = cost(&conclusion.cost, self.measured.base.is_some())
+            .filter(|_| self.run.comparison.is_some() || grew);
         let cost = cost.map(|cost| format!("; {cost}")).unwrap_or_default();
         format!("{}{cost}.", clauses.join(", "))
     }
@@ -210,12 +212,15 @@ impl Parts<'_> {
     }
 
     fn caught(&self) -> Option<String> {
-        let Sensitivity { slowdown_percent, caught, .. } = self.conclusion.sensitivity?;
+        let Sensitivity { slowdown_percent, caught, simulated, .. } = self.conclusion.sensitivity?;
+        let supposed = if simulated == 0 { " if the machine has not changed since" } else { "" };
         let often = match (100.0 * caught).floor() {
             100.0 => "over 99 %".to_owned(),
             often => format!("{often} %"),
         };
-        Some(format!("slowdowns of {slowdown_percent} % would have been caught with {often}"))
+        Some(format!(
+            "slowdowns of {slowdown_percent} % would have been caught with {often}{supposed}"
+        ))
     }
 }
 
@@ -235,8 +240,9 @@ fn thresholds(count: usize) -> String {
     format!("{count} threshold{}", if count == 1 { "" } else { "s" })
 }
 
-/// `2 min 10 s, 9.4 processes a side on average`.
-fn cost(cost: &Cost) -> Option<String> {
+/// `2 min 10 s, 9.4 processes a side on average`, of one that has two sides.
+fn cost(cost: &Cost, of_two: bool) -> Option<String> {
+    let side = if of_two { " a side" } else { "" };
     let time =
         cost.seconds.map(|seconds| match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
             (0, 0, 0) => "under 1 s".to_owned(),
@@ -245,8 +251,8 @@ fn cost(cost: &Cost) -> Option<String> {
             (hours, minutes, _) => format!("{hours} h {minutes} min"),
         });
     let processes = cost.processes.map(|processes| match processes.least == processes.most {
-        true => format!("{} processes a side", processes.most),
-        false => format!("{:.1} processes a side on average", processes.average),
+        true => format!("{} processes{side}", processes.most),
+        false => format!("{:.1} processes{side} on average", processes.average),
     });
     let told: Vec<String> = [time, processes].into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join(", "))

@@ -14,7 +14,7 @@ use gpuprof_model::threshold::{Comparison, Limit, Selector, Statistic, Threshold
 use gpuprof_model::verdict::{Case, Judgement, Verdict};
 
 use crate::gate::change::{number, processes, resolution};
-use crate::gate::judge::fixed::{Known, Limited, Sure};
+use crate::gate::judge::fixed::{Known, Limited, Looks, Sure};
 use crate::gate::judge::reference::{margin_percent, none_has};
 use crate::gate::judge::terms::Terms;
 
@@ -24,9 +24,9 @@ pub(super) fn judge(
     blank: Judgement,
     threshold: &Threshold,
     configurations: &[ConfigurationResult],
-    in_rounds: bool,
+    looks: Looks,
 ) -> Judgement {
-    let decision = decide(terms, threshold, configurations, in_rounds);
+    let decision = decide(terms, threshold, configurations, looks);
     let Decision { verdict, decider, limit, reason, violations, open } =
         decision.unwrap_or_else(|undecided| undecided);
     // Between two units of the GPU there is no distance.
@@ -93,13 +93,13 @@ struct Candidate<'r> {
 }
 
 impl Candidate<'_> {
-    fn judge(&self, threshold: &Threshold, limited: &Limited<'_>) -> Sure {
-        limited.judge(&Known {
+    fn known(&self, threshold: &Threshold) -> Known {
+        Known {
             value: self.value,
-            processes: &processes(self.result, threshold.statistic),
+            processes: processes(self.result, threshold.statistic),
             class: self.result.class,
             resolution: resolution(self.configuration, &threshold.metric, self.value),
-        })
+        }
     }
 }
 
@@ -116,18 +116,20 @@ struct Selection<'r> {
     invalid: Vec<&'r ConfigurationResult>,
 }
 
-/// Which of the `configurations` a limit leaves open that were measured in rounds, and up to how
+/// Which of the `configurations` a limit leaves open that may be measured further, and up to how
 /// many rounds they are to be measured.
 pub(super) fn wanted<'r>(
     terms: Terms<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
-    in_rounds: bool,
+    looks: Looks,
 ) -> Vec<(&'r Configuration, u32)> {
-    let asked = asked(terms, threshold, configurations, in_rounds);
+    let asked = asked(terms, threshold, configurations, looks);
     let Ok(Asked { metric, selection, limited }) = asked else { return Vec::new() };
     let judged = selection.judged(threshold, &limited, &metric);
-    if !in_rounds || judged.iter().any(|(_, sure)| *sure == Sure::Within) && limited.one_of > 1 {
+    if looks == Looks::Once
+        || judged.iter().any(|(_, sure)| *sure == Sure::Within) && limited.one_of > 1
+    {
         return Vec::new();
     }
     let open = |(candidate, sure): Judged<'r>| match sure {
@@ -148,7 +150,7 @@ fn asked<'r>(
     terms: Terms<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
-    in_rounds: bool,
+    looks: Looks,
 ) -> Result<Asked<'r>, Decision<'r>> {
     let catalogue = terms.catalogue;
     let undecided = |verdict, reason| Decision::without_value(verdict, reason);
@@ -168,7 +170,7 @@ fn asked<'r>(
         comparison: threshold.comparison,
         limit: limit.value,
         budget: terms.budget,
-        in_rounds,
+        looks,
         one_of: if one_suffices { selection.candidates.len() } else { 1 },
     };
     Ok(Asked { metric, selection, limited })
@@ -178,9 +180,9 @@ fn decide<'r>(
     terms: Terms<'r>,
     threshold: &Threshold,
     configurations: &'r [ConfigurationResult],
-    in_rounds: bool,
+    looks: Looks,
 ) -> Result<Decision<'r>, Decision<'r>> {
-    let Asked { metric, selection, limited } = asked(terms, threshold, configurations, in_rounds)?;
+    let Asked { metric, selection, limited } = asked(terms, threshold, configurations, looks)?;
     let direction = threshold.wanted(&metric);
     let judged = selection.judged(threshold, &limited, &metric);
     let mut decision = match threshold.selector {
@@ -192,7 +194,8 @@ fn decide<'r>(
 }
 
 impl<'r> Selection<'r> {
-    /// The candidates with what they come to; of the best in rounds only those that were chosen.
+    /// The candidates with what they come to; of the best at several looks only those that were
+    /// chosen.
     fn judged(
         &self,
         threshold: &Threshold,
@@ -200,21 +203,30 @@ impl<'r> Selection<'r> {
         metric: &Metric,
     ) -> Vec<Judged<'r>> {
         let noisy = self.candidates.iter().all(|c| c.result.class == Class::Noisy);
-        if !(limited.in_rounds && limited.one_of > 1 && noisy) {
-            let judge = |c: &Candidate<'r>| (*c, c.judge(threshold, limited));
-            return self.candidates.iter().map(judge).collect();
+        let known: Vec<Known> = self.candidates.iter().map(|c| c.known(threshold)).collect();
+        let with = |judge: &dyn Fn(&Known) -> Sure| -> Vec<Judged<'r>> {
+            let all = self.candidates.iter().zip(&known);
+            all.map(|(candidate, known)| (*candidate, judge(known))).collect()
+        };
+        if limited.looks == Looks::Once || limited.one_of == 1 || !noisy {
+            return with(&|known| limited.judge(known));
         }
-        let all: Vec<Vec<f64>> =
-            self.candidates.iter().map(|c| processes(c.result, threshold.statistic)).collect();
-        let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+        if let Looks::After(_) = limited.looks {
+            let first = with(&|known| limited.at_first(known));
+            let met = first.iter().any(|(_, sure)| *sure == Sure::Within);
+            if met || first.iter().all(|(_, sure)| *sure == Sure::Beyond) {
+                return first;
+            }
+        }
+        let all: Vec<&[f64]> = known.iter().map(|known| known.processes.as_slice()).collect();
         let direction = threshold.wanted(metric);
-        let chosen = limited.best_in_rounds(&all, |a, b| direction.better(a, b));
+        let chosen = limited.best_of_looks(&all, |a, b| direction.better(a, b));
         if chosen.iter().any(|(_, sure)| *sure == Sure::Within) {
             return chosen.into_iter().map(|(at, sure)| (self.candidates[at], sure)).collect();
         }
         // None is best enough only where each alone is surely beyond the limit. The others are
         // measured further once those chosen are.
-        let alone: Vec<Sure> = all.iter().map(|values| limited.in_rounds(values, 1.0)).collect();
+        let alone: Vec<Sure> = known.iter().map(|known| limited.judge(known)).collect();
         let given_up =
             chosen.iter().all(|(at, sure)| *sure == Sure::Beyond || alone[*at] == Sure::Beyond);
         let of = |(at, candidate): (usize, &Candidate<'r>)| {

@@ -3,20 +3,24 @@
 //! Input: the number of each process, and the limit. Output: within, beyond, or open. An exact
 //! metric has one number, which decides; so does a noisy one of fewer than three processes, of
 //! whose noise nothing is known. Rounds are decided by the sign test of their looks, other
-//! processes by Student's t.
+//! processes by Student's t. What the first processes of a run leave open by Student's t is decided
+//! by the signs of all of them at later looks. The levels of both add up, so it does not matter that
+//! they share processes.
+
+use std::f64::consts::FRAC_PI_2;
 
 use gpuprof_model::metric::Class;
 use gpuprof_model::threshold::Comparison;
 
 use crate::gate::budget::Budget;
-use crate::sequential::{CHOOSING, CHOSEN, Decision, LOOKS, next_look};
+use crate::sequential::{CHOOSING, CHOSEN, Decision, FIRST_LOOK_PASS, Fixed, LOOKS, next_look};
 use crate::stats::median::median;
 use crate::stats::one_sample::Distance;
 use crate::stats::two_sample::BOUND;
 
 /// What a configuration comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Sure {
+pub(in crate::gate) enum Sure {
     /// It meets the limit.
     Within,
     /// It violates it.
@@ -26,88 +30,149 @@ pub(super) enum Sure {
 }
 
 /// What is known of a configuration.
-pub(super) struct Known<'k> {
+pub(in crate::gate) struct Known {
     /// The number that is shown.
     pub value: f64,
     /// That of each process.
-    pub processes: &'k [f64],
+    pub processes: Vec<f64>,
     /// Whether it is exact.
     pub class: Class,
     /// The step in which it is read.
     pub resolution: f64,
 }
 
+/// When processes are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::gate) enum Looks {
+    /// Once, at all of them.
+    Once,
+    /// In the rounds of two revisions.
+    InRounds,
+    /// At the first so many, and then at what these left open whenever there are more.
+    After(usize),
+}
+
 /// A limit, and how surely it must be met or violated.
 #[derive(Clone, Copy)]
-pub(super) struct Limited<'b> {
+pub(in crate::gate) struct Limited<'b> {
     /// On which side a number is to lie.
     pub comparison: Comparison,
     /// The limit.
     pub limit: f64,
     /// The error budget of the run.
     pub budget: &'b Budget,
-    /// Whether processes were measured in rounds.
-    pub in_rounds: bool,
+    /// When processes are looked at.
+    pub looks: Looks,
     /// Of how many configurations one suffices: each may be wrong so many times less often.
     pub one_of: usize,
 }
 
 impl Limited<'_> {
     /// What a configuration comes to.
-    pub(super) fn judge(&self, known: &Known<'_>) -> Sure {
-        let by_value = || match self.comparison.holds(known.value, self.limit) {
-            true => Sure::Within,
-            false => Sure::Beyond,
-        };
-        if known.class == Class::Exact {
-            return by_value();
+    pub(in crate::gate) fn judge(&self, known: &Known) -> Sure {
+        match (self.decide(known), self.looks) {
+            (Sure::Open(_, look), Looks::Once | Looks::After(_)) => {
+                Sure::Open(self.doubt(known), look)
+            }
+            (sure, _) => sure,
         }
-        if self.in_rounds {
-            return self.in_rounds(known.processes, 1.0);
-        }
-        let distance = Distance::of(known.processes, self.limit, known.resolution);
-        distance.map_or_else(by_value, |distance| self.by_processes(&distance, known))
     }
 
-    fn by_processes(&self, distance: &Distance, known: &Known<'_>) -> Sure {
+    /// As [`Self::judge`], without the reason of what is open where that takes time to find.
+    pub(in crate::gate) fn decide(&self, known: &Known) -> Sure {
+        if known.class == Class::Exact {
+            return self.by_value(known);
+        }
+        match self.looks {
+            Looks::InRounds => self.by_signs(&known.processes, 1.0, 0),
+            Looks::Once => self.at_first(known),
+            Looks::After(first) => match self.at_first(known) {
+                Sure::Open(..) => self.by_signs(&known.processes, 1.0, first),
+                sure => sure,
+            },
+        }
+    }
+
+    fn by_value(&self, known: &Known) -> Sure {
+        match self.comparison.holds(known.value, self.limit) {
+            true => Sure::Within,
+            false => Sure::Beyond,
+        }
+    }
+
+    /// What the first look says, which is the only one of processes that are looked at once.
+    pub(in crate::gate) fn at_first(&self, known: &Known) -> Sure {
+        let first = match self.looks {
+            Looks::After(first) => &known.processes[..first.min(known.processes.len())],
+            Looks::Once | Looks::InRounds => &known.processes,
+        };
+        let distance = Distance::of(first, self.limit, known.resolution);
+        distance.map_or_else(|| self.by_value(known), |distance| self.by_mean(&distance))
+    }
+
+    /// How improbable a pass and a failure must be by Student's t.
+    fn levels(&self) -> (f64, f64) {
+        let (pass, fail) = match self.looks {
+            Looks::Once | Looks::InRounds => (1.0 - BOUND, self.budget.significance_fixed()),
+            Looks::After(_) => (FIRST_LOOK_PASS, self.budget.significance_at_first()),
+        };
         #[expect(clippy::cast_precision_loss, reason = "configurations are counted")]
-        let pass = (1.0 - BOUND) / self.one_of as f64;
-        let fail = self.budget.significance_fixed();
+        let configurations = self.one_of as f64;
+        (pass / configurations, fail)
+    }
+
+    fn by_mean(&self, distance: &Distance) -> Sure {
+        let (pass, fail) = self.levels();
         let (above, below) = (distance.probability_above(), distance.probability_below());
-        let upwards = matches!(self.comparison, Comparison::AtMost | Comparison::Below);
-        let (beyond, within) = if upwards { (above, below) } else { (below, above) };
+        let (beyond, within) = if self.upwards() { (above, below) } else { (below, above) };
         if within <= pass {
-            return Sure::Within;
+            Sure::Within
+        } else if beyond <= fail {
+            Sure::Beyond
+        } else {
+            Sure::Open(String::new(), None)
         }
-        if beyond <= fail {
-            return Sure::Beyond;
-        }
-        let outside = (distance.above > 0.0) == upwards;
-        let level = if outside { fail } else { pass };
+    }
+
+    fn upwards(&self) -> bool {
+        matches!(self.comparison, Comparison::AtMost | Comparison::Below)
+    }
+
+    /// Why `known` is open, and what would decide it.
+    fn doubt(&self, known: &Known) -> String {
+        let count = known.processes.len();
+        let Some(distance) = Distance::of(&known.processes, self.limit, known.resolution) else {
+            return format!("{count} processes do not decide");
+        };
+        let (pass, fail) = self.levels();
+        let outside = (distance.above > 0.0) == self.upwards();
+        let (side, level) = if outside { ("beyond", fail) } else { ("inside", pass) };
         let told = |amount: f64| match distance.relative {
             true => format!("{:.2}%", 100.0 * amount.abs().exp_m1()),
             false => format!("{:.4}", amount.abs()),
         };
-        let advice = match distance.processes_needed(level) {
-            Some(count) => format!("--repeat {count} would decide"),
-            None => "no --repeat would decide: the limit is too close for this noise".to_owned(),
-        };
-        let side = if outside { "beyond" } else { "inside" };
-        let text = format!(
-            "{} processes do not decide: their mean is {} {side} the limit, and the noise reaches \
-             {}; {advice}",
-            known.processes.len(),
+        let needed = distance.processes_needed(level);
+        format!(
+            "{count} processes do not decide: their mean is {} {side} the limit, and the noise \
+             reaches {}; {}",
             told(distance.above),
             told(distance.reach(level)),
-        );
-        Sure::Open(text, None)
+            match self.looks {
+                Looks::Once | Looks::InRounds => once(needed),
+                Looks::After(_) => further(needed, count),
+            }
+        )
     }
 
-    /// What rounds come to; a pass is one at a `share` of its usual level.
-    pub(super) fn in_rounds(&self, processes: &[f64], share: f64) -> Sure {
-        let decision =
-            self.budget.fixed.decide_fixed(self.comparison, self.limit, processes, share);
-        match decision {
+    /// What the signs of processes say at the looks behind the first `after` of them; a pass is one
+    /// at a `share` of its usual level.
+    pub(in crate::gate) fn by_signs(&self, processes: &[f64], share: f64, after: usize) -> Sure {
+        let bounds = match self.looks {
+            Looks::Once | Looks::InRounds => &self.budget.fixed,
+            Looks::After(_) => &self.budget.later,
+        };
+        let limit = Fixed { comparison: self.comparison, limit: self.limit, share, after };
+        match bounds.decide_fixed(&limit, processes) {
             Decision::Within(_) => Sure::Within,
             Decision::Beyond(_) | Decision::SlowSubpopulation(_) => Sure::Beyond,
             Decision::Open { .. } => {
@@ -122,15 +187,19 @@ impl Limited<'_> {
         }
     }
 
-    /// What the best of several configurations come to that were measured in rounds: the first
+    /// What the best of several configurations come to that are looked at several times: the first
     /// processes choose [`CHOSEN`] of them, and the others judge these, so that the choice does not
     /// flatter them. Each comes with its place among `all`; `better` says which of two is.
-    pub(super) fn best_in_rounds(
+    pub(in crate::gate) fn best_of_looks(
         &self,
         all: &[&[f64]],
         better: impl Fn(f64, f64) -> bool,
     ) -> Vec<(usize, Sure)> {
-        let first = |values: &&[f64]| median(&values[..values.len().min(CHOOSING)]);
+        let choosing = match self.looks {
+            Looks::After(first) => first,
+            Looks::Once | Looks::InRounds => CHOOSING,
+        };
+        let first = |values: &&[f64]| median(&values[..values.len().min(choosing)]);
         let mut order: Vec<(usize, f64)> =
             all.iter().enumerate().filter_map(|(at, values)| Some((at, first(values)?))).collect();
         order.sort_by(|a, b| match (better(a.1, b.1), better(b.1, a.1)) {
@@ -140,20 +209,44 @@ impl Limited<'_> {
         });
         order.truncate(CHOSEN);
         let [first_look, ..] = LOOKS;
-        let choosing = u32::try_from(CHOOSING).unwrap_or(u32::MAX);
+        let chosen_by = u32::try_from(choosing).unwrap_or(u32::MAX);
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
         let share = 1.0 / CHOSEN as f64;
         let judged = |(at, _): (usize, f64)| {
-            let rest = all[at].get(CHOOSING..).unwrap_or_default();
-            let sure = match self.in_rounds(rest, share) {
+            let rest = all[at].get(choosing..).unwrap_or_default();
+            let sure = match self.by_signs(rest, share, 0) {
                 Sure::Open(text, look) => {
                     let look = if rest.is_empty() { Some(first_look) } else { look };
-                    Sure::Open(text, look.map(|look| look + choosing))
+                    Sure::Open(text, look.map(|look| look + chosen_by))
                 }
                 sure => sure,
             };
             (at, sure)
         };
         order.into_iter().map(judged).collect()
+    }
+}
+
+/// The advice where processes are looked at once, of which `needed` would decide.
+fn once(needed: Option<u32>) -> String {
+    match needed {
+        Some(count) => format!("--repeat {count} would decide"),
+        None => "no --repeat would decide: the limit is too close for this noise".to_owned(),
+    }
+}
+
+/// The advice where more looks follow on these `count` processes.
+fn further(needed: Option<u32>, count: usize) -> String {
+    // The signs of a normal distribution tell 2/π of what its mean does.
+    let needed = needed.map(|needed| f64::from(needed) * FRAC_PI_2);
+    let look = needed.and_then(|needed| {
+        LOOKS.into_iter().find(|&look| look as usize > count && f64::from(look) >= needed)
+    });
+    match look {
+        Some(look) => format!("about {look} would decide (--max-repeat {look})"),
+        None => format!(
+            "no --max-repeat up to {} would decide: the limit is too close for this noise",
+            LOOKS[LOOKS.len() - 1]
+        ),
     }
 }

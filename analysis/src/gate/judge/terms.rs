@@ -14,4 +14,7 @@ pub struct Terms<'t> {
     pub device: Option<&'t DeviceRecord>,
     /// What all thresholds of the run share.
     pub budget: &'t Budget,
+    /// How many processes there were at the first look, where what limits on a number left open was
+    /// measured further.
+    pub first_look: Option<u32>,
 }

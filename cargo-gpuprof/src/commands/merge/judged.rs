@@ -43,6 +43,7 @@ pub(super) fn run(
     let measured = Measured {
         base: in_rounds.and_then(|against| against.run.as_ref().ok()),
         stored: plan.base.is_none(),
+        ability: None,
         budget: Some(&budget),
         most_rounds: most.filter(|_| in_rounds.is_some()),
         seconds: None,

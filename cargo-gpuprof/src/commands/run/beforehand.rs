@@ -3,8 +3,9 @@
 //! Input: the plan. Output: a line on standard error, and a warning where the baseline has too few
 //! processes: its side cannot grow, so waiting for the run would not help.
 
-use gpuprof_analysis::gate::beforehand::{Ability, ability};
+use gpuprof_analysis::gate::beforehand::{Ability, ability, fewest_processes};
 use gpuprof_analysis::stats::two_sample::MIN_PROCESSES;
+use gpuprof_model::run::Run;
 
 use super::inputs::Checked;
 use super::prepared::Plan;
@@ -14,21 +15,31 @@ use crate::console;
 /// Says what the stored baseline of `plan` can decide; nothing where the run has none, or takes no
 /// times.
 pub(super) fn tell(plan: &Plan<'_>) {
-    let Some(against) = &plan.inputs.against else { return };
-    let Ok(base) = &against.run else { return };
-    if plan.devices.emulated {
-        return;
-    }
+    let Some((name, found)) = able(plan, plan.repeat.least) else { return };
+    let text = sentence(name, &found);
+    if found.hopeless > 0 { console::warn(text) } else { plan.inputs.notes().say(text) }
+}
+
+/// What the stored baseline of `plan` decides of `run`, which has been measured.
+pub(super) fn once_measured(plan: &Plan<'_>, run: &Run) -> Option<Ability> {
+    able(plan, fewest_processes(run)?).map(|(_, ability)| ability)
+}
+
+/// What the stored baseline of `plan` can decide with so many processes here; its name comes along.
+fn able<'p>(plan: &'p Plan<'_>, repeat: u32) -> Option<(&'p str, Ability)> {
+    let against = plan.inputs.against.as_ref()?;
+    let base = against.run.as_ref().ok().filter(|_| !plan.devices.emulated)?;
     fn planned(series: &Checked) -> gpuprof_analysis::gate::beforehand::Planned<'_> {
         let thresholds = series.thresholds.iter().map(|placed| &placed.threshold).collect();
         (&series.planned.series.id, &series.planned.configurations, thresholds)
     }
     let heads = plan.both.heads().iter().map(planned);
-    let found = ability(&plan.catalogue, heads, base, &budget(plan), plan.repeat.least);
-    let Some(found) = found else { return };
-    let text = sentence(&against.name, &found);
-    if found.hopeless > 0 { console::warn(text) } else { plan.inputs.notes().say(text) }
+    let found = ability(&plan.catalogue, heads, base, &budget(plan), repeat)?;
+    Some((&against.name, found))
 }
+
+/// Of fewer processes than these a forecast is told to be rough.
+const FEW: usize = 7;
 
 /// What `ability` says of the baseline called `name`.
 fn sentence(name: &str, ability: &Ability) -> String {
@@ -54,6 +65,9 @@ fn sentence(name: &str, ability: &Ability) -> String {
          {decides:.0}% of runs in which nothing changed decide all of {questions} comparisons{}",
         catches.unwrap_or_default(),
     );
+    if *processes < FEW {
+        text.push_str("; so few processes know little of the noise, and it may be 15% fewer runs");
+    }
     if decides < 99.0 {
         text.push_str(&format!(" (noisiest: {}). {remedy}", ability.noisiest));
     }
@@ -100,6 +114,19 @@ mod tests {
         );
         let never = Ability { needed: None, ..weak };
         assert!(sentence("main", &never).ends_with("else no --repeat up to 50 is enough"));
+    }
+
+    #[test]
+    fn a_forecast_from_few_processes_is_told_to_be_rough() {
+        let few = Ability { processes: 4, ..ability() };
+        let text = sentence("main", &few);
+        assert!(
+            text.ends_with(
+                "in 95%; so few processes know little of the noise, and it may be \
+                                15% fewer runs"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,9 +7,11 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
+use gpuprof_model::comparison::Comparison;
 use gpuprof_model::failure::Denial;
 use gpuprof_model::run::Run;
 
@@ -19,7 +21,7 @@ use super::measure::Measured;
 use super::prepared::{Plan, Prepared};
 use super::presenter::Presenter;
 use super::results::FoundOut;
-use super::{against, refusal};
+use super::{against, beforehand, refusal};
 use crate::config::DEFAULT_PATH;
 use crate::console::{self, Notes};
 use crate::error::{Failure, Result};
@@ -42,19 +44,26 @@ pub(super) fn conclude(
 ) -> Result<(ExitCode, Run)> {
     let Plan { inputs, .. } = &prepared.plan;
     let Inputs { settings, against, save_to, source, .. } = inputs;
-    let Measured { found, seconds, outcome } = measured;
+    let Measured { found, took, outcome } = measured;
     let FoundOut { mut run, base, denied, budget } = found;
+    run.provenance.seconds_per_process = took.and_then(|took| {
+        let base = base.as_ref().and_then(|base| base.run.as_ref().ok());
+        seconds_per_process(took, &run, base)
+    });
     forget_denied(&prepared.plan, &denied);
     let stored = base.is_none();
     let against = base.as_ref().or(against.as_ref());
-    run.comparison = against.map(|against| against.comparison(&run));
+    let notes = prepared.plan.notes.clone();
+    run.comparison = against.map(|against| Comparison { notes, ..against.comparison(&run) });
     let in_rounds = base.as_ref().filter(|base| base.in_rounds);
+    let able = beforehand::once_measured(&prepared.plan, &run);
     let known = conclusion::Measured {
         base: in_rounds.and_then(|base| base.run.as_ref().ok()),
         stored,
+        ability: able.as_ref(),
         budget: Some(&budget),
         most_rounds: prepared.plan.most_rounds,
-        seconds,
+        seconds: took.map(|took| took.as_secs()),
     };
     run.conclusion = conclusion::of(&run, &known);
     run.advice = advice::of_run(&run, &prepared.plan.rules, &prepared.plan.catalogue);
@@ -77,6 +86,16 @@ pub(super) fn conclude(
         prune(&source.target_directory, settings.keep_runs.value, inputs.notes());
     }
     Ok((code, run))
+}
+
+/// How long measuring took for each process of a configuration that took times on a GPU.
+fn seconds_per_process(took: Duration, run: &Run, base: Option<&Run>) -> Option<f64> {
+    let device = run.provenance.device.as_ref().filter(|device| !device.emulated);
+    let series = [Some(run), base].into_iter().flatten().flat_map(|run| &run.series);
+    let timed: usize =
+        series.flat_map(|series| &series.configurations).map(|row| row.timings.len()).sum();
+    let timed = u32::try_from(timed).ok().filter(|timed| *timed > 0);
+    device.and(timed).map(|timed| took.as_secs_f64() / f64::from(timed))
 }
 
 /// The next run asks CUPTI again where a device turned out to deny its counters, and is told before

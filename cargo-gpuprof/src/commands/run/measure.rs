@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
@@ -32,8 +32,8 @@ use crate::store::journal::{Journal, Replayed, Start};
 pub(super) struct Measured {
     /// What is known of it.
     pub(super) found: FoundOut,
-    /// Seconds that it took; none of a run that was resumed, since nobody knows those before.
-    pub(super) seconds: Option<u64>,
+    /// How long it took; none of a run that was resumed, since nobody knows what came before.
+    pub(super) took: Option<Duration>,
     /// What kept the engine from its end, where something did.
     pub(super) outcome: Result<()>,
 }
@@ -62,8 +62,8 @@ pub(super) fn measure(
     let outcome = outcome.and(listeners.empty_series());
     let outcome = outcome.and_then(|()| listeners.whole());
     let found = listeners.end();
-    let seconds = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed().as_secs());
-    Ok(Measured { found, seconds, outcome })
+    let took = (!prepared.plan.inputs.folder.resumes).then(|| begun.elapsed());
+    Ok(Measured { found, took, outcome })
 }
 
 /// What the engine is to do, as `executions` do it.
@@ -85,6 +85,7 @@ fn planned<'a>(prepared: &'a Prepared<'a>, executions: &'a [Execution<'a>]) -> P
                 .value
                 .and_then(|budget| Instant::now().checked_add(budget.duration())),
         }),
+        limited: &prepared.plan.limited,
         order: prepared.plan.order,
         isolate: prepared.plan.inputs.settings.isolate.value,
     }

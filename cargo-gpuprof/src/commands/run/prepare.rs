@@ -8,8 +8,9 @@ use std::mem;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use gpuprof_model::metric::Catalogue;
+use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns, Spent};
+use gpuprof_model::threshold::Threshold;
 
 use super::base::{self, Base};
 use super::counters::{self, CounterSetup, Known};
@@ -100,7 +101,8 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
     })
 }
 
-/// The series that are measured, with what they are judged by. Of a slice, which has its folder
+/// The series that are measured, with what they are judged by, and notes on what both sides of a
+/// comparison share. Of a slice, which has its folder
 /// from here on, that is a part of the whole plan, and perhaps none.
 ///
 /// # Errors
@@ -109,14 +111,18 @@ pub(super) fn series(
     options: &RunOptions,
     inputs: &mut Inputs,
     interrupt: &Interrupt,
-) -> Result<Vec<Checked>> {
+) -> Result<(Vec<Checked>, Vec<String>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::asked(&passes, interrupt);
     let Inputs { source, layers, settings, view, .. } = &*inputs;
     let sections = source.sections()?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
-    let checked = select(options, layers, &probe, source, inputs.base.is_some())?
+    let of_two = inputs.base.is_some();
+    let (planned, mut notes) = select(options, (layers, source), &probe, of_two)?;
+    notes.extend(shared_by_both(inputs)?);
+    notes.iter().for_each(console::say);
+    let checked = planned
         .into_iter()
         .map(|planned| check(sections.catalogue(), planned, layers, options))
         .collect::<Result<Vec<_>>>()?;
@@ -125,7 +131,7 @@ pub(super) fn series(
     let (checked, slice) = slicing::cut(options, inputs, checked);
     inputs.slice = slice;
     slicing::place(options, inputs, interrupt)?;
-    Ok(checked)
+    Ok((checked, notes))
 }
 
 /// The plan of the series `checked`, and the devices held for it: from here on they are this run's
@@ -136,7 +142,7 @@ pub(super) fn series(
 /// does not have.
 pub(super) fn plan<'o>(
     options: &'o RunOptions,
-    (inputs, mut checked): (Inputs, Vec<Checked>),
+    (inputs, mut checked, notes): (Inputs, Vec<Checked>, Vec<String>),
     interrupt: &Interrupt,
     watch: &mut Stopwatch,
 ) -> Result<(Plan<'o>, Vec<Hold>)> {
@@ -170,7 +176,10 @@ pub(super) fn plan<'o>(
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
-    let (repeat, most_rounds) = processes(&inputs, devices.emulated);
+    let limited: Vec<bool> =
+        checked.iter().map(|series| is_limited(series, &catalogue, &inputs, options)).collect();
+    let grows = inputs.base.is_some() || limited.contains(&true);
+    let (repeat, most_rounds) = processes(&inputs, devices.emulated, grows);
     let both = both(&inputs, options, checked, &probe)?;
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
@@ -185,6 +194,8 @@ pub(super) fn plan<'o>(
         order,
         repeat,
         most_rounds,
+        limited,
+        notes,
     };
     Ok((plan, holds))
 }
@@ -223,23 +234,58 @@ fn advice(
     Ok((rules, metrics))
 }
 
-/// Says which built-in metrics this revision's files turn: both sides are compared by them.
-fn say_turned(catalogue: &Catalogue) {
-    for (name, direction, file) in catalogue.turned() {
-        let direction = direction.words();
-        console::say(format_args!("direction of {name} set in {file}: {direction}"));
+/// What both sides of a comparison share, so that no difference between them tells it: the built-in
+/// metrics that this revision's files turn, and that nothing is verified.
+///
+/// # Errors
+/// A file of a section.
+fn shared_by_both(inputs: &Inputs) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    if inputs.base.is_some() {
+        let sections = inputs.source.sections()?;
+        let told = |(name, direction, file): (&str, Direction, &str)| {
+            format!("direction of {name} set in {file}: {}", direction.words())
+        };
+        notes.extend(sections.catalogue().turned().map(told));
     }
+    let compares = inputs.base.is_some() || inputs.against.is_some();
+    if compares && !inputs.settings.verify.value {
+        notes.push(UNVERIFIED.to_owned());
+    }
+    Ok(notes)
 }
 
-/// How many processes time each configuration, and how many may time one that is measured beside
-/// another revision: there a decision is made at looks, so the first rounds go on to one.
-fn processes(inputs: &Inputs, emulated: bool) -> (Repeats, Option<u32>) {
+/// What is said of `--no-verify` where two sides are compared.
+const UNVERIFIED: &str = "no result is compared with a reference (--no-verify), and a wrong one \
+                          may be the faster one";
+
+/// Whether what limits on numbers leave open of `series` is measured further: the run is gated, and
+/// one of them speaks of a noisy metric.
+fn is_limited(
+    series: &Checked,
+    catalogue: &Catalogue,
+    inputs: &Inputs,
+    options: &RunOptions,
+) -> bool {
+    let noisy = |threshold: &Threshold| {
+        !threshold.needs_baseline()
+            && catalogue.find(&threshold.metric).is_some_and(|m| m.class == Class::Noisy)
+    };
+    let gated = inputs.settings.gate.value && !options.needs_times;
+    gated && series.thresholds.iter().any(|placed| noisy(&placed.threshold))
+}
+
+/// How many processes time each configuration, and how many may time one that a look leaves open,
+/// where the run `grows`. Two revisions are decided at looks, so there the first rounds go on to
+/// one.
+fn processes(inputs: &Inputs, emulated: bool, grows: bool) -> (Repeats, Option<u32>) {
     let Settings { repeat, max_repeat, .. } = &inputs.settings;
     if emulated {
         return (Repeats::exactly(1), None);
     }
     if inputs.base.is_none() {
-        return (repeat.value, None);
+        let most = grows.then_some(max_repeat.value).filter(|most| *most > repeat.value.least);
+        return (repeat.value, most);
     }
     let asked = if repeat.origin == Origin::Default { 0 } else { repeat.value.least };
     let look = LOOKS.into_iter().find(|&look| look >= asked).unwrap_or(asked);
@@ -256,7 +302,6 @@ fn both(
 ) -> Result<Both> {
     let own = inputs.source.harnesses.clone();
     let Some(base) = &inputs.base else { return Ok(Both::alone(own, heads)) };
-    say_turned(inputs.source.sections()?.catalogue());
     let theirs = &base.source.harnesses;
     let described = discover::series(probe, theirs).map_err(|failure| base.blamed(failure))?;
     let selection = selection(&options.selection, &inputs.layers);
@@ -366,8 +411,8 @@ pub(in crate::commands) fn planned_for(
     let (unpacked, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
     let folder = Utf8Path::from_path(unpacked.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
-    let planned = select(options, &layers, &process, &source, false)?;
-    Ok((source, layers, planned))
+    let planned = select(options, (&layers, &source), &process, false)?;
+    Ok((source, layers, planned.0))
 }
 
 /// The workspace or the archive.
@@ -384,11 +429,10 @@ fn open(options: &RunOptions) -> Result<Opened> {
 /// what the file of this one leaves out of both is told.
 fn select(
     options: &RunOptions,
-    layers: &Layers,
+    (layers, source): (&Layers, &Source),
     process: &HarnessProcess<'_>,
-    source: &Source,
     of_two: bool,
-) -> Result<Vec<PlannedSeries>> {
+) -> Result<(Vec<PlannedSeries>, Vec<String>)> {
     let described = discover::series(process, &source.harnesses)?;
     if source.other_packages().is_empty() && options.cargo.bench.is_empty() {
         let keys = described.values().flatten().map(|s| s.id.to_string());
@@ -402,6 +446,7 @@ fn select(
     let selection = selection(&options.selection, layers);
     let flat = described.iter().flat_map(|(&h, all)| all.iter().map(move |s| (h, s.clone())));
     let planned = plan::plan(flat, &selection)?;
+    let mut notes = Vec::new();
     if of_two {
         let sample = layers.sample(options.selection.sample);
         let sampled = match (&sample.origin, sample.value) {
@@ -411,11 +456,10 @@ fn select(
             _ => None,
         };
         let all = described.values().flatten();
-        let lines = plan::left_out(all, &planned, &selection, sampled.as_deref());
-        lines.iter().for_each(console::say);
+        notes = plan::left_out(all, &planned, &selection, sampled.as_deref());
     }
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
-    Ok(planned)
+    Ok((planned, notes))
 }
 
 fn check(

@@ -47,8 +47,13 @@ pub(super) struct Plan<'o> {
     pub(super) order: Interleave,
     /// Processes that time each configuration.
     pub(super) repeat: Repeats,
-    /// How many may time one that is measured beside another revision; none where none is timed.
+    /// How many may time one that a look leaves open; none where nothing is measured further.
     pub(super) most_rounds: Option<u32>,
+    /// Of each series of both revisions: whether what limits on numbers leave open of it is measured
+    /// further.
+    pub(super) limited: Vec<bool>,
+    /// What both sides of a comparison share that its reader has to know.
+    pub(super) notes: Vec<String>,
 }
 
 impl Plan<'_> {

@@ -36,6 +36,13 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         git_revision: inputs.source.git_revision(),
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),
+        first_look: plan
+            .limited
+            .contains(&true)
+            .then_some(plan.repeat.least)
+            .filter(|_| plan.most_rounds.is_some()),
+        // Known at the end.
+        seconds_per_process: None,
         order: schedule::described(*order, isolate, ahead.times, !plan.both.pairs.is_empty()),
         slices: Vec::new(),
         spans: Vec::new(),

@@ -115,8 +115,8 @@ impl<'a> Results<'a> {
         ConfigurationResult { device, ..result(found, configuration, &self.terms[at]) }
     }
 
-    /// Up to how many rounds each configuration is to be measured that is `open` on both sides and
-    /// that a threshold leaves undecided.
+    /// Up to how many rounds each configuration is to be measured that is `open`, on both sides
+    /// where it has two, and that a threshold leaves undecided.
     pub(super) fn look(&mut self, open: &[Open<'_>]) -> BTreeMap<At, u32> {
         let mut rows: BTreeMap<At, ConfigurationResult> = BTreeMap::new();
         for Open { at, passes, hardware } in open {
@@ -131,9 +131,9 @@ impl<'a> Results<'a> {
     /// As [`Results::look`], of one series of this revision, whose open rows are among `rows`; none
     /// of a series of the other one.
     fn wanted(&self, head: usize, rows: &BTreeMap<At, ConfigurationResult>) -> Vec<(At, u32)> {
-        let (Some(base), Some(known)) = (self.plan.both.pairs.base_of(head), &self.base) else {
+        if head >= self.plan.both.heads().len() {
             return Vec::new();
-        };
+        }
         let so_far = |at: usize| {
             let all = self.rows[at].iter().enumerate();
             let row = |(index, row): (usize, &Option<ConfigurationResult>)| {
@@ -141,23 +141,28 @@ impl<'a> Results<'a> {
             };
             self.with_rows(&self.plan.both.checked[at], all.filter_map(row).collect())
         };
-        let run = known.run.as_ref().map_err(Clone::clone);
-        let run = run.map(|run| Run {
-            series: vec![so_far(base)],
-            id: run.id.clone(),
-            provenance: run.provenance.clone(),
-            comparison: None,
-            conclusion: None,
-            advice: Vec::new(),
-            ..*run
-        });
-        let (name, scope) = (known.name.clone(), known.scope.clone());
-        let against = Against { name, run, scope, ..*known };
-        let thresholds = self.thresholds(head);
-        let catalogue = &self.plan.catalogue;
+        let beside = |known: &Against, base: usize| {
+            let run = known.run.as_ref().map_err(Clone::clone);
+            let run = run.map(|run| Run {
+                series: vec![so_far(base)],
+                id: run.id.clone(),
+                provenance: run.provenance.clone(),
+                comparison: None,
+                conclusion: None,
+                advice: Vec::new(),
+                ..*run
+            });
+            let (name, scope) = (known.name.clone(), known.scope.clone());
+            Against { name, run, scope, ..*known }
+        };
+        let base = self.plan.both.pairs.base_of(head).zip(self.base.as_ref());
+        let beside = base.map(|(base, known)| beside(known, base));
+        let stored = self.base.as_ref().or(self.plan.inputs.against.as_ref());
+        let against = beside.as_ref().or(stored);
+        let (catalogue, thresholds) = (&self.plan.catalogue, self.thresholds(head));
         let series = so_far(head);
         let wanted =
-            rounds::wanted(catalogue, &series, &thresholds, &self.run, &against, &self.budget);
+            rounds::wanted(catalogue, &series, &thresholds, &self.run, against, &self.budget);
         let all = &self.plan.both.checked[head].planned.configurations;
         let positions: HashMap<&Configuration, usize> = all.iter().zip(0..).collect();
         let of = |wanted: Wanted| {
@@ -267,7 +272,7 @@ fn base(prepared: &Prepared<'_>) -> Option<Against> {
         name: base.as_ref()?.name.clone(),
         run: Ok(run),
         across_devices: settings.across_devices.value,
-        in_rounds: prepared.plan.most_rounds.is_some(),
+        in_rounds: !prepared.plan.devices.emulated,
         scope: against::scope(prepared.plan.options, source),
     })
 }

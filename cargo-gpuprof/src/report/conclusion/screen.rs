@@ -21,7 +21,8 @@ const SPARED: [&str; 4] = ["limit", "in cycles", "base", "head"];
 const METRIC: &str = "metric";
 
 /// Writes what `run` comes to, in lines of at most `width`; nothing where it was compared with
-/// nothing: its thresholds then stand below the values that they are about.
+/// nothing and measured nothing further: its thresholds then stand below the values that they are
+/// about.
 ///
 /// # Errors
 /// `out` could not be written.
@@ -63,7 +64,9 @@ pub(in crate::report) fn write_sentence(
 }
 
 fn compared(run: &Run) -> Option<Told> {
-    run.comparison.as_ref().and_then(|_| of(run))
+    // A run that went on for the sake of a limit says what for.
+    let cost = run.conclusion.as_ref().and_then(|conclusion| conclusion.cost.processes);
+    (run.comparison.is_some() || cost.is_some()).then(|| of(run)).flatten()
 }
 
 /// The metric that every line of `list` is about: its heading says it then.

@@ -40,7 +40,7 @@ fn judged(
 /// The shares of 300 runs that pass and that fail.
 fn shares(head: &[f64], base: &[f64], rounds: usize, in_rounds: bool) -> (f64, f64) {
     let (budget, catalogue) = (Budget::up_to(80, head.len(), 0), Catalogue::built_in());
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget };
+    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let mut random = SplitMix(9);
     let (mut pass, mut fail) = (0, 0);
     for _ in 0..300 {
@@ -92,7 +92,7 @@ fn asked(head: &[f64], rounds: usize) -> Vec<(u64, u32)> {
     let (ours, theirs) = (timed(head, rounds, &mut random), timed(&base, rounds, &mut random));
     let budget = Budget::up_to(80, ours.len(), 0);
     let catalogue = Catalogue::built_in();
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget };
+    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let baseline = Baseline::Held { configurations: &theirs, whole: true, in_rounds: true };
     let found = wanted(terms, &Threshold::parse(GATE).unwrap(), &ours, &baseline);
     let at = |configuration: &Configuration| {
@@ -124,10 +124,12 @@ fn what_is_open_says_how_many_rounds_it_needs() {
     let mut random = SplitMix(6);
     let equal = [100_000.0; 4];
     let (budget, catalogue) = (Budget::up_to(80, 4, 0), Catalogue::built_in());
-    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget };
+    let terms = Terms { catalogue: &catalogue, device: None, budget: &budget, first_look: None };
     let sides = [(); 2].map(|()| timed(&equal, 6, &mut random));
     let few = judged(terms, &sides[0], &sides[1], true);
     assert_eq!(few.verdict, Verdict::Inconclusive);
     let reason = "a decision needs 6 rounds; there are 0 (rounds behind the 7 that chose the best)";
     assert_eq!(few.reason.as_deref(), Some(reason));
+    // Seven choose, six decide.
+    assert_eq!(few.undecided[0].rounds, Some(13));
 }

@@ -135,12 +135,13 @@ impl<'b> InRounds<'b> {
     /// the change is what it seems; none where no number of them does.
     pub(super) fn needed(&self) -> Option<u32> {
         let count = self.rounds.count();
-        match self.decision {
+        let look = match self.decision {
             Decision::Open { .. } if count < LOOKS[0] => Some(LOOKS[0]),
             Decision::Open { doubt: true } => next_look(count),
             Decision::Open { doubt: false } => self.look_that_decides(&Estimate::of(&self.rounds)?),
-            _ => None,
-        }
+            Decision::Within(_) | Decision::Beyond(_) | Decision::SlowSubpopulation(_) => None,
+        };
+        Some(look? + self.chose)
     }
 
     fn limit(&self) -> f64 {
@@ -171,7 +172,10 @@ impl<'b> InRounds<'b> {
 
     fn advice(&self, estimate: &Estimate) -> String {
         match self.look_that_decides(estimate) {
-            Some(look) => format!("about {look} rounds would decide (--max-repeat {look})"),
+            Some(look) => {
+                let most = look + self.chose;
+                format!("about {look} rounds would decide (--max-repeat {most})")
+            }
             None => format!(
                 "no number of rounds up to {} would decide: the limit of {:+.2}% is too close to \
                  the change for this noise",

@@ -1,8 +1,8 @@
-//! More rounds for what is measured beside another revision and not decided.
+//! More rounds for what is not decided, beside another revision or a limit that is a number.
 //!
-//! Input: how far both sides of every configuration are, once nothing is under way, and what the
-//! observer says to that. Output: the rounds to come, in which partners are next to each other, or
-//! the end of a configuration. Whether a configuration goes on depends on what was measured at a
+//! Input: how far every configuration is, on both sides where it has two, once nothing is under way,
+//! and what the observer says to that. Output: the rounds to come, in which partners are next to
+//! each other, or the end of a configuration. Whether a configuration goes on depends on what was measured at a
 //! look, so a run that is resumed looks at the same numbers and goes on in the same way.
 
 use std::collections::BTreeMap;
@@ -54,15 +54,30 @@ impl Sweep<'_, '_> {
                 uneven.push((head, counts[0].max(counts[1])));
             }
         }
+        for at in self.alone() {
+            let state = &self.states[at.0][at.1];
+            if state.told || state.ended.is_some() {
+                self.stop(at);
+            } else {
+                open.push(at);
+            }
+        }
         (uneven, open)
+    }
+
+    /// The configurations without a partner that wait for a look.
+    fn alone(&self) -> Vec<At> {
+        let pairs = self.planned.pairs;
+        let waits = |&at: &At| self.states[at.0][at.1].in_rounds && pairs.partner(at).is_none();
+        self.all().into_iter().filter(waits).collect()
     }
 
     fn ask(&mut self, open: &[At]) -> Result<BTreeMap<At, u32>> {
         if open.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let partners = open.iter().filter_map(|&at| Some((at, self.planned.pairs.partner(at)?)));
-        let sides = partners.flat_map(|(head, base)| [head, base]);
+        let sides = open.iter().flat_map(|&at| [Some(at), self.planned.pairs.partner(at)]);
+        let sides = sides.flatten();
         let open: Vec<Open<'_>> = sides
             .map(|(series, index)| {
                 let state = &self.states[series][index];

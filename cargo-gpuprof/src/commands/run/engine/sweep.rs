@@ -44,8 +44,10 @@ pub(in crate::commands::run) struct Planned<'a> {
     pub(in crate::commands::run) harnesses: &'a [Harness],
     /// Where the limit on the time of a process comes from.
     pub(in crate::commands::run) limit: &'a Origin,
-    /// How far rounds go beyond those that all have, where two revisions are timed.
+    /// How far rounds go beyond those that all have, where anything may be measured further.
     pub(in crate::commands::run) rounds: Option<Rounds>,
+    /// Of each series: whether limits that are numbers speak of noisy metrics of it.
+    pub(in crate::commands::run) limited: &'a [bool],
     /// In which order passes run.
     pub(in crate::commands::run) order: Interleave,
     /// What has processes of its own.
@@ -62,6 +64,13 @@ impl<'a> Planned<'a> {
     pub(super) fn counts_of_head(&self) -> Vec<usize> {
         let own = self.checked.iter().filter(|c| c.planned.side == Side::Head);
         own.map(Checked::count).collect()
+    }
+
+    /// Whether a look may ask for more processes of a configuration: it has a partner, or a limit
+    /// that is a number.
+    pub(super) fn may_grow(&self, at: At) -> bool {
+        let limited = || self.limited.get(at.0).copied().unwrap_or(false);
+        self.rounds.is_some() && (self.pairs.partner(at).is_some() || limited())
     }
 
     /// How the device of a configuration does.
@@ -92,7 +101,7 @@ impl<'a, 'o> Sweep<'a, 'o> {
             let state = |index| {
                 let at = (series, index);
                 let execution = planned.execution(at);
-                let rounds = planned.rounds.filter(|_| planned.pairs.partner(at).is_some());
+                let rounds = planned.rounds.filter(|_| planned.may_grow(at));
                 let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most);
                 let most = most.max(execution.repeat.most);
                 let mut state = State::replayed(replayed, execution, at, most);

@@ -1,0 +1,103 @@
+//! The same for a limit that is a number, in a run that measures further what it leaves open.
+//!
+//! Input: where the numbers of processes come from, and by how much the median one lies above the
+//! limit. Output: the shares. Each simulated configuration is measured as the engine measures it:
+//! the judge of a run says at each look whether there is to be another one.
+
+use gpuprof_model::metric::Class;
+use gpuprof_model::threshold::Comparison;
+
+use super::{Pool, Shares, Source};
+use crate::gate::budget::Budget;
+use crate::gate::judge::fixed::{Known, Limited, Looks, Sure};
+use crate::stats::median::median;
+use crate::stats::random::SplitMix;
+
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedTrial<'t> {
+    /// Where the numbers come from.
+    pub pool: &'t Pool,
+    /// The step in which they are read.
+    pub resolution: f64,
+    /// How many processes there are at the first look.
+    pub first: u32,
+    /// The most of a configuration.
+    pub most: u32,
+    /// How many configurations are simulated.
+    pub draws: u32,
+    /// What the random numbers follow from.
+    pub seed: u64,
+}
+
+/// How many processes tell the median of a pool.
+const FOR_MEDIAN: u32 = 40_001;
+
+impl FixedTrial<'_> {
+    /// What becomes of configurations whose median process is `above_percent` above a limit that it
+    /// must not exceed.
+    pub fn of(&self, budget: &Budget, above_percent: f64) -> Shares {
+        let mut random = SplitMix(self.seed);
+        let middle = self.middle(&mut random);
+        let (mut fail, mut pass, mut processes) = (0_u32, 0_u32, 0_u64);
+        for _ in 0..self.draws {
+            let mut source = Source::new(self.pool, &mut random);
+            let middle = median(source.recorded).unwrap_or(middle);
+            let limited = Limited {
+                comparison: Comparison::AtMost,
+                limit: middle / (1.0 + above_percent / 100.0),
+                budget,
+                looks: Looks::After(self.first as usize),
+                one_of: 1,
+            };
+            let (sure, took) = self.measured(&mut source, &limited);
+            match sure {
+                Sure::Within => pass += 1,
+                Sure::Beyond => fail += 1,
+                Sure::Open(..) => {}
+            }
+            processes += took as u64;
+        }
+        let share = |count: u32| f64::from(count) / f64::from(self.draws);
+        #[expect(clippy::cast_precision_loss, reason = "processes are counted")]
+        let rounds = processes as f64 / f64::from(self.draws);
+        Shares {
+            slower_percent: above_percent,
+            configurations: self.draws,
+            fail: share(fail),
+            pass: share(pass),
+            undecided: share(self.draws - fail - pass),
+            rounds,
+        }
+    }
+
+    /// The median process of the pool, where it is not that of a recording.
+    fn middle(&self, random: &mut SplitMix) -> f64 {
+        let mut source = Source::new(self.pool, random);
+        let many: Vec<f64> = (0..FOR_MEDIAN).map(|_| source.process()).collect();
+        median(&many).unwrap_or(f64::NAN)
+    }
+
+    /// One configuration, measured until it is decided or there are the most processes.
+    fn measured(&self, source: &mut Source<'_>, limited: &Limited<'_>) -> (Sure, usize) {
+        let mut values: Vec<f64> = Vec::new();
+        let mut until = self.first;
+        loop {
+            while values.len() < until as usize {
+                values.push(source.process());
+            }
+            let known = Known {
+                value: median(&values).unwrap_or(f64::NAN),
+                processes: values,
+                class: Class::Noisy,
+                resolution: self.resolution,
+            };
+            let sure = limited.decide(&known);
+            values = known.processes;
+            match sure {
+                Sure::Open(_, Some(look)) if look <= self.most => until = look,
+                sure => return (sure, values.len()),
+            }
+        }
+    }
+}
