@@ -3,7 +3,8 @@
 //! Input: a run with its judgements, changes and comparison, and what is known of how it was
 //! measured. Output: one sentence and the lists behind it, which every format shows. What must stay
 //! true: what is said of slowdowns was simulated with the code that judges (`sensitivity`), or of a
-//! stored baseline computed by the test that judges it; and of a stored run from before there were conclusions, what its judgements say is said all the same.
+//! stored baseline computed by the test that judges it; and of a stored run from before there were
+//! conclusions, what its judgements say is said all the same.
 
 mod cut;
 mod findings;

@@ -54,8 +54,8 @@ pub struct Forecast {
     pub proposed_percent: Option<f64>,
     /// The smallest of the slowdowns that the proposed limit catches with 95 %.
     pub proposed_catches: Option<f64>,
-    /// What such a run takes with the limit that is proposed, or else with that of the default gate;
-    /// none where the recording does not say how long a process took.
+    /// What such a run takes with the limit that is proposed, or else with that of the default
+    /// gate; none where the recording does not say how long a process took.
     pub time: Option<Time>,
 }
 

@@ -78,8 +78,8 @@ fn shares_of_configurations_become_those_of_runs() {
     assert!((none.fail_at_most() - 2.705_543 / 400_002.705_543).abs() < 1e-9);
 }
 
-/// Limits that are numbers, in a run that measures further what they leave open: the error budget of
-/// the first look and of the later ones is kept together.
+/// Limits that are numbers, in a run that measures further what they leave open: the error budget
+/// of the first look and of the later ones is kept together.
 #[test]
 fn a_limit_that_is_a_number_keeps_its_levels_over_all_looks() {
     let budget = Budget::up_to(157, 0, 50);

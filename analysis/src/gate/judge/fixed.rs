@@ -4,8 +4,8 @@
 //! metric has one number, which decides; so does a noisy one of fewer than three processes, of
 //! whose noise nothing is known. Rounds are decided by the sign test of their looks, other
 //! processes by Student's t. What the first processes of a run leave open by Student's t is decided
-//! by the signs of all of them at later looks. The levels of both add up, so it does not matter that
-//! they share processes.
+//! by the signs of all of them at later looks. The levels of both add up, so it does not matter
+//! that they share processes.
 
 use std::f64::consts::FRAC_PI_2;
 

@@ -114,18 +114,11 @@ pub(super) fn series(
 ) -> Result<(Vec<Checked>, Vec<String>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::asked(&passes, interrupt);
-    let Inputs { source, layers, settings, view, .. } = &*inputs;
+    let Inputs { source, settings, view, .. } = &*inputs;
     let sections = source.sections()?;
     let chosen = sections.choose(&settings.sets.value, &settings.sections.value, None);
     chosen.map_err(|failure| settings.sections.blamed(failure))?;
-    let of_two = inputs.base.is_some();
-    let (planned, mut notes) = select(options, (layers, source), &probe, of_two)?;
-    notes.extend(shared_by_both(inputs)?);
-    notes.iter().for_each(console::say);
-    let checked = planned
-        .into_iter()
-        .map(|planned| check(sections.catalogue(), planned, layers, options))
-        .collect::<Result<Vec<_>>>()?;
+    let (checked, notes) = selected(options, inputs, &probe, sections.catalogue())?;
     let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
     view.check(sections.catalogue(), &axes)?;
     let (checked, slice) = slicing::cut(options, inputs, checked);
@@ -176,10 +169,8 @@ pub(super) fn plan<'o>(
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };
-    let limited: Vec<bool> =
-        checked.iter().map(|series| is_limited(series, &catalogue, &inputs, options)).collect();
-    let grows = inputs.base.is_some() || limited.contains(&true);
-    let (repeat, most_rounds) = processes(&inputs, devices.emulated, grows);
+    let limited = limited((&checked, &catalogue), (&inputs, options));
+    let (repeat, most_rounds) = processes(&inputs, devices.emulated, limited.contains(&true));
     let both = both(&inputs, options, checked, &probe)?;
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
@@ -234,6 +225,24 @@ fn advice(
     Ok((rules, metrics))
 }
 
+/// The series that `options` select, and what is told of both sides of a comparison.
+///
+/// # Errors
+/// Discovery, selection, thresholds.
+fn selected(
+    options: &RunOptions,
+    inputs: &Inputs,
+    probe: &HarnessProcess<'_>,
+    catalogue: &Catalogue,
+) -> Result<(Vec<Checked>, Vec<String>)> {
+    let Inputs { layers, source, base, .. } = inputs;
+    let (planned, mut notes) = select(options, (layers, source), probe, base.is_some())?;
+    notes.extend(shared_by_both(inputs)?);
+    notes.iter().for_each(console::say);
+    let checked = planned.into_iter().map(|planned| check(catalogue, planned, layers, options));
+    Ok((checked.collect::<Result<Vec<_>>>()?, notes))
+}
+
 /// What both sides of a comparison share, so that no difference between them tells it: the built-in
 /// metrics that this revision's files turn, and that nothing is verified.
 ///
@@ -259,32 +268,31 @@ fn shared_by_both(inputs: &Inputs) -> Result<Vec<String>> {
 const UNVERIFIED: &str = "no result is compared with a reference (--no-verify), and a wrong one \
                           may be the faster one";
 
-/// Whether what limits on numbers leave open of `series` is measured further: the run is gated, and
-/// one of them speaks of a noisy metric.
-fn is_limited(
-    series: &Checked,
-    catalogue: &Catalogue,
-    inputs: &Inputs,
-    options: &RunOptions,
-) -> bool {
+/// Of each series: whether what limits on numbers leave open of it is measured further. The run is
+/// gated then, and one of them speaks of a noisy metric.
+fn limited(
+    (checked, catalogue): (&[Checked], &Catalogue),
+    (inputs, options): (&Inputs, &RunOptions),
+) -> Vec<bool> {
     let noisy = |threshold: &Threshold| {
         !threshold.needs_baseline()
             && catalogue.find(&threshold.metric).is_some_and(|m| m.class == Class::Noisy)
     };
     let gated = inputs.settings.gate.value && !options.needs_times;
-    gated && series.thresholds.iter().any(|placed| noisy(&placed.threshold))
+    let any = |series: &Checked| series.thresholds.iter().any(|placed| noisy(&placed.threshold));
+    checked.iter().map(|series| gated && any(series)).collect()
 }
 
 /// How many processes time each configuration, and how many may time one that a look leaves open,
-/// where the run `grows`. Two revisions are decided at looks, so there the first rounds go on to
+/// where limits on numbers do or another revision is beside this one. Two revisions are decided at looks, so there the first rounds go on to
 /// one.
-fn processes(inputs: &Inputs, emulated: bool, grows: bool) -> (Repeats, Option<u32>) {
+fn processes(inputs: &Inputs, emulated: bool, limited: bool) -> (Repeats, Option<u32>) {
     let Settings { repeat, max_repeat, .. } = &inputs.settings;
     if emulated {
         return (Repeats::exactly(1), None);
     }
     if inputs.base.is_none() {
-        let most = grows.then_some(max_repeat.value).filter(|most| *most > repeat.value.least);
+        let most = limited.then_some(max_repeat.value).filter(|most| *most > repeat.value.least);
         return (repeat.value, most);
     }
     let asked = if repeat.origin == Origin::Default { 0 } else { repeat.value.least };
