@@ -96,9 +96,9 @@ pub struct Provenance {
     /// was measured as often as was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_look: Option<u32>,
-    /// How long measuring took, in seconds, for each process of a configuration that took times, its
-    /// part of the counters and of all waiting included; none on the emulated driver, of a resumed
-    /// run, and in older documents.
+    /// How long measuring took, in seconds, for each process of a configuration that took times,
+    /// its part of the counters and of all waiting included; none on the emulated driver, of a
+    /// resumed run, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_per_process: Option<f64>,
     /// SHA-256 of the PTX of each kernel package.

@@ -2,8 +2,8 @@
 //!
 //! Input: a series as far as it is measured, with that of the base where there is one, its
 //! thresholds, and the run's error budget. Output: up to how many rounds each configuration is to
-//! be measured that a threshold leaves open. It asks the same judges that judge the run in the end. A
-//! baseline that was stored does not grow, so limits relative to it ask for nothing.
+//! be measured that a threshold leaves open. It asks the same judges that judge the run in the
+//! end. A baseline that was stored does not grow, so limits relative to it ask for nothing.
 
 use std::collections::HashMap;
 

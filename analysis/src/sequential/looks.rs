@@ -16,8 +16,8 @@ pub const FAIL_BUDGET: f64 = 0.01;
 pub const PASS_BUDGET: f64 = 0.05;
 
 /// The most that a configuration exactly at a limit that is a number passes at the first look,
-/// where what it leaves open is measured further. The signs of later looks come to at most 3.1 % more,
-/// also where three were chosen of which one suffices, so all looks together keep
+/// where what it leaves open is measured further. The signs of later looks come to at most 3.1 %
+/// more, also where three were chosen of which one suffices, so all looks together keep
 /// [`PASS_BUDGET`].
 pub const FIRST_LOOK_PASS: f64 = 0.015;
 

@@ -284,8 +284,8 @@ fn limited(
 }
 
 /// How many processes time each configuration, and how many may time one that a look leaves open,
-/// where limits on numbers do or another revision is beside this one. Two revisions are decided at looks, so there the first rounds go on to
-/// one.
+/// where limits on numbers do or another revision is beside this one. Two revisions are decided at
+/// looks, so there the first rounds go on to one.
 fn processes(inputs: &Inputs, emulated: bool, limited: bool) -> (Repeats, Option<u32>) {
     let Settings { repeat, max_repeat, .. } = &inputs.settings;
     if emulated {

@@ -49,8 +49,8 @@ pub(super) struct Plan<'o> {
     pub(super) repeat: Repeats,
     /// How many may time one that a look leaves open; none where nothing is measured further.
     pub(super) most_rounds: Option<u32>,
-    /// Of each series of both revisions: whether what limits on numbers leave open of it is measured
-    /// further.
+    /// Of each series of both revisions: whether what limits on numbers leave open of it is
+    /// measured further.
     pub(super) limited: Vec<bool>,
     /// What both sides of a comparison share that its reader has to know.
     pub(super) notes: Vec<String>,

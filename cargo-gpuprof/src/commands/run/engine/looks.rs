@@ -1,9 +1,10 @@
 //! More rounds for what is not decided, beside another revision or a limit that is a number.
 //!
-//! Input: how far every configuration is, on both sides where it has two, once nothing is under way,
-//! and what the observer says to that. Output: the rounds to come, in which partners are next to
-//! each other, or the end of a configuration. Whether a configuration goes on depends on what was measured at a
-//! look, so a run that is resumed looks at the same numbers and goes on in the same way.
+//! Input: how far every configuration is, on both sides where it has two, once nothing is under
+//! way, and what the observer says to that. Output: the rounds to come, in which partners are next
+//! to each other, or the end of a configuration. Whether a configuration goes on depends on what
+//! was measured at a look, so a run that is resumed looks at the same numbers and goes on in the
+//! same way.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
