@@ -1,6 +1,7 @@
 //! The end-to-end tests, a module each: real builds, real processes, the emulated driver or a fake
 //! GPU. `README.md` beside this file says what each covers, how to run one, and what the fakes are.
 
+mod advice;
 mod archive;
 mod atomics;
 mod axes;

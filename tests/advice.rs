@@ -1,0 +1,60 @@
+//! Advice, from a run on the emulated driver to its report, and the rules of a workspace.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::Workspace;
+
+const STRIDED: [&str; 4] = ["run", "--package", "vector", "gather/block=64,stride=8"];
+
+#[test]
+fn a_strided_load_is_advised_on_and_the_report_of_the_stored_run_says_the_same() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let export = folder.path().join("run.json").display().to_string();
+    let workspace = Workspace::fixture("workshop");
+    let arguments = [&STRIDED[..], &["--quiet", "--export-json", &export, "--no-gate"]].concat();
+    let outcome = workspace.gpuprof(&arguments).exits_with(0);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = fs::read_to_string(&export).expect("it was exported");
+    let run: Value = serde_json::from_str(&text).expect("it is JSON");
+    let pieces = run["advice"][0]["pieces"].as_array().expect("there is advice");
+    let piece = pieces.iter().find(|piece| piece["rule"] == "uncoalesced-ld").expect("it speaks");
+    let message = piece["message"].as_str().expect("it is a text");
+    assert!(message.contains("32.0 sectors for each request of a warp"), "{message}");
+    assert_eq!(piece["gain"], serde_json::json!({ "kind": "use", "percent": 87.5 }));
+    assert_eq!(piece["certainty"], "certain");
+    let report = workspace.gpuprof(&["report", &export]).exits_with(0);
+    for shown in [&outcome.stdout, &report.stdout] {
+        assert!(words(shown).contains(message), "{shown}");
+    }
+    let rules = workspace.gpuprof(&["rules", "uncoalesced-ld", "--run", &export]).exits_with(0);
+    assert!(rules.stdout.contains("the run has what it reads"), "{}", rules.stdout);
+    let rules = workspace.gpuprof(&["rules", "stall-wait", "--run", &export]).exits_with(0);
+    assert!(rules.stdout.contains("the run lacks smsp__"), "{}", rules.stdout);
+}
+
+#[test]
+fn a_rule_of_ones_own_speaks_and_a_wrong_one_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let write = |when: &str| {
+        let text = format!(
+            "id = \"own\"\nname = \"own\"\nwhen = \"{when}\"\nmessage = \"{{loads}} loads\"\n\
+             certainty = \"certain\"\n[inputs]\n\
+             loads = \"smsp__sass_inst_executed_op_global_ld.sum\"\n"
+        );
+        fs::write(folder.path().join("own.toml"), text).expect("it can be written");
+    };
+    let rules = folder.path().display().to_string();
+    let arguments = [&STRIDED[..], &["--quiet", "--no-gate", "--rules", &rules]].concat();
+    let workspace = Workspace::fixture("workshop");
+    write("loads >= 128");
+    let outcome = workspace.gpuprof(&arguments).exits_with(0);
+    assert!(outcome.stdout.contains("128 loads at block=64,stride=8"), "{}", outcome.stdout);
+    write("lods >= 128");
+    let outcome = workspace.gpuprof(&arguments).exits_with(96);
+    let expected = "own.toml:3: `lods` is no name of this rule: did you mean `loads`?";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    let outcome = workspace.gpuprof(&["rules", "blok-size"]).exits_with(2);
+    assert!(outcome.stderr.contains("did you mean `block-size`?"), "{}", outcome.stderr);
+}
