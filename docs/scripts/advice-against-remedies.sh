@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Prints what rules of advice estimate of kernels with a flaw, beside what the remedy gained: for ten
 # pairs of kernels (docs/scripts/remedies), and for the transposes of the examples, of which each
-# takes the advice on the one before it. Then all advice on the examples.
+# takes the advice on the one before it. Then all advice on all of them.
 # Needs a GPU, cargo-gpuprof, remedies.tar.zst and ex.tar.zst in the current folder.
 set -u
-run() { ./cargo-gpuprof gpuprof run -q --no-gate --repeat 3 --advice "$@"; }
+run() { ./cargo-gpuprof gpuprof run --no-gate --repeat 3 --replay-mode range --advice "$@"; }
 run --archive-file remedies.tar.zst --export-json remedies.json > remedies.txt
-run --archive-file ex.tar.zst --export-json examples.json > examples.txt
+run --archive-file ex.tar.zst transpose saxpy --export-json examples.json > examples.txt
 python3 - <<'P'
 import json
 # Rules that speak of the flaw, the one that is looked for first.
