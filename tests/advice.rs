@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::Workspace;
+use crate::support::{FakeGpu, Workspace};
 
 const STRIDED: [&str; 4] = ["run", "--package", "vector", "gather/block=64,stride=8"];
 
@@ -57,4 +57,18 @@ fn a_rule_of_ones_own_speaks_and_a_wrong_one_is_refused_before_anything_runs() {
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     let outcome = workspace.gpuprof(&["rules", "blok-size"]).exits_with(2);
     assert!(outcome.stderr.contains("did you mean `block-size`?"), "{}", outcome.stderr);
+}
+
+#[test]
+fn the_counters_of_rules_are_collected_where_the_chip_has_them_and_their_cost_is_told() {
+    let gpu = FakeGpu::new();
+    let workspace = Workspace::fixture("workshop");
+    let arguments = [&STRIDED[..], &["--repeat", "1", "--no-gate", "--advice"]].concat();
+    let outcome = gpu.tool(&workspace, &arguments).run().exits_with(0);
+    let note = outcome.stderr.lines().find(|line| line.contains("--advice collects "));
+    let note = note.unwrap_or_else(|| panic!("no cost: {}", outcome.stderr));
+    assert!(note.contains(" more counters for the rules of advice: "), "{note}");
+    assert!(note.contains(" for a configuration instead of "), "{note}");
+    let without = gpu.tool(&workspace, &arguments[..arguments.len() - 1]).run().exits_with(0);
+    assert!(!without.stderr.contains("--advice"), "{}", without.stderr);
 }

@@ -141,8 +141,11 @@ pub(super) fn plan(
     let setup = planned((&written, names), inputs, dry_run, known, process)?;
     if let (CounterSetup::Planned(planned), true) = (&setup, inputs.settings.advice.value) {
         let cupti = inputs.settings.cupti_path(&inputs.source.root());
-        let without = cost(cupti.as_deref(), known.chip, &otherwise, false)?;
-        inputs.notes().say(advised::cost(&planned.counters, &otherwise, without.map(|c| c.passes)));
+        let without = match otherwise.as_slice() {
+            [] => Some(0),
+            all => cost(cupti.as_deref(), known.chip, all, false)?.map(|cost| cost.passes),
+        };
+        inputs.notes().say(advised::cost(&planned.counters, &otherwise, without));
     }
     if let (CounterSetup::Unavailable(..), Some(chip)) = (&setup, known.chip) {
         by_record::check(known.catalogue, &written, Some(chip))?;
