@@ -11,7 +11,6 @@ use gpuprof_model::threshold::Statistic;
 use crate::gate::change::{Evidence, Side};
 use crate::stats::two_sample::SIGNIFICANCE;
 use crate::view::best::{self, value};
-use crate::view::columns::headline;
 
 /// The axes that change how a kernel is launched, and not what it computes.
 const LAUNCH: [&str; 4] = ["block", "grid", "shared", "cluster"];
@@ -23,7 +22,7 @@ const WORK: [&str; 2] = ["bytes", "flops"];
 #[derive(Debug)]
 pub(super) struct Neighbours<'s> {
     series: &'s SeriesResult,
-    /// The metric that decides which is best, if any does.
+    /// The metric that decides which is best: the duration, where there is one.
     pub(super) metric: Option<&'s str>,
     /// Positions of finished configurations, those of the same work together.
     pub(super) groups: Vec<Group>,
@@ -42,7 +41,8 @@ impl<'s> Neighbours<'s> {
     pub(super) fn of(series: &'s SeriesResult) -> Self {
         let rows = &series.configurations;
         let timed = rows.iter().any(|row| value(row, "duration").is_some());
-        let metric = if timed { Some("duration") } else { headline(series) };
+        // Fewer counts of one kind are no gain: only time tells what is better.
+        let metric = timed.then_some("duration");
         let mut groups: Vec<Group> = Vec::new();
         for (at, row) in rows.iter().enumerate().filter(|(_, r)| r.status == Status::Finished) {
             let same = |group: &&mut Group| same_work(series, &rows[group.rows[0]], row);

@@ -2,7 +2,6 @@
 
 use gpuprof_model::advice::{Advice, Gain};
 use gpuprof_model::comparison::Interval;
-use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::run::SeriesResult;
 
 use super::told::{others, piece, place};
@@ -37,37 +36,28 @@ fn of_axis(series: &SeriesResult, neighbours: &Neighbours<'_>, axis: &str) -> Op
     if !factor.is_finite() || factor < LEAST || !sure {
         return None;
     }
-    let (class, evidence) = neighbours.evidence(best, worst)?;
-    let interval = evidence.confidence.map(|confidence| confidence.percent);
-    let interval = interval.and_then(|percent| of_factor(percent, direction));
-    let processes = evidence.confidence.map(|c| c.baseline_processes.min(c.processes));
+    let (_, evidence) = neighbours.evidence(best, worst)?;
+    let confidence = evidence.confidence?;
+    let interval = of_factor(confidence.percent)?;
     let (winner, loser) = (place(neighbours, best, axis), place(neighbours, worst, axis));
-    let times = number(factor, Some(2));
-    let rest = others(series, neighbours, best, axis);
-    let message = match (metric, class, interval, processes) {
-        ("duration", _, Some(interval), Some(processes)) => format!(
-            "{winner} is {times}× as fast as {loser}{rest}, measured ({:.2}–{:.2}×, {processes} processes each)",
-            interval.low, interval.high
-        ),
-        ("duration", ..) => format!("{winner} is {times}× as fast as {loser}{rest}, measured"),
-        (_, Class::Exact, ..) => {
-            format!("{winner} is {times}× better than {loser} in {metric}{rest}, counted")
-        }
-        _ => format!("{winner} is {times}× better than {loser} in {metric}{rest}, measured"),
-    };
-    let gain = Some(Gain::Measured { factor, interval });
+    let message = format!(
+        "{winner} is {}× as fast as {loser}{}, measured ({:.2}–{:.2}×, {} processes each)",
+        number(factor, Some(2)),
+        others(series, neighbours, best, axis),
+        interval.low,
+        interval.high,
+        confidence.baseline_processes.min(confidence.processes)
+    );
+    let gain = Some(Gain::Measured { factor, interval: Some(interval) });
     let about = (&[best, worst][..], &[metric][..]);
     Some(piece(("measured-gain", "measured gain"), message, gain, about, neighbours))
 }
 
-/// The interval of a factor from that of a change in percent, from the best to the worst.
-fn of_factor(percent: Interval, direction: Direction) -> Option<Interval> {
+/// The interval of how many times as fast the best is, from that of the change of the time in
+/// percent from the best to the worst.
+fn of_factor(percent: Interval) -> Option<Interval> {
     let of = |percent: f64| 1.0 + percent / 100.0;
-    let (low, high) = match direction {
-        Direction::Lower => (of(percent.low), of(percent.high)),
-        Direction::Higher => (1.0 / of(percent.high), 1.0 / of(percent.low)),
-        Direction::Neither => return None,
-    };
+    let (low, high) = (of(percent.low), of(percent.high));
     let sound = low.is_finite() && high.is_finite() && 0.0 < low && low <= high;
     sound.then_some(Interval { low, high, level: percent.level })
 }
