@@ -38,26 +38,37 @@ for _, row in rows('raw/ours-2.json'):
 print(','.join(sorted(names)))
 P
 groups="chart shared_table first_level_cache_table l2_cache_table l2_cache_evict_policy_table dram_table"
-all=$(printf 'group:memory__%s,' $groups)$(cat raw/names)
 
 # ncu LIMIT INVOCATION KERNEL PACKAGE METRICS: profiles those launches of a kernel.
 profile() {
   __GPUPROF_REQUEST=$PWD/ask-$3.json timeout "$1" ncu --csv --clock-control none \
     --kernel-id "::regex:^(?!gpuprof_):$2" --metrics "$5" x/harnesses/"$4"-* --bench
 }
-while read -r kernel package; do
-  if [ "$(left)" -lt 15 ]; then told "no time is left for $kernel"; continue; fi
-  # The second launch of each configuration.
-  profile "$(left)" '^[0-9]*2$' "$kernel" "$package" "$all" > "raw/ncu-$kernel.csv" 2>&1 < /dev/null
-  told "ncu, $kernel: exit code $?"
-done < raw/asked
-# Which metrics each group has, by one launch.
+# Which metrics each group has, by one launch. ncu refuses a whole call for one metric that the
+# device cannot collect (ctc__*, NVLink C2C, on an H200), so groups are asked for one by one, and
+# what they have by its names.
 read -r kernel package < raw/asked
 for group in $groups; do
   if [ "$(left)" -lt 5 ]; then told "no time is left for the names of $group"; continue; fi
   profile 15 '^2$' "$kernel" "$package" "group:memory__$group" > "raw/group-$group.csv" 2>&1 < /dev/null
   told "ncu, the names of $group: exit code $?"
 done
+PYTHONPATH=$HERE python3 -B - > raw/all <<'P'
+import glob, re
+from ncu_values import launches
+names, refused = set(open('raw/names').read().strip().split(',')), set()
+for path in glob.glob('raw/group-*.csv'):
+    found = re.search(r'Unable to access the following \d+ metrics: (.*)', open(path).read())
+    if found: refused |= set(found[1].strip().rstrip('.').split(', '))
+    for launch in launches(path)[0]: names |= {n for n in launch if '__' in n}
+print(','.join(sorted(n for n in names - refused if not n.startswith('ctc__'))))
+P
+while read -r kernel package; do
+  if [ "$(left)" -lt 15 ]; then told "no time is left for $kernel"; continue; fi
+  # The second launch of each configuration.
+  profile "$(left)" '^[0-9]*2$' "$kernel" "$package" "$(cat raw/all)" > "raw/ncu-$kernel.csv" 2>&1 < /dev/null
+  told "ncu, $kernel: exit code $?"
+done < raw/asked
 
 PYTHONPATH=$HERE python3 -B - "$OUT" > "$OUT/compared.txt" <<'P'
 import glob, json, os, statistics as st, sys
