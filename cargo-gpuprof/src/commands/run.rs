@@ -87,7 +87,8 @@ pub(super) fn profile(
         slicing::end_empty(options, &inputs)?;
         return Ok((ExitCode::Success, None));
     }
-    let (plan, holds) = prepare::plan(options, (inputs, checked, notes), interrupt, &mut watch)?;
+    let chosen = (inputs, checked, notes);
+    let (plan, holds) = prepare::plan(options, chosen, (interrupt, &mut watch))?;
     let refused = prepare::check_counters(&plan);
     if options.dry_run {
         dry_run::show(&plan, refused.err().as_ref(), out)?;

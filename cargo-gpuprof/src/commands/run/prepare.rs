@@ -9,7 +9,7 @@ use std::mem;
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
-use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns, Spent};
+use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
 use gpuprof_model::threshold::Threshold;
 
 use super::base::{self, Base};
@@ -102,8 +102,8 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
 }
 
 /// The series that are measured, with what they are judged by, and notes on what both sides of a
-/// comparison share. Of a slice, which has its folder
-/// from here on, that is a part of the whole plan, and perhaps none.
+/// comparison share. Of a slice, which has its folder from here on, that is a part of the whole
+/// plan, and perhaps none.
 ///
 /// # Errors
 /// Discovery and selection; sections and views that are not there; the folder of the slice.
@@ -136,8 +136,7 @@ pub(super) fn series(
 pub(super) fn plan<'o>(
     options: &'o RunOptions,
     (inputs, mut checked, notes): (Inputs, Vec<Checked>, Vec<String>),
-    interrupt: &Interrupt,
-    watch: &mut Stopwatch,
+    (interrupt, watch): (&Interrupt, &mut Stopwatch),
 ) -> Result<(Plan<'o>, Vec<Hold>)> {
     let passes = inputs.folder.passes();
     let probe = HarnessProcess::asked(&passes, interrupt);
@@ -163,9 +162,7 @@ pub(super) fn plan<'o>(
         counters::check_names(&checked, &view.view, &catalogue)?;
     }
     let plans = Plans::new(&source.target_directory);
-    let holds = watch.times(Spent::Lock, "waits for the devices", || {
-        hold(&devices, (&inputs, options), interrupt)
-    })?;
+    let holds = watch.locks(|| hold(&devices, (&inputs, options), interrupt))?;
     let setups = setups((&checked, &catalogue), (&inputs, options), &devices, &plans, &probe)?;
     // Counts are exact: no drift can pick a winner among them.
     let order = if devices.emulated { Interleave::None } else { settings.interleave.value };

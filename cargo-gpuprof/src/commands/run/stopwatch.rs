@@ -33,6 +33,11 @@ impl Stopwatch {
         done
     }
 
+    /// The devices that `take` comes to, with the time until others had left them.
+    pub(super) fn locks<T>(&mut self, take: impl FnOnce() -> T) -> T {
+        self.times(Spent::Lock, "waits for the devices", take)
+    }
+
     /// What processes of a device did.
     pub(super) fn hear(&mut self, device: usize, stretches: Vec<Stretch>) {
         for Stretch { spent, what, process, begin, end } in stretches {
