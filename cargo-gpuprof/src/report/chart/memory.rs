@@ -165,6 +165,8 @@ fn class(link: &Link) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use gpuprof_analysis::fixture::{emulated, measured};
     use gpuprof_analysis::why::memory::traffic;
 
@@ -194,5 +196,41 @@ mod tests {
         let text = memory("memory", &found).into_string();
         assert_eq!(text.matches("class=\"link").count(), found.links.len());
         assert!(text.contains("98.3 k inst") && text.contains("393 k sectors"), "{text}");
+    }
+
+    /// What the chart says of a launch on an H200 (`docs/scripts/memory-against-ncu.sh`, driver
+    /// 580), by our counters and by those of the groups `memory__*` of Nsight Compute.
+    #[test]
+    fn a_chart_of_our_counters_is_that_of_nsight_computes() {
+        let golden: BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(include_str!("../../../tests/golden/h200-memory.json")).unwrap();
+        let row = |of: &str| {
+            let values = golden[of].as_object().unwrap().iter();
+            let values: Vec<(&str, f64)> =
+                values.map(|(name, value)| (name.as_str(), value.as_f64().unwrap())).collect();
+            traffic(&measured(64, &values)).unwrap()
+        };
+        let (ours, theirs) = (row("ours"), row("ncu"));
+        let near = |a: f64, b: f64, percent: f64| (a - b).abs() <= percent / 100.0 * a.max(b);
+        let mut compared = 0;
+        for (a, b) in ours.links.iter().zip(&theirs.links) {
+            let place = (a.from, a.to);
+            assert_eq!(place, (b.from, b.to));
+            // What is written back is what the L2 held before: gpuprof empties it by reading.
+            if place == (Node::L2, Node::Device) {
+                continue;
+            }
+            if let (Some((x, _)), Some((y, _))) = (a.volume, b.volume) {
+                assert!(near(x, y, 0.2), "{place:?}: {x} {y}");
+                compared += 1;
+            }
+            // Rates are of launches that were timed apart.
+            if let (Some(x), Some(y)) = (a.percent, b.percent) {
+                assert!(near(x, y, 7.0), "{place:?}: {x} % {y} %");
+            }
+        }
+        assert!(compared >= 6, "{compared} links");
+        assert!(near(ours.l1_hits.unwrap(), theirs.l1_hits.unwrap(), 0.1));
+        assert!(near(ours.l2_hits.unwrap(), theirs.l2_hits.unwrap(), 1.1));
     }
 }
