@@ -1,5 +1,5 @@
-//! Parallel coordinates: an upright line for each axis and one for each metric, and a path across all
-//! of them for each configuration. For series of three axes and more, where no plane has room.
+//! Parallel coordinates: an upright line for each axis and one for each metric, and a path across
+//! all of them for each configuration. For series of three axes and more, where no plane has room.
 
 use gpuprof_analysis::view::rank::Rank;
 use maud::{Markup, html};

@@ -1,8 +1,8 @@
 //! Why the configurations of a series take the time they take.
 //!
 //! Input: a series on the page. Output: its roofline with the whole sweep, and for the best, the
-//! failed, the worst and the reference configuration, and for every other one of a small series, how
-//! near each unit is to its peak, the traffic between the units of memory, the states of warps,
+//! failed, the worst and the reference configuration, and for every other one of a small series,
+//! how near each unit is to its peak, the traffic between the units of memory, the states of warps,
 //! occupancy, and the tables of its sections. Only what was measured is shown; at the end it says
 //! how to measure the rest.
 
