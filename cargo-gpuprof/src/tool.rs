@@ -96,9 +96,7 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     match parsed.command {
         None => run::run(&parsed.run, stdout, interrupt, &mut out),
         Some(Command::Run(options)) => run::run(&options, stdout, interrupt, &mut out),
-        Some(Command::List(options)) => {
-            list::list(&options, interrupt, &mut printed).map(|()| Code::Success)
-        }
+        Some(Command::List(options)) => done(list::list(&options, interrupt, &mut printed)),
         Some(Command::Metrics(options)) => {
             let mut shown = Terminal::new(&mut printed);
             metrics::metrics(&options, &mut shown).map(|()| Code::Success)
@@ -116,13 +114,10 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),
         Some(Command::Compare(options)) => stored::compare(&options, stdout, &mut printed),
-        Some(Command::Report(options)) => {
-            stored::report(&options, stdout, &mut printed).map(|()| Code::Success)
-        }
+        Some(Command::Report(options)) => done(stored::report(&options, stdout, &mut printed)),
         Some(Command::Merge(options)) => merge::merge(&options, stdout, &mut printed),
         Some(Command::Baseline(options)) => {
-            baselines::baseline(&options, stdout.screen(Color::Auto), &mut printed)
-                .map(|()| Code::Success)
+            done(baselines::baseline(&options, stdout.screen(Color::Auto), &mut printed))
         }
         Some(Command::Runs(options)) => {
             let color = match &options.action {
@@ -131,24 +126,22 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             };
             runs::runs(&options, stdout.screen(color), &mut printed).map(|()| Code::Success)
         }
-        Some(Command::History(options)) => {
-            history::history(&options, stdout, &mut printed).map(|()| Code::Success)
-        }
+        Some(Command::History(options)) => done(history::history(&options, stdout, &mut printed)),
         Some(Command::Calibrate(options)) => calibrate::calibrate(&options, interrupt, &mut out),
         Some(Command::ShowConfig(options)) => {
-            show_config::show_config(&options, interrupt, &mut printed).map(|()| Code::Success)
+            done(show_config::show_config(&options, interrupt, &mut printed))
         }
-        Some(Command::Archive(options)) => {
-            archive::archive(&options, interrupt).map(|()| Code::Success)
-        }
+        Some(Command::Archive(options)) => done(archive::archive(&options, interrupt)),
         Some(Command::Completions(options)) => {
-            completions::completions(&options, &cli::command(), &mut printed)
-                .map(|()| Code::Success)
+            done(completions::completions(&options, &cli::command(), &mut printed))
         }
-        Some(Command::Man(options)) => {
-            man::man(&options, cli::command(), &mut printed).map(|()| Code::Success)
-        }
+        Some(Command::Man(options)) => done(man::man(&options, cli::command(), &mut printed)),
     }
+}
+
+/// The exit code of a command that only succeeds or fails.
+fn done(outcome: Result<()>) -> Result<Code> {
+    outcome.map(|()| Code::Success)
 }
 
 fn end(outcome: &Result<Code>) -> ExitCode {
