@@ -74,6 +74,12 @@ pub const ALLOWED: &[Allowed] = &[
         "the driver's state is the process': its tests take turns",
     ),
     allowed(
+        "emulator/tests/driver.rs",
+        "LAST",
+        "what a destructor of a thread-local may do is tested by one",
+    ),
+    allowed("tests/emulate.rs", "PROGRAM", "the program is compiled once a process"),
+    allowed(
         "runtime/tests/annotations.rs",
         "LIBRARY",
         "cargo is asked once a process where the library is",
