@@ -230,8 +230,8 @@ fn structure(markdown: &str) -> Vec<String> {
     Parser::new_ext(markdown, Options::all()).filter_map(told).collect()
 }
 
-/// The tags of an HTML page with the names of their attributes; what its style and its script hold
-/// is ours.
+/// The tags of an HTML page with the names of their attributes, but for `open`, which says what is
+/// unfolded; what its style and its script hold is ours.
 fn tags(html: &str) -> Vec<String> {
     let (mut all, mut rest) = (Vec::new(), html);
     while let Some((_, after)) = rest.split_once('<') {
@@ -243,7 +243,8 @@ fn tags(html: &str) -> Vec<String> {
             "style" | "script" => after.split_once(&format!("</{name}")).expect("it ends").1,
             _ => after,
         };
-        all.push(names.join(" "));
+        let closed = names.iter().filter(|name| **name != "open");
+        all.push(closed.copied().collect::<Vec<_>>().join(" "));
     }
     all
 }

@@ -31,8 +31,9 @@ if [ "${1:-}" = archives ]; then
 fi
 here=$PWD
 exact=registers,global_sectors,load_sectors_per_request,shared_wavefronts,bank_conflicts
-# Times and exact counters, which one process a kernel and side collects.
-counters=(--metrics "duration,$exact" --replay-mode range --strict)
+# Times and exact counters, which one process a kernel and side collects. Not strict: one threshold
+# of the examples is on a counter that only the emulator has.
+counters=(--metrics "duration,$exact" --replay-mode range --no-strict)
 # beside HEAD BASE OPTION…: one run, in a line; and its time in `took`.
 beside() {
     local code=0 began=$SECONDS

@@ -34,14 +34,16 @@ fn beside(configurations: &[(u32, f64)]) -> Run {
         run.provenance.device = Some(h200());
         run
     };
+    let head = side(1, true);
+    let base = Run { id: Run::base_id(&head.id), ..side(0, false) };
     let against = Against {
         name: "origin/main".into(),
-        run: Ok(side(0, false)),
+        run: Ok(base),
         across_devices: false,
         in_rounds: true,
         scope: Scope::whole(),
     };
-    rejudge(&Catalogue::built_in(), side(1, true), &[], &against)
+    rejudge(&Catalogue::built_in(), head, &[], &against)
 }
 
 /// One of each: slower by 5 %, faster by 8 %, and slower by 3.6 % in too few rounds.

@@ -32,6 +32,7 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
         among(cx, op, together);
         left &= !together;
     }
+    cx.shadow.meet_warp(cx.warp.index);
     Ok(())
 }
 
