@@ -14,7 +14,7 @@ mod rows;
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufReader, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
@@ -23,13 +23,13 @@ use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::series::SeriesId;
 
 use super::file_lock;
-use super::untrusted::read_open;
+use super::untrusted::ordinary;
 use crate::error::{Failure, Result};
 use crate::execute::Collected;
 use crate::schedule::Step;
 use line::Line;
 use made::{COUNTERS, TOOL_VERSION};
-use replayed::{parse, written_by};
+use replayed::parse;
 
 pub use line::Start;
 pub use made::{Made, MadeOf};
@@ -95,17 +95,13 @@ impl Journal {
     pub fn resume(folder: &Utf8Path, made: &Made, start: Start) -> Result<(Self, Replayed)> {
         let path = folder.join(FILE);
         let failed = |e: &std::io::Error| Failure::output(path.as_std_path(), e);
-        let mut file =
-            File::options().read(true).append(true).open(&path).map_err(|e| failed(&e))?;
+        let file = File::options().read(true).append(true).open(&path).map_err(|e| failed(&e))?;
         file_lock::at_once_if_any(&file, &path)?;
-        let bytes = read_open(&mut file, &path)?;
-        // Another version may write other lines.
-        if written_by(&bytes).is_some_and(|version| version != made.tool_version) {
-            return Err(changed(folder, TOOL_VERSION));
-        }
-        let (before, mut replayed, whole) = parse(&bytes, &path)?;
+        ordinary(&path, file.metadata().map_err(|e| failed(&e))?.file_type())?;
+        let parsed = parse(BufReader::new(&file), &path, &made.tool_version)?;
+        let (before, mut replayed, whole) = parsed.ok_or_else(|| changed(folder, TOOL_VERSION))?;
         check(folder, &before, made)?;
-        let whole = whole as u64;
+        replayed.file = Some(file.try_clone().map_err(|e| failed(&e))?);
         file.set_len(whole).map_err(|e| failed(&e))?;
         let devices = made.uuids();
         let moved = match replayed.last_start() {

@@ -66,7 +66,11 @@ fn memory() -> u64 {
     known.totalram.saturating_mul(u64::from(known.mem_unit))
 }
 
-fn ordinary(path: &Utf8Path, kind: FileType) -> Result<()> {
+/// What is no file is refused.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn ordinary(path: &Utf8Path, kind: FileType) -> Result<()> {
     let other = match kind {
         _ if kind.is_file() => return Ok(()),
         _ if kind.is_dir() => "a folder",

@@ -34,8 +34,8 @@ pub(super) fn run(
     replayed: &Replayed,
     observer: &mut dyn Observer,
 ) -> Result<()> {
-    let mut sweep = Sweep::new(planned, replayed, observer);
-    let outcome = sweep.sweep();
+    let mut sweep = Sweep::new(planned, observer);
+    let outcome = sweep.take_up(replayed).and_then(|()| sweep.sweep());
     let reason = match &outcome {
         Ok(()) => INTERRUPTED,
         Err(failure) => &failure.message,

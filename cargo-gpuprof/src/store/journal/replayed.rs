@@ -1,30 +1,43 @@
 //! What a journal holds of a run, for who goes on with it.
 //!
-//! Input: the bytes of a journal. Output: what the run is made of, and what of it has ended. What a
-//! process wrote after another one had begun in its place does not count, nor does what was
-//! measured before of a series that a later start measures anew.
+//! Input: a journal, line by line. Output: what the run is made of, and where in the file the lines
+//! are of what has ended: a pass is read again when its configuration is taken up, since all of
+//! them together can be larger than what the run finds. What a process wrote after another one had
+//! begun in its place does not count, nor does what was measured before of a series that a later
+//! start measures anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::os::unix::fs::FileExt;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::measurement::{HardwareValue, PassResult};
 use gpuprof_model::run::Status;
 use serde::Deserialize;
 
 use super::line::{self, Line, Start};
 use super::made::Made;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::execute::Collected;
 use crate::schedule::Step;
 use crate::store::untrusted::{place, wrong};
 
+/// Where a line is: its first byte, and how many bytes it has.
+type Place = (u64, usize);
+
 /// What a journal holds of a run that is resumed.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Default)]
 pub struct Replayed {
-    passes: BTreeMap<Step, PassResult>,
-    counters: BTreeMap<(usize, usize), BTreeMap<String, HardwareValue>>,
+    /// The journal; none for a run that begins.
+    pub(super) file: Option<File>,
+    path: Utf8PathBuf,
+    passes: BTreeMap<Step, Place>,
+    /// The devices of the passes of a series: names by UUID.
+    devices: BTreeMap<usize, BTreeMap<String, String>>,
+    counters: BTreeMap<(usize, usize), Place>,
     /// What is collected so far, and of how many steps.
-    collected: BTreeMap<(usize, usize), (usize, Collected)>,
+    collected: BTreeMap<(usize, usize), (usize, Place)>,
     ended: BTreeMap<(usize, usize), Status>,
     /// The series that are measured to their end.
     done: BTreeSet<usize>,
@@ -38,24 +51,50 @@ pub struct Replayed {
 
 impl Replayed {
     /// What the pass found, if it ended before.
-    pub fn pass(&self, step: Step) -> Option<&PassResult> {
-        self.passes.get(&step)
+    ///
+    /// # Errors
+    /// The journal cannot be read any more (exit code 96).
+    pub fn pass(&self, step: Step) -> Result<Option<PassResult>> {
+        let Some(place) = self.passes.get(&step) else { return Ok(None) };
+        match self.line(*place)? {
+            Line::Pass { result, .. } => Ok(Some(*result)),
+            _ => Err(self.changed()),
+        }
     }
 
     /// The counters of a configuration, if they were collected before.
+    ///
+    /// # Errors
+    /// As [`Replayed::pass`].
     pub fn counters(
         &self,
         series: usize,
         configuration: usize,
-    ) -> Option<&BTreeMap<String, HardwareValue>> {
-        self.counters.get(&(series, configuration))
+    ) -> Result<Option<BTreeMap<String, HardwareValue>>> {
+        let Some(place) = self.counters.get(&(series, configuration)) else { return Ok(None) };
+        match self.line(*place)? {
+            Line::Counters { hardware, .. } => Ok(Some(hardware)),
+            _ => Err(self.changed()),
+        }
     }
 
     /// What was collected of a configuration's counters, which take `of` steps, before all of them
     /// were.
-    pub fn collected(&self, series: usize, configuration: usize, of: usize) -> Option<&Collected> {
-        let (steps, collected) = self.collected.get(&(series, configuration))?;
-        (*steps == of).then_some(collected)
+    ///
+    /// # Errors
+    /// As [`Replayed::pass`].
+    pub fn collected(
+        &self,
+        series: usize,
+        configuration: usize,
+        of: usize,
+    ) -> Result<Option<Collected>> {
+        let known = self.collected.get(&(series, configuration));
+        let Some((_, place)) = known.filter(|(steps, _)| *steps == of) else { return Ok(None) };
+        match self.line(*place)? {
+            Line::CounterStep { collected, .. } => Ok(Some(collected)),
+            _ => Err(self.changed()),
+        }
     }
 
     /// How a configuration ended before, if it did so early.
@@ -75,7 +114,7 @@ impl Replayed {
 
     /// The devices that the passes ran on, each once, by UUID.
     pub fn devices(&self) -> BTreeMap<&str, &str> {
-        self.passes.values().map(|pass| (&*pass.device.uuid, &*pass.device.name)).collect()
+        self.devices.values().flatten().map(|(uuid, name)| (&**uuid, &**name)).collect()
     }
 
     /// The last start, but for journals of versions that knew none.
@@ -96,6 +135,7 @@ impl Replayed {
     fn forget(&mut self, again: &[usize]) {
         let stays = |series: usize| !again.contains(&series);
         self.passes.retain(|step, _| stays(step.series));
+        self.devices.retain(|series, _| stays(*series));
         self.counters.retain(|at, _| stays(at.0));
         self.collected.retain(|at, _| stays(at.0));
         self.ended.retain(|at, _| stays(at.0));
@@ -117,17 +157,19 @@ impl Replayed {
         self.passes.is_empty()
     }
 
-    /// Takes a line of the process that works on the run.
-    fn take(&mut self, line: Line) {
+    /// Takes the line at `place` of the process that works on the run.
+    fn take(&mut self, line: Line, place: Place) {
         match line {
             Line::Pass { series, configuration, repeat, result } => {
-                self.passes.insert(Step { series, configuration, repeat }, *result);
+                self.passes.insert(Step { series, configuration, repeat }, place);
+                let device = result.device;
+                self.devices.entry(series).or_default().insert(device.uuid, device.name);
             }
-            Line::Counters { series, configuration, hardware } => {
-                self.counters.insert((series, configuration), hardware);
+            Line::Counters { series, configuration, .. } => {
+                self.counters.insert((series, configuration), place);
             }
-            Line::CounterStep { series, configuration, of, collected } => {
-                self.collected.insert((series, configuration), (of, collected));
+            Line::CounterStep { series, configuration, of, .. } => {
+                self.collected.insert((series, configuration), (of, place));
             }
             Line::Ended { series, configuration, status } => {
                 self.ended.insert((series, configuration), status);
@@ -142,27 +184,51 @@ impl Replayed {
             Line::Whole { .. } | Line::Made(_) | Line::Begin(_) => {}
         }
     }
+
+    fn line(&self, (start, length): Place) -> Result<Line> {
+        let failed = |e: io::Error| wrong(format!("cannot read {}: {e}", self.path));
+        let Some(file) = &self.file else { return Err(self.changed()) };
+        let mut text = vec![0; length];
+        file.read_exact_at(&mut text, start).map_err(failed)?;
+        let (line, _) = line::read(&text).map_err(|_| self.changed())?;
+        Ok(line)
+    }
+
+    fn changed(&self) -> Failure {
+        wrong(format!("{} changed while it was read: start a new run", self.path))
+    }
 }
 
-/// The version of the tool that began the journal, whatever else it wrote.
-pub(super) fn written_by(bytes: &[u8]) -> Option<String> {
+/// The version of the tool that began the journal whose first line is `first`.
+fn written_by(first: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct By {
         tool_version: String,
     }
-    let first = bytes.split(|&b| b == b'\n').next()?;
     Some(serde_json::from_slice::<By>(first).ok()?.tool_version)
 }
 
-/// What the run was made of, what ended, and how many bytes are whole lines.
-pub(super) fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, usize)> {
+/// What the run was made of, what ended, and how many bytes are whole lines; nothing where another
+/// version than `expected` began the journal, since it may write other lines.
+pub(super) fn parse(
+    mut journal: impl BufRead,
+    path: &Utf8Path,
+    expected: &str,
+) -> Result<Option<(Made, Replayed, u64)>> {
+    let failed = |e: io::Error| wrong(format!("cannot read {path}: {e}"));
     let mut made = None;
-    let mut replayed = Replayed::default();
-    let mut at = 0;
-    for line in bytes.split_inclusive(|&b| b == b'\n') {
+    let mut replayed = Replayed { path: path.to_owned(), ..Replayed::default() };
+    let (mut at, mut line) = (0_u64, Vec::new());
+    loop {
+        line.clear();
+        journal.read_until(b'\n', &mut line).map_err(failed)?;
+        if made.is_none() && written_by(&line).is_some_and(|version| version != expected) {
+            return Ok(None);
+        }
         let Some(text) = line.strip_suffix(b"\n") else { break };
+        let byte = usize::try_from(at).unwrap_or(usize::MAX);
         let (parsed, by) = line::read(text)
-            .map_err(|e| wrong(format!("{path} is not a journal: {}", place(text, at, &e))))?;
+            .map_err(|e| wrong(format!("{path} is not a journal: {}", place(text, byte, &e))))?;
         match (parsed, made.is_some()) {
             (Line::Made(first), false) => made = Some(*first),
             (Line::Begin(start), true) => replayed.begin(*start),
@@ -172,15 +238,15 @@ pub(super) fn parse(bytes: &[u8], path: &Utf8Path) -> Result<(Made, Replayed, us
                      describe the run"
                 )));
             }
-            (line, true) if by.as_deref() == replayed.last_start().map(|start| &*start.id) => {
-                replayed.take(line);
+            (parsed, true) if by.as_deref() == replayed.last_start().map(|start| &*start.id) => {
+                replayed.take(parsed, (at, text.len()));
             }
             (_, true) => replayed.dropped += 1,
         }
-        at += line.len();
+        at += line.len() as u64;
     }
     match made {
-        Some(made) => Ok((made, replayed, at)),
+        Some(made) => Ok(Some((made, replayed, at))),
         None => Err(wrong(format!(
             "{path} is not a journal: byte 0: it has no complete line, so the run had not begun; \
              start a new one"

@@ -89,12 +89,18 @@ fn a_kill_at_any_byte_loses_at_most_the_line_in_flight() {
 #[test]
 fn what_was_recorded_is_what_is_replayed() {
     let (bytes, _) = written();
-    let (before, replayed, whole) = parse(&bytes, Utf8Path::new("j")).unwrap();
-    assert_eq!((before, whole), (made(), bytes.len()));
-    assert_eq!(replayed.pass(step(0, 1)), Some(&gpu_pass(64, 1 << 20, &[1.0, 2.0])));
-    assert_eq!(replayed.pass(step(1, 1)), None);
+    let (_keep, path) = folder();
+    fs::write(path.join(FILE), &bytes).unwrap();
+    let (journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
+    assert!(journal.whole > bytes.len() as u64, "the second start has a line");
+    assert_eq!(replayed.pass(step(0, 1)).unwrap(), Some(gpu_pass(64, 1 << 20, &[1.0, 2.0])));
+    assert_eq!(replayed.pass(step(1, 1)).unwrap(), None);
     assert_eq!(replayed.ended(0, 2), Some(&Status::Failed { reason: "boom".into() }));
     assert_eq!(replayed.ended(0, 3), None);
+    // Passes stay in the file until they are asked for.
+    fs::write(path.join(FILE), vec![b' '; bytes.len()]).unwrap();
+    let failure = replayed.pass(step(0, 1)).unwrap_err();
+    assert!(failure.message.contains("changed while it was read"), "{}", failure.message);
 }
 
 #[test]
@@ -106,14 +112,14 @@ fn counters_are_taken_up_where_they_were_left() {
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
     let (mut journal, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
-    assert_eq!(replayed.collected(0, 1, 3), Some(&collected));
-    assert_eq!(replayed.collected(0, 1, 4), None, "the plan is another one");
-    assert_eq!(replayed.counters(0, 1), None);
+    assert_eq!(replayed.collected(0, 1, 3).unwrap(), Some(collected.clone()));
+    assert_eq!(replayed.collected(0, 1, 4).unwrap(), None, "the plan is another one");
+    assert_eq!(replayed.counters(0, 1).unwrap(), None);
     collected.steps = 3;
     journal.collected((0, 1), 3, &collected).unwrap();
     drop(journal);
     let (_, replayed) = Journal::resume(&path, &made(), start("b")).unwrap();
-    assert_eq!(replayed.counters(0, 1), Some(&collected.hardware));
+    assert_eq!(replayed.counters(0, 1).unwrap(), Some(collected.hardware));
 }
 
 #[test]
@@ -184,8 +190,8 @@ fn another_gpu_of_the_model_keeps_what_is_done_and_measures_the_rest_anew() {
     drop(same);
     let (mut other, replayed) = Journal::resume(&path, &on("GPU-2"), start("c")).unwrap();
     assert_eq!(replayed.last_start().unwrap().again, [1]);
-    assert_eq!(replayed.pass(step(0, 0)), Some(&result));
-    assert_eq!(replayed.pass(Step { series: 1, ..step(0, 0) }), None);
+    assert_eq!(replayed.pass(step(0, 0)).unwrap().as_ref(), Some(&result));
+    assert_eq!(replayed.pass(Step { series: 1, ..step(0, 0) }).unwrap(), None);
     other.pass(Step { series: 1, ..step(7, 0) }, &result).unwrap();
     drop(other);
     // And back again: what the second GPU measured of it does not count on the first.
@@ -218,9 +224,10 @@ fn what_a_process_writes_after_another_began_in_its_place_does_not_count() {
     next.pass(step(2, 0), &result).unwrap();
     drop((lost, next));
     let bytes = fs::read(path.join(FILE)).unwrap();
-    let (_, replayed, whole) = parse(&bytes, &path).unwrap();
-    assert_eq!(whole, bytes.len(), "both appended whole lines");
-    let passes = [0, 1, 2].map(|at| replayed.pass(step(at, 0)).is_some());
+    let (_, _, whole) = parse(&bytes[..], &path, "0.1.0").unwrap().unwrap();
+    assert_eq!(whole, bytes.len() as u64, "both appended whole lines");
+    let (_, replayed) = Journal::resume(&path, &made(), start("c")).unwrap();
+    let passes = [0, 1, 2].map(|at| replayed.pass(step(at, 0)).unwrap().is_some());
     assert_eq!((passes, replayed.dropped), ([true, false, true], 1));
 }
 
@@ -244,17 +251,17 @@ fn a_hostile_journal_is_refused_with_its_path_and_byte() {
     let (bytes, ends) = written();
     let mut broken = bytes.clone();
     broken[ends[1] + 5] = b'\0';
-    let failure = parse(&broken, Utf8Path::new("run/journal.jsonl")).unwrap_err();
+    let failure = parse(&broken[..], Utf8Path::new("run/journal.jsonl"), "0.1.0").unwrap_err();
     assert_eq!(failure.code, ExitCode::Configuration);
     let start = format!("run/journal.jsonl is not a journal: byte {}:", ends[1] + 5);
     assert!(failure.message.starts_with(&start), "{}", failure.message);
-    let headless = parse(&bytes[ends[0]..], Utf8Path::new("j")).unwrap_err();
+    let headless = parse(&bytes[ends[0]..], Utf8Path::new("j"), "0.1.0").unwrap_err();
     assert!(headless.message.starts_with("j is not a journal: byte 0: only the first line"));
 }
 
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = parse(&bytes, Utf8Path::new("j"));
+        let _ = parse(&bytes[..], Utf8Path::new("j"), "0.1.0");
     }
 }

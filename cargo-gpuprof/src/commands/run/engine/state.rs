@@ -10,6 +10,7 @@ use gpuprof_model::measurement::PassResult;
 use gpuprof_model::run::Status;
 
 use super::event::Found;
+use crate::error::Result;
 use crate::execute::{Collected, Execution, Image, Pass};
 use crate::options::Repeats;
 use crate::schedule::Step;
@@ -47,16 +48,14 @@ impl State {
         execution: &Execution<'_>,
         (series, configuration): (usize, usize),
         most: u32,
-    ) -> Self {
+    ) -> Result<Self> {
         let passes = (0..most)
-            .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).cloned());
+            .map_while(|repeat| replayed.pass(Step { series, configuration, repeat }).transpose());
         let steps = steps(execution);
-        let collected = match replayed.counters(series, configuration) {
-            Some(hardware) => {
-                Collected { steps, hardware: hardware.clone(), ..Collected::default() }
-            }
+        let collected = match replayed.counters(series, configuration)? {
+            Some(hardware) => Collected { steps, hardware, ..Collected::default() },
             None => {
-                let begun = replayed.collected(series, configuration, steps);
+                let begun = replayed.collected(series, configuration, steps)?;
                 let needs_image = |collected: &Collected| {
                     let counters = execution.counters.as_ref();
                     counters.is_some_and(|counters| counters.goes_on(collected.steps))
@@ -67,19 +66,33 @@ impl State {
                     Some(image) => execution.image(image).exists(),
                     None => !needs_image(collected),
                 });
-                kept.cloned().unwrap_or_default()
+                kept.unwrap_or_default()
             }
         };
         let ended = replayed.ended(series, configuration).cloned();
         // One that ended goes on from nothing.
         let image = collected.image.filter(|_| ended.is_none());
-        Self {
-            passes: passes.collect(),
+        Ok(Self {
+            passes: passes.collect::<Result<_>>()?,
             collected: Collected { image: image.clone(), ..collected },
             image,
             ended,
             ..Self::default()
-        }
+        })
+    }
+
+    /// Whether nothing was left to do when the run was interrupted: what it found need not wait.
+    pub(super) fn was_over(&self, execution: &Execution<'_>) -> bool {
+        let wanted = match self.medians() {
+            medians if medians.len() < execution.repeat.least as usize => execution.repeat.least,
+            medians => execution.repeat.wanted(&medians),
+        };
+        self.is_over(execution) && (self.ended.is_some() || self.passes.len() >= wanted as usize)
+    }
+
+    fn medians(&self) -> Vec<f64> {
+        let of_pass = |pass: &PassResult| median(&pass.timing.as_ref()?.samples_ns);
+        self.passes.iter().filter_map(of_pass).collect()
     }
 
     /// Whether `pass` has nothing left to find for it.
@@ -100,8 +113,7 @@ impl State {
         if self.wanted.is_some() || self.ended.is_some() || self.told {
             return none;
         }
-        let of_pass = |pass: &PassResult| median(&pass.timing.as_ref()?.samples_ns);
-        let medians: Vec<f64> = self.passes.iter().filter_map(of_pass).collect();
+        let medians = self.medians();
         if medians.len() < repeat.least as usize {
             return none;
         }

@@ -10,6 +10,7 @@ use super::state::State;
 use crate::build::host::Harness;
 use crate::commands::run::inputs::Checked;
 use crate::commands::settings::Origin;
+use crate::error::Result;
 use crate::execute::Execution;
 use crate::options::{Interleave, Isolate};
 use crate::plan::Side;
@@ -92,31 +93,34 @@ pub(super) struct Sweep<'a, 'o> {
 }
 
 impl<'a, 'o> Sweep<'a, 'o> {
-    pub(super) fn new(
-        planned: Planned<'a>,
-        replayed: &Replayed,
-        observer: &'o mut dyn Observer,
-    ) -> Self {
-        let of_series = |(series, count): (usize, usize)| {
-            let state = |index| {
-                let at = (series, index);
-                let execution = planned.execution(at);
-                let rounds = planned.rounds.filter(|_| planned.may_grow(at));
-                let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most);
-                let most = most.max(execution.repeat.most);
-                let mut state = State::replayed(replayed, execution, at, most);
-                state.in_rounds = rounds.is_some();
-                state
-            };
-            (0..count).map(state).collect()
-        };
+    pub(super) fn new(planned: Planned<'a>, observer: &'o mut dyn Observer) -> Self {
+        let of_series = |count| std::iter::repeat_with(State::default).take(count).collect();
         Self {
             planned,
             observer,
-            states: planned.counts().into_iter().enumerate().map(of_series).collect(),
+            states: planned.counts().into_iter().map(of_series).collect(),
             denied: vec![None; planned.executions.len()],
             together: BTreeMap::new(),
         }
+    }
+
+    /// Takes up what a resumed run found. What was over then is told at once, so that it need not
+    /// all be in memory.
+    pub(super) fn take_up(&mut self, replayed: &Replayed) -> Result<()> {
+        for at in self.all() {
+            let execution = self.planned.execution(at);
+            let rounds = self.planned.rounds.filter(|_| self.planned.may_grow(at));
+            let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most);
+            let most = most.max(execution.repeat.most);
+            let mut state = State::replayed(replayed, execution, at, most)?;
+            state.in_rounds = rounds.is_some();
+            let over = state.was_over(execution);
+            *self.state(at) = state;
+            if over {
+                self.finish(at)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn state(&mut self, (series, index): At) -> &mut State {
