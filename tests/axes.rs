@@ -76,7 +76,7 @@ fn a_view_narrows_the_table_and_nothing_else() {
     let view =
         ["reverse", "--filter", "TILE == 32", "--columns", "TILE,n,static_shared", "--top", "2"];
     let outcome = gpuprof(&view).exits_with(0);
-    assert_snapshot!(outcome.stdout, @"
+    assert_snapshot!(outcome.stdout, @r"
     tiles::kernels::reverse  tiles/src/lib.rs:22  on the emulated H200 (sm_90), counters only
 
      TILE     n  static_shared [B]
@@ -92,6 +92,10 @@ fn a_view_narrows_the_table_and_nothing_else() {
      n       1024 ▁█ 2048   2.00x  99.6% of the variance
 
      verified  every row: equal to the reference
+
+     advice
+     50% of use  a block of 16 threads leaves 16 lanes of its last warp empty at TILE=32,DOUBLE=false,n=1024,label=small,block=16 and 3 more (certain). Launch a multiple of 32 threads; 128 to 256 suit most kernels.
+     50% of use  of the 32 threads of a warp, 16.0 take part in an instruction on average at TILE=32,DOUBLE=false,n=1024,label=small,block=16 and 3 more (certain). Let the threads of a warp take the same way: sort or compact the work, branch by warp, and launch whole warps.
 
     6 configurations of 1 series: 6 finished; no thresholds
     ");

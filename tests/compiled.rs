@@ -24,7 +24,7 @@ fn a_barrier_in_a_function_of_the_users_is_compiled_once() {
     let entries = Archive::read(&file).0;
     let ptx = entries.into_iter().find(|entry| entry.path.ends_with("meets.ptx"));
     let ptx = String::from_utf8(ptx.expect("it holds the kernels").bytes).expect("PTX is text");
-    assert_eq!(ptx.matches("bar.sync").count(), 2, "{ptx}");
+    assert_eq!(ptx.matches("bar.sync").count(), 3, "{ptx}");
 }
 
 #[test]

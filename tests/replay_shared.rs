@@ -245,9 +245,10 @@ fn an_image_that_only_one_that_ended_had_is_removed_by_the_run_that_goes_on() {
     let run_id = killed(&gpu, &[], "hang pass=2 grid=32");
     let status = json!({ "status": "failed", "reason": "it did" });
     rewrite(&run_id, |mut lines| {
-        lines.push(
-            json!({ "line": "ended", "series": 0, "configuration": 1, "status": status.clone() }),
-        );
+        let by = lines.last().expect("it has lines")["by"].clone();
+        lines.push(json!({
+            "line": "ended", "series": 0, "configuration": 1, "status": status.clone(), "by": by,
+        }));
         lines
     });
     let outcome = run(&gpu, &["--resume", &run_id], ("FAKE_CUPTI_TROUBLE", "")).exits_with(105);

@@ -82,6 +82,9 @@ impl Packed {
         let mut document: Value = serde_json::from_slice(&bytes).expect("it is JSON");
         document["id"] = Value::Null;
         document["provenance"]["started"] = Value::Null;
+        if let Some(provenance) = document["provenance"].as_object_mut() {
+            provenance.remove("spans");
+        }
         // A resumed run does not know how long all of it took.
         if let Some(Value::Object(cost)) = document.pointer_mut("/conclusion/cost") {
             cost.remove("seconds");

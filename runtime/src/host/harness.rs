@@ -143,12 +143,23 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
         }
         _ => {
             let one = |request| {
-                let printed = Printed::begin();
-                printed.told(outcome(caught(|| measure_one(session, &entry, request))))
+                let printed = prints(request).then(Printed::begin);
+                let outcome = outcome(caught(|| measure_one(session, &entry, request)));
+                match printed {
+                    Some(printed) => printed.told(outcome),
+                    None => outcome,
+                }
             };
             requests.iter().map(one).collect()
         }
     }
+}
+
+/// Whether a kernel of the request's modules may print. What only the user's host code prints is
+/// its own.
+fn prints(request: &MeasureRequest) -> bool {
+    let may = |path| std::fs::read_to_string(path).is_ok_and(|ptx: String| ptx.contains("vprintf"));
+    request.modules.values().any(may)
 }
 
 fn entry(kernel: &str) -> Result<SeriesEntry> {

@@ -45,7 +45,11 @@ fn of_units() -> Vec<Case> {
 
 fn of_launches() -> Vec<Case> {
     let mut cases = vec![
-        case("small-grid", &[("launch__grid_size", 100.0)], ("launch__grid_size", 132.0)),
+        case(
+            "small-grid",
+            &[("launch__grid_size", 100.0), ("duration", 5000.0)],
+            ("launch__grid_size", 132.0),
+        ),
         case("tail-effect", &[("waves", 1.2), ("launch__grid_size", 1000.0)], ("waves", 2.0)),
         case("block-size", &[("launch__block_size", 48.0)], ("launch__block_size", 64.0)),
         case(
