@@ -183,40 +183,9 @@ fn csv_on_standard_output_has_one_row_a_configuration_and_metric() {
     assert_eq!(&no_time[column("reason")], "needs `duration`: the emulator reports no times");
 }
 
-#[test]
-fn every_export_is_written_to_its_file() {
-    let folder = tempfile::tempdir().expect("there is a temporary folder");
-    let path = |name: &str| folder.path().join("made/for/it").join(name).display().to_string();
-    let (csv, json, markdown) = (path("run.csv"), path("run.json"), path("run.md"));
-    let exports = ["--export-csv", &csv, "--export-json", &json, "--export-markdown", &markdown];
-    let workspace = Workspace::fixture("workshop");
-    let run = ["run", "--package", "vector", "gather"];
-    let outcome = workspace.gpuprof(&[&run[..], &exports].concat()).exits_with(0);
-    assert_snapshot!(outcome.tidy_stdout(), @r"
-    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
-
-     block  stride     n  load_sectors_per_request  store_sectors_per_request  ptx_instructions  global_sectors  vs best
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        64       1  4096                         4                          4             2,560         * 1,024    1.00x
-        64       2  4096                         8                          4             2,560           1,536    1.50x
-        64       4  4096                        16                          4             2,560           2,560    2.50x
-        64       8  4096                        32                          4             2,560           4,608    4.50x
-
-     global_sectors along each axis, largest mean over smallest:
-     stride  1 ▁▂▄█ 8  4.50x
-
-     -         duration: the emulator reports no times
-     verified  every row: equal to the reference
-
-     advice
-     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory.
-
-     PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
-     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
-
-    4 configurations of 1 series: 4 finished; thresholds: 2 passed
-    ");
-    assert_snapshot!(fs::read_to_string(markdown).expect("the page is there"), @r"
+/// Asserts that `page` is the Markdown of the kernel at four strides.
+fn is_the_page_of_strides(page: &str) {
+    assert_snapshot!(page, @r"
     ## ✅ Every threshold holds: 4 configurations judged.
 
     ### vector::kernels::gather
@@ -250,6 +219,42 @@ fn every_export_is_written_to_its_file() {
 
     **4 configurations of 1 series: 4 finished; thresholds: 2 passed**
     ");
+}
+
+#[test]
+fn every_export_is_written_to_its_file() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let path = |name: &str| folder.path().join("made/for/it").join(name).display().to_string();
+    let (csv, json, markdown) = (path("run.csv"), path("run.json"), path("run.md"));
+    let exports = ["--export-csv", &csv, "--export-json", &json, "--export-markdown", &markdown];
+    let workspace = Workspace::fixture("workshop");
+    let run = ["run", "--package", "vector", "gather"];
+    let outcome = workspace.gpuprof(&[&run[..], &exports].concat()).exits_with(0);
+    assert_snapshot!(outcome.tidy_stdout(), @r"
+    vector::kernels::gather  vector/src/lib.rs:15  on the emulated H200 (sm_90), counters only
+
+     block  stride     n  load_sectors_per_request  store_sectors_per_request  ptx_instructions  global_sectors  vs best
+    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        64       1  4096                         4                          4             2,560         * 1,024    1.00x
+        64       2  4096                         8                          4             2,560           1,536    1.50x
+        64       4  4096                        16                          4             2,560           2,560    2.50x
+        64       8  4096                        32                          4             2,560           4,608    4.50x
+
+     global_sectors along each axis, largest mean over smallest:
+     stride  1 ▁▂▄█ 8  4.50x
+
+     -         duration: the emulator reports no times
+     verified  every row: equal to the reference
+
+     advice
+     88% of use  88% of the sectors of global loads are in vain: 32.0 sectors for each request of a warp, and 12% of their bytes are used at block=64,stride=8,n=4096 and 2 more (certain). Let neighbouring threads load neighbouring addresses: a structure of arrays, another order of indices, or a tile that is loaded in rows into shared memory.
+
+     PASS  best load_sectors_per_request <= 4    4 at block=64,stride=1,n=4096 (limit 4)  [attribute]
+     PASS  every store_sectors_per_request <= 4  4 at block=64,stride=1,n=4096 (limit 4)  [.config/gpuprof.toml:2]
+
+    4 configurations of 1 series: 4 finished; thresholds: 2 passed
+    ");
+    is_the_page_of_strides(&fs::read_to_string(markdown).expect("the page is there"));
     let rows = fs::read_to_string(csv).expect("the table is there");
     assert_eq!(rows.lines().filter(|line| line.contains(",load_sectors_per_request,")).count(), 4);
     let document = read_json(json.as_ref());

@@ -243,8 +243,8 @@ fn tags(html: &str) -> Vec<String> {
             "style" | "script" => after.split_once(&format!("</{name}")).expect("it ends").1,
             _ => after,
         };
-        let closed = names.iter().filter(|name| **name != "open");
-        all.push(closed.copied().collect::<Vec<_>>().join(" "));
+        let closed = names.into_iter().map(|name| if name == "open" { "" } else { name });
+        all.push(closed.collect::<Vec<_>>().join(" "));
     }
     all
 }
