@@ -243,7 +243,7 @@ fn tags(html: &str) -> Vec<String> {
             "style" | "script" => after.split_once(&format!("</{name}")).expect("it ends").1,
             _ => after,
         };
-        let closed = names.into_iter().map(|name| if name == "open" { "" } else { name });
+        let closed = names.into_iter().map(|name| name.trim_start_matches("open "));
         all.push(closed.collect::<Vec<_>>().join(" "));
     }
     all
