@@ -285,17 +285,6 @@ macro_rules! main {
     };
 }
 
-/// The examples of the book's pages on what kernels take and say.
-#[cfg(doctest)]
-mod book {
-    #[doc = include_str!("../../docs/book/src/slices.md")]
-    struct Slices;
-    #[doc = include_str!("../../docs/book/src/halves.md")]
-    struct Halves;
-    #[doc = include_str!("../../docs/book/src/panics.md")]
-    struct Panics;
-}
-
 /// The examples of the README compile as well.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -306,6 +295,15 @@ struct Readme;
 mod book {
     #[doc = include_str!("../../docs/book/src/mathematics.md")]
     struct Mathematics;
+
+    #[doc = include_str!("../../docs/book/src/slices.md")]
+    struct Slices;
+
+    #[doc = include_str!("../../docs/book/src/halves.md")]
+    struct Halves;
+
+    #[doc = include_str!("../../docs/book/src/panics.md")]
+    struct Panics;
 
     #[doc = include_str!("../../docs/book/src/atomics.md")]
     struct Atomics;
