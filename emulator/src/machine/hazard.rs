@@ -1,5 +1,4 @@
-//! Accesses to shared memory and what can be wrong with them, as [`Shadow`](super::shadow::Shadow)
-//! tells it.
+//! Accesses to shared memory and what can be wrong with them, as `shadow` tells it.
 
 /// Of an access: its thread's number in the block, the instruction above it, and two flags.
 pub(super) const THREAD: i32 = (1 << 10) - 1;

@@ -230,7 +230,7 @@ vectors! {
     /// ```
     #[doc(alias("float2", "Float2"))]
     f32x2: [f32; 2] as f32, words 2, align 8;
-    /// Four [`f16`], 8 bytes.
+    /// Four [`f16`](struct@f16), 8 bytes.
     f16x4: [f16; 4] as u16, words 2, align 8;
     /// Four [`bf16`], 8 bytes.
     bf16x4: [bf16; 4] as u16, words 2, align 8;
@@ -269,7 +269,7 @@ vectors! {
     /// Two `f64`, 16 bytes.
     #[doc(alias = "double2")]
     f64x2: [f64; 2] as f64, words 4, align 16;
-    /// Eight [`f16`], 16 bytes.
+    /// Eight [`f16`](struct@f16), 16 bytes.
     f16x8: [f16; 8] as u16, words 4, align 16;
     /// Eight [`bf16`], 16 bytes.
     bf16x8: [bf16; 8] as u16, words 4, align 16;

@@ -1,5 +1,6 @@
-//! Half precision: [`f16`] (IEEE's binary16) and [`bf16`] (`f32` without its lower half), and pairs
-//! of them, [`f16x2`] and [`bf16x2`], whose operations are one instruction for both.
+//! Half precision: [`f16`](struct@f16) (IEEE's binary16) and [`bf16`] (`f32` without its lower
+//! half), and pairs of them, [`f16x2`] and [`bf16x2`], whose operations are one instruction for
+//! both.
 //!
 //! They are the same types in a kernel and on the host, with the same results: sums, differences,
 //! products, quotients, square roots and fused multiply-adds are rounded once, to nearest and ties

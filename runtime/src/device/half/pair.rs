@@ -214,7 +214,7 @@ macro_rules! pair {
 }
 
 pair! {
-    /// Two [`f16`], on which an operation is one instruction.
+    /// Two [`f16`](struct@f16), on which an operation is one instruction.
     ///
     /// ```
     /// use gpuprof::f16x2;
