@@ -19,11 +19,36 @@ fn a_write_out_of_bounds_is_told_with_kernel_source_line_block_thread_and_addres
         64       0                          4                48              16
         64    1024                     failed
 
-     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000
+     failed  block=64,offset=1024: kernel 'writes_beyond' at faults/src/lib.rs:16:14, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000001000, 3584 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y')
 
      MISSING  every store_sectors_per_request <= 4  block=64,offset=1024 failed  [attribute]
 
     2 configurations of 1 series: 1 finished, 1 failed; threshold: 1 missing
+
+    ----- stderr -----
+    ");
+}
+
+#[test]
+fn a_write_to_what_a_kernel_only_reads_is_told_with_the_argument() {
+    assert_snapshot!(run(&["--package", "faults", "writes_its_input"]).transcript(), @"
+    exit code: 105
+    ----- stdout -----
+    faults::kernels::writes_its_input  faults/src/lib.rs:46  on the emulated H200 (sm_90), counters only
+
+     how  store_sectors_per_request  ptx_instructions  global_sectors
+    ──────────────────────────────────────────────────────────────────
+       0                          4                16               8
+       1                     failed
+       2                     failed
+       3                     failed
+
+     failed    how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000000000, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed    how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000000014, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed    how=3: kernel 'writes_its_input' at gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17, near faults/src/lib.rs:51:38, block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000000000c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     verified  every finished row: equal to the reference
+
+    4 configurations of 1 series: 1 finished, 3 failed; no thresholds
 
     ----- stderr -----
     ");
@@ -137,7 +162,7 @@ fn a_kernel_that_never_ends_and_one_that_strays_end_their_own_configurations() {
     // The write is inside a function of Rust's library, which PTX does not say who called.
     let place = " failed  block=64: kernel 'strays' near src/lib.rs:20:15 (in core/src/ptr/mod.rs:";
     let what = "block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x710000000000, \
-                1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000";
+                1099511627264 bytes past the end of a 512-byte allocation at 0x700000000000 (argument 'y')";
     assert!(strayed.starts_with(place) && strayed.ends_with(what), "{strayed}");
     assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
 }

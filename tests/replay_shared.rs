@@ -141,6 +141,28 @@ fn what_goes_wrong_in_a_pass_is_told_of_its_own_configuration() {
     }
 }
 
+/// A GPU says nothing of such a store: what the kernel left is compared with what it was given.
+#[test]
+fn a_gpu_run_tells_what_a_kernel_changed_that_it_only_reads() {
+    let gpu = FakeGpu::new();
+    let all = arguments(&["faults", "writes_its_input"], &[]);
+    let outcome = gpu.tool(&workshop(), &all).run().exits_with(105);
+    let told = |how: u32| {
+        let of = |event: &&Value| event["configuration"] == format!("how={how}");
+        let events = outcome.events_of("configuration-finished");
+        events.iter().find(of).expect("it was run")["status_reason"].to_string()
+    };
+    let wrong = "verify failed: the kernel takes `x` to read only, and changed";
+    let rows = [0, 1, 2, 3].map(told);
+    assert_eq!(rows[0], "null");
+    assert!(
+        rows[1].contains(&format!("{wrong} 31 of its 32 elements; first x[0]: from 0 to 7")),
+        "{rows:#?}"
+    );
+    assert!(rows[2].contains(&format!("{wrong} 1 of its 32 elements; first x[5]: from 5 to 7")));
+    assert!(rows[3].contains(&format!("{wrong} 1 of its 32 elements; first x[3]: from 3 to")));
+}
+
 #[test]
 fn what_differs_in_constants_and_what_has_no_image_to_share_count_in_one_process_too() {
     for selection in [["tiles", "reverse"], ["settles", "spends"]] {

@@ -2,6 +2,7 @@
 
 use crate::common::Bench;
 use gpuprof_emulator::device::{Checks, Device, LaunchError};
+use gpuprof_emulator::machine::Holds;
 
 /// A module with one kernel `k` of two shared arrays of 256 bytes, whose body is given. `%r1` is
 /// the thread's number, and `%r2` four times that.
@@ -160,4 +161,65 @@ fn what_is_checked_can_be_chosen() {
         assert_eq!(launch(&mut bench, blocks, 32).is_some(), seen, "{checks:?}");
         assert_eq!(launch(&mut bench, 18, 32).is_some(), checks != Checks::Off, "the last one");
     }
+}
+
+/// Every lane stores to `p`, as the instruction in the braces does it.
+fn stores(instruction: &str) -> String {
+    format!(
+        ".version 7.8\n.target sm_90\n.address_size 64\n.const .align 4 .b8 c[256];\n\
+         .visible .entry k(.param .u64 p) {{\n.reg .b32 %r<4>; .reg .b64 %rd<6>;\n\
+         ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n\
+         add.s64 %rd3, %rd1, %rd2;\n{instruction}\nret;\n}}\n"
+    )
+}
+
+/// What is wrong with such a store to an argument that the kernel takes to read only, or not.
+fn argument(instruction: &str, read_only: bool) -> Option<String> {
+    let mut bench = Bench::new(&stores(instruction));
+    let x = bench.upload(&[7_u32; 32]);
+    let holds = Holds::Argument { name: "x".to_owned(), read_only };
+    bench.device.memory.label(x, holds).unwrap();
+    let outcome = bench.try_launch("k", [1; 3], [32, 1, 1], 0, &[&x]);
+    let kept = bench.ints(x, 32) == [7; 32];
+    match outcome {
+        Ok(_) => None,
+        Err(LaunchError::Fault(fault)) => {
+            assert!(kept, "nothing is stored");
+            Some(format!("{}: {}", fault.kind, fault.message))
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn what_a_kernel_takes_to_read_only_is_not_stored_to() {
+    let whole = "st.global.u32 [%rd3], %r1;";
+    let ways = [
+        whole,
+        "st.global.u16 [%rd3], 1;",
+        "st.u32 [%rd3], %r1;",
+        "red.global.add.u32 [%rd3], 1;",
+        "atom.global.exch.b32 %r2, [%rd3], 5;",
+    ];
+    for way in ways {
+        assert_eq!(argument(way, false), None, "{way}");
+        let found = argument(way, true).unwrap_or_else(|| panic!("{way}"));
+        assert!(found.starts_with("read_only: ") && found.contains("into `x`"), "{found}");
+    }
+    assert_eq!(
+        argument(whole, true).as_deref(),
+        Some(
+            "read_only: kernel 'k' at PTX line 10, block (0,0,0), thread (0,0,0): writes 4 bytes of \
+             global memory at 0x700000010200, 0 bytes into `x`, which the kernel takes to read \
+             only: let it take `x` as `*mut`, or write elsewhere"
+        )
+    );
+    assert_eq!(argument("ld.global.u32 %r2, [%rd3];", true), None);
+}
+
+#[test]
+fn a_constant_variable_is_not_stored_to() {
+    let found = argument("mov.u64 %rd4, c; cvta.const.u64 %rd5, %rd4; st.u32 [%rd5], %r1;", false)
+        .expect("a fault");
+    assert!(found.contains("0 bytes into 'c', which is constant"), "{found}");
 }

@@ -2,7 +2,7 @@
 
 use super::chip::Chip;
 use crate::lower::{self, Program, Refused, Symbols};
-use crate::machine::Memory;
+use crate::machine::{Holds, Memory};
 use crate::ptx::ast::{Init, Space, Variable};
 use crate::ptx::{self, PtxError};
 use std::collections::HashMap;
@@ -182,9 +182,10 @@ fn allocate(variable: &Variable<'_>, memory: &mut Memory) -> Result<u64, PtxErro
         ));
     };
     let is_const = variable.space == Space::Const;
-    memory.allocate_named(u64::from(bytes.max(1)), Some(name.to_owned()), is_const).ok_or_else(
-        || PtxError::unsupported(variable.line, format!("no memory for variable '{name}'")),
-    )
+    let holds = Holds::Variable { name: name.to_owned(), is_const };
+    memory.allocate_for(u64::from(bytes.max(1)), holds).ok_or_else(|| {
+        PtxError::unsupported(variable.line, format!("no memory for variable '{name}'"))
+    })
 }
 
 fn initialise(variable: &Variable<'_>, symbols: &Symbols, memory: &Memory) -> Result<(), PtxError> {

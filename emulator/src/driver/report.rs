@@ -2,9 +2,12 @@
 //!
 //! Strings are JSON, NUL-terminated, and go back through `gpuemu_free`.
 
-use super::pointers::{free_text, give_text};
-use super::state::peek;
-use std::ffi::c_char;
+use super::code::Code;
+use super::current::with_context;
+use super::pointers::{Text, free_text, give_text};
+use super::state::{Driver, peek};
+use crate::machine::Holds;
+use std::ffi::{c_char, c_int};
 
 /// The version of this contract.
 const ABI_VERSION: u32 = 1;
@@ -29,6 +32,17 @@ extern "C" fn gpuemu_take_fault() -> *mut c_char {
         Some(fault) => give_text(fault),
         None => std::ptr::null_mut(),
     }
+}
+
+/// Says that the allocation at `address` is the argument `name` of a kernel, and whether the kernel
+/// takes it to read only: a store to it is then a fault. 0, or a code of CUDA's.
+#[unsafe(no_mangle)]
+extern "C" fn gpuemu_label_argument(address: u64, name: Text, read_only: c_int) -> Code {
+    let label = |driver: &mut Driver| {
+        let holds = Holds::Argument { name: name.get()?.to_owned(), read_only: read_only != 0 };
+        driver.device.memory.label(address, holds).map_err(|_| Code::NOT_FOUND)
+    };
+    with_context(label)
 }
 
 #[unsafe(no_mangle)]

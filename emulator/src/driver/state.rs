@@ -95,6 +95,7 @@ impl Driver {
                     | FaultKind::BarrierDeadlock
                     | FaultKind::Race
                     | FaultKind::Uninitialised
+                    | FaultKind::ReadOnly
                     | FaultKind::Undefined => Code::LAUNCH_FAILED,
                 });
                 Ok(())

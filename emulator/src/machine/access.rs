@@ -70,9 +70,14 @@ fn place(cx: &Context<'_>, address: Address) -> (Space, u64, Pattern) {
     }
 }
 
-/// The global words from `first`, if they are aligned and inside one allocation.
+/// The global words from `first`, if they are aligned and inside one allocation, into which a kernel
+/// may store where that is what it does (`STORES`).
 #[inline(always)]
-fn global_words<'c>(cx: &'c mut Context<'_>, first: u64, words: u64) -> Option<&'c [AtomicU32]> {
+fn global_words<'c, const STORES: bool>(
+    cx: &'c mut Context<'_>,
+    first: u64,
+    words: u64,
+) -> Option<&'c [AtomicU32]> {
     let memory = cx.memory;
     let inside =
         |index: usize| memory.at(index).filter(|allocation| allocation.contains(first, 4 * words));
@@ -84,7 +89,7 @@ fn global_words<'c>(cx: &'c mut Context<'_>, first: u64, words: u64) -> Option<&
         }
     };
     let start = first - allocation.base;
-    if !start.is_multiple_of(4) {
+    if !start.is_multiple_of(4) || (STORES && !allocation.is_writable()) {
         return None;
     }
     allocation.words.get((start / 4) as usize..(start / 4 + words) as usize)
@@ -121,14 +126,14 @@ fn load_words(cx: &mut Context<'_>, address: Address) -> Option<Lanes32> {
     match (space, pattern) {
         (Space::Global, Pattern::Consecutive) => {
             let mut value = [0; 32];
-            for (value, word) in value.iter_mut().zip(global_words(cx, first, 32)?) {
+            for (value, word) in value.iter_mut().zip(global_words::<false>(cx, first, 32)?) {
                 *value = word.load(Relaxed);
             }
             count_global(&mut cx.counts.memory.load, sectors::of_range(first, 128), 128);
             Some(value)
         }
         (Space::Global | Space::Const, Pattern::Uniform) => {
-            let value = global_words(cx, first, 1)?.first()?.load(Relaxed);
+            let value = global_words::<false>(cx, first, 1)?.first()?.load(Relaxed);
             if space == Space::Global {
                 count_global(&mut cx.counts.memory.load, 1, 4);
             }
@@ -219,7 +224,7 @@ pub fn store(
         match place(cx, address) {
             (Space::Global, first, Pattern::Consecutive) => {
                 let value = *cx.lanes.get32(a[0]);
-                if let Some(words) = global_words(cx, first, 32) {
+                if let Some(words) = global_words::<true>(cx, first, 32) {
                     for (word, value) in words.iter().zip(value) {
                         word.store(value, Relaxed);
                     }

@@ -19,6 +19,8 @@ pub enum FaultKind {
     UseAfterFree,
     /// In the first 64 KiB.
     Null,
+    /// A store to what the kernel may only read.
+    ReadOnly,
     /// A barrier that some warps can never reach.
     BarrierDeadlock,
     /// `trap`.
@@ -41,6 +43,7 @@ impl FaultKind {
             Self::Misaligned => "misaligned",
             Self::UseAfterFree => "use_after_free",
             Self::Null => "null",
+            Self::ReadOnly => "read_only",
             Self::BarrierDeadlock => "barrier_deadlock",
             Self::Trap => "trap",
             Self::Assert => "assert",
@@ -209,6 +212,7 @@ fn describe(kind: FaultKind, access: &Access, memory: &Memory) -> String {
     match (kind, limit) {
         (FaultKind::Misaligned, _) => format!("{what}, which is not a multiple of {size}"),
         (FaultKind::Null, _) => format!("{what}, a null pointer"),
+        (FaultKind::ReadOnly, _) => format!("{what}, {}", memory.locate_read_only(address)),
         (_, Some(limit)) => format!("{what}, but the {space} memory here has {limit} bytes"),
         (_, None) => format!("{what}, {}", memory.locate(address)),
     }

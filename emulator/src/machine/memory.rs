@@ -7,7 +7,6 @@
 
 use crate::lower::address::GLOBAL_BASE;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Allocations begin at multiples of this.
@@ -24,10 +23,29 @@ pub struct Allocation {
     pub bytes: u64,
     /// The contents; one word more than needed when the size is not a multiple of 4.
     pub words: Vec<AtomicU32>,
-    /// The module variable it holds, if any.
-    pub name: Option<String>,
-    /// Whether it holds a `.const` variable.
-    pub is_const: bool,
+    /// What it holds, as far as somebody said.
+    pub holds: Holds,
+}
+
+/// What an allocation holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holds {
+    /// Nobody said.
+    Unknown,
+    /// A module variable.
+    Variable {
+        /// Its name.
+        name: String,
+        /// Whether it is a `.const` one.
+        is_const: bool,
+    },
+    /// What a kernel gets as an argument.
+    Argument {
+        /// The parameter's name.
+        name: String,
+        /// Whether the kernel takes it to read only.
+        read_only: bool,
+    },
 }
 
 impl Allocation {
@@ -36,6 +54,15 @@ impl Allocation {
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.base);
         offset < self.bytes && self.bytes - offset >= bytes
+    }
+
+    /// Whether a kernel may store to it.
+    #[inline(always)]
+    pub fn is_writable(&self) -> bool {
+        !matches!(
+            self.holds,
+            Holds::Argument { read_only: true, .. } | Holds::Variable { is_const: true, .. }
+        )
     }
 }
 
@@ -54,7 +81,7 @@ impl std::error::Error for NotAllocated {}
 /// All of device memory.
 #[derive(Debug)]
 pub struct Memory {
-    allocations: Vec<Arc<Allocation>>,
+    allocations: Vec<Allocation>,
     freed: Vec<(u64, u64)>,
     next: u64,
     in_use: u64,
@@ -69,16 +96,11 @@ impl Memory {
 
     /// Allocates zeroed memory; `None` if the device (or the host) has no room.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        self.allocate_named(bytes, None, false)
+        self.allocate_for(bytes, Holds::Unknown)
     }
 
-    /// Allocates memory for a module variable.
-    pub fn allocate_named(
-        &mut self,
-        bytes: u64,
-        name: Option<String>,
-        is_const: bool,
-    ) -> Option<u64> {
+    /// Allocates zeroed memory for what is known.
+    pub fn allocate_for(&mut self, bytes: u64, holds: Holds) -> Option<u64> {
         if bytes == 0 || bytes > self.capacity - self.in_use {
             return None;
         }
@@ -89,7 +111,7 @@ impl Memory {
         let base = self.next;
         self.next = (base + bytes + GAP).next_multiple_of(ALIGNMENT);
         self.in_use += bytes;
-        self.allocations.push(Arc::new(Allocation { base, bytes, words, name, is_const }));
+        self.allocations.push(Allocation { base, bytes, words, holds });
         Some(base)
     }
 
@@ -116,6 +138,19 @@ impl Memory {
         self.in_use = 0;
     }
 
+    /// Says what the allocation that begins at `base` holds.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] if none does.
+    pub fn label(&mut self, base: u64, holds: Holds) -> Result<(), NotAllocated> {
+        let at = self
+            .allocations
+            .binary_search_by_key(&base, |allocation| allocation.base)
+            .map_err(|_| NotAllocated)?;
+        self.allocations[at].holds = holds;
+        Ok(())
+    }
+
     /// Free and total bytes.
     pub fn available(&self) -> (u64, u64) {
         (self.capacity - self.in_use, self.capacity)
@@ -132,7 +167,7 @@ impl Memory {
     /// The allocation at an index of [`Memory::index_of`].
     #[inline(always)]
     pub fn at(&self, index: usize) -> Option<&Allocation> {
-        self.allocations.get(index).map(Arc::as_ref)
+        self.allocations.get(index)
     }
 
     /// The allocation that holds `address`.
@@ -255,6 +290,24 @@ impl Memory {
         self.freed.iter().any(|&(base, bytes)| address.wrapping_sub(base) < bytes)
     }
 
+    /// Says what holds `address` that a kernel may only read, and what to do.
+    pub fn locate_read_only(&self, address: u64) -> String {
+        let Some(allocation) = self.find(address) else { return self.locate(address) };
+        let offset = address - allocation.base;
+        match &allocation.holds {
+            Holds::Variable { name, .. } => {
+                format!(
+                    "{offset} bytes into '{name}', which is constant: a kernel may only read it"
+                )
+            }
+            Holds::Argument { name, .. } => format!(
+                "{offset} bytes into `{name}`, which the kernel takes to read only: let it take \
+                 `{name}` as `*mut`, or write elsewhere"
+            ),
+            Holds::Unknown => self.locate(address),
+        }
+    }
+
     /// Says where `address` is, relative to the nearest allocation.
     pub fn locate(&self, address: u64) -> String {
         if let Some(&(base, bytes)) =
@@ -266,11 +319,11 @@ impl Memory {
             );
         }
         let describe = |allocation: &Allocation| {
-            let name = allocation
-                .name
-                .as_ref()
-                .map(|name| format!(" (variable '{name}')"))
-                .unwrap_or_default();
+            let name = match &allocation.holds {
+                Holds::Unknown => String::new(),
+                Holds::Variable { name, .. } => format!(" (variable '{name}')"),
+                Holds::Argument { name, .. } => format!(" (argument '{name}')"),
+            };
             format!("a {}-byte allocation at {:#x}{name}", allocation.bytes, allocation.base)
         };
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);

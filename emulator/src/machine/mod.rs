@@ -39,4 +39,4 @@ mod warp;
 pub use context::Runner;
 pub use fault::FaultReport;
 pub use launch::Launch;
-pub use memory::Memory;
+pub use memory::{Holds, Memory};

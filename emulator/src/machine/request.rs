@@ -81,6 +81,10 @@ pub fn admit(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outco
             _ => allocation(cx, address)
                 .is_some_and(|found| found.contains(address, u64::from(bytes))),
         };
+        if verb != Verb::Read && part.space == Space::Global && inside && !is_writable(cx, address)
+        {
+            return Err(refuse(cx, part, lane, bytes, verb, FaultKind::ReadOnly));
+        }
         if !inside {
             let kind = match part.space {
                 Space::Shared | Space::Local | Space::Param => FaultKind::OutOfBounds,
@@ -167,6 +171,10 @@ fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
             };
         }
     }
+}
+
+fn is_writable(cx: &mut Context<'_>, address: u64) -> bool {
+    allocation(cx, address).is_none_or(Allocation::is_writable)
 }
 
 /// The allocation of an address, tried first where the last one was found.

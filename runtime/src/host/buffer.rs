@@ -9,8 +9,9 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DriverError};
 
 use super::arena::{Arena, Placed};
 use super::arguments::Element;
+use super::collect::emulator;
 use super::error::{Error, Result};
-use super::reference::{Compared, HostArguments, Sides, compare};
+use super::reference::{Compared, HostArguments, Sides, compare, unchanged};
 use super::tolerance::Tolerance;
 
 /// A buffer on the device that knows what it held before the first launch.
@@ -40,6 +41,9 @@ pub(crate) trait Buffer {
         position: usize,
         tolerance: Option<Tolerance>,
     ) -> Result<Compared>;
+
+    /// Fails where the kernel takes it to read only and did not leave it as it was.
+    fn check_unchanged(&self) -> Result<()>;
 
     /// Puts its initial elements back, if the kernel or another configuration writes there.
     fn restore(&mut self) -> Result<()>;
@@ -123,6 +127,7 @@ impl<T: Element> TypedBuffer<T> {
         } else {
             stream.clone_htod(&initial)?
         };
+        emulator::label_argument(device.device_ptr(stream).0, name, !written);
         Ok(Self {
             name,
             initial,
@@ -182,6 +187,14 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         let sides = Sides { initial: &self.initial, device: &device, host: &expected };
         let tolerance = tolerance.map_or_else(|| Tolerance::new(T::TOLERANCE), Ok)?;
         compare(self.name, sides, tolerance)
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        if self.written || self.initial.is_empty() {
+            return Ok(());
+        }
+        let device = self.place.device().ok_or_else(|| not_placed(self.name))?;
+        unchanged(self.name, &self.initial, &self.stream.clone_dtoh(device)?)
     }
 
     fn restore(&mut self) -> Result<()> {

@@ -47,6 +47,14 @@ impl Argument {
         if matches!(self, Self::Buffer { sliced: Some(_), .. }) { 2 } else { 1 }
     }
 
+    /// Fails where it is a buffer that the kernel takes to read only and changed.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        match self {
+            Self::Scalar { .. } => Ok(()),
+            Self::Buffer { buffer, .. } => buffer.check_unchanged(),
+        }
+    }
+
     /// Puts a buffer that the kernel writes back to what it held at first.
     pub(crate) fn restore(&mut self) -> Result<()> {
         match self {

@@ -144,6 +144,23 @@ pub(crate) fn compare<T: Element>(
     )))
 }
 
+/// Checks that a kernel left a buffer that it takes to read only as it was.
+///
+/// # Errors
+/// How many elements it changed, and the first of them with both values.
+pub(crate) fn unchanged<T: Element>(name: &str, initial: &[T], device: &[T]) -> Result<()> {
+    let mut changed = (0..initial.len()).filter(|&at| initial[at].distance(device[at]) != 0.0);
+    let Some(first) = changed.next() else { return Ok(()) };
+    Err(Error::failed(format!(
+        "verify failed: the kernel takes `{name}` to read only, and changed {} of its {} elements; first \
+         {name}[{first}]: from {:?} to {:?}. Let it take `{name}` as `*mut`, or write elsewhere",
+        1 + changed.count(),
+        initial.len(),
+        initial[first],
+        device[first],
+    )))
+}
+
 /// `; largest error 3.5 times the tolerance, at y[7]`, where it has a size.
 fn worst(name: &str, (error, at): (f64, usize)) -> String {
     if error.is_infinite() {
@@ -250,6 +267,19 @@ mod tests {
         assert_eq!(check(&[5.0, f64::NAN], &[5.0, 1.0], &[5.0, 1.0], 0.0), Ok(0.0));
         assert_eq!(check(&[5.0], &[5.0], &[5.0], 0.0), Ok(0.0), "the reference changes nothing");
         assert_eq!(check::<f32>(&[], &[], &[], 0.0), Ok(0.0));
+    }
+
+    #[test]
+    fn what_a_kernel_only_reads_is_left_as_it_was() {
+        let check = |initial: &[f32], device: &[f32]| {
+            unchanged("x", initial, device).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[1.0, f32::NAN], &[1.0, f32::NAN]), Ok(()));
+        assert_eq!(
+            check(&[1.0, 2.0, 3.0], &[1.0, 2.5, f32::NAN]).unwrap_err(),
+            "verify failed: the kernel takes `x` to read only, and changed 2 of its 3 elements; first x[1]: \
+             from 2.0 to 2.5. Let it take `x` as `*mut`, or write elsewhere"
+        );
     }
 
     #[test]

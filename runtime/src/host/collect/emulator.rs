@@ -5,7 +5,7 @@
 //! frees.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char, c_int};
 
 use cudarc::driver::sys;
 use gpuprof_model::measurement::LaunchRecord;
@@ -77,6 +77,20 @@ pub(crate) fn take_report() -> Result<(Vec<LaunchRecord>, BTreeMap<String, u64>)
 pub(crate) fn take_fault() -> Option<String> {
     let fault: Fault = serde_json::from_str(&take_text(b"gpuemu_take_fault\0")?).ok()?;
     Some(fault.message)
+}
+
+/// Lets the emulated driver know the buffer at `address` by the parameter's `name`, and refuse
+/// stores to what the kernel takes to read only. Other drivers know neither.
+pub(crate) fn label_argument(address: u64, name: &str, read_only: bool) {
+    type Label = unsafe extern "C" fn(u64, *const c_char, c_int) -> c_int;
+    let Ok(name) = CString::new(name) else { return };
+    // SAFETY: the symbol, where it exists, has this type (the emulator's ABI, version 1); the name
+    // is NUL-terminated and alive during the call.
+    unsafe {
+        if let Ok(label) = sys::culib().get::<Label>(b"gpuemu_label_argument\0") {
+            label(address, name.as_ptr(), c_int::from(read_only));
+        }
+    }
 }
 
 fn take_text(symbol: &[u8]) -> Option<String> {
