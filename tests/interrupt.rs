@@ -1,10 +1,12 @@
 //! SIGINT and SIGTERM: what was measured is kept.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::Child;
+use std::io::{BufRead, BufReader, PipeReader, Read, Write, pipe};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
-use crate::support::Workspace;
+use crate::support::{Packed, Tool, Workspace, script, wait_beside, wait_for};
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -92,4 +94,94 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
 
     3 configurations of 1 series: 1 finished, 2 skipped; no thresholds
     ");
+}
+
+/// Sends SIGTERM to `child` as soon as it listens, and says how it ended.
+fn terminated(child: &mut Child) -> Option<i32> {
+    let status = format!("/proc/{}/status", child.id());
+    // A bit of the signals that are caught: that of SIGTERM.
+    let listens = |line: &str| {
+        let caught = line.strip_prefix("SigCgt:")?;
+        let caught = u64::from_str_radix(caught.trim(), 16).expect("it is a mask");
+        (caught & (1 << 14) != 0).then_some(())
+    };
+    wait_beside(child, "a handler", || fs::read_to_string(&status).ok()?.lines().find_map(listens));
+    kill_process(Pid::from_child(child), Signal::TERM).expect("it still runs");
+    child.wait().expect("it can be waited for").code()
+}
+
+/// `tool` with a standard output that is full, and is not read as long as the other is there.
+fn unread(tool: Tool) -> (Child, PipeReader) {
+    let (reader, mut writer) = pipe().expect("there are pipes");
+    let size = fcntl_setpipe_size(&writer, 4096).expect("it can be small");
+    writer.write_all(&vec![0; size]).expect("that is what fits");
+    let mut command = tool.into_command();
+    let child = command.stdout(writer).stderr(Stdio::null()).spawn();
+    (child.expect("it can be started"), reader)
+}
+
+#[test]
+fn a_signal_ends_a_command_whose_output_nobody_reads() {
+    let packed = Packed::new();
+    packed.tool(&["scale", "--series", "block=64", "--quiet"]).run().exits_with(0);
+    let printing = [
+        &["runs", "list"][..],
+        &["runs", "show", "latest"],
+        &["report", "latest"],
+        &["compare", "latest", "latest"],
+        &["metrics", "--chip", "GH100"],
+        &["rules"],
+        &["man"],
+        &["completions", "bash"],
+        &["doctor"],
+        &["list", "--archive-file", "packed.tar.zst"],
+    ];
+    for arguments in printing {
+        let (mut child, reader) = unread(packed.other(arguments));
+        assert_eq!(terminated(&mut child), Some(143), "{arguments:?}");
+        drop(reader);
+    }
+}
+
+#[test]
+fn a_run_whose_output_nobody_reads_ends_by_a_signal_and_is_kept() {
+    let packed = Packed::new();
+    let many = ["scale", "--series", "block=32..1024 step 32", "--message-format", "json"];
+    let mut child = packed.tool(&many).into_command().spawn().expect("it can be started");
+    let stdout = child.stdout.take().expect("standard output is piped");
+    fcntl_setpipe_size(&stdout, 4096).expect("it can be small");
+    // What is told of 32 configurations is more than it holds.
+    let journal = || fs::read_to_string(packed.runs().first()?.join("journal.jsonl")).ok();
+    wait_beside(&mut child, "passes", || (journal()?.lines().count() > 1).then_some(()));
+    assert_eq!(terminated(&mut child), Some(143));
+    drop(stdout);
+    let [run] = &*packed.runs() else { panic!("{:?}", packed.runs()) };
+    let verdict = fs::read(run.join("verdict.json")).expect("the run is kept");
+    let verdict: Value = serde_json::from_slice(&verdict).expect("it is JSON");
+    assert_eq!(verdict["exit_code"], 143);
+}
+
+#[test]
+fn a_signal_ends_a_command_that_builds_and_what_it_started() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    let files = [("Cargo.toml", manifest), ("src/lib.rs", "")];
+    let workspace = Workspace::of(folder.path(), &files);
+    let (cargo, begun) = (folder.path().join("cargo"), folder.path().join("begun"));
+    script(
+        &cargo,
+        "#!/bin/sh\nsleep 600 &\necho $$ $! > \"$BEGUN.new\"\nmv \"$BEGUN.new\" \"$BEGUN\"\nwait\n",
+    );
+    let archive = ["archive", "--archive-file", "x.tar.zst"];
+    for arguments in [&["run"][..], &["list"], &["show-config"], &["calibrate"], &archive] {
+        let tool = workspace.tool(arguments).env("CARGO", &cargo).env("BEGUN", &begun);
+        let mut child = tool.into_command().spawn().expect("it can be started");
+        let started = wait_beside(&mut child, "its cargo", || fs::read_to_string(&begun).ok());
+        assert_eq!(terminated(&mut child), Some(143), "{arguments:?}");
+        for process in started.split_whitespace() {
+            let process = PathBuf::from("/proc").join(process);
+            wait_for("their end", || (!process.exists()).then_some(()));
+        }
+        fs::remove_file(&begun).expect("it was there");
+    }
 }

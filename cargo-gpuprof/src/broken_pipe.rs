@@ -2,9 +2,55 @@
 //!
 //! Input: what a command writes. Output: the same, up to the moment at which nobody reads it
 //! any more (`| head`); the rest is dropped, and the command's exit code is what it would have
-//! been. A command that measures is told instead: what it finds would go nowhere.
+//! been. A command that measures is told instead: what it finds would go nowhere. One that a signal
+//! is to end is not kept by a reader that has stopped reading.
 
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use crate::console;
+use crate::execute::{AT_ONCE, Interrupt};
+
+/// For how long a reader is waited for after a signal.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A writer whose reader may stop reading, which keeps nobody that a signal is to end: what is left
+/// is then dropped, and the user is told.
+pub struct MayStop<'i, W> {
+    inner: W,
+    interrupt: &'i Interrupt,
+    stopped: bool,
+}
+
+impl<'i, W> MayStop<'i, W> {
+    /// Writes to `inner`, until `interrupt` has a signal and nobody reads.
+    pub fn new(inner: W, interrupt: &'i Interrupt) -> Self {
+        Self { inner, interrupt, stopped: false }
+    }
+}
+
+impl<W: Write + AsFd> MayStop<'_, W> {
+    /// Whether `inner` takes [`AT_ONCE`] bytes.
+    fn is_read(&mut self) -> io::Result<bool> {
+        if !self.stopped && !self.interrupt.wait_for_reader(self.inner.as_fd(), PATIENCE)? {
+            self.stopped = true;
+            console::say("nobody reads standard output: the rest of it is dropped");
+        }
+        Ok(!self.stopped)
+    }
+}
+
+impl<W: Write + AsFd> Write for MayStop<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let now = bytes.len().min(AT_ONCE);
+        if self.is_read()? { self.inner.write(&bytes[..now]) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_read()? { self.inner.flush() } else { Ok(()) }
+    }
+}
 
 /// A writer whose reader may leave.
 pub struct MayLeave<W>(pub W);

@@ -1,8 +1,12 @@
 //! The tool: reads the command line, runs it, and maps the outcome to an exit code.
 
+use std::fs::File;
+use std::io::{self, LineWriter};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::broken_pipe::MayLeave;
+use crate::broken_pipe::{MayLeave, MayStop};
 use crate::build::kernels::wrapper;
 use crate::cli::{self, Command, Gpuprof};
 use crate::commands::{
@@ -89,10 +93,18 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
     }
 }
 
+/// Standard output, line by line. A signal ends who writes to it, whether or not anyone reads.
+fn unstoppable(interrupt: &Interrupt) -> Result<LineWriter<MayStop<'_, File>>> {
+    // Not the buffer of Rust's own one, which would wait for the reader when the process ends.
+    let stdout = io::stdout().as_fd().try_clone_to_owned();
+    let stdout = stdout.map_err(|e| Failure::output(Path::new("standard output"), &e))?;
+    Ok(LineWriter::new(MayStop::new(File::from(stdout), interrupt)))
+}
+
 fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
-    let mut out = std::io::stdout().lock();
+    let mut out = unstoppable(interrupt)?;
     let stdout = StandardOutput::of_process();
-    let mut printed = MayLeave(std::io::stdout().lock());
+    let mut printed = MayLeave(unstoppable(interrupt)?);
     match parsed.command {
         None => run::run(&parsed.run, stdout, interrupt, &mut out),
         Some(Command::Run(options)) => run::run(&options, stdout, interrupt, &mut out),

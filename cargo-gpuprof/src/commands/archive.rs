@@ -61,6 +61,8 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
         git_revision: source.git_revision(),
         harnesses: &source.harnesses,
     };
+    // What is half packed is removed by who packs it.
+    interrupt.keep();
     let bytes = pack(&options.archive_file, &contents)?;
     let (harnesses, modules) = (source.harnesses.len(), contents.modules.len());
     Notes::new(quiet).say(format_args!(

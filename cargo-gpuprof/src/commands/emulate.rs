@@ -55,6 +55,7 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         .env("LD_LIBRARY_PATH", before_others(&emulator_folder(&own)?))
         .env(TELL_ENV, "1")
         .env(LOG_ENV, &log);
+    interrupt.keep();
     let status = match run_program(&mut command, interrupt) {
         Ok(status) => status,
         Err(error) => {

@@ -97,6 +97,7 @@ pub(super) fn profile(
     refused.map_err(Blocked::into_failure)?;
     beforehand::tell(&plan);
     let prepared = watch.times(Spent::Build, "builds kernels", || prepare::build(plan))?;
+    interrupt.keep();
     let tells_events = presenter.tells_events();
     let measured = measure::measure(&prepared, tells_events, watch, interrupt, out)?;
     drop(holds);

@@ -6,6 +6,7 @@
 mod ahead;
 mod counters;
 mod execution;
+mod family;
 mod harness_line;
 mod images;
 mod interrupt;
@@ -21,7 +22,7 @@ pub use ahead::Ahead;
 pub use counters::{Collected, Counters};
 pub use execution::{Execution, Modules};
 pub use images::{Handover, Image, MOST_TOGETHER, hand_over};
-pub use interrupt::Interrupt;
+pub use interrupt::{AT_ONCE, Interrupt};
 pub use job::{Job, Pass, outcomes};
 pub use pipeline::{Event, Pipeline, wait};
 pub use process::{Asked, Ended, HarnessProcess, Running, Stderr, VISIBLE_ENV};

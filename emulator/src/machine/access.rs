@@ -70,8 +70,8 @@ fn place(cx: &Context<'_>, address: Address) -> (Space, u64, Pattern) {
     }
 }
 
-/// The global words from `first`, if they are aligned and inside one allocation, into which a kernel
-/// may store where that is what it does (`STORES`).
+/// The global words from `first`, if they are aligned and inside one allocation, into which a
+/// kernel may store where that is what it does (`STORES`).
 #[inline(always)]
 fn global_words<'c, const STORES: bool>(
     cx: &'c mut Context<'_>,
