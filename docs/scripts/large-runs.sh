@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # What the tool does with runs of many rows: seconds of processor time and wall, and peak memory.
-# large-runs.sh [ROWS [CARGO-GPUPROF]]: 100000 rows by default, and the release build.
+# large-runs.sh [ROWS [CARGO-GPUPROF [gpu]]]: 100000 rows by default, and the release build; rows of
+# the emulated driver, or as of a GPU with seven processes each.
 set -euo pipefail
 rows=${1:-100000}
 tool=$(realpath "${2:-target/release/cargo-gpuprof}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-cargo run --quiet --release --package cargo-gpuprof --example large_run -- "$rows" "$folder"
+cargo run --quiet --release --package cargo-gpuprof --example large_run -- "$rows" "$folder" "${@:3:1}"
 cd "$folder"
 measured() {
     python3 - "$@" <<'PYTHON'

@@ -2,8 +2,12 @@
 //!
 //! Input: a series. Output: its configurations in groups of the same work, and the best of each by
 //! the metric that decides. Two configurations do the same work where they declare the same bytes
-//! and operations; where nothing is declared, where only launch parameters tell them apart.
+//! and operations; where nothing is declared, where only launch parameters tell them apart. All of
+//! it takes time in proportion to the configurations.
 
+use std::collections::HashMap;
+
+use gpuprof_model::axis::AxisValue;
 use gpuprof_model::metric::{Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::threshold::Statistic;
@@ -26,6 +30,17 @@ pub(super) struct Neighbours<'s> {
     pub(super) metric: Option<&'s str>,
     /// Positions of finished configurations, those of the same work together.
     pub(super) groups: Vec<Group>,
+    /// The group of each configuration, by position.
+    group_of: Vec<Option<usize>>,
+}
+
+/// What a configuration has to do.
+#[derive(PartialEq, Eq, Hash)]
+enum Work<'s> {
+    /// What it declares, as the bits of [`WORK`].
+    Declared([Option<u64>; 2]),
+    /// The values of what is no launch parameter.
+    Axes(Vec<Option<&'s AxisValue>>),
 }
 
 /// Configurations of the same work.
@@ -44,14 +59,18 @@ impl<'s> Neighbours<'s> {
         // Fewer counts of one kind are no gain: only time tells what is better.
         let metric = timed.then_some("duration");
         let mut groups: Vec<Group> = Vec::new();
+        let mut group_of = vec![None; rows.len()];
+        let mut known: HashMap<Work<'_>, usize> = HashMap::new();
+        let axes = work_axes(series);
         for (at, row) in rows.iter().enumerate().filter(|(_, r)| r.status == Status::Finished) {
-            let same = |group: &&mut Group| same_work(series, &rows[group.rows[0]], row);
-            match groups.iter_mut().find(same) {
-                Some(group) => group.rows.push(at),
-                None => groups.push(Group { rows: vec![at], best: None }),
-            }
+            let group = *known.entry(Work::of(row, &axes)).or_insert_with(|| {
+                groups.push(Group { rows: Vec::new(), best: None });
+                groups.len() - 1
+            });
+            groups[group].rows.push(at);
+            group_of[at] = Some(group);
         }
-        let mut neighbours = Self { series, metric, groups: Vec::new() };
+        let mut neighbours = Self { series, metric, groups: Vec::new(), group_of };
         for group in &mut groups {
             group.best = neighbours.best_of(&group.rows);
         }
@@ -80,7 +99,7 @@ impl<'s> Neighbours<'s> {
 
     /// The others that do the same work as the one at `at`.
     pub(super) fn of_same_work(&self, at: usize) -> impl Iterator<Item = usize> {
-        let group = self.groups.iter().find(|group| group.rows.contains(&at));
+        let group = self.group_of.get(at).copied().flatten().and_then(|at| self.groups.get(at));
         group.into_iter().flat_map(|group| &group.rows).copied().filter(move |other| *other != at)
     }
 
@@ -97,6 +116,24 @@ impl<'s> Neighbours<'s> {
             })
         };
         group.rows.iter().filter(alike).copied().collect()
+    }
+
+    /// The configurations of `group` in sets that differ in `axis` alone, each in the order of the
+    /// series.
+    pub(super) fn slices(&self, group: &Group, axis: &str) -> Vec<Vec<usize>> {
+        let dependent = |name: &str| self.series.dependent_axes.iter().any(|other| other == name);
+        let mut known: HashMap<Vec<&(String, AxisValue)>, usize> = HashMap::new();
+        let mut slices: Vec<Vec<usize>> = Vec::new();
+        for &at in &group.rows {
+            let pairs = self.row(at).configuration.0.iter();
+            let rest = pairs.filter(|(name, _)| *name != axis && !dependent(name));
+            let slice = *known.entry(rest.collect()).or_insert_with(|| {
+                slices.push(Vec::new());
+                slices.len() - 1
+            });
+            slices[slice].push(at);
+        }
+        slices
     }
 
     /// What the configurations at `a` and `b` say about each other: the change from `a` to `b`.
@@ -150,16 +187,19 @@ impl<'s> Neighbours<'s> {
     }
 }
 
-/// Whether `a` and `b` of `series` have the same to do.
-fn same_work(series: &SeriesResult, a: &ConfigurationResult, b: &ConfigurationResult) -> bool {
-    let work = |row: &ConfigurationResult| WORK.map(|metric| value(row, metric).map(f64::to_bits));
-    let (ours, theirs) = (work(a), work(b));
-    if ours.iter().chain(&theirs).any(Option::is_some) {
-        return ours == theirs;
-    }
+/// The axes of `series` that say what is to do, and not how it is launched.
+fn work_axes(series: &SeriesResult) -> Vec<&str> {
     let axes = series.axes.iter().map(|axis| axis.name.as_str());
-    let mut rest = axes.filter(|axis| {
-        !LAUNCH.contains(axis) && series.dependent_axes.iter().all(|other| other != axis)
-    });
-    rest.all(|axis| a.configuration.get(axis) == b.configuration.get(axis))
+    let dependent = |axis: &str| series.dependent_axes.iter().any(|other| other == axis);
+    axes.filter(|axis| !LAUNCH.contains(axis) && !dependent(axis)).collect()
+}
+
+impl<'s> Work<'s> {
+    fn of(row: &'s ConfigurationResult, axes: &[&str]) -> Self {
+        let declared = WORK.map(|metric| value(row, metric).map(f64::to_bits));
+        if declared.iter().any(Option::is_some) {
+            return Self::Declared(declared);
+        }
+        Self::Axes(axes.iter().map(|axis| row.configuration.get(axis)).collect())
+    }
 }

@@ -184,3 +184,19 @@ fn what_a_neighbour_tried_in_vain_is_not_advised() {
     set(&mut elsewhere, "registers", 32.0);
     assert!(speaks(vec![best, elsewhere]));
 }
+
+/// Amounts of work are looked up: a search for each among all took minutes for as many.
+#[test]
+fn the_time_grows_with_the_configurations_however_many_amounts_of_work_they_have() {
+    let row = |at: u64| {
+        let mut row = measured(64, &[("bytes", at as f64), ("duration", 1000.0)]);
+        row.configuration = point(64, at);
+        row
+    };
+    let rows = || (0..20_000).map(row).collect::<Vec<_>>();
+    let series = series(rows());
+    let neighbours = super::neighbours::Neighbours::of(&series);
+    assert_eq!(neighbours.groups.len(), 20_000);
+    assert_eq!(neighbours.of_same_work(19_999).count(), 0);
+    assert_eq!(advised(rows(), &[]), []);
+}

@@ -4,7 +4,7 @@ use gpuprof_model::advice::Advice;
 use gpuprof_model::run::SeriesResult;
 
 use super::told::piece;
-use crate::advice::neighbours::{Group, Neighbours};
+use crate::advice::neighbours::Neighbours;
 use crate::advice::template::number;
 use crate::view::sensitivity::independent_axes;
 
@@ -25,7 +25,7 @@ fn of_axis(neighbours: &Neighbours<'_>, axis: &str) -> Option<Advice> {
     let mut most = 0;
     let mut places = Vec::new();
     for group in &neighbours.groups {
-        for slice in slices(neighbours, group, axis) {
+        for slice in neighbours.slices(group, axis) {
             most = most.max(slice.len());
             farthest = farthest.max(spread(neighbours, &slice)?);
             places.extend(slice);
@@ -41,18 +41,6 @@ fn of_axis(neighbours: &Neighbours<'_>, axis: &str) -> Option<Advice> {
     );
     let about = (&places[..], &["duration"][..]);
     Some(piece(("no-effect", "axis without effect"), message, None, about, neighbours))
-}
-
-/// The rows of `group` in sets that differ in `axis` alone.
-fn slices(neighbours: &Neighbours<'_>, group: &Group, axis: &str) -> Vec<Vec<usize>> {
-    let mut left = group.rows.clone();
-    let mut slices = Vec::new();
-    while let Some(&first) = left.first() {
-        let slice = neighbours.along(group, first, axis);
-        left.retain(|at| !slice.contains(at) && *at != first);
-        slices.push(slice);
-    }
-    slices
 }
 
 /// How far apart the times of `slice` may be, in percent, by the intervals of the differences from
