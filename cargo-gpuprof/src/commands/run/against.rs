@@ -6,7 +6,7 @@ use gpuprof_model::run::{Run, Status};
 
 use crate::commands::Source;
 use crate::commands::settings::Settings;
-use crate::console;
+use crate::console::{self, Notes};
 use crate::error::{Failure, Result};
 use crate::options::RunOptions;
 use crate::store::baseline::{self, Baselines, Found};
@@ -69,7 +69,7 @@ pub(in crate::commands) fn save(
     name: &str,
     path: &Utf8Path,
     (run, ended): (&Run, ExitCode),
-    gate: Gate,
+    (gate, notes): (Gate, Notes),
 ) -> Result<()> {
     let kept = |status: &Status| matches!(status, Status::Finished | Status::Invalid { .. });
     let mut rows = run.series.iter().flat_map(|series| &series.configurations);
@@ -89,7 +89,7 @@ pub(in crate::commands) fn save(
     } else {
         let lost = baseline::lost(path, run);
         baseline::write(path, run)?;
-        console::say(format_args!("kept as baseline `{name}` in {path}"));
+        notes.say(format_args!("kept as baseline `{name}` in {path}"));
         lost.iter().for_each(console::say);
         return Ok(());
     };

@@ -80,7 +80,7 @@ pub(super) fn conclude(
         presenter.show(&run, code, (settings, &inputs.view.view), out)
     })?;
     if let Some((name, path)) = save_to {
-        against::save(name, path, (&run, code), gate)?;
+        against::save(name, path, (&run, code), (gate, inputs.notes()))?;
     }
     if inputs.slice.is_none() {
         prune(&source.target_directory, settings.keep_runs.value, inputs.notes());
