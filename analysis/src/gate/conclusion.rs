@@ -44,7 +44,9 @@ pub fn of(run: &Run, measured: &Measured<'_>) -> Option<Conclusion> {
         sensitivity::of(run, base, budget, measured.most_rounds.unwrap_or(u32::MAX))
     });
     let stored = (judged.by_time > 0 && measured.stored).then_some(measured.ability).flatten();
-    let known = known.or_else(|| stored.map(sensitivity::of_stored));
+    let known = known.or_else(|| {
+        stored.map(|ability| sensitivity::of_stored(ability, findings::scattered(&undecided)))
+    });
     let unknown = (judged.by_time > 0 && measured.stored).then(|| UNKNOWN.to_owned());
     let (sensitivity, sensitivity_unknown) = match known {
         Some(Ok(sensitivity)) => (Some(sensitivity), None),

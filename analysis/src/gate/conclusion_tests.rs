@@ -312,3 +312,25 @@ fn a_long_list_shows_some_of_every_threshold() {
     assert_eq!((shown.shown.len(), shown.rest), (8, 22));
     assert!(shown.shown.iter().all(|shown| shown.more == 0));
 }
+
+#[test]
+fn what_a_baseline_promises_is_not_told_of_a_run_that_scatters_more() {
+    let (base, same) = sides(7, 0.4, &[0.0, 0.0]);
+    let mut random = SplitMix(6);
+    // Some processes of the second configuration are a third slower.
+    let scattered =
+        run(vec![timed(1, 7, 0.4, 0.0, &mut random), timed(2, 7, 30.0, 0.15, &mut random)]);
+    let catalogue = Catalogue::built_in();
+    let of = |head: Run| {
+        let mut against = against(base.clone(), false);
+        against.run.as_mut().unwrap().id = "b".into();
+        rejudge(&catalogue, head, &[], &against).conclusion.unwrap()
+    };
+    let found = of(same);
+    assert!(found.sensitivity.is_some(), "{found:#?}");
+    let found = of(scattered);
+    assert_eq!(found.sensitivity, None, "{found:#?}");
+    assert!(!found.sentence.contains("would have been caught"), "{}", found.sentence);
+    let why = found.sensitivity_unknown.unwrap();
+    assert!(why.starts_with("1 configuration of this run scatters too much"), "{why}");
+}

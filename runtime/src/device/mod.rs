@@ -60,7 +60,7 @@ pub(crate) mod prelude {
     pub use super::half::{bf16, bf16x2, f16, f16x2};
     pub use super::vector::*;
     pub use super::{
-        DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, block, fence, grid, math,
-        thread, warp,
+        DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, block, fence, grid,
+        math, thread, warp,
     };
 }

@@ -65,6 +65,16 @@ pub(super) fn configurations(findings: &[Finding]) -> usize {
     places.len()
 }
 
+/// How many configurations `undecided` leaves undecided since their processes scatter.
+pub(super) fn scattered(undecided: &[Finding]) -> usize {
+    let scattered = undecided
+        .iter()
+        .filter(|finding| finding.verdict == Verdict::Inconclusive && finding.interval.is_some());
+    let places: HashSet<_> =
+        scattered.map(|finding| (&finding.series, &finding.configuration)).collect();
+    places.len()
+}
+
 /// A threshold that was judged over a series.
 struct Asked<'r> {
     series: &'r SeriesResult,

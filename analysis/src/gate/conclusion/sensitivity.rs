@@ -73,11 +73,21 @@ pub(super) fn of(run: &Run, base: &Run, budget: &Budget, most: u32) -> Result<Se
 }
 
 /// What a run against a stored baseline would have caught, where the machine is as it was when that
-/// was measured.
+/// was measured: not where `undecided` configurations scatter too much to be decided.
 ///
 /// # Errors
 /// Why that cannot be told.
-pub(super) fn of_stored(ability: &Ability) -> Result<Sensitivity, String> {
+pub(super) fn of_stored(ability: &Ability, undecided: usize) -> Result<Sensitivity, String> {
+    if undecided > 0 {
+        let (count, scatter) = match undecided {
+            1 => ("1 configuration".to_owned(), "scatters"),
+            more => (format!("{more} configurations"), "scatter"),
+        };
+        return Err(format!(
+            "{count} of this run {scatter} too much to be decided, so the baseline's scatter does \
+             not tell; `--base` measures both sides together"
+        ));
+    }
     let Some(percent) = ability.catches_percent else {
         return Err(format!(
             "a difference needs {MIN_PROCESSES} processes a side, and {} of {} comparisons have \
