@@ -5,8 +5,10 @@
 //! is decided, the slowdown that would be caught, and how many processes a side it would take. What
 //! the run will measure is supposed to scatter as the baseline does; both are judged by the rules
 //! of `judge/relative`, so the figures are those of Welch's test. They are estimates: the fewer
-//! processes the baseline has, the less they know of its noise. Of 4 processes the share of decided
-//! runs is 10 to 15 % too high where it is below 80 %, and of 7 up to 6 %.
+//! processes the baseline has, the less they know of its noise. On average over baselines of one
+//! configuration, the share of decided runs is at most 13 percentage points too high with 4
+//! processes and 7 with 7, where about half of the runs are decided or fewer
+//! (`docs/scripts/forecast-of-baselines.py`).
 
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::metric::{Catalogue, Class};
