@@ -1,19 +1,21 @@
-//! The table of `docs/measurements.md` on runs that are measured in rounds:
+//! The tables of `docs/measurements.md` on runs that are measured in rounds:
 //!
-//!     cargo run --release -p cargo-gpuprof --example rates -- [CONFIGURATIONS] [SLOWER]
+//!     cargo run --release -p cargo-gpuprof --example rates -- [CONFIGURATIONS] [SLOWER] [FIXED]
 //!
 //! CONFIGURATIONS (default 20,000) are simulated for each row where nothing changed, and SLOWER
-//! (default 2,000) that are 3 % slower. They are judged by the code that judges a run. Series make
-//! no difference: all configurations of a run share one error budget, so that 50 series of one
-//! configuration are one series of 50.
+//! (default 2,000) that are 3 % slower. The second table is of limits that are numbers: FIXED
+//! (default 2,000) configurations for each cell. All are judged by the code that judges a run.
+//! Series make no difference: all configurations of a run share one error budget, so that 50 series
+//! of one configuration are one series of 50.
 
 use std::error::Error;
 
 use camino::Utf8Path;
 use cargo_gpuprof::store::document;
+use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::forecast;
-use gpuprof_analysis::gate::simulate::{Pool, Shares, Trial};
-use gpuprof_analysis::sequential::{Bounds, LOOKS};
+use gpuprof_analysis::gate::simulate::{FixedTrial, Pool, Shares, Trial};
+use gpuprof_analysis::sequential::{Bounds, DEFAULT_MOST, LOOKS};
 
 const SIZES: [usize; 3] = [5, 50, 500];
 
@@ -21,18 +23,37 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u32>());
     let unchanged = arguments.next().transpose()?.unwrap_or(20_000);
     let slower = arguments.next().transpose()?.unwrap_or(2_000);
-    let [.., most] = LOOKS;
+    let fixed = arguments.next().transpose()?.unwrap_or(2_000);
+    let pools = pools()?;
+    let [.., last] = LOOKS;
+    for most in [last, DEFAULT_MOST] {
+        relative(&pools, most, unchanged, slower);
+        println!();
+    }
+    fixed_limits(&pools, fixed);
+    Ok(())
+}
+
+/// Limits relative to the base, with at most so many rounds.
+fn relative(pools: &[Named], most: u32, unchanged: u32, slower: u32) {
     let bounds = SIZES.map(|size| Bounds::new(size, most));
     println!(
-        "{unchanged} configurations unchanged, {slower} 3 % slower, limit 2 %; runs of 5/50/500"
+        "{unchanged} configurations unchanged, {slower} 3 % slower, limit 2 %; runs of 5/50/500; \
+         at most {most} rounds"
     );
     println!(
         "| pool | run fails (95 % bound) | run undecided | rounds | 3 % slower: caught | rounds |"
     );
     println!("|---|---|---|---:|---|---|");
-    for (name, pool, resolution) in pools()? {
-        let trial =
-            |draws| Trial { pool: &pool, limit_percent: 2.0, resolution, most, draws, seed: 1 };
+    for (name, pool, resolution) in pools {
+        let trial = |draws| Trial {
+            pool,
+            limit_percent: 2.0,
+            resolution: *resolution,
+            most,
+            draws,
+            seed: 1,
+        };
         let same = bounds.each_ref().map(|bounds| trial(unchanged).of(bounds, 0.0));
         let slow = bounds.each_ref().map(|bounds| trial(slower).of(bounds, 3.0));
         let each = |of: &dyn Fn(usize) -> String| [0, 1, 2].map(of).join(" / ");
@@ -49,7 +70,43 @@ fn main() -> Result<(), Box<dyn Error>> {
             each(&|at| format!("{:.1}", slow[at].rounds)),
         );
     }
-    Ok(())
+}
+
+/// How many processes there are at the first look at a limit that is a number.
+const FIRST: u32 = 7;
+
+/// Limits that are numbers.
+fn fixed_limits(pools: &[Named], draws: u32) {
+    let [.., most] = LOOKS;
+    let budgets = SIZES.map(|size| Budget::up_to(most, 0, size));
+    println!("{draws} configurations a cell, the median process at a limit, or 2 % from it");
+    println!(
+        "| pool | at the limit: pass | fail | 2 % inside: fail | undecided | processes | \
+         2 % beyond: fail | pass | processes |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (name, pool, resolution) in pools {
+        let trial =
+            FixedTrial { pool, resolution: *resolution, first: FIRST, most, draws, seed: 1 };
+        let of = |above| budgets.each_ref().map(|budget| trial.of(budget, above));
+        let (at, inside, beyond) = (of(0.0), of(-2.0), of(2.0));
+        let each = |of: &dyn Fn(usize) -> String| [0, 1, 2].map(of).join(" / ");
+        let share = |shares: &[Shares; 3], of: fn(&Shares) -> f64| {
+            each(&|size| format!("{:.2}", 100.0 * of(&shares[size])))
+        };
+        let took = |shares: &[Shares; 3]| each(&|size| format!("{:.1}", shares[size].rounds));
+        println!(
+            "| {name} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            share(&at, |found| found.pass),
+            share(&at, |found| found.fail),
+            share(&inside, |found| found.fail),
+            share(&inside, |found| found.undecided),
+            took(&inside),
+            share(&beyond, |found| found.fail),
+            share(&beyond, |found| found.pass),
+            took(&beyond),
+        );
+    }
 }
 
 /// A pool with its name, and the step in which its numbers are read.
