@@ -22,6 +22,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 mod console;
+pub mod cuda_cpp;
 pub mod cupti;
 pub mod device;
 pub mod discover;
