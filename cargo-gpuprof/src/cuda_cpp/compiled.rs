@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::diagnostic::Diagnostic;
+use super::ptx::{self, Entry};
 use crate::hex::hex;
 
 /// PTX, and what is to be known of it.
@@ -25,6 +26,15 @@ pub struct Compiled {
     /// Every header that was read, the sources among them, with its content's hash. Those of the
     /// package are relative to it.
     pub headers: Vec<(PathBuf, Hash)>,
+}
+
+impl Compiled {
+    /// What limits the launch of an instance that compiled: parameter sizes, launch bounds, shared
+    /// memory, as its PTX says. None where it did not compile.
+    #[must_use]
+    pub fn entry(&self, expression: &str) -> Option<Entry> {
+        ptx::entry(&self.ptx, self.entries.get(expression)?.as_ref().ok()?)
+    }
 }
 
 /// The SHA-256 of a content.

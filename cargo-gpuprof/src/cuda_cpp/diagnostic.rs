@@ -1,6 +1,12 @@
 //! A message of the compiler, and one of ours about what it compiled.
 
+mod parse;
+mod render;
+
 use serde::{Deserialize, Serialize};
+
+pub(super) use parse::log;
+pub(super) use render::rendered;
 
 use super::program::Place;
 
@@ -49,7 +55,9 @@ pub struct Note {
     pub span: Option<Span>,
 }
 
-/// The text of `diagnostics`, one after the other.
-pub(super) fn rendered(diagnostics: &[Diagnostic]) -> String {
-    diagnostics.iter().map(|it| it.message.as_str()).collect::<Vec<_>>().join("\n\n")
+impl Note {
+    /// Whether it is a step of the trace of instances that led to a message.
+    pub(super) fn is_step(&self) -> bool {
+        ["instantiation of ", "processing of "].iter().any(|it| self.message.starts_with(it))
+    }
 }

@@ -12,25 +12,22 @@
 //! * An instance that does not compile, or whose declaration does not fit, leaves the others alone.
 
 mod cache;
+mod compile;
 mod compiled;
 mod compiler;
 mod diagnostic;
 mod error;
 mod program;
+mod ptx;
+mod roots;
+mod shims;
+mod signature;
 
 pub use cache::Cache;
+pub use compile::compile;
 pub use compiled::{Compiled, Hash};
-pub use compiler::Compiler;
+pub use compiler::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, run_child};
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
-
-/// Compiles `program`, or takes it from `cache` where nothing that it depends on has changed.
-///
-/// # Errors
-/// [`Error`]: nothing of it compiles. What is wrong with one instance alone is in
-/// [`Compiled::entries`].
-pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<Compiled, Error> {
-    let _ = (program, compiler, cache);
-    unimplemented!("the next commit")
-}
+pub use ptx::Entry;

@@ -1,0 +1,1 @@
+//! Files that were written for nvcc, with headers and host code.
