@@ -14,6 +14,7 @@ mod compiled;
 mod configured;
 mod corners;
 mod data;
+mod declared;
 mod described;
 mod device;
 mod devices;

@@ -24,6 +24,7 @@ pub mod config;
 mod console;
 pub mod cuda_cpp;
 pub mod cupti;
+pub mod declared;
 pub mod device;
 pub mod discover;
 pub mod error;

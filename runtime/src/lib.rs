@@ -153,6 +153,23 @@ pub use gpuprof_macros::host;
 /// ```
 #[doc(inline)]
 pub use gpuprof_macros::kernel;
+/// Declares kernels that live in CUDA C++ files or in PTX, with a series of launch parameters each.
+///
+/// ```ignore
+/// #[gpuprof::kernels(cuda = "kernels/scan.cu", include = ["kernels"], define(RADIX = 4))]
+/// unsafe extern "C" {
+///     /// Inclusive sums of the elements of `x`.
+///     #[kernel(
+///         series(block = 64..1024, n = [1M], const ITEMS = [1, 2, 4]),
+///         grid = n.div_ceil(block * ITEMS),
+///         args(n, random(n), zeros(n)),
+///         verify = scan_on_host,
+///     )]
+///     fn scan<const ITEMS: u32>(n: u32, x: *const f32, y: *mut f32);
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::kernels;
 /// Registers a host function that launches kernels from anywhere, with a series of parameters.
 ///
 /// ```

@@ -1,12 +1,13 @@
 //! Where harnesses and kernels come from: a workspace that is built, or an archive that is
 //! unpacked.
 
+mod packed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
-use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use tempfile::TempDir;
 
@@ -15,6 +16,7 @@ use crate::build::host::{self, Harness};
 use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
+use crate::declared::{self, Entries, Needed};
 use crate::error::{Failure, Result};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::sections::{SectionFile, Sections};
@@ -85,8 +87,10 @@ enum Place {
 /// Built kernels.
 #[derive(Debug, Default)]
 pub struct Kernels {
-    /// PTX by package.
+    /// PTX by package, and by the modules of `declared`.
     pub modules: BTreeMap<String, Utf8PathBuf>,
+    /// The instances of the declared kernels.
+    pub declared: Entries,
     /// The toolchain that built them.
     pub toolchain: Option<String>,
 }
@@ -195,37 +199,37 @@ impl Source {
         })
     }
 
-    /// The PTX of `packages`, built where there is something to build.
+    /// The PTX of `packages` and the instances of `wanted`, built where there is something to
+    /// build.
     ///
     /// # Errors
-    /// No toolchain, a failed build, or an archive without the package.
+    /// No toolchain, a failed build, or an archive without the package or the instance.
     pub fn kernels(
         &self,
         packages: &BTreeSet<String>,
+        wanted: &[Needed<'_>],
         target: KernelTarget<'_>,
     ) -> Result<Kernels> {
-        if packages.is_empty() {
-            return Ok(Kernels::default());
-        }
         match &self.origin {
             Origin::Workspace { metadata, cargo } => {
-                let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
-                self.build(packages, metadata, cargo, target.arch, &toolchain)
-            }
-            Origin::Archive(unpacked) => {
-                let mut modules = BTreeMap::new();
-                for package in packages {
-                    let file = unpacked.manifest.modules.get(package).ok_or_else(|| {
-                        Failure::new(
-                            ExitCode::Archive,
-                            format!("the archive has no kernels of package `{package}`"),
-                        )
-                    })?;
-                    modules.insert(package.clone(), unpacked.folder.join(file));
+                // What needs no compiler, or another one, is refused before rustc is asked.
+                let built = declared::build(wanted, &self.declared_folder())?;
+                let mut kernels = Kernels::default();
+                if !packages.is_empty() {
+                    let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
+                    kernels = self.build(packages, metadata, cargo, target.arch, &toolchain)?;
                 }
-                Ok(Kernels { modules, toolchain: unpacked.manifest.kernel_toolchain.clone() })
+                kernels.modules.extend(built.modules);
+                kernels.declared = built.entries;
+                Ok(kernels)
             }
+            Origin::Archive(unpacked) => packed::kernels(unpacked, packages, wanted),
         }
+    }
+
+    /// Where the modules of declared kernels lie.
+    fn declared_folder(&self) -> Utf8PathBuf {
+        self.target_directory.join("gpuprof/declared")
     }
 
     fn build(
@@ -245,7 +249,8 @@ impl Source {
         };
         let modules =
             packages.iter().map(|p| Ok((p.clone(), build.build(p)?))).collect::<Result<_>>()?;
-        Ok(Kernels { modules, toolchain: Some(toolchain.version.clone()) })
+        let toolchain = Some(toolchain.version.clone());
+        Ok(Kernels { modules, toolchain, ..Kernels::default() })
     }
 
     /// The workspace root; the present folder for an archive.

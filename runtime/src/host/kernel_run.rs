@@ -472,6 +472,10 @@ impl<'r> KernelRun<'r> {
                 "a block of {threads} threads exceeds the device's limit of {most}"
             )));
         }
+        let declared = self.run.request.declared.as_ref();
+        if let Some(reason) = declared.and_then(|entry| entry.refusal(block)) {
+            return Err(Error::invalid(reason));
+        }
         if let Some(most) = self.max_block.filter(|most| threads > *most) {
             return Err(Error::invalid(format!(
                 "a block of {threads} threads exceeds `max_block`, {most}, for which the kernel is \

@@ -32,7 +32,7 @@ use crate::console;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt};
+use crate::execute::{HarnessProcess, Interrupt, SideModules};
 use crate::options::{ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
 use crate::rules;
@@ -398,7 +398,8 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
     });
     let made = resume_key::of(&plan, &document, base.as_ref());
     let passes = folder.passes();
-    let modules = [(Side::Head, kernels.modules), (Side::Base, of_base.modules)].into();
+    let built = |kernels: Kernels| SideModules { ptx: kernels.modules, declared: kernels.declared };
+    let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
     Ok(Prepared { modules, emulator, document, base, made, passes, plan })
 }
 
