@@ -121,8 +121,8 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// The block declares kernels that live in CUDA C++ files or in PTX, each with the annotation that
-/// [`macro@kernel`] would have. `cargo gpuprof` compiles the files before anything runs; nothing can
-/// call the functions.
+/// [`macro@kernel`] would have. `cargo gpuprof` compiles the files before anything runs.
+/// Nothing can call the functions.
 ///
 /// # Keys
 ///

@@ -53,7 +53,8 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let KernelOptions { kernel_arch, kernel_toolchain } = options.kernels.clone();
     let arch = layers.kernel_arch(kernel_arch).value;
     let toolchain = layers.kernel_toolchain(kernel_toolchain).value;
-    let target = KernelTarget { arch: &arch, toolchain: toolchain.as_deref() };
+    let toolchain = toolchain.as_deref();
+    let target = KernelTarget { arch: &arch, toolchain, newest: None, interrupt };
     let kernels = source.kernels(&packages, &declared, target)?;
     let series: usize = described.values().map(Vec::len).sum();
     let contents = Contents {

@@ -1,9 +1,10 @@
 //! Where harnesses and kernels come from: a workspace that is built, or an archive that is
 //! unpacked.
 
+mod built;
 mod packed;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -16,8 +17,9 @@ use crate::build::host::{self, Harness};
 use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
-use crate::declared::{self, Entries, Needed};
+use crate::declared::{self, Needed, Tools};
 use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store;
@@ -49,6 +51,10 @@ pub struct KernelTarget<'a> {
     pub arch: &'a str,
     /// The toolchain, where it is not looked for.
     pub toolchain: Option<&'a str>,
+    /// The newest CUDA version whose PTX the driver takes, where a driver is known.
+    pub newest: Option<(u32, u32)>,
+    /// What ends a build.
+    pub interrupt: &'a Interrupt,
 }
 
 /// Which harnesses are wanted: those of an archive, or else those of the workspace that cargo's
@@ -84,16 +90,7 @@ enum Place {
     Archive(Box<Unpacked>),
 }
 
-/// Built kernels.
-#[derive(Debug, Default)]
-pub struct Kernels {
-    /// PTX by package, and by the modules of `declared`.
-    pub modules: BTreeMap<String, Utf8PathBuf>,
-    /// The instances of the declared kernels.
-    pub declared: Entries,
-    /// The toolchain that built them.
-    pub toolchain: Option<String>,
-}
+pub use built::Kernels;
 
 impl Opened {
     /// Finds or unpacks what is `wanted`, and reads its configuration.
@@ -212,8 +209,14 @@ impl Source {
     ) -> Result<Kernels> {
         match &self.origin {
             Origin::Workspace { metadata, cargo } => {
-                // What needs no compiler, or another one, is refused before rustc is asked.
-                let built = declared::build(wanted, &self.declared_folder())?;
+                // What is not Rust is there or compiled in seconds: refused before rustc is asked.
+                let tools = Tools {
+                    folder: &self.target_directory.join("gpuprof/declared"),
+                    arch: target.arch,
+                    newest: target.newest,
+                    interrupt: target.interrupt,
+                };
+                let built = declared::build(wanted, &tools)?;
                 let mut kernels = Kernels::default();
                 if !packages.is_empty() {
                     let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
@@ -221,15 +224,12 @@ impl Source {
                 }
                 kernels.modules.extend(built.modules);
                 kernels.declared = built.entries;
+                let compilers = kernels.toolchain.into_iter().chain(built.compilers);
+                kernels.toolchain = compilers.reduce(|all, next| format!("{all}; {next}"));
                 Ok(kernels)
             }
             Origin::Archive(unpacked) => packed::kernels(unpacked, packages, wanted),
         }
-    }
-
-    /// Where the modules of declared kernels lie.
-    fn declared_folder(&self) -> Utf8PathBuf {
-        self.target_directory.join("gpuprof/declared")
     }
 
     fn build(

@@ -1,12 +1,15 @@
 //! Instances: a declared kernel with a value for every constant of its series.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use gpuprof_model::Configuration;
 use gpuprof_model::declared::{DeclaredEntry, DeclaredKernel, DeclaredSource, instance_key};
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::Needed;
 use super::module_file;
 use super::ptx::EntryPoint;
+use crate::cuda_cpp::Place;
 
 /// The values of the constants in `configuration`, as text.
 pub(super) fn key(series: &SeriesDescription, configuration: &Configuration) -> String {
@@ -15,6 +18,49 @@ pub(super) fn key(series: &SeriesDescription, configuration: &Configuration) -> 
 
 fn constants(series: &SeriesDescription) -> impl Iterator<Item = &str> {
     series.space.constants.keys().map(String::as_str)
+}
+
+/// The instances that are needed of a declared kernel.
+#[derive(Debug, Clone)]
+pub struct Needed<'a> {
+    /// The series.
+    pub series: &'a SeriesDescription,
+    /// A configuration for each instance.
+    pub configurations: Vec<Configuration>,
+}
+
+impl<'a> Needed<'a> {
+    /// What `configurations` of `series` need; none where the kernel is not declared.
+    pub fn of<'c>(
+        series: &'a SeriesDescription,
+        configurations: impl IntoIterator<Item = &'c Configuration>,
+    ) -> Option<Self> {
+        series.declared.as_ref()?;
+        let mut of_key: BTreeMap<String, Configuration> = BTreeMap::new();
+        for configuration in configurations {
+            let key = key(series, configuration);
+            of_key.entry(key).or_insert_with(|| configuration.clone());
+        }
+        Some(Self { series, configurations: of_key.into_values().collect() })
+    }
+
+    /// Every instance that `series` may ever need: overrides choose among the constants that its
+    /// annotation lists.
+    pub fn every(series: &'a SeriesDescription) -> Option<Self> {
+        let mut points = vec![Configuration::default()];
+        for (name, values) in &series.space.constants {
+            let longer = |point: &Configuration| {
+                let point = point.clone();
+                values.iter().map(move |value| {
+                    let mut longer = point.clone();
+                    longer.0.push((name.clone(), value.clone()));
+                    longer
+                })
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        Self::of(series, &points)
+    }
 }
 
 /// An instance that is wanted.
@@ -31,15 +77,15 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// The instances of `wanted`.
-    pub(super) fn of_all(wanted: &Needed<'a>) -> Vec<Self> {
-        let series = wanted.series;
+    /// The instances that are `needed`.
+    pub(super) fn of_all(needed: &Needed<'a>) -> Vec<Self> {
+        let series = needed.series;
         let Some(declared) = &series.declared else { return Vec::new() };
         let one = |configuration: &Configuration| {
             let (name, defines) = declared.instance(constants(series), configuration);
             Asked { series, declared, key: key(series, configuration), name, defines }
         };
-        wanted.configurations.iter().map(one).collect()
+        needed.configurations.iter().map(one).collect()
     }
 
     /// What its module is called: everything that tells it from other modules of the run.
@@ -70,7 +116,8 @@ impl<'a> Asked<'a> {
     }
 
     /// Where it is declared.
-    pub(super) fn place(&self) -> String {
-        format!("{}:{}", self.series.file, self.series.line)
+    pub(super) fn place(&self) -> Place {
+        let file = PathBuf::from(&self.series.file);
+        Place { file, line: self.series.line, column: None }
     }
 }

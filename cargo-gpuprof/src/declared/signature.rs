@@ -3,11 +3,14 @@
 //! Input: an instance and the entry points of its module. Output: the one that it is, or messages
 //! that point at what is declared in Rust. PTX tells the number of parameters and their sizes.
 
+use std::path::PathBuf;
+
 use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::instances::Asked;
 use super::ptx::EntryPoint;
+use crate::cuda_cpp::{Diagnostic, Place, Severity, Span};
 use crate::error::{Failure, Result};
 
 /// How many names a message lists.
@@ -16,36 +19,48 @@ const NAMED: usize = 10;
 /// The entry point called `symbol`, where the declaration of `asked` fits it.
 ///
 /// # Errors
-/// Every message.
+/// What is wrong with the declaration.
 pub(super) fn found<'p>(
     asked: &Asked<'_>,
     symbol: &str,
     points: &'p [EntryPoint],
-) -> Result<&'p EntryPoint, Vec<String>> {
+) -> Result<&'p EntryPoint, Vec<Diagnostic>> {
+    let here = |message| vec![wrong(message, asked.place())];
     let Some(point) = points.iter().find(|point| point.name == symbol) else {
-        return Err(vec![not_there(asked, symbol, points)]);
+        return Err(here(not_there(asked, symbol, points)));
     };
-    let declared = &asked.declared.parameters;
-    let (place, name, file) = (asked.place(), &asked.name, &asked.series.file);
+    let (declared, name) = (&asked.declared.parameters, &asked.name);
     if declared.len() != point.parameters.len() {
         let (ours, theirs) = (declared.len(), point.parameters.len());
-        return Err(vec![format!(
-            "{place}: `{name}` is declared with {ours} parameter{}, and its PTX takes {theirs}",
-            if ours == 1 { "" } else { "s" }
-        )]);
+        let plural = if ours == 1 { "" } else { "s" };
+        return Err(here(format!(
+            "`{name}` is declared with {ours} parameter{plural}, and its PTX takes {theirs}"
+        )));
     }
-    let differ = declared.iter().zip(&point.parameters).enumerate().filter_map(|(at, pair)| {
-        let (parameter, &bytes) = pair;
-        (u64::from(parameter.bytes) != bytes).then(|| {
-            format!(
-                "{file}:{}:{}: `{}` is declared `{}`, {} bytes, and parameter {at} of `{name}` has \
-                 {bytes} bytes in its PTX",
-                parameter.line, parameter.column, parameter.name, parameter.rust, parameter.bytes
-            )
-        })
+    let pairs = declared.iter().zip(&point.parameters).enumerate();
+    let differ = pairs.filter(|(_, (parameter, bytes))| u64::from(parameter.bytes) != **bytes);
+    let told = differ.map(|(at, (parameter, bytes))| {
+        let place = Place {
+            file: PathBuf::from(&asked.series.file),
+            line: parameter.line,
+            column: Some(parameter.column),
+        };
+        let message = format!(
+            "parameter {} of `{name}` is declared as `{}`, {} bytes, and its PTX takes {bytes}",
+            at + 1,
+            parameter.rust,
+            parameter.bytes
+        );
+        wrong(message, place)
     });
-    let differ: Vec<String> = differ.collect();
-    if differ.is_empty() { Ok(point) } else { Err(differ) }
+    let told: Vec<Diagnostic> = told.collect();
+    if told.is_empty() { Ok(point) } else { Err(told) }
+}
+
+/// That something is wrong with the declaration at `place`.
+pub(super) fn wrong(message: String, place: Place) -> Diagnostic {
+    let span = Some(Span { place, text: None });
+    Diagnostic { severity: Severity::Error, number: None, message, span, notes: Vec::new() }
 }
 
 /// That there is no `symbol` among `points`, and what there is.
@@ -64,18 +79,18 @@ fn not_there(asked: &Asked<'_>, symbol: &str, points: &[EntryPoint]) -> String {
             format!("it has {}{more}", names().take(NAMED).collect::<Vec<_>>().join(", "))
         }
     });
-    format!("{}: {} has no entry point `{symbol}`: {told}", asked.place(), asked.module())
+    format!("{} has no entry point `{symbol}`: {told}", asked.module())
 }
 
-/// Ends with what is `wrong`, each once.
+/// Ends with `diagnostics` of declarations, each once.
 ///
 /// # Errors
-/// There is something (exit code 101).
-pub(super) fn refuse(wrong: &[String]) -> Result<()> {
-    let mut once: Vec<&str> = Vec::new();
-    for message in wrong {
-        if !once.contains(&message.as_str()) {
-            once.push(message);
+/// There are some (exit code 101).
+pub(super) fn refuse(diagnostics: &[Diagnostic]) -> Result<()> {
+    let mut once: Vec<String> = Vec::new();
+    for text in diagnostics.iter().map(ToString::to_string) {
+        if !once.contains(&text) {
+            once.push(text);
         }
     }
     if once.is_empty() {

@@ -369,11 +369,13 @@ pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
 ///
 /// # Errors
 /// Toolchain, build, files.
-pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
+pub(super) fn build<'o>(plan: Plan<'o>, interrupt: &Interrupt) -> Result<Prepared<'o>> {
     let Inputs { source, folder, base, .. } = &plan.inputs;
-    let kernels = kernels::of(&plan, source, Side::Head)?;
+    let kernels = kernels::of(&plan, source, Side::Head, interrupt)?;
     let of_base = match base {
-        Some(base) => kernels::of(&plan, &base.source, Side::Base).map_err(|f| base.blamed(f))?,
+        Some(base) => {
+            kernels::of(&plan, &base.source, Side::Base, interrupt).map_err(|f| base.blamed(f))?
+        }
         None => Kernels::default(),
     };
     let emulator = match plan.devices.emulated {

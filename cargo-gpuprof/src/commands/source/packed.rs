@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::Utf8PathBuf;
 use gpuprof_model::ExitCode;
 
-use super::Kernels;
+use super::built::Kernels;
 use crate::archive::Unpacked;
 use crate::declared::Needed;
 use crate::error::{Failure, Result};
