@@ -155,17 +155,17 @@ pub use gpuprof_macros::host;
 pub use gpuprof_macros::kernel;
 /// Declares kernels that live in CUDA C++ files or in PTX, with a series of launch parameters each.
 ///
-/// ```ignore
-/// #[gpuprof::kernels(cuda = "kernels/scan.cu", include = ["kernels"], define(RADIX = 4))]
+/// ```
+/// #[gpuprof::kernels(cuda = "../examples/cuda-cpp/kernels/jacobi.cu")]
 /// unsafe extern "C" {
-///     /// Inclusive sums of the elements of `x`.
+///     /// One Jacobi step of the Laplace equation on an n by n grid
 ///     #[kernel(
-///         series(block = 64..1024, n = [1M], const ITEMS = [1, 2, 4]),
-///         grid = n.div_ceil(block * ITEMS),
-///         args(n, random(n), zeros(n)),
-///         verify = scan_on_host,
+///         series(block = [8x32, 16x16, 32x8, 64x4], n = [1K]),
+///         grid = (n.div_ceil(block.x), n.div_ceil(block.y)),
+///         args(n, random(n * n), zeros(n * n)),
+///         threshold("every store_sectors_per_request <= 4"),
 ///     )]
-///     fn scan<const ITEMS: u32>(n: u32, x: *const f32, y: *mut f32);
+///     fn jacobi(n: u32, before: *const f32, after: *mut f32);
 /// }
 /// ```
 #[doc(inline)]

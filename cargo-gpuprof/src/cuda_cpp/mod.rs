@@ -30,4 +30,4 @@ pub use compiler::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, ru
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
-pub use ptx::Entry;
+pub use ptx::{Entry, entries};

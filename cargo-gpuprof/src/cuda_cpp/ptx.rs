@@ -12,6 +12,7 @@ mod items;
 pub use entry::Entry;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use items::Item;
 
@@ -40,6 +41,25 @@ fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
         }
     }
     keep
+}
+
+/// Every entry of a module, in order, without what it uses of the module's shared memory.
+pub fn entries(ptx: &str) -> Vec<Entry> {
+    let code = without_comments(ptx);
+    let items = items::items(&code);
+    let entries = items.iter().filter(|it| it.kind == Some("entry"));
+    entries.filter_map(|it| Some(Entry::of(it.name?, it.text, iter::empty()))).collect()
+}
+
+/// The text without comments, in which people write what they like.
+fn without_comments(ptx: &str) -> String {
+    let mut parts = ptx.split("/*");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let text = parts.fold(first, |text, part| {
+        text + part.split_once("*/").map_or("", |(_, behind)| behind)
+    });
+    let line = |line: &str| line.split("//").next().unwrap_or_default().to_owned() + "\n";
+    text.lines().map(line).collect()
 }
 
 /// What is to be known of the entry `name`; none where there is no such entry.

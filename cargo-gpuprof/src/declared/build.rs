@@ -10,7 +10,8 @@ use gpuprof_model::declared::DeclaredSource;
 use super::compile::{self, NoEntry, Tools};
 use super::entries::{Entries, Instance};
 use super::instances::{Asked, Needed};
-use super::{module_file, ptx, signature};
+use super::{module_file, signature};
+use crate::cuda_cpp;
 use crate::error::{Failure, Result};
 use crate::store::write_whole;
 
@@ -49,7 +50,7 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
             (DeclaredSource::PtxText(text), _) => (written(tools.folder, text)?, text.clone()),
             (DeclaredSource::Cuda(_), None) => continue,
         };
-        let points = ptx::entry_points(&text);
+        let points = cuda_cpp::entries(&text);
         for asked in &asked {
             let symbol = match compiled.get(&module) {
                 Some(compiled) => compile::symbol(asked, compiled),

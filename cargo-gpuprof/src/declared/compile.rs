@@ -15,7 +15,7 @@ use gpuprof_model::declared::DeclaredSource;
 
 use super::instances::Asked;
 use super::signature;
-use crate::console;
+use crate::console::Notes;
 use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Place, Program, Search,
 };
@@ -99,7 +99,7 @@ fn finished(
             Err(error) => errors.push(error.to_string()),
         }
     }
-    once(warnings).iter().for_each(console::say);
+    once(warnings).iter().for_each(|warning| Notes::new(false).plain(warning));
     if errors.is_empty() {
         return Ok(compiled);
     }

@@ -8,8 +8,7 @@ use gpuprof_model::declared::{DeclaredEntry, DeclaredKernel, DeclaredSource, ins
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::module_file;
-use super::ptx::EntryPoint;
-use crate::cuda_cpp::Place;
+use crate::cuda_cpp::{Entry, Place};
 
 /// The values of the constants in `configuration`, as text.
 pub(super) fn key(series: &SeriesDescription, configuration: &Configuration) -> String {
@@ -105,13 +104,13 @@ impl<'a> Asked<'a> {
     }
 
     /// The entry of it as `point` of `module`.
-    pub(super) fn entry(&self, module: &str, point: &EntryPoint) -> DeclaredEntry {
+    pub(super) fn entry(&self, module: &str, point: &Entry) -> DeclaredEntry {
         DeclaredEntry {
             module: module.to_owned(),
             symbol: point.name.clone(),
             shown: self.name.clone(),
-            max_threads: point.max_threads,
-            only_block: point.only_block,
+            max_threads: point.max_block.map(|most| most.iter().map(|&n| u64::from(n)).product()),
+            only_block: point.required_block,
         }
     }
 

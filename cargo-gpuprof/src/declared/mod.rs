@@ -10,7 +10,6 @@ mod compile;
 mod entries;
 mod instances;
 mod module_file;
-mod ptx;
 mod signature;
 
 pub use build::{Built, build};

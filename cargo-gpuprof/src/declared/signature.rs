@@ -9,8 +9,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::suggest::did_you_mean;
 
 use super::instances::Asked;
-use super::ptx::EntryPoint;
-use crate::cuda_cpp::{Diagnostic, Place, Severity, Span};
+use crate::cuda_cpp::{Diagnostic, Entry, Place, Severity, Span};
 use crate::error::{Failure, Result};
 
 /// How many names a message lists.
@@ -23,8 +22,8 @@ const NAMED: usize = 10;
 pub(super) fn found<'p>(
     asked: &Asked<'_>,
     symbol: &str,
-    points: &'p [EntryPoint],
-) -> Result<&'p EntryPoint, Vec<Diagnostic>> {
+    points: &'p [Entry],
+) -> Result<&'p Entry, Vec<Diagnostic>> {
     let here = |message| vec![wrong(message, asked.place())];
     let Some(point) = points.iter().find(|point| point.name == symbol) else {
         return Err(here(not_there(asked, symbol, points)));
@@ -38,18 +37,19 @@ pub(super) fn found<'p>(
         )));
     }
     let pairs = declared.iter().zip(&point.parameters).enumerate();
-    let differ = pairs.filter(|(_, (parameter, bytes))| u64::from(parameter.bytes) != **bytes);
-    let told = differ.map(|(at, (parameter, bytes))| {
+    let differ = pairs.filter(|(_, (parameter, taken))| u64::from(parameter.bytes) != taken.size);
+    let told = differ.map(|(at, (parameter, taken))| {
         let place = Place {
             file: PathBuf::from(&asked.series.file),
             line: parameter.line,
             column: Some(parameter.column),
         };
         let message = format!(
-            "parameter {} of `{name}` is declared as `{}`, {} bytes, and its PTX takes {bytes}",
+            "parameter {} of `{name}` is declared as `{}`, {} bytes, and its PTX takes {}",
             at + 1,
             parameter.rust,
-            parameter.bytes
+            parameter.bytes,
+            taken.size
         );
         wrong(message, place)
     });
@@ -64,7 +64,7 @@ pub(super) fn wrong(message: String, place: Place) -> Diagnostic {
 }
 
 /// That there is no `symbol` among `points`, and what there is.
-fn not_there(asked: &Asked<'_>, symbol: &str, points: &[EntryPoint]) -> String {
+fn not_there(asked: &Asked<'_>, symbol: &str, points: &[Entry]) -> String {
     let names = || points.iter().map(|point| point.name.as_str());
     // A kernel of C++ has its name and its types in the mangled one.
     let mangled = format!("{}{symbol}", symbol.len());

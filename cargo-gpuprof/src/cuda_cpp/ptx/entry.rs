@@ -58,7 +58,8 @@ impl Entry {
 /// Up to three numbers behind a directive; what is not written is 1.
 fn numbers(text: &str, directive: &str) -> Option<[u32; 3]> {
     let rest = text.split_once(directive)?.1;
-    let line = rest.lines().next().unwrap_or(rest);
+    // The next directive may stand on the same line.
+    let line = rest.split(['\n', '.']).next().unwrap_or(rest);
     let mut found = [1; 3];
     for (slot, number) in found.iter_mut().zip(line.split(',')) {
         *slot = number.trim().parse().ok()?;

@@ -98,3 +98,35 @@ fn the_paths_of_files_are_replaced_and_the_rest_stays() {
     assert!(named.contains("\t.file\t2 \"/other/x.h\", 5, 6\n"), "{named}");
     assert_eq!(named.replace("kernels/a.cu", "/home/me/crate/kernels/a.cu"), MODULE);
 }
+
+#[test]
+fn every_entry_tells_its_sizes_and_blocks() {
+    let text = "
+.version 8.0
+.target sm_80
+.address_size 64
+// .visible .entry no(.param .u32 a)
+/* .visible .entry neither(.param .u32 a) */
+.visible .entry _Z4scanjPKfPf(
+\t.param .u32 _Z4scanjPKfPf_param_0,
+\t.param .u64 .ptr .align 1 _Z4scanjPKfPf_param_1,
+\t.param .align 8 .b8 _Z4scanjPKfPf_param_2[24]
+)
+.maxntid 256, 2, 1
+.minnctapersm 2
+{
+\tret;
+}
+.visible .entry plain() { ret; }
+.weak .entry fixed() .maxntid 128, 1, 1 .reqntid 128 { ret; }
+";
+    let all = super::entries(text);
+    let names: Vec<&str> = all.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["_Z4scanjPKfPf", "plain", "fixed"]);
+    let sizes: Vec<u64> = all[0].parameters.iter().map(|layout| layout.size).collect();
+    assert_eq!(sizes, [4, 8, 24]);
+    assert_eq!((all[0].max_block, all[0].required_block), (Some([256, 2, 1]), None));
+    assert_eq!((all[1].parameters.len(), all[1].max_block), (0, None));
+    assert_eq!(all[2].max_block, Some([128, 1, 1]));
+    assert_eq!(all[2].required_block, Some([128, 1, 1]));
+}
