@@ -18,7 +18,7 @@ use super::error::Error;
 use super::program::{Place, Program};
 use super::ptx;
 use super::roots::Roots;
-use super::shims::{HOST, PRELUDE, SIGNATURES, Shims};
+use super::shims::{self, HOST, PRELUDE, SIGNATURES, Shims};
 use super::signature::{self, Fault};
 
 /// What is compiled: a text that includes the sources.
@@ -58,7 +58,7 @@ pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<
         return Ok(work.compiled(kept, &read));
     }
     let (kept, headers) = work.make()?;
-    let read = work.read(&headers)?;
+    let read = work.read(headers);
     held.keep(&read, &kept)?;
     Ok(work.compiled(kept, &read))
 }
@@ -88,7 +88,7 @@ struct Made {
     ptx: String,
     names: Vec<String>,
     warnings: Vec<Diagnostic>,
-    headers: Vec<PathBuf>,
+    headers: Option<Vec<PathBuf>>,
 }
 
 impl<'a> Work<'a> {
@@ -132,7 +132,7 @@ impl<'a> Work<'a> {
         Hash::of(&serde_json::to_vec(&told).expect("keys are plain data"))
     }
 
-    fn options(&self, shims: Shims) -> Vec<String> {
+    fn options(&self) -> Vec<String> {
         let program = self.program;
         let given = |names: &[&str]| {
             program.options.iter().any(|it| names.iter().any(|name| it.starts_with(name)))
@@ -145,7 +145,7 @@ impl<'a> Work<'a> {
             options.push("-std=c++17".into());
         }
         options.push("-lineinfo".into());
-        options.extend(shims.options());
+        options.push(shims::OPTION.into());
         options.extend(self.roots.options());
         let defines = program.defines.iter();
         options.extend(defines.map(|(name, value)| format!("-D{name}={value}")));
@@ -169,7 +169,7 @@ impl<'a> Work<'a> {
             text,
             headers: attempt.shims.headers(),
             expressions: expressions.collect(),
-            options: self.options(attempt.shims),
+            options: self.options(),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a> Work<'a> {
     }
 
     /// Everything that can be compiled, and the headers that were read for it.
-    fn make(&self) -> Result<(Kept, Vec<PathBuf>), Error> {
+    fn make(&self) -> Result<(Kept, Option<Vec<PathBuf>>), Error> {
         let all = 0..self.program.kernels.len();
         let mut attempt = Attempt { wanted: all.clone().collect(), shims: Shims::Standard };
         let mut faults: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
@@ -223,8 +223,7 @@ impl<'a> Work<'a> {
         Ok((kept, made.headers))
     }
 
-    /// Messages by the instance that they are about, and those about the sources. What the compiler
-    /// says of a name is better than what our checks make of it.
+    /// Messages by the instance that they are about, and those about the sources.
     fn sorted(&self, errors: &[Diagnostic]) -> (BTreeMap<usize, Vec<Fault>>, Vec<Diagnostic>) {
         let mut found: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
         let mut rest = Vec::new();
@@ -234,13 +233,7 @@ impl<'a> Work<'a> {
                 None => rest.push(error.clone()),
             }
         }
-        for faults in found.values_mut() {
-            if faults.iter().any(|it| matches!(it, Fault::Expression(_))) {
-                faults.retain(|it| matches!(it, Fault::Expression(_)));
-                // Of one name, it says the same in several ways.
-                faults.truncate(1);
-            }
-        }
+        found.values_mut().for_each(signature::best);
         (found, rest)
     }
 
@@ -397,15 +390,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What a compile that read `headers` depends on.
-    fn read(&self, headers: &[PathBuf]) -> Result<Read, Error> {
+    /// What a compile that read `headers` depends on. NVRTC before 13.0 does not tell: then it is
+    /// whatever lies in the folders that it searched in the package.
+    fn read(&self, headers: Option<Vec<PathBuf>>) -> Read {
         let sources = self.program.sources.iter().cloned();
-        let listed = match self.compiler.lists_headers() {
-            true => headers.to_vec(),
-            // It tells nothing: whatever it may have read.
-            false => files_below(&self.roots.of_the_package(&self.program.sources)),
-        };
-        let all = listed.iter().cloned().chain(sources).map(|path| self.roots.named(&path));
+        let folders = || files_below(&self.roots.of_the_package(&self.program.sources));
+        let listed = headers.unwrap_or_else(folders);
+        let all = listed.into_iter().chain(sources).map(|path| self.roots.named(&path));
         let all: BTreeSet<_> = all.collect();
         let (mut files, mut absent) = (Vec::new(), BTreeSet::new());
         for named in all {
@@ -415,10 +406,8 @@ impl<'a> Work<'a> {
             absent.extend(self.roots.shadowing(&named));
             files.push((named, Hash::of(&bytes)));
         }
-        Ok(Read {
-            files,
-            absent: absent.into_iter().filter(|it| !self.roots.file(it).exists()).collect(),
-        })
+        absent.retain(|named| !self.roots.file(named).exists());
+        Read { files, absent: absent.into_iter().collect() }
     }
 
     fn compiled(&self, kept: Kept, read: &Read) -> Compiled {
@@ -461,8 +450,11 @@ impl<'a> Work<'a> {
 
 /// Whether a file of a message is a text of ours.
 fn is_ours(file: &Path) -> bool {
-    let invented = [signature::FILE, NAME, "__nv_name_map"];
-    file.starts_with("gpuprof") || invented.iter().any(|it| file == Path::new(it))
+    let text = file.to_string_lossy();
+    file.starts_with("gpuprof")
+        || text == NAME
+        || text == signature::FILE
+        || text.starts_with("__nv_")
 }
 
 fn files_below(folders: &[PathBuf]) -> Vec<PathBuf> {

@@ -169,11 +169,6 @@ impl Compiler {
         self.version >= (13, 3)
     }
 
-    /// Whether it tells which headers it read.
-    pub(super) fn lists_headers(&self) -> bool {
-        self.version >= (13, 0)
-    }
-
     /// What ends a compile.
     pub(super) fn interrupt(&self) -> &Interrupt {
         &self.interrupt

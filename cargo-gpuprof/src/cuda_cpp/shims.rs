@@ -54,17 +54,10 @@ impl Shims {
         }
         headers
     }
-
-    /// The options that belong to them.
-    pub(super) fn options(self) -> Vec<String> {
-        // Functions without an attribute are the device's, so a file with host code compiles.
-        let mut options = vec!["-default-device".to_owned()];
-        if self == Self::Host {
-            options.push("-D__host__=".into());
-        }
-        options
-    }
 }
+
+/// Functions without an attribute are the device's, so a file with host code compiles.
+pub(super) const OPTION: &str = "-default-device";
 
 #[cfg(test)]
 mod tests {

@@ -51,7 +51,7 @@ pub(super) fn checks(instances: &[Instance], wanted: &[usize]) -> String {
             let types = instance.parameters.iter().map(|it| format!(", {}", spelled(it)));
             let (types, expression) = (types.collect::<String>(), &instance.expression);
             let start = start(number);
-            text.push_str(&format!("{start}{types}>::gpuprof_fits(&{expression}));"));
+            text.push_str(&format!("{start}{types}>::gpuprof_fits({expression}));"));
         }
         text.push('\n');
     }
@@ -102,6 +102,30 @@ pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(
     let number = steps.filter_map(of).next_back()?;
     let check = diagnostic.notes.iter().find_map(|note| mismatch(&note.message));
     Some((number, check.unwrap_or_else(|| Fault::Body(diagnostic.clone()))))
+}
+
+/// Of the faults of one instance, keeps the one that says most where its name is at fault: the
+/// compiler tells that of the name, and of our check that uses it, and then once more in general.
+pub(super) fn best(faults: &mut Vec<Fault>) {
+    let said = |fault: &Fault| match fault {
+        Fault::Expression(said) => Some(said.clone()),
+        Fault::Declaration(said, _) => Some(said.clone()),
+        _ => None,
+    };
+    if !faults.iter().any(|fault| matches!(fault, Fault::Expression(_))) {
+        return;
+    }
+    let general = |fault: &Fault| {
+        let text = said(fault).map(|it| it.message).unwrap_or_default();
+        match fault {
+            Fault::Expression(_) if !text.starts_with("Error in parsing name") => 0,
+            Fault::Declaration(..) if !text.contains("gpuprof_") => 1,
+            Fault::Expression(_) => 2,
+            _ => 3,
+        }
+    };
+    let best = faults.iter().min_by_key(|fault| general(fault)).and_then(said);
+    *faults = best.map(Fault::Expression).into_iter().collect();
 }
 
 fn same_words(one: &str, other: &str) -> bool {

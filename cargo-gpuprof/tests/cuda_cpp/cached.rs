@@ -115,7 +115,7 @@ fn doctor_says_which_nvrtc_is_used() {
     let text = doctor(&library);
     let line = text.lines().find(|line| line.contains("NVRTC")).unwrap_or_else(|| panic!("{text}"));
     assert!(line.starts_with("ok    NVRTC        13.3.33 at "), "{line}");
-    assert!(line.ends_with("(GPUPROF_NVRTC)"), "{line}");
+    assert!(line.contains("(GPUPROF_NVRTC)"), "{line}");
     let text = doctor(Path::new("/nowhere"));
     assert!(
         text.contains("warn  NVRTC") && text.contains("pip install nvidia-cuda-nvrtc"),

@@ -57,8 +57,8 @@ pub(crate) struct Reply {
     pub(crate) log: String,
     /// How it ended.
     pub(crate) ended: Ended,
-    /// The headers that it read, where it tells.
-    pub(crate) headers: Vec<PathBuf>,
+    /// The headers that it read; none where it does not tell.
+    pub(crate) headers: Option<Vec<PathBuf>>,
 }
 
 /// How a compile ended.
@@ -178,12 +178,12 @@ fn answer(request: &Request) -> Written {
         Err(Refusal::Compilation) => Ended::WithErrors,
         Err(refusal) => Ended::Refused(refusal.to_string()),
     };
-    let headers = trace.map(|path| headers_in(path)).unwrap_or_default();
+    let headers = trace.and_then(|path| headers_in(path));
     let architectures = nvrtc.architectures();
     Ok(Reply { version, architectures, log: outcome.log, ended, headers })
 }
 
-/// The part of a trace that is read.
+/// The part of a trace that is read. Its first event is empty.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Trace {
@@ -192,6 +192,7 @@ struct Trace {
 
 #[derive(Deserialize)]
 struct Event {
+    #[serde(default)]
     name: String,
     #[serde(default)]
     args: Arguments,
@@ -204,14 +205,13 @@ struct Arguments {
 
 /// What the trace lists as headers. NVRTC adds the suffix `.json`, and writes none where the
 /// compile fails.
-fn headers_in(trace: &Path) -> Vec<PathBuf> {
-    let file = trace.with_added_extension("json");
-    let parsed = fs::read(file).ok().and_then(|it| serde_json::from_slice::<Trace>(&it).ok());
-    let events = parsed.map(|trace| trace.trace_events).unwrap_or_default();
-    let headers = events.into_iter().filter(|event| event.name == "Processing Header File");
+fn headers_in(trace: &Path) -> Option<Vec<PathBuf>> {
+    let bytes = fs::read(trace.with_added_extension("json")).ok()?;
+    let trace: Trace = serde_json::from_slice(&bytes).ok()?;
+    let headers = trace.trace_events.into_iter().filter(|it| it.name == "Processing Header File");
     let mut paths: Vec<PathBuf> =
         headers.filter_map(|event| event.args.detail.map(PathBuf::from)).collect();
     paths.sort();
     paths.dedup();
-    paths
+    Some(paths)
 }
