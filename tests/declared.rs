@@ -122,8 +122,9 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
     ");
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
-    error: `nowhere` names no kernel: Error in parsing name expression for lowered name lookup. Input name expression was: " nowhere"
+    error: `nowhere` names no kernel: identifier "nowhere" is undefined
       --> in-cuda/src/lib.rs:63
+       = note: is its namespace missing, or the file that defines it?
     "#);
     assert_snapshot!(told("syntax"), @r#"
     CUDA C++ does not compile:

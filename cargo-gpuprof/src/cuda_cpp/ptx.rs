@@ -55,9 +55,8 @@ pub fn entries(ptx: &str) -> Vec<Entry> {
 fn without_comments(ptx: &str) -> String {
     let mut parts = ptx.split("/*");
     let first = parts.next().unwrap_or_default().to_owned();
-    let text = parts.fold(first, |text, part| {
-        text + part.split_once("*/").map_or("", |(_, behind)| behind)
-    });
+    let text = parts
+        .fold(first, |text, part| text + part.split_once("*/").map_or("", |(_, behind)| behind));
     let line = |line: &str| line.split("//").next().unwrap_or_default().to_owned() + "\n";
     text.lines().map(line).collect()
 }
