@@ -22,6 +22,7 @@ mod ptx;
 mod roots;
 mod shims;
 mod signature;
+mod together;
 
 pub use cache::Cache;
 pub use compile::compile;
@@ -31,3 +32,4 @@ pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
 pub use ptx::Entry;
+pub use together::compile_all;

@@ -42,6 +42,12 @@ fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
     keep
 }
 
+/// The names of all entries.
+pub(super) fn entries(ptx: &str) -> Vec<String> {
+    let entries = items::items(ptx).into_iter().filter(|it| it.kind == Some("entry"));
+    entries.filter_map(|it| it.name.map(Into::into)).collect()
+}
+
 /// What is to be known of the entry `name`; none where there is no such entry.
 pub(super) fn entry(ptx: &str, name: &str) -> Option<Entry> {
     let items = items::items(ptx);
