@@ -178,6 +178,12 @@ impl<'a> Work<'a> {
         let Reply { log, ended, headers, .. } = reply.map_err(|error| self.no_reply(error))?;
         let read = diagnostic::log(&log);
         let messages = read.diagnostics.into_iter().map(|it| self.placed(it)).collect::<Vec<_>>();
+        let said = messages.iter().map(|it| it.message.clone()).chain(read.rest);
+        let said = said.collect::<Vec<_>>().join("; ");
+        let refused = |reason: &str| Error::Refused {
+            compiler: self.compiler.name(),
+            reason: if said.is_empty() { reason.to_owned() } else { said.clone() },
+        };
         match ended {
             Ended::Well { ptx, names } => {
                 let of_package = |it: &Diagnostic| self.is_of_the_package(it);
@@ -187,12 +193,12 @@ impl<'a> Work<'a> {
             Ended::WithErrors => {
                 let errors = messages.into_iter().filter(|it| it.severity == Severity::Error);
                 let errors: Vec<Diagnostic> = errors.collect();
-                if errors.is_empty() {
-                    return Err(self.refused(&read.rest, "it found errors and named none"));
+                match errors.is_empty() {
+                    true => Err(refused("it found errors and named none")),
+                    false => Ok(Outcome::Failed(errors)),
                 }
-                Ok(Outcome::Failed(errors))
             }
-            Ended::Refused(reason) => Err(self.refused(&read.rest, &reason)),
+            Ended::Refused(reason) => Err(refused(&reason)),
         }
     }
 
@@ -207,12 +213,18 @@ impl<'a> Work<'a> {
                 Outcome::Failed(errors) => errors,
             };
             let (found, rest) = self.sorted(&errors);
-            if !rest.is_empty() && attempt.shims == Shims::Standard {
+            // What no instance led to, no instance causes.
+            let of_sources = rest.iter().any(|error| !error.notes.iter().any(Note::is_step));
+            let found = match (of_sources || found.is_empty(), attempt.shims) {
+                (false, _) => found,
                 // Only what compiles then tells whether it was the host's side.
-                attempt.shims = Shims::Host;
-                continue;
-            }
-            let found = if rest.is_empty() { found } else { self.searched(&attempt, rest)? };
+                (true, Shims::Standard) if shims::help(&rest) => {
+                    attempt.shims = Shims::Host;
+                    continue;
+                }
+                (true, _) if of_sources => return Err(Error::Source(self.explained(rest))),
+                (true, _) => self.searched(&attempt, &rest)?,
+            };
             attempt.wanted.retain(|number| !found.contains_key(number));
             faults.extend(found);
         };
@@ -237,24 +249,21 @@ impl<'a> Work<'a> {
         (found, rest)
     }
 
-    /// The instances of an attempt that do not compile, where its messages tell not all of them:
-    /// none may be at fault, or one is alone with each message that it causes.
+    /// The instances of an attempt that do not compile, where no message tells which: halves of it
+    /// are compiled, and halves of these.
     ///
     /// # Errors
     /// The sources do not compile without any instance either.
     fn searched(
         &self,
         attempt: &Attempt,
-        rest: Vec<Diagnostic>,
+        rest: &[Diagnostic],
     ) -> Result<BTreeMap<usize, Vec<Fault>>, Error> {
         let none = Attempt { wanted: Vec::new(), ..attempt.clone() };
-        // What no instance led to, no instance causes.
-        if rest.iter().any(|error| !error.notes.iter().any(|it| it.is_step())) {
-            return Err(Error::Source(self.explained(rest)));
-        }
         if let Outcome::Failed(errors) = self.run(&none)? {
             return Err(Error::Source(self.explained(errors)));
         }
+        let bodies = |errors: &[Diagnostic]| errors.iter().cloned().map(Fault::Body).collect();
         let mut found = BTreeMap::new();
         let mut groups = vec![attempt.wanted.clone()];
         while let Some(group) = groups.pop() {
@@ -263,7 +272,8 @@ impl<'a> Work<'a> {
             match group.as_slice() {
                 [] => {}
                 [one] => {
-                    found.insert(*one, errors.into_iter().map(Fault::Body).collect());
+                    let told = self.sorted(&errors).0.remove(one);
+                    found.insert(*one, told.unwrap_or_else(|| bodies(&errors)));
                 }
                 more => {
                     let (left, right) = more.split_at(more.len() / 2);
@@ -273,12 +283,7 @@ impl<'a> Work<'a> {
         }
         if found.is_empty() {
             // Each compiles alone, and not all of them together.
-            found.extend(
-                attempt
-                    .wanted
-                    .iter()
-                    .map(|&number| (number, rest.iter().cloned().map(Fault::Body).collect())),
-            );
+            found.extend(attempt.wanted.iter().map(|&number| (number, bodies(rest))));
         }
         Ok(found)
     }
@@ -292,7 +297,10 @@ impl<'a> Work<'a> {
         let names: BTreeMap<usize, &String> =
             attempt.wanted.iter().copied().zip(&made.names).collect();
         let wanted: BTreeSet<&str> = made.names.iter().map(String::as_str).collect();
-        let cut = ptx::cut(&made.ptx, &wanted);
+        let cut = match self.program.kernels.is_empty() {
+            true => made.ptx.clone(),
+            false => ptx::cut(&made.ptx, &wanted),
+        };
         let shown = |path: &str| self.roots.shown(Path::new(path)).display().to_string();
         let entries = (0..self.program.kernels.len()).map(|number| match names.get(&number) {
             Some(name) => Entry::Name((*name).clone()),
@@ -370,11 +378,6 @@ impl<'a> Work<'a> {
         Some(format!("name the folder of {header} with `include`; {searched}"))
     }
 
-    fn refused(&self, lines: &[String], reason: &str) -> Error {
-        let said = if lines.is_empty() { reason.to_owned() } else { lines.join("; ") };
-        Error::Refused { compiler: self.compiler.name(), reason: said }
-    }
-
     fn no_reply(&self, error: NoReply) -> Error {
         let compiler = || self.compiler.name();
         match error {
@@ -427,6 +430,10 @@ impl<'a> Work<'a> {
                     entries.insert(instance.expression.clone(), entry);
                 }
             }
+        }
+        if self.program.kernels.is_empty() {
+            let names = ptx::entries(&kept.ptx).into_iter();
+            entries.extend(names.map(|name| (name.clone(), Ok(name))));
         }
         let headers = read
             .files

@@ -1,6 +1,6 @@
 //! What came out of a compile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -29,6 +29,14 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// The module of one instance alone, with what it references: for a driver that refuses the
+    /// module for another one's sake. None where it did not compile.
+    #[must_use]
+    pub fn alone(&self, expression: &str) -> Option<String> {
+        let name = self.entries.get(expression)?.as_ref().ok()?;
+        Some(ptx::cut(&self.ptx, &BTreeSet::from([name.as_str()])))
+    }
+
     /// What limits the launch of an instance that compiled: parameter sizes, launch bounds, shared
     /// memory, as its PTX says. None where it did not compile.
     #[must_use]

@@ -122,6 +122,12 @@ impl Compiler {
         Self { executable: executable.into(), ..self.clone() }
     }
 
+    /// The same compiler, whose compiles end with this interrupt.
+    #[must_use]
+    pub fn with_interrupt(&self, interrupt: &Interrupt) -> Self {
+        Self { interrupt: interrupt.clone(), ..self.clone() }
+    }
+
     /// The library's file, with links resolved.
     #[must_use]
     pub fn library(&self) -> &Path {

@@ -22,6 +22,7 @@ mod ptx;
 mod roots;
 mod shims;
 mod signature;
+mod together;
 
 pub use cache::Cache;
 pub use compile::compile;
@@ -30,4 +31,5 @@ pub use compiler::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, ru
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
-pub use ptx::{Entry, entries};
+pub use ptx::{Entry, every_entry};
+pub use together::compile_all;

@@ -22,7 +22,8 @@ pub struct Program {
     pub options: Vec<String>,
     /// The architecture that the PTX is for.
     pub architecture: Architecture,
-    /// Every kernel instance that is wanted.
+    /// Every kernel instance that is wanted. Empty: every kernel that is no template or that the
+    /// sources instantiate, by its name in the PTX.
     pub kernels: Vec<Instance>,
 }
 

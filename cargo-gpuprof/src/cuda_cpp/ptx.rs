@@ -44,7 +44,7 @@ fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
 }
 
 /// Every entry of a module, in order, without what it uses of the module's shared memory.
-pub fn entries(ptx: &str) -> Vec<Entry> {
+pub fn every_entry(ptx: &str) -> Vec<Entry> {
     let code = without_comments(ptx);
     let items = items::items(&code);
     let entries = items.iter().filter(|it| it.kind == Some("entry"));
@@ -59,6 +59,12 @@ fn without_comments(ptx: &str) -> String {
         .fold(first, |text, part| text + part.split_once("*/").map_or("", |(_, behind)| behind));
     let line = |line: &str| line.split("//").next().unwrap_or_default().to_owned() + "\n";
     text.lines().map(line).collect()
+}
+
+/// The names of all entries.
+pub(super) fn entries(ptx: &str) -> Vec<String> {
+    let entries = items::items(ptx).into_iter().filter(|it| it.kind == Some("entry"));
+    entries.filter_map(|it| it.name.map(Into::into)).collect()
 }
 
 /// What is to be known of the entry `name`; none where there is no such entry.

@@ -3,6 +3,8 @@
 //! Input: what is to be shimmed. Output: names and texts, as NVRTC takes them. NVRTC finds not one
 //! header of the C or C++ standard library, and has built in most of what kernels use of them.
 
+use super::diagnostic::Diagnostic;
+
 /// How much stands in for what the sources may want of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Shims {
@@ -54,6 +56,28 @@ impl Shims {
         }
         headers
     }
+}
+
+/// What NVRTC says where it meets the host's side: of CUDA's runtime, of a launch, of the standard
+/// library, and of CUB's functions for the host.
+const OF_THE_HOST: [&str; 10] = [
+    "\"cuda",
+    "required runtime APIs",
+    "__host__",
+    "\"std\"",
+    "std::",
+    "\"stderr\"",
+    "\"fprintf\"",
+    "\"exit\"",
+    "\"FILE\"",
+    "cub.cuh",
+];
+
+/// Whether stand-ins for the host's side may help against these errors: they cost more than a
+/// second, which who mistyped a name should not wait for.
+pub(super) fn help(errors: &[Diagnostic]) -> bool {
+    let of_the_host = |text: &str| OF_THE_HOST.iter().any(|it| text.contains(it));
+    errors.iter().any(|error| of_the_host(&error.message))
 }
 
 /// Functions without an attribute are the device's, so a file with host code compiles.

@@ -50,7 +50,7 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
             (DeclaredSource::PtxText(text), _) => (written(tools.folder, text)?, text.clone()),
             (DeclaredSource::Cuda(_), None) => continue,
         };
-        let points = cuda_cpp::entries(&text);
+        let points = cuda_cpp::every_entry(&text);
         for asked in &asked {
             let symbol = match compiled.get(&module) {
                 Some(compiled) => compile::symbol(asked, compiled),

@@ -6,8 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
@@ -49,7 +47,7 @@ impl From<Vec<Diagnostic>> for NoEntry {
     }
 }
 
-/// What is compiled of the modules `by_module`, as many at once as there are processors.
+/// What is compiled of the modules `by_module`, several at once.
 ///
 /// # Errors
 /// No compiler, an architecture that is none, or files that do not compile (exit code 101).
@@ -57,29 +55,20 @@ pub(super) fn all(
     by_module: &BTreeMap<String, Vec<Asked<'_>>>,
     tools: &Tools<'_>,
 ) -> Result<BTreeMap<String, Compiled>> {
-    let mut programs = Vec::new();
+    let (mut modules, mut programs) = (Vec::new(), Vec::new());
     for (module, asked) in by_module {
         if let Some(first) = asked.first()
             && let DeclaredSource::Cuda(files) = &first.declared.source
         {
-            programs.push((module, program(files, asked, tools.arch)?));
+            modules.push(module.clone());
+            programs.push(program(files, asked, tools.arch)?);
         }
     }
-    let Some((_, first)) = programs.first() else { return Ok(BTreeMap::new()) };
+    let Some(first) = programs.first() else { return Ok(BTreeMap::new()) };
     let compiler = find(first, tools)?;
     let cache = Cache::new(tools.folder.join("programs").into_std_path_buf());
-    let queue = Mutex::new(programs.iter());
-    let made = Mutex::new(BTreeMap::new());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        while let Some((module, program)) = next() {
-            let outcome = cuda_cpp::compile(program, &compiler, &cache);
-            made.lock().unwrap_or_else(PoisonError::into_inner).insert((*module).clone(), outcome);
-        }
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(programs.len());
-    thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
-    finished(made.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let outcomes = cuda_cpp::compile_all(&programs, &compiler, &cache);
+    finished(modules.into_iter().zip(outcomes))
 }
 
 /// The outcomes where all are well; each warning is told once.
@@ -87,7 +76,7 @@ pub(super) fn all(
 /// # Errors
 /// All that are not (exit code 101).
 fn finished(
-    outcomes: BTreeMap<String, Result<Compiled, cuda_cpp::Error>>,
+    outcomes: impl Iterator<Item = (String, Result<Compiled, cuda_cpp::Error>)>,
 ) -> Result<BTreeMap<String, Compiled>> {
     let (mut compiled, mut errors, mut warnings) = (BTreeMap::new(), Vec::new(), Vec::new());
     for (module, outcome) in outcomes {

@@ -128,3 +128,20 @@ fn the_same_sources_give_the_same_bytes_wherever_they_lie() {
     assert!(one == other, "{one}\n{other}");
     assert!(one.contains("\"kernels/sum.cu\"") && !one.contains("/tmp/"), "{one}");
 }
+
+#[test]
+fn without_a_declaration_every_kernel_is_kept_and_each_can_stand_alone() {
+    let source = "__device__ int seven;\n__global__ void first(int* x) { x[0] = seven; }\n\
+                  extern \"C\" __global__ void second(int* x) { x[0] = 2; }\n\
+                  template <int N> __global__ void third(int* x) { x[0] = N; }\n\
+                  template __global__ void third<3>(int*);\n";
+    let compiled = Package::new(&[("k.cu", source)]).compiled();
+    let names: Vec<&String> = compiled.entries.keys().collect();
+    assert_eq!(names, ["_Z5firstPi", "_Z5thirdILi3EEvPi", "second"]);
+    let alone = compiled.alone("second").unwrap();
+    assert!(alone.contains("second(") && !alone.contains("seven"), "{alone}");
+    let mut bench = Bench::new(&alone);
+    let x = bench.upload(&[0i32]);
+    bench.launch("second", 1, 1, &[&x]);
+    assert_eq!(bench.ints(x, 1), [2]);
+}

@@ -27,7 +27,10 @@ const ERRORS: [(&str, &str); 20] = [
          template <class T> __global__ void all(T* x) { x[0] = size_of(x[0]); }\n\
          template __global__ void all<float>(float*);\n",
     ),
-    ("launch of no kernel", "__device__ void d() {}\nvoid host() { d<<<1, 1>>>(); }\n"),
+    (
+        "launch with too much",
+        "__global__ void k(int* x) {}\nvoid host(int* x) { k<<<1, 1>>>(x, 2); }\n",
+    ),
     ("library function", "__global__ void k(char* x) { x[0] = *getenv(\"HOME\"); }\n"),
     ("container", "#include <vector>\nstd::vector<int> all;\n__global__ void k() {}\n"),
     ("exception", "__global__ void k(int* x) { if (x[0]) throw 1; }\n"),

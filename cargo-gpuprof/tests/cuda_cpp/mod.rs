@@ -6,10 +6,12 @@
 mod cached;
 mod declared;
 mod host_code;
+mod interrupted;
 mod kernels;
 mod messages;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -33,6 +35,16 @@ static COMPILER: LazyLock<Compiler> = LazyLock::new(|| {
     Compiler::find(&search, Path::new(BINARY), &Interrupt::default()).unwrap()
 });
 
+/// CUDA's headers, unpacked once: that takes longer than a compile.
+static HEADERS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda-cpp");
+    Package::new(&[]).compile_into(&Cache::new(&cache)).unwrap();
+    cache.join(HEADERS_NAME)
+});
+
+/// What the folder of them is called in a cache.
+const HEADERS_NAME: &str = "headers-13.3.33";
+
 /// A package with sources, and a cache of its own.
 struct Package {
     folder: tempfile::TempDir,
@@ -54,6 +66,7 @@ impl Package {
             kernels: Vec::new(),
         };
         let package = Self { folder, program };
+        fs::create_dir_all(&package.program.package_root).unwrap();
         for (name, text) in files {
             package.write(name, text);
         }
@@ -82,13 +95,22 @@ impl Package {
         self
     }
 
-    /// All unpacked headers lie in one folder, since that takes most of the time.
+    /// A cache that holds the headers and nothing else.
     fn cache(&self) -> Cache {
-        Cache::new(self.folder.path().join("cache"))
+        let folder = self.folder.path().join("cache");
+        if !folder.exists() {
+            fs::create_dir(&folder).unwrap();
+            symlink(&*HEADERS, folder.join(HEADERS_NAME)).unwrap();
+        }
+        Cache::new(folder)
+    }
+
+    fn compile_into(&self, cache: &Cache) -> Result<Compiled, Error> {
+        cuda_cpp::compile(&self.program, &COMPILER, cache)
     }
 
     fn compile(&self) -> Result<Compiled, Error> {
-        cuda_cpp::compile(&self.program, &COMPILER, &self.cache())
+        self.compile_into(&self.cache())
     }
 
     fn compiled(&self) -> Compiled {

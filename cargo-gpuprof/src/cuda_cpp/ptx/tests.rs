@@ -120,7 +120,7 @@ fn every_entry_tells_its_sizes_and_blocks() {
 .visible .entry plain() { ret; }
 .weak .entry fixed() .maxntid 128, 1, 1 .reqntid 128 { ret; }
 ";
-    let all = super::entries(text);
+    let all = every_entry(text);
     let names: Vec<&str> = all.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["_Z4scanjPKfPf", "plain", "fixed"]);
     let sizes: Vec<u64> = all[0].parameters.iter().map(|layout| layout.size).collect();
