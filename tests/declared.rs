@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use crate::support::{Archive, Outcome, Tool, Workspace};
+use crate::support::replay::{arguments, values};
+use crate::support::{Archive, FakeGpu, Outcome, Tool, Workspace};
 use crate::wheels::unpacked;
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -181,6 +182,20 @@ fn an_archive_that_lacks_an_instance_says_which() {
     Archive::read(&file).with_manifest(without).write(&file);
     let stderr = there(folder.path(), &["scale/"]).exits_with(103).stderr;
     assert_snapshot!(stderr, @"error: the archive has no kernel of in-ptx::kernels::scale (in-ptx/src/lib.rs) for block=128,n=1000");
+}
+
+#[test]
+fn a_gpu_counts_of_a_template_what_the_emulated_driver_counts() {
+    let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
+    let (fixture, selection) = (Workspace::fixture("declared"), ["in-cuda", "count"]);
+    let emulated = values(&in_fixture(&arguments(&selection, &[])).exits_with(0));
+    assert_eq!(emulated.len(), 2);
+    for mode in ["application", "range", "kernel"] {
+        let gpu = FakeGpu::new();
+        let asked = arguments(&selection, &["--replay-mode", mode]);
+        let tool = gpu.tool(&fixture, &asked).env("GPUPROF_NVRTC", &library);
+        assert_eq!(values(&tool.run().exits_with(0)), emulated, "{mode}");
+    }
 }
 
 /// Runs the archive in `folder` as a machine without cargo and source would.

@@ -380,8 +380,9 @@ impl<'r> KernelRun<'r> {
             return;
         }
         let (context, stream) = identity::numbers(&launcher.stream);
+        let declared = self.run.request.declared.as_ref().map(|entry| entry.shown.clone());
         self.run.record_launch(LaunchRecord {
-            kernel: without_place(&self.symbol).to_owned(),
+            kernel: declared.unwrap_or_else(|| without_place(&self.symbol).to_owned()),
             grid: launcher.grid,
             block: launcher.block,
             shared_bytes: launcher.shared,
