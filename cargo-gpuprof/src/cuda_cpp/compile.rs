@@ -363,11 +363,9 @@ impl<'a> Work<'a> {
     fn remedy(&self, error: &Diagnostic) -> Option<String> {
         let text = &error.message;
         let header = text.strip_prefix("cannot open source file \"")?.trim_end_matches('"');
-        let folders = self.roots.options();
-        let searched = match folders.is_empty() {
-            true => "no folder was searched but the source's own".to_owned(),
-            false => format!("searched with {}", folders.join(" ")),
-        };
+        let folders = self.program.includes.iter().map(|it| format!(", {}", it.display()));
+        let folders: String = folders.collect();
+        let searched = format!("searched: the source's own folder{folders} and CUDA's headers");
         let cuda = ["cuda", "cub/", "thrust/", "nv/", "mma", "cooperative_groups", "crt/"];
         if cuda.iter().any(|start| header.starts_with(start)) {
             return Some(format!(

@@ -58,6 +58,7 @@ pub struct Note {
 impl Note {
     /// Whether it is a step of the trace of instances that led to a message.
     pub(super) fn is_step(&self) -> bool {
-        ["instantiation of ", "processing of "].iter().any(|it| self.message.starts_with(it))
+        let text = &self.message;
+        ["instantiation of ", "processing of "].iter().any(|it| text.starts_with(it))
     }
 }

@@ -48,7 +48,8 @@ impl Roots {
     /// The options of the search.
     pub(super) fn options(&self) -> Vec<String> {
         let folders = self.includes.iter().chain(&self.cuda);
-        folders.map(|folder| format!("-I{}", folder.display())).collect()
+        // The package's own folder may be written as nothing at all.
+        folders.map(|folder| format!("-I{}", Path::new(".").join(folder).display())).collect()
     }
 
     /// A path as the compiler wrote it.

@@ -183,7 +183,9 @@ impl Fault {
                 error(message, &instance.declared_at, Vec::new())
             }
             Self::Expression(said) => {
-                let message = format!("`{name}` names no kernel: {}", said.message);
+                // It goes on with the expression, which is named already.
+                let words = said.message.split(". Input name expression was").next();
+                let message = format!("`{name}` names no kernel: {}", words.unwrap_or_default());
                 error(message, &instance.declared_at, hints(said))
             }
             Self::Declaration(said, parameter) => {
@@ -258,6 +260,7 @@ fn hints(said: &Diagnostic) -> Vec<String> {
     let hint = |part: &str, hint: &str| text.contains(part).then(|| hint.to_owned());
     hint("overloaded", "choose one of the overloads: `static_cast<void (*)(float*)>(name)`")
         .or_else(|| hint("function template", "a template needs its arguments: `name<4, float>`"))
+        .or_else(|| hint("non-__global__", "it is a function for kernels to call"))
         .or_else(|| hint("undefined", "is its namespace missing, or the file that defines it?"))
         .into_iter()
         .collect()

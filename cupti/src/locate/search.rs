@@ -122,8 +122,8 @@ impl Place {
     }
 }
 
-/// The toolkits in a folder: `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own choice,
-/// then the newest first.
+/// The toolkits in a folder: `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own
+/// choice, then the newest first.
 #[must_use]
 pub fn toolkits_in(prefix: &Path) -> Vec<PathBuf> {
     let mut found = names_in(prefix, "cuda");
