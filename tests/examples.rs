@@ -99,7 +99,7 @@ fn larger_blocks_of_the_histogram_touch_fewer_bins() {
 }
 
 #[test]
-fn a_cuda_cpp_kernel_is_profiled_through_a_host_function() {
+fn a_cuda_cpp_kernel_is_profiled_by_its_declaration() {
     let outcome = run("cuda-cpp");
     let metrics = ["load_sectors_per_request", "store_sectors_per_request", "ptx__branches.sum"];
     assert_snapshot!(rows(&outcome, &metrics), @"

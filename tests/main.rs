@@ -14,6 +14,7 @@ mod compiled;
 mod configured;
 mod corners;
 mod data;
+mod declared;
 mod described;
 mod device;
 mod devices;
@@ -53,3 +54,6 @@ mod support;
 mod thresholds;
 mod toolchains;
 mod warps;
+#[path = "../cupti/tests/common/mod.rs"]
+#[allow(dead_code, reason = "not all of it is needed here")]
+mod wheels;

@@ -75,6 +75,7 @@ fn described(clauses: &[&str]) -> SeriesDescription {
         thresholds: Vec::new(),
         metrics: Vec::new(),
         device_function: true,
+        declared: None,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::commands::{
     man, merge, metrics, rules, run, runs, show_config, stored,
 };
 use crate::console;
+use crate::cuda_cpp;
 use crate::cupti;
 use crate::device::guard;
 use crate::error::{Failure, Result};
@@ -88,6 +89,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
             | Command::Runs(_)
             | Command::History(_)
             | Command::Completions(_)
+            | Command::Nvrtc(_)
             | Command::Man(_),
         ) => false,
     }
@@ -123,6 +125,9 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
             emulate::emulate(&options, interrupt).map(|_| Code::Success)
         }
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
+            .map(|()| Code::Success)
+            .map_err(|e| Failure::output(&options.reply, &e)),
+        Some(Command::Nvrtc(options)) => cuda_cpp::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),
         Some(Command::Compare(options)) => stored::compare(&options, stdout, &mut printed),

@@ -5,12 +5,15 @@
 
 mod clocks;
 mod common;
+mod cuda_cpp;
 #[path = "../../cupti/tests/common/mod.rs"]
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod cupti;
 mod device_lock;
 mod doctor;
 mod documents;
+#[path = "../../emulator/tests/common/mod.rs"]
+mod emulated;
 mod escapes;
 mod hostile;
 mod judging;

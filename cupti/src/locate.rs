@@ -19,7 +19,8 @@ mod search;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use search::{Place, Search};
+pub use python::site_packages;
+pub use search::{Place, Search, toolkits_in};
 
 use crate::LoadError;
 use crate::driver;

@@ -306,7 +306,7 @@ fn versions_and_targets_that_are_too_new_are_refused() {
     let load = |text: &str| Device::default().load(text).unwrap_err().to_string();
     assert_eq!(
         load(".version 99.0\n.target sm_90\n.address_size 64\n"),
-        "unsupported PTX version 99.0: the emulator knows versions up to 9.4"
+        "unsupported PTX version 99.0: the emulator knows versions up to 9.5"
     );
     assert_eq!(
         load(".version 8.8\n.target sm_100\n.address_size 64\n"),

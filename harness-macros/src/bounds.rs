@@ -73,6 +73,8 @@ pub(crate) fn told(bounds: &[(Ident, Expr)], symbol: &str, place: &TokenStream) 
 
 #[cfg(test)]
 mod tests {
+    use crate::kernel::{Home, Kernel};
+
     fn refused(bounds: &[(&str, &str)], series: &str) -> Vec<String> {
         let item: syn::ItemFn = syn::parse_quote!(
             fn k<const SIZE: u32>() {}
@@ -81,7 +83,7 @@ mod tests {
             bounds.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let attribute =
             format!("series({series}), block = 64, grid = 1, args(), {}", bounds.join(", "));
-        let parsed = crate::kernel::Kernel::parse(attribute.parse().unwrap(), &item);
+        let parsed = Kernel::parse(attribute.parse().unwrap(), &item, Home::Here);
         let errors = parsed.err().map_or_else(Vec::new, |all| all.into_iter().collect::<Vec<_>>());
         errors.iter().map(ToString::to_string).collect()
     }

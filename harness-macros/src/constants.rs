@@ -16,7 +16,7 @@ use crate::errors::Errors;
 use crate::slices::Entry;
 
 /// The most entry points that one kernel may become.
-const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// One entry point: a value for every constant.
 pub(crate) struct Instance {

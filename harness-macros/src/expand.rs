@@ -86,7 +86,7 @@ fn functions(kernel: &Kernel, item: &ItemFn) -> TokenStream {
 }
 
 /// The function that evaluates the annotation's expressions for one configuration.
-fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
+pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
     let k = local("k");

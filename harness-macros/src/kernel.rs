@@ -6,6 +6,7 @@
 use gpuprof_model::axis::LAUNCH_AXES;
 use gpuprof_model::suggest;
 use proc_macro2::{Group, Ident, Span, TokenStream};
+use quote::ToTokens;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -16,16 +17,30 @@ use crate::bare;
 use crate::bounds;
 use crate::conditions;
 use crate::constants::{self, Instance};
+use crate::declared::{self, Block};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::signature::{self, Parameter, Passing};
 use crate::tolerance;
-use crate::vocabulary::{GENERATORS, LIST_KEYS, VALUE_KEYS, count, example, keys, unknown_key};
+use crate::vocabulary::{
+    GENERATORS, LIST_KEYS, OF_DECLARED, VALUE_KEYS, count, example, keys, unknown_key,
+};
+
+/// Where the code of a kernel is.
+#[derive(Clone, Copy)]
+pub(crate) enum Home<'a> {
+    /// In the annotated function.
+    Here,
+    /// Where the block of its declaration says.
+    Elsewhere(&'a Block),
+}
 
 /// A kernel and its series, as annotated.
 pub(crate) struct Kernel {
     /// The beginning of the entry point's name.
     pub(crate) symbol: String,
+    /// What a declared kernel is called where it lives.
+    pub(crate) expression: Option<String>,
     /// The path to the `gpuprof` crate.
     pub(crate) gpuprof: Path,
     /// The axes and how they combine.
@@ -57,30 +72,33 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Reads the attribute `tokens` on `item`.
-    pub(crate) fn parse(tokens: TokenStream, item: &ItemFn) -> syn::Result<Self> {
+    /// Reads the attribute `tokens` on `item`, whose code is at `home`.
+    pub(crate) fn parse(tokens: TokenStream, item: &ItemFn, home: Home<'_>) -> syn::Result<Self> {
         let mut errors = Errors::default();
         let mut keys = Keys::default();
         for item in items::split(tokens, "KEY = VALUE or KEY(LIST)", &mut errors) {
             keys.read(item, &mut errors);
         }
-        let parameters = signature::parameters(item, &mut errors);
-        constants::check(item, &keys.space, &mut errors);
+        let (parameters, expression) = keys.of_home(item, home, &mut errors);
         conditions::check(&keys.thresholds, &keys.space.names, &mut errors);
         keys.check_launch(&mut errors);
         bounds::check(&keys.take(&bounds::KEYS), &keys.space, &mut errors);
         keys.check_arguments(item, &mut errors);
         keys.check_generators(&parameters, &mut errors);
-        keys.check_verify(&parameters, &mut errors);
+        keys.check_verify(&parameters, home, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
-        let gpuprof = keys.path("crate", &mut errors);
-        let instances = if errors.is_empty() {
-            constants::instances(&symbol, item, &keys.space)
-        } else {
-            Vec::new()
+        let of_block = match home {
+            Home::Here => None,
+            Home::Elsewhere(block) => block.gpuprof.clone(),
+        };
+        let gpuprof = keys.path("crate", &mut errors).or(of_block);
+        let instances = match home {
+            Home::Here if errors.is_empty() => constants::instances(&symbol, item, &keys.space),
+            _ => Vec::new(),
         };
         let kernel = Self {
             symbol,
+            expression,
             instances,
             gpuprof: gpuprof.unwrap_or_else(|| syn::parse_quote!(::gpuprof)),
             launch: keys.take(&LAUNCH_AXES),
@@ -148,6 +166,46 @@ impl Keys {
             _ => {
                 self.meant.extend(suggest::nearest(&key, keys()));
                 errors.at(&name, unknown_key(&key));
+            }
+        }
+    }
+
+    /// The parameters of `item`, and what it is called where it is declared; both are checked by
+    /// the rules of its `home`.
+    fn of_home(
+        &self,
+        item: &ItemFn,
+        home: Home<'_>,
+        errors: &mut Errors,
+    ) -> (Vec<Parameter>, Option<String>) {
+        let find = |keys: &[&str]| self.seen.iter().find(|seen| keys.iter().any(|key| seen == key));
+        match home {
+            Home::Here => {
+                if let Some(key) = find(&OF_DECLARED) {
+                    errors.at(key, format!("`{key}` is for kernels that #[kernels(…)] declares"));
+                }
+                let parameters = signature::parameters(item, errors);
+                constants::check(item, &self.space, errors);
+                (parameters, None)
+            }
+            Home::Elsewhere(block) => {
+                if let Some(key) = find(&bounds::KEYS) {
+                    errors.at(
+                        key,
+                        "the launch bounds of a declared kernel are where it is written: \
+                         __launch_bounds__(256, 2)",
+                    );
+                }
+                let key = self.value("symbol").and_then(|value| {
+                    let text: syn::Result<LitStr> = syn::parse2(value.to_token_stream());
+                    if text.is_err() {
+                        errors.at(value, format!("`symbol` takes a text: {}", example("symbol")));
+                    }
+                    text.ok()
+                });
+                let parameters = declared::parameters(item, errors);
+                let name = declared::symbol(key.as_ref(), item, &self.space, block, errors);
+                (parameters, Some(name))
             }
         }
     }
@@ -250,13 +308,19 @@ impl Keys {
     }
 
     /// Refuses a host reference where the kernel has nothing to compare with it.
-    fn check_verify(&self, parameters: &[Parameter], errors: &mut Errors) {
+    fn check_verify(&self, parameters: &[Parameter], home: Home<'_>, errors: &mut Errors) {
         let writes = parameters.iter().any(|parameter| parameter.passing == Passing::Output);
+        let written = match home {
+            Home::Here => "`DisjointSlice<T>` or `*mut T`",
+            Home::Elsewhere(_) => "`*mut T`",
+        };
         if let Some(reference) = self.value("verify").filter(|_| !writes) {
             errors.at(
                 reference,
-                "`verify` compares the buffers that the kernel writes, and no parameter is a \
-                 `DisjointSlice<T>` or `*mut T`: take the results through one, or remove `verify`",
+                format!(
+                    "`verify` compares the buffers that the kernel writes, and no parameter is a \
+                     {written}: take the results through one, or remove `verify`"
+                ),
             );
         }
     }
@@ -346,7 +410,9 @@ mod tests {
         );
         let parse = |arguments: &str| {
             let attribute = format!("series(block = [64]), grid = 1, args({arguments})");
-            Kernel::parse(attribute.parse().unwrap(), &item).err().map(|error| error.to_string())
+            Kernel::parse(attribute.parse().unwrap(), &item, Home::Here)
+                .err()
+                .map(|error| error.to_string())
         };
         assert_eq!(
             parse("random(4), random(4)").as_deref(),
@@ -362,7 +428,9 @@ mod tests {
     fn a_reference_for_a_kernel_that_writes_nothing_is_refused() {
         let parse = |item: ItemFn| {
             let attribute = "series(block = [64]), grid = 1, args(zeros(4)), verify = on_host";
-            Kernel::parse(attribute.parse().unwrap(), &item).err().map(|error| error.to_string())
+            Kernel::parse(attribute.parse().unwrap(), &item, Home::Here)
+                .err()
+                .map(|error| error.to_string())
         };
         assert_eq!(
             parse(syn::parse_quote!(

@@ -17,6 +17,7 @@ mod bounds;
 mod checked;
 mod conditions;
 mod constants;
+mod declared;
 mod errors;
 mod expand;
 mod items;
@@ -112,8 +113,53 @@ use syn::{ItemFn, parse_macro_input};
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| {
-        Ok(expand::kernel(&kernel::Kernel::parse(attribute.into(), item)?, item))
+        Ok(expand::kernel(
+            &kernel::Kernel::parse(attribute.into(), item, kernel::Home::Here)?,
+            item,
+        ))
     })
+}
+
+/// The block declares kernels that live in CUDA C++ files or in PTX, each with the annotation that
+/// [`macro@kernel`] would have. `cargo gpuprof` compiles the files before anything runs.
+/// Nothing can call the functions.
+///
+/// # Keys
+///
+/// | key | meaning |
+/// |---|---|
+/// | `cuda = "FILE"`, `cuda = ["FILE", …]` | CUDA C++ files, relative to the package's folder |
+/// | `ptx = "FILE"` | a PTX file, likewise |
+/// | `ptx = EXPR` | PTX that is a `&'static str`, such as another crate's constant |
+/// | `include = ["FOLDER", …]` | where the files' headers are, relative to the package's folder |
+/// | `define(NAME = VALUE, …)` | definitions for the preprocessor, as `-D` |
+/// | `options = ["…", …]` | more options for NVRTC |
+/// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
+///
+/// # Functions
+///
+/// Parameters are whole numbers, `f32`, `f64`, `f16` and `bf16`, and pointers to them or to vectors
+/// such as `f32x4`: `*const T` for what the kernel reads, `*mut T` for what it writes. `verify`
+/// takes a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
+///
+/// `symbol = "…"` is what the kernel is called where it lives, if that is not the function's name:
+/// `symbol = "ns::scan<{ITEMS}, float>"`, where `{ITEMS}` is the value of the constant `ITEMS` of
+/// the series. The const generic parameters of a function are template arguments, in their order;
+/// any other constant is a definition for the preprocessor.
+#[doc(alias = "__global__")]
+#[proc_macro_attribute]
+pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let original = proc_macro2::TokenStream::from(item);
+    let block = match syn::parse2::<syn::ItemForeignMod>(original.clone()) {
+        Ok(block) => block,
+        Err(error) => {
+            let text = format!("this attribute goes on an `unsafe extern \"C\"` block: {error}");
+            return errors::beside(original, &syn::Error::new(error.span(), text)).into();
+        }
+    };
+    // A block that is wrong is not kept: nothing defines its functions.
+    let expanded = declared::kernels(attribute.into(), &block);
+    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// The function is `fn(&mut Run<'_>) -> gpuprof::Result<()>`. In the attribute, every

@@ -3,7 +3,7 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 14] = [
+pub(crate) const VALUE_KEYS: [&str; 15] = [
     "grid",
     "block",
     "shared",
@@ -18,7 +18,11 @@ pub(crate) const VALUE_KEYS: [&str; 14] = [
     "name",
     "seed",
     "crate",
+    "symbol",
 ];
+
+/// The keys of declared kernels alone.
+pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
 
 /// Keys written `key(list)`.
 pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
@@ -28,7 +32,7 @@ pub(crate) const GENERATORS: [&str; 4] = ["random", "random_in", "zeros", "iota"
 
 /// Every key.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    LIST_KEYS.iter().chain(&VALUE_KEYS).copied()
+    LIST_KEYS.iter().chain(&VALUE_KEYS).copied().filter(|key| !OF_DECLARED.contains(key))
 }
 
 /// The message for a key that is none of [`keys`].
@@ -58,6 +62,7 @@ pub(crate) fn example(key: &str) -> &'static str {
         "reset" => "reset = once",
         "name" => "name = \"saxpy\"",
         "seed" => "seed = 42",
+        "symbol" => "symbol = \"scan<{ITEMS}, float>\"",
         _ => "crate = ::gpuprof",
     }
 }

@@ -13,6 +13,7 @@ pub mod clause;
 pub mod comparison;
 pub mod conclusion;
 pub mod configuration;
+pub mod declared;
 pub mod exit_code;
 pub mod expression;
 pub mod failure;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::Configuration;
+use crate::declared::{DeclaredEntry, DeclaredKernel};
 use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
 use crate::series::SeriesId;
@@ -199,8 +200,12 @@ pub struct MeasureRequest {
     pub kernel: String,
     /// The point of the series.
     pub configuration: Configuration,
-    /// PTX files by the name of the package whose library they were built from.
+    /// PTX files: by the name of the package whose library they were built from, or what
+    /// `declared` calls its module.
     pub modules: BTreeMap<String, PathBuf>,
+    /// The instance of a declared kernel that is to be launched.
+    #[serde(default)]
+    pub declared: Option<DeclaredEntry>,
     /// Whether the emulated driver must be the one that answers.
     pub emulated: bool,
     /// Which repetition of pass 0 this is, from 0.
@@ -306,6 +311,16 @@ pub struct SeriesDescription {
     pub metrics: Vec<String>,
     /// Whether the kernel is a Rust device function, built to PTX by the runner.
     pub device_function: bool,
+    /// The kernel's declaration, where it lives elsewhere: compiled by the runner.
+    #[serde(default)]
+    pub declared: Option<DeclaredKernel>,
+}
+
+impl SeriesDescription {
+    /// Whether the harness launches the kernel itself, as its annotation says, once a pass.
+    pub fn is_kernel(&self) -> bool {
+        self.device_function || self.declared.is_some()
+    }
 }
 
 /// Whether a GPU driver answers, asked in a harness process so that a crash is a diagnosis.

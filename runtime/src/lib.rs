@@ -153,6 +153,23 @@ pub use gpuprof_macros::host;
 /// ```
 #[doc(inline)]
 pub use gpuprof_macros::kernel;
+/// Declares kernels that live in CUDA C++ files or in PTX, with a series of launch parameters each.
+///
+/// ```
+/// #[gpuprof::kernels(cuda = "../examples/cuda-cpp/kernels/jacobi.cu")]
+/// unsafe extern "C" {
+///     /// One Jacobi step of the Laplace equation on an n by n grid
+///     #[kernel(
+///         series(block = [8x32, 16x16, 32x8, 64x4], n = [1K]),
+///         grid = (n.div_ceil(block.x), n.div_ceil(block.y)),
+///         args(n, random(n * n), zeros(n * n)),
+///         threshold("every store_sectors_per_request <= 4"),
+///     )]
+///     fn jacobi(n: u32, before: *const f32, after: *mut f32);
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::kernels;
 /// Registers a host function that launches kernels from anywhere, with a series of parameters.
 ///
 /// ```

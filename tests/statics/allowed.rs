@@ -66,6 +66,16 @@ pub const ALLOWED: &[Allowed] = &[
     allowed("runtime/src/host/nvml.rs", "leak", "NVML keeps pointers into itself: it stays loaded"),
     // Tests: made once a process, since each takes seconds to make, and never changed.
     allowed("cargo-gpuprof/tests/clocks.rs", "LIBRARY", "the fake NVML is compiled once a process"),
+    allowed(
+        "cargo-gpuprof/tests/cuda_cpp/mod.rs",
+        "COMPILER",
+        "NVRTC is unpacked and asked once a process",
+    ),
+    allowed(
+        "cargo-gpuprof/tests/cuda_cpp/mod.rs",
+        "HEADERS",
+        "CUDA's headers are unpacked once a process",
+    ),
     allowed("cupti/tests/common/mod.rs", "FOLDER", "the pinned CUPTI is unpacked once a process"),
     allowed("emulator/tests/driver.rs", "LIBRARY", "the driver is compiled once a process"),
     allowed(

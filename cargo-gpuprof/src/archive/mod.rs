@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::declared::Entries;
 use crate::sections::SectionFile;
 
 pub use limits::Limits;
@@ -38,8 +39,11 @@ pub struct Manifest {
     pub platform: String,
     /// Its harnesses.
     pub harnesses: Vec<PackedHarness>,
-    /// PTX files by package.
+    /// PTX files by package, and by the modules of `declared`.
     pub modules: BTreeMap<String, String>,
+    /// The instances of the declared kernels.
+    #[serde(default)]
+    pub declared: Entries,
     /// The workspace's `gpuprof.toml`, as text.
     pub config: Option<String>,
     /// The workspace's own sections.

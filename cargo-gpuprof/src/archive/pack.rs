@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{FORMAT, Limits, MANIFEST, Manifest, PackedHarness, platform};
 use crate::build::host::Harness;
+use crate::declared::{Entries, file_name};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
 use crate::sections::SectionFile;
@@ -24,8 +25,10 @@ const PLAIN: u32 = 0o644;
 /// What goes into an archive beside the harnesses.
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
-    /// PTX by package.
+    /// PTX by package, and by the modules of `declared`.
     pub modules: BTreeMap<String, Utf8PathBuf>,
+    /// The instances of the declared kernels.
+    pub declared: Entries,
     /// The text of `gpuprof.toml`.
     pub config: Option<String>,
     /// The workspace's own sections.
@@ -58,6 +61,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         platform: platform(),
         harnesses: Vec::new(),
         modules: BTreeMap::new(),
+        declared: contents.declared.clone(),
         config: contents.config.clone(),
         sections: contents.sections.clone(),
         kernel_toolchain: contents.kernel_toolchain.clone(),
@@ -82,7 +86,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         manifest.harnesses.push(PackedHarness { package, target, file });
     }
     for (package, ptx) in &contents.modules {
-        let file = add(format!("kernels/{package}.ptx"), ptx, PLAIN)?;
+        let file = add(format!("kernels/{}", file_name(package)), ptx, PLAIN)?;
         manifest.modules.insert(package.clone(), file);
     }
     limits.entries(files.len()).map_err(|told| archive_failure(format!("{path} {told}")))?;

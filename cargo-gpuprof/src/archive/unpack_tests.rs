@@ -1,5 +1,6 @@
 //! Archives that are larger than they look, or named to do harm.
 
+use crate::declared::Entries;
 use std::io::{Read, Write, repeat};
 
 use gpuprof_model::ExitCode;
@@ -20,6 +21,7 @@ fn manifest(files: &[(&str, &[u8])]) -> Vec<u8> {
         platform: platform(),
         harnesses: Vec::new(),
         modules: BTreeMap::new(),
+        declared: Entries::default(),
         config: None,
         sections: Vec::new(),
         kernel_toolchain: None,

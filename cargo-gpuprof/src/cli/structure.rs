@@ -86,6 +86,9 @@ pub enum Command {
     /// Answer a question about a library, in a separate process.
     #[command(name = crate::cupti::SUBCOMMAND, hide = true)]
     Ask(AskOptions),
+    /// Compile CUDA C++, in a separate process.
+    #[command(name = crate::cuda_cpp::SUBCOMMAND, hide = true)]
+    Nvrtc(AskOptions),
     /// Guard locked clocks, in a separate process.
     #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
     Guard(GuardOptions),

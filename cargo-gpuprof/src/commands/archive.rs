@@ -8,6 +8,7 @@ use super::{KernelTarget, Opened, Wanted};
 use crate::archive::{Contents, pack};
 use crate::config::DEFAULT_PATH;
 use crate::console::Notes;
+use crate::declared::Needed;
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
@@ -41,6 +42,8 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
+    let declared: Vec<Needed<'_>> =
+        described.values().flatten().filter_map(Needed::every).collect();
     let packages: BTreeSet<String> = described
         .values()
         .flatten()
@@ -50,11 +53,13 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let KernelOptions { kernel_arch, kernel_toolchain } = options.kernels.clone();
     let arch = layers.kernel_arch(kernel_arch).value;
     let toolchain = layers.kernel_toolchain(kernel_toolchain).value;
-    let target = KernelTarget { arch: &arch, toolchain: toolchain.as_deref() };
-    let kernels = source.kernels(&packages, target)?;
+    let toolchain = toolchain.as_deref();
+    let target = KernelTarget { arch: &arch, toolchain, newest: None, interrupt };
+    let kernels = source.kernels(&packages, &declared, target)?;
     let series: usize = described.values().map(Vec::len).sum();
     let contents = Contents {
         modules: kernels.modules,
+        declared: kernels.declared,
         config,
         sections,
         kernel_toolchain: kernels.toolchain,

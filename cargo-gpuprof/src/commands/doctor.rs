@@ -57,6 +57,7 @@ pub fn doctor(
         None => host::kernels(options.kernel_toolchain.as_deref()),
     });
     checks.push(host::assembler());
+    checks.push(host::compiler_of_cuda_cpp(interrupt)?);
     checks.push(Check::new(
         State::Ok,
         "emulator",

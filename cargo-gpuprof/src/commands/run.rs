@@ -96,7 +96,8 @@ pub(super) fn profile(
     }
     refused.map_err(Blocked::into_failure)?;
     beforehand::tell(&plan);
-    let prepared = watch.times(Spent::Build, "builds kernels", || prepare::build(plan))?;
+    let prepared =
+        watch.times(Spent::Build, "builds kernels", || prepare::build(plan, interrupt))?;
     interrupt.keep();
     let tells_events = presenter.tells_events();
     let measured = measure::measure(&prepared, tells_events, watch, interrupt, out)?;

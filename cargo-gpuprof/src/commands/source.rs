@@ -1,12 +1,14 @@
 //! Where harnesses and kernels come from: a workspace that is built, or an archive that is
 //! unpacked.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod built;
+mod packed;
+
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
-use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use tempfile::TempDir;
 
@@ -15,7 +17,9 @@ use crate::build::host::{self, Harness};
 use crate::build::kernels::KernelBuild;
 use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
+use crate::declared::{self, Needed, Tools};
 use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::sections::{SectionFile, Sections};
 use crate::store;
@@ -47,6 +51,10 @@ pub struct KernelTarget<'a> {
     pub arch: &'a str,
     /// The toolchain, where it is not looked for.
     pub toolchain: Option<&'a str>,
+    /// The newest CUDA version whose PTX the driver takes, where a driver is known.
+    pub newest: Option<(u32, u32)>,
+    /// What ends a build.
+    pub interrupt: &'a Interrupt,
 }
 
 /// Which harnesses are wanted: those of an archive, or else those of the workspace that cargo's
@@ -82,14 +90,7 @@ enum Place {
     Archive(Box<Unpacked>),
 }
 
-/// Built kernels.
-#[derive(Debug, Default)]
-pub struct Kernels {
-    /// PTX by package.
-    pub modules: BTreeMap<String, Utf8PathBuf>,
-    /// The toolchain that built them.
-    pub toolchain: Option<String>,
-}
+pub use built::Kernels;
 
 impl Opened {
     /// Finds or unpacks what is `wanted`, and reads its configuration.
@@ -195,36 +196,39 @@ impl Source {
         })
     }
 
-    /// The PTX of `packages`, built where there is something to build.
+    /// The PTX of `packages` and the instances of `wanted`, built where there is something to
+    /// build.
     ///
     /// # Errors
-    /// No toolchain, a failed build, or an archive without the package.
+    /// No toolchain, a failed build, or an archive without the package or the instance.
     pub fn kernels(
         &self,
         packages: &BTreeSet<String>,
+        wanted: &[Needed<'_>],
         target: KernelTarget<'_>,
     ) -> Result<Kernels> {
-        if packages.is_empty() {
-            return Ok(Kernels::default());
-        }
         match &self.origin {
             Origin::Workspace { metadata, cargo } => {
-                let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
-                self.build(packages, metadata, cargo, target.arch, &toolchain)
-            }
-            Origin::Archive(unpacked) => {
-                let mut modules = BTreeMap::new();
-                for package in packages {
-                    let file = unpacked.manifest.modules.get(package).ok_or_else(|| {
-                        Failure::new(
-                            ExitCode::Archive,
-                            format!("the archive has no kernels of package `{package}`"),
-                        )
-                    })?;
-                    modules.insert(package.clone(), unpacked.folder.join(file));
+                // What is not Rust is there or compiled in seconds: refused before rustc is asked.
+                let tools = Tools {
+                    folder: &self.target_directory.join("gpuprof/declared"),
+                    arch: target.arch,
+                    newest: target.newest,
+                    interrupt: target.interrupt,
+                };
+                let built = declared::build(wanted, &tools)?;
+                let mut kernels = Kernels::default();
+                if !packages.is_empty() {
+                    let toolchain = toolchain::find(target.toolchain, &Candidates::default())?;
+                    kernels = self.build(packages, metadata, cargo, target.arch, &toolchain)?;
                 }
-                Ok(Kernels { modules, toolchain: unpacked.manifest.kernel_toolchain.clone() })
+                kernels.modules.extend(built.modules);
+                kernels.declared = built.entries;
+                let compilers = kernels.toolchain.into_iter().chain(built.compilers);
+                kernels.toolchain = compilers.reduce(|all, next| format!("{all}; {next}"));
+                Ok(kernels)
             }
+            Origin::Archive(unpacked) => packed::kernels(unpacked, packages, wanted),
         }
     }
 
@@ -245,7 +249,8 @@ impl Source {
         };
         let modules =
             packages.iter().map(|p| Ok((p.clone(), build.build(p)?))).collect::<Result<_>>()?;
-        Ok(Kernels { modules, toolchain: Some(toolchain.version.clone()) })
+        let toolchain = Some(toolchain.version.clone());
+        Ok(Kernels { modules, toolchain, ..Kernels::default() })
     }
 
     /// The workspace root; the present folder for an archive.

@@ -6,20 +6,30 @@ use std::path::PathBuf;
 use camino::Utf8PathBuf;
 use gpuprof_model::protocol::Sampling;
 
+use crate::declared::Entries;
 use crate::options::Repeats;
 use crate::plan::Side;
 
 use super::{Ahead, Counters, HarnessProcess};
 
-/// PTX by revision and package.
-pub type Modules = BTreeMap<Side, BTreeMap<String, Utf8PathBuf>>;
+/// What the kernels of a run were built to, by revision.
+pub type Modules = BTreeMap<Side, SideModules>;
+
+/// What the kernels of one revision were built to.
+#[derive(Debug, Default)]
+pub struct SideModules {
+    /// PTX by package, and by the modules of `declared`.
+    pub ptx: BTreeMap<String, Utf8PathBuf>,
+    /// The instances of the declared kernels.
+    pub declared: Entries,
+}
 
 /// What the passes of a run on one device have in common.
 #[derive(Debug)]
 pub struct Execution<'a> {
     /// How processes run.
     pub process: HarnessProcess<'a>,
-    /// PTX by revision and package.
+    /// What the kernels were built to, by revision.
     pub modules: &'a Modules,
     /// Whether the emulated driver must answer.
     pub emulated: bool,

@@ -1,16 +1,19 @@
 //! What one process does, and the request that asks it to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::SeriesId;
+use gpuprof_model::declared::DeclaredEntry;
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest, ReplyBody};
 
 use super::{Execution, Handover, Image};
 use crate::build::host::Harness;
+use crate::declared::Instance;
 use crate::discover;
 use crate::plan::PlannedSeries;
 
@@ -114,12 +117,11 @@ impl Execution<'_> {
     /// What to ask a harness for `job` itself, not for what follows it.
     pub fn request(&self, job: &Job, planned: &PlannedSeries) -> Vec<MeasureRequest> {
         let id = &planned.series.id;
-        let own = self.modules.get(&planned.side);
-        let modules = || own.into_iter().flatten().map(|(p, f)| (p.clone(), f.into())).collect();
         let one = |(at, &configuration): (usize, &usize)| MeasureRequest {
             kernel: id.kernel.clone(),
             configuration: planned.configurations[configuration].clone(),
-            modules: modules(),
+            modules: self.modules_of(planned, configuration),
+            declared: self.instance(planned, configuration).cloned(),
             emulated: self.emulated,
             repeat: match job.pass {
                 Pass::Timed { repeat } => repeat,
@@ -136,6 +138,39 @@ impl Execution<'_> {
             attributes: self.attributes.clone(),
         };
         job.configurations.iter().enumerate().map(one).collect()
+    }
+
+    /// The PTX that a process needs for a configuration.
+    fn modules_of(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> BTreeMap<String, PathBuf> {
+        let Some(own) = self.modules.get(&planned.side) else { return BTreeMap::new() };
+        let instance = self.instance(planned, configuration);
+        let of_declared: BTreeSet<&str> = own.declared.modules().collect();
+        let needed = |module: &str| match instance {
+            Some(entry) => entry.module == module,
+            None => !of_declared.contains(module),
+        };
+        let modules = own.ptx.iter().filter(|(module, _)| needed(module));
+        modules.map(|(module, file)| (module.clone(), file.into())).collect()
+    }
+
+    /// The instance that a configuration launches, where its kernel is declared.
+    fn instance(&self, planned: &PlannedSeries, configuration: usize) -> Option<&DeclaredEntry> {
+        let own = self.modules.get(&planned.side)?;
+        let configuration = &planned.configurations[configuration];
+        match own.declared.get(&planned.series, configuration)? {
+            Instance::Ready(entry) => Some(entry),
+            Instance::Refused(_) => None,
+        }
+    }
+
+    /// Why a configuration cannot be launched, where that is known without a process.
+    pub fn refusal(&self, planned: &PlannedSeries, configuration: usize) -> Option<String> {
+        let own = self.modules.get(&planned.side)?;
+        own.declared.refusal(&planned.series, &planned.configurations[configuration])
     }
 
     fn counted(

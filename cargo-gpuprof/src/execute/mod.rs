@@ -20,7 +20,7 @@ mod timeout_clock;
 
 pub use ahead::Ahead;
 pub use counters::{Collected, Counters};
-pub use execution::{Execution, Modules};
+pub use execution::{Execution, Modules, SideModules};
 pub use images::{Handover, Image, MOST_TOGETHER, hand_over};
 pub use interrupt::{AT_ONCE, Interrupt};
 pub use job::{Job, Pass, outcomes};

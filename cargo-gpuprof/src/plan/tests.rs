@@ -15,6 +15,7 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
         thresholds: Vec::new(),
         metrics: Vec::new(),
         device_function: true,
+        declared: None,
     };
     (0, series)
 }

@@ -18,6 +18,7 @@ use super::document::BASE_FILE;
 use super::manifest::Manifest;
 use super::{file_lock, journal, order, verdict_document, write_whole, write_whole_by};
 use crate::build::host::Harness;
+use crate::declared::file_name;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::plan::Side;
@@ -171,7 +172,7 @@ impl RunFolder {
     }
 
     /// Puts copies of the PTX files into the folder and makes `modules`, of a revision and by
-    /// package, name them.
+    /// package or declared module, name them.
     ///
     /// # Errors
     /// They cannot be copied (exit code 110).
@@ -181,7 +182,7 @@ impl RunFolder {
         modules: &mut BTreeMap<String, Utf8PathBuf>,
     ) -> Result<()> {
         for (package, path) in modules {
-            *path = self.copy(path, side, &format!("{package}.ptx"))?;
+            *path = self.copy(path, side, &file_name(package))?;
         }
         Ok(())
     }

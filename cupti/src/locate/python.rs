@@ -13,15 +13,19 @@ print('\\n'.join(dict.fromkeys(paths)))";
 /// Folders of NVIDIA's wheels: CUDA 13's, then CUDA 12's.
 const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"];
 
-/// The folders that may hold CUPTI: of `python3`, or `python` where there is no `python3`.
+/// The folders that may hold CUPTI.
 pub(super) fn folders() -> Vec<PathBuf> {
-    ["python3", "python"].into_iter().find_map(packages).map_or_else(Vec::new, |packages| {
-        packages
-            .iter()
-            .flat_map(|packages| IN_PACKAGES.map(|folder| packages.join(folder)))
-            .filter(|folder| folder.is_dir())
-            .collect()
-    })
+    site_packages()
+        .iter()
+        .flat_map(|packages| IN_PACKAGES.map(|folder| packages.join(folder)))
+        .filter(|folder| folder.is_dir())
+        .collect()
+}
+
+/// The folders of packages of `python3`, or of `python` where there is no `python3`.
+#[must_use]
+pub fn site_packages() -> Vec<PathBuf> {
+    ["python3", "python"].into_iter().find_map(packages).unwrap_or_default()
 }
 
 fn packages(python: &str) -> Option<Vec<PathBuf>> {

@@ -122,8 +122,10 @@ impl Place {
     }
 }
 
-/// `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own choice, then the newest first.
-fn toolkits_in(prefix: &Path) -> Vec<PathBuf> {
+/// The toolkits in a folder: `cuda`, then `cuda-13.0`, `cuda-12.9` …: the installation's own
+/// choice, then the newest first.
+#[must_use]
+pub fn toolkits_in(prefix: &Path) -> Vec<PathBuf> {
     let mut found = names_in(prefix, "cuda");
     found.sort_by_key(|name| (name != "cuda", Reverse(numbers(name)), name.clone()));
     found.into_iter().map(|name| prefix.join(name)).collect()

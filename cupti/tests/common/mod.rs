@@ -1,4 +1,4 @@
-//! The pinned CUPTI, fetched once, and child processes to call it in.
+//! The pinned CUPTI, fetched once, and child processes to call it in; other wheels of NVIDIA's.
 //!
 //! CUPTI is proprietary and never in the repository; it comes from PyPI, into the target folder. A
 //! test that cannot get it fails. Each test body runs in a process of its own: a crash in CUPTI is
@@ -16,18 +16,21 @@ const IN_CHILD: &str = "GPUPROF_CUPTI_TEST_CHILD";
 /// The folder of the pinned libcupti.
 pub fn pinned() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join(WHEEL.replace("==", "-"));
-        if !cache.exists() {
-            fetch(&cache);
-        }
-        cache.join("nvidia/cu13/lib")
-    })
+    FOLDER.get_or_init(|| unpacked(WHEEL).join("nvidia/cu13/lib"))
 }
 
-fn fetch(cache: &Path) {
+/// The files of a wheel of NVIDIA's: its name and version, as pip takes them.
+pub fn unpacked(wheel: &str) -> PathBuf {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join(wheel.replace("==", "-"));
+    if !cache.exists() {
+        fetch(wheel, &cache);
+    }
+    cache
+}
+
+fn fetch(wheel: &str, cache: &Path) {
     let fresh = tempfile::tempdir_in(cache.parent().unwrap()).unwrap();
-    let pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--dest", ".", WHEEL];
+    let pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--dest", ".", wheel];
     python(fresh.path(), &pip);
     let wheel = fs::read_dir(fresh.path()).unwrap().next().unwrap().unwrap().file_name();
     python(fresh.path(), &["-m", "zipfile", "-e", wheel.to_str().unwrap(), "wheel"]);
@@ -39,7 +42,7 @@ fn fetch(cache: &Path) {
 
 fn python(folder: &Path, arguments: &[&str]) {
     let output = Command::new("python3").args(arguments).current_dir(folder).output();
-    let output = output.expect("python3 fetches the pinned CUPTI wheel");
+    let output = output.expect("python3 fetches NVIDIA's wheels");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "python3 {} failed: {said}", arguments.join(" "));
 }

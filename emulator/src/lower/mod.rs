@@ -33,7 +33,7 @@ use program::SourceTables;
 use std::sync::Arc;
 
 /// The newest `.version` whose instructions have been looked at.
-pub const NEWEST_VERSION: (u32, u32) = (9, 4);
+pub const NEWEST_VERSION: (u32, u32) = (9, 5);
 
 /// The newest `.target` that the emulated device runs.
 const DEVICE_TARGET: u32 = 90;

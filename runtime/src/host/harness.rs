@@ -11,6 +11,7 @@ use gpuprof_model::series::entry_point;
 
 use super::collect::plan;
 use super::count;
+use super::declaration;
 use super::error::{Error, Result};
 use super::handover::Handover;
 use super::kernel_run::KernelRun;
@@ -23,7 +24,7 @@ use super::registry::{self, Body, HarnessTarget, SeriesEntry};
 use super::replay;
 use super::reply;
 use super::run::{Call, Run};
-use super::session::{self, Session};
+use super::session::{self, ModuleName, Session};
 
 /// The exit code of libtest for a harness that could not do what it was asked.
 const FAILED: u8 = 101;
@@ -138,17 +139,18 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
         return vec![outcome(Err(error))];
     }
     match (entry.body, counters) {
-        (Body::Kernel { .. }, Some(counters)) => {
+        (Body::Kernel { .. } | Body::Declared { .. }, Some(counters)) => {
             count::count(session, counters, requests, |request| set_up(session, &entry, request))
         }
         _ => {
             let one = |request| {
                 let printed = prints(request).then(Printed::begin);
                 let outcome = outcome(caught(|| measure_one(session, &entry, request)));
-                match printed {
+                let outcome = match printed {
                     Some(printed) => printed.told(outcome),
                     None => outcome,
-                }
+                };
+                declaration::as_written(outcome, request)
             };
             requests.iter().map(one).collect()
         }
@@ -177,15 +179,33 @@ fn set_up<'s>(
     entry: &SeriesEntry,
     request: &'s MeasureRequest,
 ) -> Result<KernelRun<'s>> {
-    let Body::Kernel { symbol, place, constants, run: set_up } = entry.body else {
-        return Err(Error::failed(format!("`{}` is not a kernel", entry.kernel)));
+    let (module_name, name, place, set_up) = match entry.body {
+        Body::Kernel { symbol, place, constants, run } => {
+            let name = entry_point(symbol, constants, &request.configuration);
+            (ModuleName::Package(entry.source_package), name, place, run)
+        }
+        Body::Declared { run, .. } => {
+            let instance = request.declared.as_ref().ok_or_else(|| not_compiled(entry))?;
+            (ModuleName::Declared(&instance.module), instance.symbol.clone(), "", run)
+        }
+        Body::Series(_) => {
+            return Err(Error::failed(format!("`{}` is not a kernel", entry.kernel)));
+        }
     };
-    let name = entry_point(symbol, constants, &request.configuration);
-    let (module, ptx) = session.load_module(request, entry.source_package)?;
-    let (function, symbol) = session.function(&module, &name, place, entry.source_package)?;
+    let (module, ptx) = session.load_module(request, module_name)?;
+    let (function, symbol) = session.function(&module, &name, place, module_name)?;
     let mut kernel = KernelRun::new(Run::new(session, request, Call::Whole), function, symbol, ptx);
     set_up(&mut kernel)?;
     Ok(kernel)
+}
+
+/// The runner did not say where the kernel of `entry`, which is declared, was compiled to.
+fn not_compiled(entry: &SeriesEntry) -> Error {
+    Error::failed(format!(
+        "`{}` is declared with #[gpuprof::kernels], which this cargo-gpuprof does not know: install the \
+         version that the package has as its dependency",
+        entry.kernel
+    ))
 }
 
 fn measure_one(
@@ -194,7 +214,7 @@ fn measure_one(
     request: &MeasureRequest,
 ) -> Result<PassResult> {
     let run = match entry.body {
-        Body::Kernel { .. } => set_up(session, entry, request)?.into_run(),
+        Body::Kernel { .. } | Body::Declared { .. } => set_up(session, entry, request)?.into_run(),
         Body::Series(function) => {
             session.take_turn();
             let mut run = match &request.counters {

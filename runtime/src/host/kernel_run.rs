@@ -384,8 +384,9 @@ impl<'r> KernelRun<'r> {
             return;
         }
         let (context, stream) = identity::numbers(&launcher.stream);
+        let declared = self.run.request.declared.as_ref().map(|entry| entry.shown.clone());
         self.run.record_launch(LaunchRecord {
-            kernel: without_place(&self.symbol).to_owned(),
+            kernel: declared.unwrap_or_else(|| without_place(&self.symbol).to_owned()),
             grid: launcher.grid,
             block: launcher.block,
             shared_bytes: launcher.shared,
@@ -475,6 +476,10 @@ impl<'r> KernelRun<'r> {
             return Err(Error::invalid(format!(
                 "a block of {threads} threads exceeds the device's limit of {most}"
             )));
+        }
+        let declared = self.run.request.declared.as_ref();
+        if let Some(reason) = declared.and_then(|entry| entry.refusal(block)) {
+            return Err(Error::invalid(reason));
         }
         if let Some(most) = self.max_block.filter(|most| threads > *most) {
             return Err(Error::invalid(format!(

@@ -9,6 +9,7 @@ pub mod checked;
 mod cluster;
 mod collect;
 mod count;
+mod declaration;
 mod error;
 mod extent;
 mod handover;
@@ -46,6 +47,7 @@ pub use run::Run;
 pub mod private {
     pub use super::arguments::{Element, Generator, generators};
     pub use super::checked;
+    pub use super::declaration::{Declaration, DeclaredParameter, Source};
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
     pub use super::harness::harness_main;

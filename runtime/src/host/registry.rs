@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use gpuprof_model::declared::DeclaredKernel;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{SeriesId, Space};
 
+use super::declaration::Declaration;
 use super::error::Result;
 use super::kernel_run::KernelRun;
 use super::run::Run;
@@ -64,6 +66,13 @@ pub enum Body {
         place: &'static str,
         /// The axes whose values are compiled in, which the name says between the two.
         constants: &'static [&'static str],
+        /// Sets its launch and arguments up.
+        run: fn(&mut KernelRun<'_>) -> Result<()>,
+    },
+    /// A kernel that lives in CUDA C++ or PTX: compiled by the runner, launched by the harness.
+    Declared {
+        /// Where it lives and what it takes.
+        declaration: &'static Declaration,
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
     },
@@ -152,6 +161,10 @@ fn describe_one(
         thresholds: entry.thresholds.iter().map(|&t| t.to_owned()).collect(),
         metrics: entry.metrics.iter().map(|&m| m.to_owned()).collect(),
         device_function: matches!(entry.body, Body::Kernel { .. }),
+        declared: match entry.body {
+            Body::Declared { declaration, .. } => Some(DeclaredKernel::from(declaration)),
+            Body::Kernel { .. } | Body::Series(_) => None,
+        },
     })
 }
 

@@ -6,6 +6,7 @@
 //! missing.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -27,6 +28,41 @@ use super::handover::Handover;
 use super::measure_lock::MeasureLock;
 use super::nvml::Watch;
 use super::uuid;
+
+/// A module of a request.
+#[derive(Clone, Copy)]
+pub(crate) enum ModuleName<'a> {
+    /// The device functions of a package.
+    Package(&'a str),
+    /// What a declaration names.
+    Declared(&'a str),
+}
+
+impl<'a> ModuleName<'a> {
+    /// What the request calls it.
+    fn key(self) -> &'a str {
+        match self {
+            Self::Package(key) | Self::Declared(key) => key,
+        }
+    }
+
+    /// What to do where it lacks a kernel.
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Package(_) => ": kernels must be in the library target of the package",
+            Self::Declared(_) => "",
+        }
+    }
+}
+
+impl fmt::Display for ModuleName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Package(package) => write!(f, "the PTX of package `{package}`"),
+            Self::Declared(module) => write!(f, "the PTX of {module}"),
+        }
+    }
+}
 
 /// An open device.
 pub(crate) struct Session {
@@ -176,24 +212,25 @@ impl Session {
         known
     }
 
-    /// Loads the PTX of `package`: the module and its text.
+    /// Loads the PTX of `of`: the module and its text.
     ///
     /// # Errors
     /// PTX that is not there, cannot be read, or that the driver refuses.
     pub(crate) fn load_module(
         &self,
         request: &MeasureRequest,
-        package: &str,
+        of: ModuleName<'_>,
     ) -> Result<(Arc<CudaModule>, String)> {
-        let path = request.modules.get(package).ok_or_else(|| {
-            Error::failed(format!("the request holds no PTX for package `{package}`"))
-        })?;
+        let path = request
+            .modules
+            .get(of.key())
+            .ok_or_else(|| Error::failed(format!("the request does not hold {of}")))?;
         let text = fs::read_to_string(path)
             .map_err(|e| Error::failed(format!("reading the PTX {}: {e}", path.display())))?;
         let module = self.quiet.stage(|| {
-            self.context.load_module(Ptx::from_src(&text)).map_err(|e| {
-                self.explain(Error::driver(&format!("loading the PTX of package `{package}`"), e))
-            })
+            self.context
+                .load_module(Ptx::from_src(&text))
+                .map_err(|e| self.explain(Error::driver(&format!("loading {of}"), e)))
         })?;
         Ok((module, text))
     }
@@ -208,7 +245,7 @@ impl Session {
         module: &Arc<CudaModule>,
         name: &str,
         place: &str,
-        package: &str,
+        of: ModuleName<'_>,
     ) -> Result<(CudaFunction, String)> {
         // Its code may go to the device only now.
         let load = |symbol: &str| self.quiet.stage(|| Ok(module.load_function(symbol)));
@@ -218,10 +255,9 @@ impl Session {
         }
         let loaded = load(name)?.map(|function| (function, name.to_owned()));
         loaded.map_err(|e| match e.0 {
-            CUresult::CUDA_ERROR_NOT_FOUND => Error::failed(format!(
-                "the PTX of package `{package}` has no kernel `{name}`: kernels must be in the library \
-                 target of the package"
-            )),
+            CUresult::CUDA_ERROR_NOT_FOUND => {
+                Error::failed(format!("{of} has no kernel `{name}`{}", of.hint()))
+            }
             _ => self.explain(Error::driver(&format!("loading kernel `{name}`"), e)),
         })
     }

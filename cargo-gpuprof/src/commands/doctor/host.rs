@@ -1,5 +1,6 @@
-//! The checks of what builds and profiles: CUPTI, the kernel toolchain, ptxas.
+//! The checks of what builds and profiles: CUPTI, the kernel toolchain, ptxas, NVRTC.
 
+use std::env;
 use std::process::{Command, Stdio};
 
 use gpuprof_model::ExitCode;
@@ -7,7 +8,10 @@ use gpuprof_model::ExitCode;
 use super::check::{Check, Obstacle, State};
 use crate::build::toolchain::{self, Candidates};
 use crate::build::{self};
+use crate::cuda_cpp::{self, Compiler, NotFound, Search};
 use crate::cupti::Answer;
+use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
 
 /// What the line of the kernels' toolchain is called.
 const TOOLCHAIN: &str = "toolchain";
@@ -74,6 +78,42 @@ pub(super) fn assembler() -> Check {
             Check::new(State::Ok, "ptxas", "not installed, and not needed: the driver has its own")
         }
     }
+}
+
+/// NVRTC, which only kernels in CUDA C++ need.
+pub(super) fn compiler_of_cuda_cpp(interrupt: &Interrupt) -> Result<Check> {
+    const WHAT: &str = "NVRTC";
+    let executable = env::current_exe().map_err(|error| {
+        let message = format!("cannot find this executable, which asks NVRTC: {error}");
+        Failure::new(ExitCode::NotPossible, message).caused_by(error)
+    })?;
+    let search = Search::from_environment(None);
+    Ok(match Compiler::find(&search, &executable, interrupt) {
+        Ok(found) => {
+            let (library, place) = (found.library().display(), found.place());
+            let headers = match found.has_bundled_headers() {
+                true => ", with CUDA's headers",
+                false => "",
+            };
+            let text = format!("{} at {library}{headers} ({place})", found.release());
+            Check::new(State::Ok, WHAT, text)
+        }
+        Err(absent) if absent.searched.iter().any(|it| it.place.is_named()) => {
+            Check::new(State::Warn, WHAT, absent.to_string())
+        }
+        Err(absent) => Check::new(State::Ok, WHAT, without_nvrtc(&absent)),
+    })
+}
+
+/// Most packages have no kernel in CUDA C++: nothing is wrong without it, but where one does not
+/// work that is there.
+fn without_nvrtc(absent: &NotFound) -> String {
+    let broken = absent.searched.iter().filter_map(|it| it.reason.as_ref());
+    let broken: String = broken.map(|reason| format!("\n{reason}")).collect();
+    format!(
+        "not installed, and needed by kernels in CUDA C++ alone: `{}` installs it{broken}",
+        cuda_cpp::INSTALL
+    )
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ impl Sweep<'_, '_> {
             let name = job.name(&planned.series.id);
             let asked = job.parts().map(|part| execution.request(part, planned)).collect();
             let harness = &self.planned.harnesses[planned.harness];
-            let single_stream = planned.series.device_function || !job.takes_times();
+            let single_stream = planned.series.is_kernel() || !job.takes_times();
             queue.pipeline.start(job, &name, harness, asked, single_stream)?;
         }
         Ok(())
@@ -234,7 +234,7 @@ impl Sweep<'_, '_> {
         let goes_on = counters.goes_on(step);
         let before = |&index: &usize| (index, states[index].image.clone().filter(|_| goes_on));
         let before = job.configurations.iter().map(before).collect();
-        let together = match series.device_function && counters.shares_images() {
+        let together = match series.is_kernel() && counters.shares_images() {
             true => self.together.get(&job.series).copied().unwrap_or(MOST_TOGETHER),
             false => 1,
         };

@@ -5,22 +5,43 @@ use std::collections::BTreeSet;
 use super::prepared::Plan;
 use crate::commands::source::Kernels;
 use crate::commands::{KernelTarget, Source};
+use crate::declared::Needed;
 use crate::error::Result;
+use crate::execute::Interrupt;
 use crate::plan::Side;
+
+/// The newest CUDA version whose PTX the emulated driver takes.
+const EMULATED: (u32, u32) = (13, 5);
+
+/// The version 13.0 of a driver that says 13000.
+fn cuda_version(version: u32) -> (u32, u32) {
+    (version / 1000, version % 1000 / 10)
+}
 
 /// The kernels that `plan` needs of one revision, from its `source`.
 ///
 /// # Errors
 /// Toolchain, build, files.
-pub(super) fn of(plan: &Plan<'_>, source: &Source, side: Side) -> Result<Kernels> {
+pub(super) fn of(
+    plan: &Plan<'_>,
+    source: &Source,
+    side: Side,
+    interrupt: &Interrupt,
+) -> Result<Kernels> {
     let own = plan.both.checked.iter().map(|c| &c.planned).filter(|p| p.side == side);
+    let declared: Vec<Needed<'_>> =
+        own.clone().filter_map(|p| Needed::of(&p.series, &p.configurations)).collect();
     let device_functions = own.filter(|planned| planned.series.device_function);
     let packages: BTreeSet<String> =
         device_functions.map(|planned| planned.series.source_package.clone()).collect();
     let settings = &plan.inputs.settings;
     let toolchain = settings.kernel_toolchain.value.as_deref();
-    let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain };
-    let mut kernels = source.kernels(&packages, target)?;
+    let newest = match plan.devices.records.first() {
+        Some(device) if !plan.devices.emulated => Some(cuda_version(device.driver_version)),
+        _ => Some(EMULATED),
+    };
+    let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain, newest, interrupt };
+    let mut kernels = source.kernels(&packages, &declared, target)?;
     plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;
     Ok(kernels)
 }

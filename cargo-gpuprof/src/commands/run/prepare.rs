@@ -32,7 +32,7 @@ use crate::console;
 use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
-use crate::execute::{HarnessProcess, Interrupt};
+use crate::execute::{HarnessProcess, Interrupt, SideModules};
 use crate::options::{ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
 use crate::rules;
@@ -369,11 +369,13 @@ pub(super) fn check_counters(plan: &Plan<'_>) -> Result<(), Blocked> {
 ///
 /// # Errors
 /// Toolchain, build, files.
-pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
+pub(super) fn build<'o>(plan: Plan<'o>, interrupt: &Interrupt) -> Result<Prepared<'o>> {
     let Inputs { source, folder, base, .. } = &plan.inputs;
-    let kernels = kernels::of(&plan, source, Side::Head)?;
+    let kernels = kernels::of(&plan, source, Side::Head, interrupt)?;
     let of_base = match base {
-        Some(base) => kernels::of(&plan, &base.source, Side::Base).map_err(|f| base.blamed(f))?,
+        Some(base) => {
+            kernels::of(&plan, &base.source, Side::Base, interrupt).map_err(|f| base.blamed(f))?
+        }
         None => Kernels::default(),
     };
     let emulator = match plan.devices.emulated {
@@ -398,7 +400,8 @@ pub(super) fn build<'o>(plan: Plan<'o>) -> Result<Prepared<'o>> {
     });
     let made = resume_key::of(&plan, &document, base.as_ref());
     let passes = folder.passes();
-    let modules = [(Side::Head, kernels.modules), (Side::Base, of_base.modules)].into();
+    let built = |kernels: Kernels| SideModules { ptx: kernels.modules, declared: kernels.declared };
+    let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
     Ok(Prepared { modules, emulator, document, base, made, passes, plan })
 }
 

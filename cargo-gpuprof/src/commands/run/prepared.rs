@@ -88,7 +88,7 @@ impl Plan<'_> {
 pub(super) struct Prepared<'o> {
     /// What is to be measured, and on which devices.
     pub(super) plan: Plan<'o>,
-    /// PTX by revision and package.
+    /// What the kernels were built to, by revision.
     pub(super) modules: Modules,
     /// Where the emulated driver lies, where it answers.
     pub(super) emulator: Option<Utf8PathBuf>,

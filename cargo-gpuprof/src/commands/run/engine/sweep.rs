@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use gpuprof_model::failure::Denial;
+use gpuprof_model::run::Status;
 
 use super::event::{At, Observer};
 use super::state::State;
@@ -115,12 +116,22 @@ impl<'a, 'o> Sweep<'a, 'o> {
             let mut state = State::replayed(replayed, execution, at, most)?;
             state.in_rounds = rounds.is_some();
             let over = state.was_over(execution);
+            let ended = state.ended.is_some();
             *self.state(at) = state;
             if over {
                 self.finish(at)?;
+            } else if let (Some(reason), false) = (self.refusal(at), ended) {
+                // It would be invalid, whatever the device.
+                self.end(at, Status::Invalid { reason })?;
             }
         }
         Ok(())
+    }
+
+    /// Why a configuration cannot be launched, where that is known without a process.
+    fn refusal(&self, at: At) -> Option<String> {
+        let planned = &self.planned.checked[at.0].planned;
+        self.planned.execution(at).refusal(planned, at.1)
     }
 
     pub(super) fn state(&mut self, (series, index): At) -> &mut State {

@@ -1,0 +1,18 @@
+//! What kernels were built to.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+
+use crate::declared::Entries;
+
+/// Built kernels.
+#[derive(Debug, Default)]
+pub struct Kernels {
+    /// PTX by package, and by the modules of `declared`.
+    pub modules: BTreeMap<String, Utf8PathBuf>,
+    /// The instances of the declared kernels.
+    pub declared: Entries,
+    /// The toolchain that built them.
+    pub toolchain: Option<String>,
+}

@@ -1,0 +1,482 @@
+//! One program, from its sources to the PTX of its instances.
+//!
+//! Input: a program, a compiler and a cache. Output: what was kept of the same contents, or what
+//! the compiler makes of it: all instances together; without those that do not compile, once more;
+//! and with stand-ins for the host's side where the sources need these.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::cache::{Cache, Read};
+use super::compiled::{Compiled, Hash};
+use super::compiler::{Compiler, Ended, Job, NoReply, Reply, how};
+use super::diagnostic::{self, Diagnostic, Note, Severity};
+use super::error::Error;
+use super::program::{Place, Program};
+use super::ptx;
+use super::roots::Roots;
+use super::shims::{self, HOST, PRELUDE, SIGNATURES, Shims};
+use super::signature::{self, Fault};
+
+/// What is compiled: a text that includes the sources.
+const NAME: &str = "gpuprof-sources";
+
+/// Changes when the same program would be compiled into something else.
+const FORMAT: u32 = 1;
+
+/// What is kept of a compile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    ptx: String,
+    /// By the instance's number.
+    entries: Vec<Entry>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// What became of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Entry {
+    /// Its name in the PTX.
+    Name(String),
+    /// What is wrong with it.
+    Faults(Vec<Fault>),
+}
+
+/// Compiles `program`, or takes it from `cache` where nothing that it depends on has changed.
+///
+/// # Errors
+/// [`Error`]: nothing of it compiles. What is wrong with one instance alone is in
+/// [`Compiled::entries`].
+pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<Compiled, Error> {
+    let work = Work::new(program, compiler, cache)?;
+    let held = cache.hold(work.key(), compiler.interrupt())?;
+    if let Some((kept, read)) = held.find::<Kept>(&work.roots) {
+        return Ok(work.compiled(kept, &read));
+    }
+    let (kept, headers) = work.make()?;
+    let read = work.read(headers);
+    held.keep(&read, &kept)?;
+    Ok(work.compiled(kept, &read))
+}
+
+/// A program with all that its compile needs.
+struct Work<'a> {
+    program: &'a Program,
+    compiler: &'a Compiler,
+    roots: Roots,
+}
+
+/// One attempt: which instances, with which shims.
+#[derive(Clone)]
+struct Attempt {
+    wanted: Vec<usize>,
+    shims: Shims,
+}
+
+/// How an attempt ended.
+enum Outcome {
+    Made(Made),
+    Failed(Vec<Diagnostic>),
+}
+
+/// What an attempt made.
+struct Made {
+    ptx: String,
+    names: Vec<String>,
+    warnings: Vec<Diagnostic>,
+    headers: Option<Vec<PathBuf>>,
+}
+
+impl<'a> Work<'a> {
+    fn new(program: &'a Program, compiler: &'a Compiler, cache: &Cache) -> Result<Self, Error> {
+        let package = &program.package_root;
+        let root = package.canonicalize().map_err(|error| unreadable(package, &error))?;
+        for source in &program.sources {
+            let path = root.join(source);
+            fs::File::open(&path).map_err(|error| unreadable(&path, &error))?;
+        }
+        let wanted = program.architecture.compute;
+        if !compiler.architectures().contains(&wanted) {
+            let known = compiler.architectures().iter().map(ToString::to_string);
+            return Err(Error::Refused {
+                compiler: compiler.name(),
+                reason: format!(
+                    "it does not compile for compute capability {}.{}; it knows {}",
+                    wanted / 10,
+                    wanted % 10,
+                    known.collect::<Vec<_>>().join(", ")
+                ),
+            });
+        }
+        let cuda = compiler.cuda_headers(cache)?;
+        let roots = Roots::new(&root, &program.includes, &cuda);
+        Ok(Self { program, compiler, roots })
+    }
+
+    /// All that the compiler is told, but for the contents of files and where they lie.
+    fn key(&self) -> Hash {
+        let program = self.program;
+        let instances = program.kernels.iter().map(|it| {
+            let types = it.parameters.iter().map(|it| (&it.cpp, it.layout));
+            (&it.expression, types.collect::<Vec<_>>())
+        });
+        let told = (
+            (FORMAT, env!("CARGO_PKG_VERSION"), self.compiler.identity(), Shims::Host.headers()),
+            (&program.sources, &program.includes, &program.defines, &program.options),
+            (program.architecture, instances.collect::<Vec<_>>()),
+        );
+        Hash::of(&serde_json::to_vec(&told).expect("keys are plain data"))
+    }
+
+    fn options(&self) -> Vec<String> {
+        let program = self.program;
+        let given = |names: &[&str]| {
+            program.options.iter().any(|it| names.iter().any(|name| it.starts_with(name)))
+        };
+        let mut options = Vec::new();
+        if !given(&["-arch", "--gpu-architecture"]) {
+            options.push(format!("-arch={}", program.architecture));
+        }
+        if !given(&["-std", "--std"]) {
+            options.push("-std=c++17".into());
+        }
+        options.push("-lineinfo".into());
+        options.push(shims::OPTION.into());
+        options.extend(self.roots.options());
+        let defines = program.defines.iter();
+        options.extend(defines.map(|(name, value)| format!("-D{name}={value}")));
+        options.extend(program.options.iter().cloned());
+        options
+    }
+
+    fn job(&self, attempt: &Attempt) -> Job {
+        let mut text = format!("#include \"{SIGNATURES}\"\n#include \"{PRELUDE}\"\n");
+        if attempt.shims == Shims::Host {
+            text.push_str(&format!("#include \"{HOST}\"\n"));
+        }
+        for source in &self.program.sources {
+            text.push_str(&format!("#include \"{}\"\n", source.display()));
+        }
+        text.push_str(&signature::checks(&self.program.kernels, &attempt.wanted));
+        let expressions =
+            attempt.wanted.iter().map(|&it| self.program.kernels[it].expression.clone());
+        Job {
+            name: NAME.into(),
+            text,
+            headers: attempt.shims.headers(),
+            expressions: expressions.collect(),
+            options: self.options(),
+        }
+    }
+
+    fn run(&self, attempt: &Attempt) -> Result<Outcome, Error> {
+        let reply = self.compiler.run(self.roots.package(), self.job(attempt));
+        let Reply { log, ended, headers, .. } = reply.map_err(|error| self.no_reply(error))?;
+        let read = diagnostic::log(&log);
+        let messages = read.diagnostics.into_iter().map(|it| self.placed(it)).collect::<Vec<_>>();
+        let said = messages.iter().map(|it| it.message.clone()).chain(read.rest);
+        let said = said.collect::<Vec<_>>().join("; ");
+        let refused = |reason: &str| Error::Refused {
+            compiler: self.compiler.name(),
+            reason: if said.is_empty() { reason.to_owned() } else { said.clone() },
+        };
+        match ended {
+            Ended::Well { ptx, names } => {
+                let of_package = |it: &Diagnostic| self.is_of_the_package(it);
+                let warnings = messages.into_iter().filter(of_package).collect();
+                Ok(Outcome::Made(Made { ptx, names, warnings, headers }))
+            }
+            Ended::WithErrors => {
+                let errors = messages.into_iter().filter(|it| it.severity == Severity::Error);
+                let errors: Vec<Diagnostic> = errors.collect();
+                match errors.is_empty() {
+                    true => Err(refused("it found errors and named none")),
+                    false => Ok(Outcome::Failed(errors)),
+                }
+            }
+            Ended::Refused(reason) => Err(refused(&reason)),
+        }
+    }
+
+    /// Everything that can be compiled, and the headers that were read for it.
+    fn make(&self) -> Result<(Kept, Option<Vec<PathBuf>>), Error> {
+        let all = 0..self.program.kernels.len();
+        let mut attempt = Attempt { wanted: all.clone().collect(), shims: Shims::Standard };
+        let mut faults: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
+        let made = loop {
+            let errors = match self.run(&attempt)? {
+                Outcome::Made(made) => break made,
+                Outcome::Failed(errors) => errors,
+            };
+            let (found, rest) = self.sorted(&errors);
+            // What no instance led to, no instance causes.
+            let of_sources = rest.iter().any(|error| !error.notes.iter().any(Note::is_step));
+            let found = match (of_sources || found.is_empty(), attempt.shims) {
+                (false, _) => found,
+                // Only what compiles then tells whether it was the host's side.
+                (true, Shims::Standard) if shims::help(&rest) => {
+                    attempt.shims = Shims::Host;
+                    continue;
+                }
+                (true, _) if of_sources => return Err(Error::Source(self.explained(rest))),
+                (true, _) => self.searched(&attempt, &rest)?,
+            };
+            attempt.wanted.retain(|number| !found.contains_key(number));
+            faults.extend(found);
+        };
+        let mut kept = self.kept(&made, &attempt, faults);
+        if attempt.shims == Shims::Host {
+            kept.warnings.push(self.host_note());
+        }
+        Ok((kept, made.headers))
+    }
+
+    /// Messages by the instance that they are about, and those about the sources.
+    fn sorted(&self, errors: &[Diagnostic]) -> (BTreeMap<usize, Vec<Fault>>, Vec<Diagnostic>) {
+        let mut found: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
+        let mut rest = Vec::new();
+        for error in errors {
+            match signature::fault(error, &self.program.kernels) {
+                Some((number, fault)) => found.entry(number).or_default().push(fault),
+                None => rest.push(error.clone()),
+            }
+        }
+        found.values_mut().for_each(signature::best);
+        (found, rest)
+    }
+
+    /// The instances of an attempt that do not compile, where no message tells which: halves of it
+    /// are compiled, and halves of these.
+    ///
+    /// # Errors
+    /// The sources do not compile without any instance either.
+    fn searched(
+        &self,
+        attempt: &Attempt,
+        rest: &[Diagnostic],
+    ) -> Result<BTreeMap<usize, Vec<Fault>>, Error> {
+        let none = Attempt { wanted: Vec::new(), ..attempt.clone() };
+        if let Outcome::Failed(errors) = self.run(&none)? {
+            return Err(Error::Source(self.explained(errors)));
+        }
+        let bodies = |errors: &[Diagnostic]| errors.iter().cloned().map(Fault::Body).collect();
+        let mut found = BTreeMap::new();
+        let mut groups = vec![attempt.wanted.clone()];
+        while let Some(group) = groups.pop() {
+            let part = Attempt { wanted: group.clone(), ..attempt.clone() };
+            let Outcome::Failed(errors) = self.run(&part)? else { continue };
+            match group.as_slice() {
+                [] => {}
+                [one] => {
+                    let told = self.sorted(&errors).0.remove(one);
+                    found.insert(*one, told.unwrap_or_else(|| bodies(&errors)));
+                }
+                more => {
+                    let (left, right) = more.split_at(more.len() / 2);
+                    groups.extend([right.to_vec(), left.to_vec()]);
+                }
+            }
+        }
+        if found.is_empty() {
+            // Each compiles alone, and not all of them together.
+            found.extend(attempt.wanted.iter().map(|&number| (number, bodies(rest))));
+        }
+        Ok(found)
+    }
+
+    fn kept(
+        &self,
+        made: &Made,
+        attempt: &Attempt,
+        mut faults: BTreeMap<usize, Vec<Fault>>,
+    ) -> Kept {
+        let names: BTreeMap<usize, &String> =
+            attempt.wanted.iter().copied().zip(&made.names).collect();
+        let wanted: BTreeSet<&str> = made.names.iter().map(String::as_str).collect();
+        let cut = match self.program.kernels.is_empty() {
+            true => made.ptx.clone(),
+            false => ptx::cut(&made.ptx, &wanted),
+        };
+        let shown = |path: &str| self.roots.shown(Path::new(path)).display().to_string();
+        let entries = (0..self.program.kernels.len()).map(|number| match names.get(&number) {
+            Some(name) => Entry::Name((*name).clone()),
+            None => Entry::Faults(faults.remove(&number).unwrap_or_default()),
+        });
+        Kept {
+            ptx: ptx::with_files(&cut, shown),
+            entries: entries.collect(),
+            warnings: made.warnings.clone(),
+        }
+    }
+
+    fn host_note(&self) -> Diagnostic {
+        let sources = self.sources();
+        Diagnostic {
+            severity: Severity::Note,
+            number: None,
+            message: format!(
+                "{sources} does not compile by itself under {}: it was compiled with stand-ins for \
+                 CUDA's runtime functions and the host's headers, and its host code left out",
+                self.compiler.name()
+            ),
+            span: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn sources(&self) -> String {
+        let names = self.program.sources.iter().map(|it| it.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A message whose paths start at the package.
+    fn placed(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        let spans = diagnostic.notes.iter_mut().filter_map(|note| note.span.as_mut());
+        for span in spans.chain(&mut diagnostic.span) {
+            if !is_ours(&span.place.file) {
+                span.place.file = self.roots.shown(&span.place.file);
+            }
+        }
+        diagnostic
+    }
+
+    /// CUDA's own headers warn too.
+    fn is_of_the_package(&self, diagnostic: &Diagnostic) -> bool {
+        let file = diagnostic.span.as_ref().map(|span| span.place.file.as_path());
+        file.is_some_and(|it| !is_ours(it) && !it.is_absolute() && !it.starts_with("cuda"))
+    }
+
+    /// Errors of the sources, with what helps where that is known.
+    fn explained(&self, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let mut errors = errors;
+        for error in &mut errors {
+            let note = self.remedy(error);
+            error.notes.extend(note.map(|message| Note { message, span: None }));
+        }
+        errors
+    }
+
+    fn remedy(&self, error: &Diagnostic) -> Option<String> {
+        let text = &error.message;
+        let header = text.strip_prefix("cannot open source file \"")?.trim_end_matches('"');
+        let folders = self.program.includes.iter().map(|it| format!(", {}", it.display()));
+        let folders: String = folders.collect();
+        let searched = format!("searched: the source's own folder{folders} and CUDA's headers");
+        let cuda = ["cuda", "cub/", "thrust/", "nv/", "mma", "cooperative_groups", "crt/"];
+        if cuda.iter().any(|start| header.starts_with(start)) {
+            return Some(format!(
+                "{header} is CUDA's; install its headers with `python3 -m pip install --upgrade \
+                 nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt`; {searched}"
+            ));
+        }
+        Some(format!("name the folder of {header} with `include`; {searched}"))
+    }
+
+    fn no_reply(&self, error: NoReply) -> Error {
+        let compiler = || self.compiler.name();
+        match error {
+            NoReply::Start(error) => Error::Start(error.to_string()),
+            NoReply::Interrupted(signal) => Error::Interrupted(signal),
+            NoReply::Unusable(reason) => Error::Refused { compiler: compiler(), reason },
+            NoReply::Ended(status) => Error::Crashed {
+                compiler: compiler(),
+                path: self.compiler.library().into(),
+                what: self.sources(),
+                how: format!("{}; try another version with GPUPROF_NVRTC", how(status)),
+            },
+        }
+    }
+
+    /// What a compile that read `headers` depends on. NVRTC before 13.0 does not tell: then it is
+    /// whatever lies in the folders that it searched in the package.
+    fn read(&self, headers: Option<Vec<PathBuf>>) -> Read {
+        let sources = self.program.sources.iter().cloned();
+        let folders = || files_below(&self.roots.of_the_package(&self.program.sources));
+        let listed = headers.unwrap_or_else(folders);
+        let all = listed.into_iter().chain(sources).map(|path| self.roots.named(&path));
+        let all: BTreeSet<_> = all.collect();
+        let (mut files, mut absent) = (Vec::new(), BTreeSet::new());
+        for named in all {
+            let path = self.roots.file(&named);
+            // Headers in memory are in the list too.
+            let Ok(bytes) = fs::read(&path) else { continue };
+            absent.extend(self.roots.shadowing(&named));
+            files.push((named, Hash::of(&bytes)));
+        }
+        absent.retain(|named| !self.roots.file(named).exists());
+        Read { files, absent: absent.into_iter().collect() }
+    }
+
+    fn compiled(&self, kept: Kept, read: &Read) -> Compiled {
+        let mut entries: BTreeMap<String, Result<String, Vec<Diagnostic>>> = BTreeMap::new();
+        for (instance, entry) in self.program.kernels.iter().zip(kept.entries) {
+            let entry = match entry {
+                Entry::Name(name) => Ok(name),
+                Entry::Faults(faults) => {
+                    let line = |place: &Place| self.line(place);
+                    Err(faults.iter().map(|fault| fault.diagnostic(instance, line)).collect())
+                }
+            };
+            match entries.get(&instance.expression) {
+                // Of two declarations of one instance, the one that does not fit is told.
+                Some(Err(_)) => {}
+                _ => {
+                    entries.insert(instance.expression.clone(), entry);
+                }
+            }
+        }
+        if self.program.kernels.is_empty() {
+            let names = ptx::entries(&kept.ptx).into_iter();
+            entries.extend(names.map(|name| (name.clone(), Ok(name))));
+        }
+        let headers = read
+            .files
+            .iter()
+            .map(|(named, hash)| (self.roots.shown(&self.roots.file(named)), *hash));
+        Compiled {
+            ptx: kept.ptx,
+            entries,
+            warnings: kept.warnings,
+            compiler: self.compiler.name(),
+            headers: headers.collect(),
+        }
+    }
+
+    /// A line of a file of the package, for a message about it.
+    fn line(&self, place: &Place) -> Option<String> {
+        let text = fs::read_to_string(self.roots.package().join(&place.file)).ok()?;
+        text.lines().nth(place.line.checked_sub(1)? as usize).map(Into::into)
+    }
+}
+
+/// Whether a file of a message is a text of ours.
+fn is_ours(file: &Path) -> bool {
+    let text = file.to_string_lossy();
+    file.starts_with("gpuprof")
+        || text == NAME
+        || text == signature::FILE
+        || text.starts_with("__nv_")
+}
+
+fn files_below(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let (mut files, mut next) = (Vec::new(), folders.to_vec());
+    while let Some(folder) = next.pop() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+        for entry in entries {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => next.push(entry.path()),
+                Ok(kind) if kind.is_file() => files.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    files
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    Error::Read { path: path.into(), reason: error.to_string() }
+}

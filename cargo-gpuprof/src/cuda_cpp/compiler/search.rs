@@ -1,0 +1,191 @@
+//! Where NVRTC may be: the places, in order, and the files to try in each.
+
+use std::cmp::Reverse;
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use gpuprof_cupti::locate::{site_packages, toolkits_in};
+
+/// What the search goes by. Everything that it takes from outside is in here, so tests choose it.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// The library or its folder, as a setting names it.
+    pub explicit: Option<PathBuf>,
+    /// `$GPUPROF_NVRTC`: likewise.
+    pub variable: Option<PathBuf>,
+    /// `$CUDA_PATH` and `$CUDA_HOME`.
+    pub toolkits: Vec<PathBuf>,
+    /// The folder that holds `cuda*`; `/usr/local`.
+    pub prefix: Option<PathBuf>,
+    /// `$LD_LIBRARY_PATH`.
+    pub library_path: Option<OsString>,
+    /// Whether to ask the loader's cache.
+    pub loader: bool,
+    /// Whether to ask the active Python for its site-packages.
+    pub python: bool,
+    /// The newest CUDA version that the driver takes PTX of; none where no driver is asked. A newer
+    /// NVRTC that was not named is passed over.
+    pub newest: Option<(u32, u32)>,
+}
+
+/// One step of the search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The path that a setting names.
+    Explicit(PathBuf),
+    /// The path in `$GPUPROF_NVRTC`.
+    Variable(PathBuf),
+    /// A folder of a CUDA toolkit.
+    Toolkit(PathBuf),
+    /// A folder of `$LD_LIBRARY_PATH`.
+    LibraryPath(PathBuf),
+    /// The loader's cache.
+    Loader,
+    /// The site-packages of the active Python.
+    Python,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Explicit(path) => write!(f, "{} (as named)", path.display()),
+            Self::Variable(path) => write!(f, "{} (GPUPROF_NVRTC)", path.display()),
+            Self::Toolkit(path) => write!(f, "{}", path.display()),
+            Self::LibraryPath(path) => write!(f, "{} (LD_LIBRARY_PATH)", path.display()),
+            Self::Loader => f.write_str("the libraries that `ldconfig -p` lists"),
+            Self::Python => f.write_str("the active Python's site-packages"),
+        }
+    }
+}
+
+/// Folders of a toolkit that may hold NVRTC.
+const IN_TOOLKIT: [&str; 4] =
+    ["lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "targets/aarch64-linux/lib"];
+
+/// Folders of NVIDIA's wheels: CUDA 13's, then CUDA 12's.
+const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
+
+/// What the library's name begins with.
+const LIBRARY: &str = "libnvrtc.so";
+
+impl Search {
+    /// The environment of this process.
+    #[must_use]
+    pub fn from_environment(explicit: Option<&Path>) -> Self {
+        let path = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+        Self {
+            explicit: explicit.map(Into::into),
+            variable: path("GPUPROF_NVRTC"),
+            toolkits: [path("CUDA_PATH"), path("CUDA_HOME")].into_iter().flatten().collect(),
+            prefix: Some("/usr/local".into()),
+            library_path: env::var_os("LD_LIBRARY_PATH"),
+            loader: true,
+            python: true,
+            newest: None,
+        }
+    }
+
+    /// The places, in order. Where a path was named, nothing else is tried.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        if let Some(path) = &self.explicit {
+            return vec![Place::Explicit(path.clone())];
+        }
+        if let Some(path) = &self.variable {
+            return vec![Place::Variable(path.clone())];
+        }
+        let mut places = Vec::new();
+        let in_prefix = self.prefix.as_deref().map(toolkits_in).unwrap_or_default();
+        for toolkit in self.toolkits.iter().chain(&in_prefix) {
+            places.extend(IN_TOOLKIT.map(|folder| Place::Toolkit(toolkit.join(folder))));
+        }
+        if let Some(path) = &self.library_path {
+            let folders = env::split_paths(path).filter(|it| it.is_absolute());
+            places.extend(folders.map(Place::LibraryPath));
+        }
+        places.extend(self.loader.then_some(Place::Loader));
+        places.extend(self.python.then_some(Place::Python));
+        places
+    }
+}
+
+impl Place {
+    /// Whether the user named it, so that nothing else will do.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        matches!(self, Self::Explicit(_) | Self::Variable(_))
+    }
+
+    /// The libraries there, each as the file that it is.
+    pub(super) fn candidates(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Explicit(path) | Self::Variable(path) if path.is_dir() => libraries_in(path),
+            Self::Explicit(path) | Self::Variable(path) => vec![path.clone()],
+            Self::Toolkit(folder) | Self::LibraryPath(folder) => libraries_in(folder),
+            Self::Loader => known_to_the_loader(),
+            Self::Python => {
+                let folders = site_packages();
+                let folders = folders.iter().flat_map(|it| IN_PACKAGES.map(|name| it.join(name)));
+                folders.flat_map(|folder| libraries_in(&folder)).collect()
+            }
+        }
+    }
+}
+
+/// `libnvrtc.so`, then the highest version first; links to one file are one candidate.
+fn libraries_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // Wheels of CUDA 12 hold a second build beside the first: `libnvrtc.alt.so.12`.
+    let mut found: Vec<String> = names.filter(|name| is_library(name)).collect();
+    found.sort_by_key(|name| (name != LIBRARY, Reverse(numbers(name))));
+    distinct(found.into_iter().map(|name| folder.join(name)))
+}
+
+fn is_library(name: &str) -> bool {
+    name.strip_prefix(LIBRARY).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn known_to_the_loader() -> Vec<PathBuf> {
+    let output = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(|program| {
+        let mut command = Command::new(program);
+        command.arg("-p").stdin(Stdio::null()).stderr(Stdio::null());
+        command.output().ok().filter(|output| output.status.success())
+    });
+    let text = output.map(|output| output.stdout).unwrap_or_default();
+    in_the_loaders_list(&String::from_utf8_lossy(&text))
+}
+
+/// Of lines like `libnvrtc.so.12 (libc6,x86-64) => /usr/lib/…/libnvrtc.so.12`, the files.
+fn in_the_loaders_list(text: &str) -> Vec<PathBuf> {
+    let found = text
+        .lines()
+        .filter_map(|line| line.split_once(" => "))
+        .filter(|(name, _)| name.split_whitespace().next().is_some_and(is_library));
+    let mut found: Vec<&str> = found.map(|(_, path)| path.trim()).collect();
+    found.sort_by_key(|path| Reverse(numbers(path.rsplit('/').next().unwrap_or(path))));
+    distinct(found.into_iter().map(PathBuf::from))
+}
+
+fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        let file = path.canonicalize().unwrap_or(path);
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
+}
+
+fn numbers(name: &str) -> Vec<u32> {
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

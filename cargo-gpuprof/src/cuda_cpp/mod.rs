@@ -1,0 +1,35 @@
+//! CUDA C++ to PTX by NVRTC, without a CUDA toolkit.
+//!
+//! Input: a [`Program`]: the sources of a package, how they are compiled, and every kernel instance
+//! that the package declares. Output: [`Compiled`]: PTX with those kernels and what they need, the
+//! name of each one there, and the compiler's warnings; or an [`Error`] that shows the compiler's
+//! messages as cargo shows rustc's.
+//!
+//! What stays true:
+//! * NVRTC runs in a child process. It holds one lock for a whole compile, and it can abort.
+//! * The same sources, headers, options and compiler give the same bytes. Paths in the PTX start at
+//!   the package, and the cache goes by contents, never by times.
+//! * An instance that does not compile, or whose declaration does not fit, leaves the others alone.
+
+mod cache;
+mod compile;
+mod compiled;
+mod compiler;
+mod diagnostic;
+mod error;
+mod program;
+mod ptx;
+mod roots;
+mod shims;
+mod signature;
+mod together;
+
+pub use cache::Cache;
+pub use compile::compile;
+pub use compiled::{Compiled, Hash};
+pub use compiler::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, run_child};
+pub use diagnostic::{Diagnostic, Note, Severity, Span};
+pub use error::Error;
+pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
+pub use ptx::{Entry, every_entry};
+pub use together::compile_all;

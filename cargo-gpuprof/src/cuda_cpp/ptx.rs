@@ -1,0 +1,100 @@
+//! PTX that NVRTC wrote, cut to what is needed and read.
+//!
+//! Input: a module's text and the names that are wanted. Output: a module of these and of all that
+//! they reference, byte for byte, and per entry what limits its launch.
+//!
+//! A file that was written for its own host code holds many kernels. One of them that the emulated
+//! driver refuses would refuse the module.
+
+mod entry;
+mod items;
+
+pub use entry::Entry;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+
+use items::Item;
+
+/// The module with only what `wanted` needs, its items in their order.
+pub(super) fn cut(ptx: &str, wanted: &BTreeSet<&str>) -> String {
+    let items = items::items(ptx);
+    let keep = reachable(&items, wanted);
+    let kept =
+        items.iter().enumerate().filter(|(at, item)| item.name.is_none() || keep.contains(at));
+    kept.map(|(_, item)| item.text).collect()
+}
+
+/// The numbers of the items that have a name of `wanted`, and of those that they reference.
+fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
+    let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        // A function may be declared before it is defined.
+        item.name.iter().for_each(|name| named.entry(name).or_default().push(at));
+    }
+    let of = |name: &str| named.get(name).cloned().unwrap_or_default();
+    let mut next: Vec<usize> = wanted.iter().flat_map(|name| of(name)).collect();
+    let mut keep = BTreeSet::new();
+    while let Some(at) = next.pop() {
+        if keep.insert(at) {
+            next.extend(items[at].words().flat_map(of));
+        }
+    }
+    keep
+}
+
+/// Every entry of a module, in order, without what it uses of the module's shared memory.
+pub fn every_entry(ptx: &str) -> Vec<Entry> {
+    let code = without_comments(ptx);
+    let items = items::items(&code);
+    let entries = items.iter().filter(|it| it.kind == Some("entry"));
+    entries.filter_map(|it| Some(Entry::of(it.name?, it.text, iter::empty()))).collect()
+}
+
+/// The text without comments, in which people write what they like.
+fn without_comments(ptx: &str) -> String {
+    let mut parts = ptx.split("/*");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let text = parts
+        .fold(first, |text, part| text + part.split_once("*/").map_or("", |(_, behind)| behind));
+    let line = |line: &str| line.split("//").next().unwrap_or_default().to_owned() + "\n";
+    text.lines().map(line).collect()
+}
+
+/// The names of all entries.
+pub(super) fn entries(ptx: &str) -> Vec<String> {
+    let entries = items::items(ptx).into_iter().filter(|it| it.kind == Some("entry"));
+    entries.filter_map(|it| it.name.map(Into::into)).collect()
+}
+
+/// What is to be known of the entry `name`; none where there is no such entry.
+pub(super) fn entry(ptx: &str, name: &str) -> Option<Entry> {
+    let items = items::items(ptx);
+    let entry = items.iter().find(|it| it.kind == Some("entry") && it.name == Some(name))?;
+    let needed = reachable(&items, &BTreeSet::from([name]));
+    let shared = needed.iter().filter_map(|&at| items.get(at)).filter(|it| it.is_shared());
+    Some(Entry::of(name, entry.text, shared.map(|it| it.text)))
+}
+
+/// The module with every path of a `.file` line replaced by what `name` makes of it.
+pub(super) fn with_files(ptx: &str, name: impl Fn(&str) -> String) -> String {
+    let mut text = String::with_capacity(ptx.len());
+    for line in ptx.split_inclusive('\n') {
+        let quoted = line.trim_start().strip_prefix(".file").and_then(|_| {
+            let (before, rest) = line.split_once('"')?;
+            let (path, after) = rest.split_once('"')?;
+            Some((before, path, after))
+        });
+        match quoted {
+            Some((before, path, after)) => {
+                text.push_str(&format!("{before}\"{}\"{after}", name(path)));
+            }
+            None => text.push_str(line),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "ptx/tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+//! The items of a module: its functions, entries, variables, and what stands between them.
+
+/// A piece of a module. All of them one after the other are the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Item<'a> {
+    /// What it declares or defines: `entry`, `func`, `global`, `const`, `shared`; none for the
+    /// module's own directives.
+    pub(super) kind: Option<&'a str>,
+    /// Its name.
+    pub(super) name: Option<&'a str>,
+    /// Its text, with the white space and the comments before it.
+    pub(super) text: &'a str,
+}
+
+/// What an item with a name can be.
+const KINDS: [&str; 8] =
+    ["entry", "func", "global", "const", "shared", "texref", "surfref", "alias"];
+
+impl<'a> Item<'a> {
+    fn of(text: &'a str) -> Self {
+        let kind = words(text).find_map(|word| {
+            let word = word.strip_prefix('.')?;
+            KINDS.into_iter().find(|kind| *kind == word)
+        });
+        let name = kind.and_then(|kind| name(text, kind));
+        Self { kind: kind.filter(|_| name.is_some()), name, text }
+    }
+
+    /// Every word in it, directives and registers among them.
+    pub(super) fn words(self) -> impl Iterator<Item = &'a str> {
+        words(self.text)
+    }
+
+    /// Whether it is a variable in shared memory.
+    pub(super) fn is_shared(&self) -> bool {
+        self.kind == Some("shared")
+    }
+}
+
+/// The name of an item: of a function, the word before its parameters; of a variable, the last
+/// word before its size, its value or its end.
+fn name<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
+    let at = text.find(&format!(".{kind}"))? + 1 + kind.len();
+    let rest = &text[at..];
+    if !matches!(kind, "entry" | "func") {
+        let end = rest.find(['[', '=', ';', ','])?;
+        return words(&rest[..end]).filter(|word| !word.starts_with('.')).last();
+    }
+    let mut rest = rest.trim_start();
+    // What a function returns stands in parentheses before its name.
+    if let Some(returned) = rest.strip_prefix('(') {
+        rest = &returned[returned.find(')')? + 1..];
+    }
+    words(rest).find(|word| !word.starts_with('.'))
+}
+
+/// Identifiers and directives; what is in comments counts too, which keeps at most too much.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$%.".contains(c)));
+    parts.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Cuts a module into its items. Each ends with the `}` of its body, with a `;`, or, of a
+/// directive of the module, with its line.
+pub(super) fn items(ptx: &str) -> Vec<Item<'_>> {
+    let (mut items, mut start) = (Vec::new(), 0);
+    let mut scan = Scan::default();
+    for (at, byte) in ptx.bytes().enumerate() {
+        if scan.ends_item(byte, &ptx[start..at]) {
+            items.push(Item::of(&ptx[start..=at]));
+            start = at + 1;
+            scan = Scan { comment: scan.comment, ..Scan::default() };
+        }
+    }
+    if start < ptx.len() {
+        items.push(Item { kind: None, name: None, text: &ptx[start..] });
+    }
+    items
+}
+
+/// Where in the text the scan is.
+#[derive(Default)]
+struct Scan {
+    depth: usize,
+    quoted: bool,
+    slash: bool,
+    comment: bool,
+    /// Whether there is a `=`: braces are a value then, and no body.
+    value: bool,
+}
+
+/// Directives that are a line, without a `;`.
+const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
+
+impl Scan {
+    fn ends_item(&mut self, byte: u8, before: &str) -> bool {
+        let slash = std::mem::replace(&mut self.slash, byte == b'/');
+        match byte {
+            b'\n' => {
+                self.comment = false;
+                return self.depth == 0 && is_line(before);
+            }
+            _ if self.comment => {}
+            b'"' => self.quoted = !self.quoted,
+            _ if self.quoted => {}
+            b'/' if slash => self.comment = true,
+            b'=' => self.value = true,
+            b'{' | b'(' => self.depth += 1,
+            b'}' | b')' => {
+                self.depth = self.depth.saturating_sub(1);
+                return byte == b'}' && self.depth == 0 && !self.value;
+            }
+            b';' => return self.depth == 0,
+            _ => {}
+        }
+        false
+    }
+}
+
+fn is_line(text: &str) -> bool {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
+    let first = code.filter(|line| !line.is_empty()).find_map(|it| it.split_whitespace().next());
+    first.is_some_and(|word| LINES.contains(&word))
+}

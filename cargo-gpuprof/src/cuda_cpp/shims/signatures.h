@@ -1,0 +1,84 @@
+// Whether a declaration fits a kernel. Every name has a prefix: it stands before the user's source,
+// and is used behind it, where a macro may be called `N` or `list`.
+#pragma once
+template <class T, bool = __is_enum(T)> struct gpuprof_integer {
+    static constexpr int code = 0;
+};
+template <class T> struct gpuprof_integer<T, true> {
+    static constexpr int code = gpuprof_integer<__underlying_type(T)>::code;
+};
+#define GPUPROF_INTEGER(type, number) \
+    template <> struct gpuprof_integer<type, false> { \
+        static constexpr int code = number; \
+    };
+GPUPROF_INTEGER(signed char, -1)
+GPUPROF_INTEGER(short, -2)
+GPUPROF_INTEGER(int, -4)
+GPUPROF_INTEGER(long, -8)
+GPUPROF_INTEGER(long long, -8)
+GPUPROF_INTEGER(unsigned char, 1)
+GPUPROF_INTEGER(unsigned short, 2)
+GPUPROF_INTEGER(unsigned int, 4)
+GPUPROF_INTEGER(unsigned long, 8)
+GPUPROF_INTEGER(unsigned long long, 8)
+#undef GPUPROF_INTEGER
+// A struct whose size and alignment in Rust are known.
+template <class T, int Size, int Align> struct gpuprof_sized {};
+template <class D, class C> struct gpuprof_alike {
+    static constexpr bool value =
+        gpuprof_integer<D>::code != 0 && gpuprof_integer<D>::code == gpuprof_integer<C>::code;
+};
+template <class T> struct gpuprof_alike<T, T> {
+    static constexpr bool value = true;
+};
+// A char is what its bytes are.
+template <> struct gpuprof_alike<signed char, char> {
+    static constexpr bool value = true;
+};
+template <> struct gpuprof_alike<unsigned char, char> {
+    static constexpr bool value = true;
+};
+template <class T, int Size, int Align> struct gpuprof_alike<gpuprof_sized<T, Size, Align>, T> {
+    static constexpr bool value = sizeof(T) == Size && alignof(T) == Align;
+};
+template <class D, class C> struct gpuprof_pointee : gpuprof_alike<D, C> {};
+template <class D, class C> struct gpuprof_pointee<const D, const C> : gpuprof_alike<D, C> {};
+template <class T> struct gpuprof_pointee<const T, const T> {
+    static constexpr bool value = true;
+};
+// What may be written need not be.
+template <class D, class C> struct gpuprof_pointee<D, const C> : gpuprof_alike<D, C> {};
+template <class C> struct gpuprof_pointee<void, C> {
+    static constexpr bool value = true;
+};
+template <class C> struct gpuprof_pointee<const void, const C> {
+    static constexpr bool value = true;
+};
+template <class D, class C> struct gpuprof_alike<D*, C*> : gpuprof_pointee<D, C> {};
+template <class T> struct gpuprof_alike<T*, T*> {
+    static constexpr bool value = true;
+};
+template <int Instance, int Index, class Declared, class Actual> struct gpuprof_parameter {
+    static_assert(gpuprof_alike<Declared, Actual>::value, "gpuprof");
+    static constexpr bool checked = true;
+};
+template <int Instance, int Declared, int Actual> struct gpuprof_count {
+    static_assert(Declared == Actual, "gpuprof");
+    static constexpr bool checked = true;
+};
+template <class... Types> struct gpuprof_list {};
+template <int Instance, int Index, class D, class C> struct gpuprof_walk {
+    static constexpr bool checked = true;
+};
+template <int Instance, int Index, class D, class... Ds, class C, class... Cs>
+struct gpuprof_walk<Instance, Index, gpuprof_list<D, Ds...>, gpuprof_list<C, Cs...>> {
+    static constexpr bool checked =
+        gpuprof_parameter<Instance, Index, D, C>::checked &&
+        gpuprof_walk<Instance, Index + 1, gpuprof_list<Ds...>, gpuprof_list<Cs...>>::checked;
+};
+template <int Instance, class... Ds> struct gpuprof_declared {
+    template <class... Cs> static __device__ constexpr bool gpuprof_fits(void (*)(Cs...)) {
+        return gpuprof_count<Instance, sizeof...(Ds), sizeof...(Cs)>::checked &&
+               gpuprof_walk<Instance, 0, gpuprof_list<Ds...>, gpuprof_list<Cs...>>::checked;
+    }
+};

@@ -1,0 +1,271 @@
+//! Whether declarations fit the kernels: asked of the compiler, and its answer read.
+//!
+//! Input: instances. Output: C++ that stands behind the sources, a line each, and of every message
+//! about it which instance it is about and what does not fit. PTX says neither signedness nor
+//! pointee nor `const`; the type of the function does.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::diagnostic::{Diagnostic, Note, Severity, Span};
+use super::program::{Declared, Instance, Place};
+
+/// What the lines of the checks are called.
+pub(super) const FILE: &str = "gpuprof-instances";
+
+/// What NVRTC calls the lines of the name expressions.
+const NAME_MAP: &str = "__nv_name_map";
+
+/// What is wrong with an instance. It is about no place in Rust, so it can be kept while lines of
+/// the declaration move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Fault {
+    /// A parameter of the kernel is of this type, in C++, and declared as another one.
+    Parameter {
+        /// Its number, from 0.
+        index: usize,
+        /// The kernel's type.
+        actual: String,
+    },
+    /// The kernel takes that many parameters, and another number is declared.
+    Count {
+        /// The kernel's.
+        actual: usize,
+    },
+    /// The expression names no kernel: the compiler's words.
+    Expression(Diagnostic),
+    /// The declared types do not compile: the compiler's words, and which parameter they are about,
+    /// from 0.
+    Declaration(Diagnostic, Option<usize>),
+    /// The instance does not compile.
+    Body(Diagnostic),
+}
+
+/// The checks: line `i + 1` is about instance `i`, and empty where that is not wanted.
+pub(super) fn checks(instances: &[Instance], wanted: &[usize]) -> String {
+    let mut text = format!("#line 1 \"{FILE}\"\n");
+    for (number, instance) in instances.iter().enumerate() {
+        if wanted.contains(&number) && !instance.expression.trim_start().starts_with('&') {
+            let types = instance.parameters.iter().map(|it| format!(", {}", spelled(it)));
+            let (types, expression) = (types.collect::<String>(), &instance.expression);
+            let start = start(number);
+            text.push_str(&format!("{start}{types}>::gpuprof_fits({expression}));"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn start(number: usize) -> String {
+    format!("static_assert(gpuprof_declared<{number}")
+}
+
+/// The parameter whose type stands at a column of the line of an instance, both from 0.
+fn parameter_at(instance: &Instance, number: usize, column: usize) -> Option<usize> {
+    let mut end = start(number).len();
+    instance.parameters.iter().position(|parameter| {
+        let begin = end + ", ".len();
+        end = begin + spelled(parameter).len();
+        (begin..end).contains(&column)
+    })
+}
+
+fn spelled(parameter: &Declared) -> String {
+    match parameter.layout {
+        Some(it) => format!("gpuprof_sized<{}, {}, {}>", parameter.cpp, it.size, it.align),
+        None => parameter.cpp.clone(),
+    }
+}
+
+/// Which of the instances a message is about, and what is wrong with it; none where it is about the
+/// sources.
+pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(usize, Fault)> {
+    let of = |span: &Span| -> Option<usize> {
+        let line = span.place.line.checked_sub(1)?;
+        (span.place.file == Path::new(FILE)).then_some(line as usize)
+    };
+    let span = diagnostic.span.as_ref()?;
+    if span.place.file == Path::new(NAME_MAP) {
+        let text = span.text.as_deref()?.strip_prefix("#pragma nv_mangled_name")?;
+        let of_text = |it: &Instance| same_words(&it.expression, text);
+        return Some((instances.iter().position(of_text)?, Fault::Expression(diagnostic.clone())));
+    }
+    if let Some(number) = of(span) {
+        let column = span.place.column.and_then(|it| (it as usize).checked_sub(1));
+        let parameter = instances.get(number).zip(column);
+        let parameter = parameter.and_then(|(it, column)| parameter_at(it, number, column));
+        return Some((number, Fault::Declaration(diagnostic.clone(), parameter)));
+    }
+    let steps = diagnostic.notes.iter().filter_map(|note| note.span.as_ref());
+    let number = steps.filter_map(of).next_back()?;
+    let check = diagnostic.notes.iter().find_map(|note| mismatch(&note.message));
+    Some((number, check.unwrap_or_else(|| Fault::Body(diagnostic.clone()))))
+}
+
+/// Of the faults of one instance, keeps the one that says most where its name is at fault: the
+/// compiler tells that of the name, and of our check that uses it, and then once more in general.
+pub(super) fn best(faults: &mut Vec<Fault>) {
+    let said = |fault: &Fault| match fault {
+        Fault::Expression(said) => Some(said.clone()),
+        Fault::Declaration(said, _) => Some(said.clone()),
+        _ => None,
+    };
+    if !faults.iter().any(|fault| matches!(fault, Fault::Expression(_))) {
+        return;
+    }
+    let general = |fault: &Fault| {
+        let text = said(fault).map(|it| it.message).unwrap_or_default();
+        match fault {
+            Fault::Expression(_) if !text.starts_with("Error in parsing name") => 0,
+            Fault::Declaration(..) if !text.contains("gpuprof_") => 1,
+            Fault::Expression(_) => 2,
+            _ => 3,
+        }
+    };
+    let best = faults.iter().min_by_key(|fault| general(fault)).and_then(said);
+    *faults = best.map(Fault::Expression).into_iter().collect();
+}
+
+fn same_words(one: &str, other: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().collect::<String>();
+    words(one) == words(other)
+}
+
+/// What a step of a trace says of a check that failed.
+fn mismatch(step: &str) -> Option<Fault> {
+    let after = |mark: &str| Some(step.split_once(mark)?.1.trim_end_matches([']', '"']));
+    if step.contains("class \"gpuprof_parameter<") {
+        let index = after(", Index=")?.split(',').next()?.parse().ok()?;
+        return Some(Fault::Parameter { index, actual: after(", Actual=")?.to_owned() });
+    }
+    if step.contains("class \"gpuprof_count<") {
+        return Some(Fault::Count { actual: after(", Actual=")?.parse().ok()? });
+    }
+    None
+}
+
+impl Fault {
+    /// The message, at the declaration. `line` gives a line of a file of the package.
+    pub(super) fn diagnostic(
+        &self,
+        instance: &Instance,
+        line: impl Fn(&Place) -> Option<String>,
+    ) -> Diagnostic {
+        let name = &instance.expression;
+        let at = |place: &Place| Some(Span { place: place.clone(), text: line(place) });
+        let error = |message, place, notes: Vec<String>| Diagnostic {
+            severity: Severity::Error,
+            number: None,
+            message,
+            span: at(place),
+            notes: notes.into_iter().map(|message| Note { message, span: None }).collect(),
+        };
+        match self {
+            Self::Parameter { index, actual } => {
+                let Some(declared) = instance.parameters.get(*index) else {
+                    return error(unlike(name), &instance.declared_at, Vec::new());
+                };
+                let message = format!(
+                    "parameter {} of `{name}` is declared as `{}`, and the kernel takes `{actual}`",
+                    index + 1,
+                    declared.rust
+                );
+                error(message, &declared.declared_at, remedies(declared, actual))
+            }
+            Self::Count { actual } => {
+                let declared = instance.parameters.len();
+                let message = format!(
+                    "`{name}` is declared with {}, and the kernel takes {actual}",
+                    counted(declared)
+                );
+                error(message, &instance.declared_at, Vec::new())
+            }
+            Self::Expression(said) => {
+                // It goes on with the expression, which is named already.
+                let words = said.message.split(". Input name expression was").next();
+                let message = format!("`{name}` names no kernel: {}", words.unwrap_or_default());
+                error(message, &instance.declared_at, hints(said))
+            }
+            Self::Declaration(said, parameter) => {
+                let parameter = parameter.and_then(|index| instance.parameters.get(index));
+                let place = parameter.map_or(&instance.declared_at, |it| &it.declared_at);
+                let message = format!("{}: {}", unlike(name), said.message);
+                error(message, place, hints(said))
+            }
+            Self::Body(said) => {
+                let mut said = said.clone();
+                said.notes.retain(|note| !is_ours(note));
+                let message = format!("`{name}` is declared here");
+                said.notes.push(Note { message, span: at(&instance.declared_at) });
+                said
+            }
+        }
+    }
+}
+
+fn unlike(name: &str) -> String {
+    format!("the declaration of `{name}` does not fit the kernel")
+}
+
+fn counted(parameters: usize) -> String {
+    if parameters == 1 { "1 parameter".into() } else { format!("{parameters} parameters") }
+}
+
+/// A step of a trace that only says what the last one says too.
+fn is_ours(note: &Note) -> bool {
+    note.span.as_ref().is_some_and(|span| span.place.file == Path::new(FILE))
+}
+
+fn remedies(declared: &Declared, actual: &str) -> Vec<String> {
+    if declared.layout.is_some() && declared.cpp == actual {
+        return vec![format!(
+            "`{actual}` has another size or alignment in C++ than in Rust; is it `#[repr(C)]`, \
+             with the same fields?"
+        )];
+    }
+    rust(actual).map(|rust| format!("declare it as `{rust}`")).into_iter().collect()
+}
+
+/// How a C++ type is declared in Rust, where it is a number or a pointer to one.
+fn rust(cpp: &str) -> Option<String> {
+    if let Some(pointee) = cpp.strip_suffix('*') {
+        return match pointee.trim_end().strip_prefix("const ") {
+            Some(pointee) => Some(format!("*const {}", rust(pointee)?)),
+            None => Some(format!("*mut {}", rust(pointee.trim_end())?)),
+        };
+    }
+    let known = match cpp {
+        "float" => "f32",
+        "double" => "f64",
+        "signed char" | "char" => "i8",
+        "unsigned char" => "u8",
+        "short" => "i16",
+        "unsigned short" => "u16",
+        "int" => "i32",
+        "unsigned int" => "u32",
+        "long" | "long long" => "i64",
+        "unsigned long" | "unsigned long long" => "u64",
+        "__nv_bool" | "bool" => "bool",
+        _ => return None,
+    };
+    Some(known.into())
+}
+
+/// What to do about a name that the compiler does not take: NVIDIA's words for it, which do not
+/// change.
+fn hints(said: &Diagnostic) -> Vec<String> {
+    let text = &said.message;
+    let hint = |part: &str, hint: &str| text.contains(part).then(|| hint.to_owned());
+    hint("overloaded", "choose one of the overloads: `static_cast<void (*)(float*)>(name)`")
+        .or_else(|| hint("function template", "a template needs its arguments: `name<4, float>`"))
+        .or_else(|| hint("non-__global__", "it is a function for kernels to call"))
+        .or_else(|| hint("undefined", "is its namespace missing, or the file that defines it?"))
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "signature_tests.rs"]
+mod tests;

@@ -1,0 +1,41 @@
+//! Several programs at once, each in a process of its own, no more of them than cores.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::thread;
+
+use super::cache::Cache;
+use super::compile::compile;
+use super::compiled::Compiled;
+use super::compiler::Compiler;
+use super::error::Error;
+use super::program::Program;
+
+/// Compiles every program; what came of each, in their order. After a signal none is begun.
+pub fn compile_all(
+    programs: &[Program],
+    compiler: &Compiler,
+    cache: &Cache,
+) -> Vec<Result<Compiled, Error>> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let left = Mutex::new(programs.iter().enumerate());
+    let next = || left.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((number, program)) = next() {
+            let outcome = match compiler.interrupt().signal() {
+                Some(signal) => Err(Error::Interrupted(signal)),
+                None => compile(program, compiler, cache),
+            };
+            done.push((number, outcome));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores.min(programs.len())).map(|_| scope.spawn(work)).collect();
+        let ended = threads.into_iter().map(|it| it.join().expect("a compile does not panic"));
+        ended.flatten().collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}

@@ -1,0 +1,101 @@
+//! From declarations to modules and entries.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use gpuprof_model::declared::DeclaredSource;
+
+use super::compile::{self, NoEntry, Tools};
+use super::entries::{Entries, Instance};
+use super::instances::{Asked, Needed};
+use super::{module_file, signature};
+use crate::cuda_cpp;
+use crate::error::{Failure, Result};
+use crate::store::write_whole;
+
+/// What declared kernels were made to.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// Every instance.
+    pub entries: Entries,
+    /// The files of the modules that the entries name.
+    pub modules: BTreeMap<String, Utf8PathBuf>,
+    /// Who compiled them: `NVRTC 13.0.88`.
+    pub compilers: BTreeSet<String>,
+}
+
+/// Finds or compiles every instance that is `needed`.
+///
+/// # Errors
+/// Every declaration that does not fit its kernel, sources that cannot be read or compiled, and no
+/// compiler (exit code 101); a folder that cannot be written (110).
+pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
+    let mut by_module: BTreeMap<String, Vec<Asked<'_>>> = BTreeMap::new();
+    for asked in needed.iter().flat_map(Asked::of_all) {
+        by_module.entry(asked.module()).or_default().push(asked);
+    }
+    let compiled = compile::all(&by_module, tools)?;
+    let mut built = Built::default();
+    let mut wrong = Vec::new();
+    for (module, asked) in by_module {
+        let Some(first) = asked.first() else { continue };
+        let (file, text) = match (&first.declared.source, compiled.get(&module)) {
+            (_, Some(compiled)) => {
+                built.compilers.insert(compiled.compiler.clone());
+                (written(tools.folder, &compiled.ptx)?, compiled.ptx.clone())
+            }
+            (DeclaredSource::PtxFile(file), _) => read(first, file)?,
+            (DeclaredSource::PtxText(text), _) => (written(tools.folder, text)?, text.clone()),
+            (DeclaredSource::Cuda(_), None) => continue,
+        };
+        let points = cuda_cpp::every_entry(&text);
+        for asked in &asked {
+            let symbol = match compiled.get(&module) {
+                Some(compiled) => compile::symbol(asked, compiled),
+                None => Ok(asked.name.clone()),
+            };
+            match symbol.and_then(|symbol| Ok(signature::found(asked, &symbol, &points)?)) {
+                Ok(point) => {
+                    let entry = asked.entry(&module, point);
+                    built.entries.insert(asked, Instance::Ready(entry));
+                }
+                Err(NoEntry::Invalid(reason)) => {
+                    built.entries.insert(asked, Instance::Refused(reason));
+                }
+                Err(NoEntry::Wrong(diagnostics)) => wrong.extend(diagnostics),
+            }
+        }
+        built.modules.insert(module, file);
+    }
+    signature::refuse(&wrong)?;
+    Ok(built)
+}
+
+/// The PTX file that `asked` names, and its text.
+///
+/// # Errors
+/// It cannot be read (exit code 101).
+fn read(asked: &Asked<'_>, file: &str) -> Result<(Utf8PathBuf, String)> {
+    let folder = Utf8PathBuf::from_path_buf(asked.series.source_folder.clone());
+    let path = folder.unwrap_or_default().join(file);
+    let text = fs::read_to_string(&path).map_err(|e| {
+        let place = asked.place();
+        let message =
+            format!("{place}: cannot read {path}, where the kernel is declared to be: {e}");
+        Failure::new(ExitCode::BuildFailed, message)
+    })?;
+    Ok((path, text))
+}
+
+/// The file of a module of the PTX `text`, called by its content: another run may write its own.
+///
+/// # Errors
+/// The file system's (exit code 110).
+fn written(folder: &Utf8Path, text: &str) -> Result<Utf8PathBuf> {
+    let file = folder.join(module_file::of_text(text));
+    let written = fs::create_dir_all(folder).and_then(|()| write_whole(&file, text.as_bytes()));
+    written.map_err(|e| Failure::output(file.as_std_path(), &e))?;
+    Ok(file)
+}

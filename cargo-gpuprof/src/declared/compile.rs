@@ -1,0 +1,212 @@
+//! CUDA C++ files to PTX, by `cuda_cpp`.
+//!
+//! Input: instances by module, each of the same files, definitions and options. Output: what was
+//! compiled, and the name of each instance there or why it has none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::path::PathBuf;
+
+use camino::Utf8Path;
+use gpuprof_model::ExitCode;
+use gpuprof_model::declared::DeclaredSource;
+
+use super::instances::Asked;
+use super::signature;
+use crate::console::Notes;
+use crate::cuda_cpp::{
+    self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Place, Program, Search,
+};
+use crate::error::{Failure, Result};
+use crate::execute::Interrupt;
+
+/// What declared kernels are built with.
+#[derive(Debug, Clone, Copy)]
+pub struct Tools<'a> {
+    /// Where modules and compiled programs are kept.
+    pub folder: &'a Utf8Path,
+    /// The GPU architecture, `sm_80`.
+    pub arch: &'a str,
+    /// The newest CUDA version whose PTX the driver takes, where there is one.
+    pub newest: Option<(u32, u32)>,
+    /// What ends a compile.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Why an instance has no entry.
+pub(super) enum NoEntry {
+    /// It does not compile.
+    Invalid(String),
+    /// Its declaration is wrong.
+    Wrong(Vec<Diagnostic>),
+}
+
+impl From<Vec<Diagnostic>> for NoEntry {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self::Wrong(diagnostics)
+    }
+}
+
+/// What is compiled of the modules `by_module`, several at once.
+///
+/// # Errors
+/// No compiler, an architecture that is none, or files that do not compile (exit code 101).
+pub(super) fn all(
+    by_module: &BTreeMap<String, Vec<Asked<'_>>>,
+    tools: &Tools<'_>,
+) -> Result<BTreeMap<String, Compiled>> {
+    let (mut modules, mut programs) = (Vec::new(), Vec::new());
+    for (module, asked) in by_module {
+        if let Some(first) = asked.first()
+            && let DeclaredSource::Cuda(files) = &first.declared.source
+        {
+            modules.push(module.clone());
+            programs.push(program(files, asked, tools.arch)?);
+        }
+    }
+    let Some(first) = programs.first() else { return Ok(BTreeMap::new()) };
+    let compiler = find(first, tools)?;
+    let cache = Cache::new(tools.folder.join("programs").into_std_path_buf());
+    let outcomes = cuda_cpp::compile_all(&programs, &compiler, &cache);
+    finished(modules.into_iter().zip(outcomes))
+}
+
+/// The outcomes where all are well; each warning is told once.
+///
+/// # Errors
+/// All that are not (exit code 101).
+fn finished(
+    outcomes: impl Iterator<Item = (String, Result<Compiled, cuda_cpp::Error>)>,
+) -> Result<BTreeMap<String, Compiled>> {
+    let (mut compiled, mut errors, mut warnings) = (BTreeMap::new(), Vec::new(), Vec::new());
+    for (module, outcome) in outcomes {
+        match outcome {
+            Ok(made) => {
+                warnings.extend(made.warnings.iter().map(ToString::to_string));
+                compiled.insert(module, made);
+            }
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    once(warnings).iter().for_each(|warning| Notes::new(false).plain(warning));
+    if errors.is_empty() {
+        return Ok(compiled);
+    }
+    Err(failed(format!("CUDA C++ does not compile:\n{}", once(errors).join("\n"))))
+}
+
+/// `texts` without those that were there before.
+fn once(texts: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    texts.into_iter().filter(|text| seen.insert(text.clone())).collect()
+}
+
+fn failed(message: String) -> Failure {
+    Failure::new(ExitCode::BuildFailed, message)
+}
+
+/// The compiler, which is for `program` first.
+///
+/// # Errors
+/// There is none (exit code 101).
+fn find(program: &Program, tools: &Tools<'_>) -> Result<Compiler> {
+    let executable = env::current_exe().map_err(|e| {
+        failed(format!("cannot tell which file this executable is, which starts NVRTC: {e}"))
+    })?;
+    let search = Search { newest: tools.newest, ..Search::from_environment(None) };
+    Compiler::find(&search, &executable, tools.interrupt).map_err(|not_found| {
+        let files: Vec<String> =
+            program.sources.iter().map(|file| file.display().to_string()).collect();
+        let message = format!("{} is not compiled: {not_found}", files.join(", "));
+        failed(message).caused_by(not_found)
+    })
+}
+
+/// The program of the instances `asked`, which are in `files`.
+///
+/// # Errors
+/// An architecture that is none.
+fn program(files: &[String], asked: &[Asked<'_>], arch: &str) -> Result<Program> {
+    let first = &asked[0];
+    Ok(Program {
+        package_root: first.series.source_folder.clone(),
+        sources: files.iter().map(PathBuf::from).collect(),
+        includes: first.declared.include.iter().map(PathBuf::from).collect(),
+        defines: first.defines.clone(),
+        options: first.declared.options.clone(),
+        architecture: architecture(arch)?,
+        kernels: instances(asked),
+    })
+}
+
+/// The architecture `sm_80` as the compiler has it.
+fn architecture(text: &str) -> Result<Architecture> {
+    let digits = text.trim_start_matches("sm_").trim_end_matches(|c: char| c.is_alphabetic());
+    let compute = digits.parse().map_err(|_| {
+        Failure::usage(format!("invalid architecture `{text}`; expected one such as sm_80"))
+    })?;
+    Ok(Architecture { compute })
+}
+
+/// What is compiled: each name once.
+fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
+    let mut names = BTreeSet::new();
+    let once = asked.iter().filter(|asked| names.insert(asked.name.as_str()));
+    let instance = |asked: &Asked<'_>| {
+        let file = PathBuf::from(&asked.series.file);
+        let declared = asked.declared.parameters.iter().map(|parameter| Declared {
+            cpp: parameter.cpp.clone(),
+            rust: parameter.rust.clone(),
+            declared_at: Place {
+                file: file.clone(),
+                line: parameter.line,
+                column: Some(parameter.column),
+            },
+            layout: None,
+        });
+        cuda_cpp::Instance {
+            expression: asked.name.clone(),
+            parameters: declared.collect(),
+            declared_at: asked.place(),
+        }
+    };
+    once.map(instance).collect()
+}
+
+/// The name of `asked` in the PTX of `compiled`.
+///
+/// # Errors
+/// It does not compile with its constants, or its declaration is wrong.
+pub(super) fn symbol(asked: &Asked<'_>, compiled: &Compiled) -> Result<String, NoEntry> {
+    match compiled.entries.get(&asked.name) {
+        Some(Ok(symbol)) => Ok(symbol.clone()),
+        Some(Err(diagnostics)) if is_of_constants(asked, diagnostics) => {
+            Err(NoEntry::Invalid(sentence(asked, diagnostics)))
+        }
+        Some(Err(diagnostics)) => Err(NoEntry::Wrong(diagnostics.clone())),
+        None => {
+            let message = format!("`{}` was not compiled", asked.name);
+            Err(NoEntry::Wrong(vec![signature::wrong(message, asked.place())]))
+        }
+    }
+}
+
+/// Whether `diagnostics` are about the constants of an instance, and not about its declaration in
+/// Rust.
+fn is_of_constants(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> bool {
+    let in_rust = |diagnostic: &Diagnostic| {
+        let file = diagnostic.span.as_ref().map(|span| &span.place.file);
+        file.is_some_and(|file| file.extension().is_some_and(|end| end == "rs"))
+    };
+    !asked.key.is_empty() && !diagnostics.iter().any(in_rust)
+}
+
+/// Why an instance does not compile, in one sentence with its place.
+fn sentence(asked: &Asked<'_>, diagnostics: &[Diagnostic]) -> String {
+    let told = diagnostics.iter().map(|diagnostic| match &diagnostic.span {
+        Some(span) => format!("{}: {}", span.place, diagnostic.message),
+        None => diagnostic.message.clone(),
+    });
+    let told: Vec<String> = told.collect();
+    format!("`{}` does not compile: {}", asked.name, told.join("; "))
+}

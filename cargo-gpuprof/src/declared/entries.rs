@@ -1,0 +1,84 @@
+//! Every instance of the declared kernels of a run: where it is, or why there is none.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::declared::DeclaredEntry;
+use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::{AxisValue, Configuration};
+use serde::{Deserialize, Serialize};
+
+use super::instances::{self, Asked};
+
+/// What became of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Instance {
+    /// It can be loaded.
+    Ready(DeclaredEntry),
+    /// It does not compile, in the compiler's words.
+    Refused(String),
+}
+
+/// Instances by series and by the values of their constants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Entries(BTreeMap<String, BTreeMap<String, Instance>>);
+
+impl Entries {
+    /// Adds what became of `asked`.
+    pub(super) fn insert(&mut self, asked: &Asked<'_>, instance: Instance) {
+        let of_series = self.0.entry(asked.series.id.to_string()).or_default();
+        of_series.insert(asked.key.clone(), instance);
+    }
+
+    /// Whether no kernel is declared.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The instance that `configuration` of `series` launches.
+    pub fn get(
+        &self,
+        series: &SeriesDescription,
+        configuration: &Configuration,
+    ) -> Option<&Instance> {
+        let key = instances::key(series, configuration);
+        self.0.get(&series.id.to_string())?.get(&key)
+    }
+
+    /// Why `configuration` of `series` cannot be launched, where that is known without a process.
+    pub fn refusal(
+        &self,
+        series: &SeriesDescription,
+        configuration: &Configuration,
+    ) -> Option<String> {
+        match self.get(series, configuration)? {
+            Instance::Refused(reason) => Some(reason.clone()),
+            Instance::Ready(entry) => entry.refusal(block(configuration)?),
+        }
+    }
+
+    /// The modules that hold the instances.
+    pub fn modules(&self) -> impl Iterator<Item = &str> {
+        self.0.values().flat_map(BTreeMap::values).filter_map(|instance| match instance {
+            Instance::Ready(entry) => Some(entry.module.as_str()),
+            Instance::Refused(_) => None,
+        })
+    }
+
+    /// Adds the entries of `other`.
+    pub fn extend(&mut self, other: Self) {
+        for (series, instances) in other.0 {
+            self.0.entry(series).or_default().extend(instances);
+        }
+    }
+}
+
+/// The block of `configuration`, where it is an axis.
+fn block(configuration: &Configuration) -> Option<[u32; 3]> {
+    match configuration.get("block")? {
+        AxisValue::Int(n) => Some([u32::try_from(*n).ok()?, 1, 1]),
+        AxisValue::Dims(extents) => Some(*extents),
+        AxisValue::Word(_) => None,
+    }
+}

@@ -1,0 +1,122 @@
+//! Instances: a declared kernel with a value for every constant of its series.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gpuprof_model::Configuration;
+use gpuprof_model::declared::{DeclaredEntry, DeclaredKernel, DeclaredSource, instance_key};
+use gpuprof_model::protocol::SeriesDescription;
+
+use super::module_file;
+use crate::cuda_cpp::{Entry, Place};
+
+/// The values of the constants in `configuration`, as text.
+pub(super) fn key(series: &SeriesDescription, configuration: &Configuration) -> String {
+    instance_key(constants(series), configuration)
+}
+
+fn constants(series: &SeriesDescription) -> impl Iterator<Item = &str> {
+    series.space.constants.keys().map(String::as_str)
+}
+
+/// The instances that are needed of a declared kernel.
+#[derive(Debug, Clone)]
+pub struct Needed<'a> {
+    /// The series.
+    pub series: &'a SeriesDescription,
+    /// A configuration for each instance.
+    pub configurations: Vec<Configuration>,
+}
+
+impl<'a> Needed<'a> {
+    /// What `configurations` of `series` need; none where the kernel is not declared.
+    pub fn of<'c>(
+        series: &'a SeriesDescription,
+        configurations: impl IntoIterator<Item = &'c Configuration>,
+    ) -> Option<Self> {
+        series.declared.as_ref()?;
+        let mut of_key: BTreeMap<String, Configuration> = BTreeMap::new();
+        for configuration in configurations {
+            let key = key(series, configuration);
+            of_key.entry(key).or_insert_with(|| configuration.clone());
+        }
+        Some(Self { series, configurations: of_key.into_values().collect() })
+    }
+
+    /// Every instance that `series` may ever need: overrides choose among the constants that its
+    /// annotation lists.
+    pub fn every(series: &'a SeriesDescription) -> Option<Self> {
+        let mut points = vec![Configuration::default()];
+        for (name, values) in &series.space.constants {
+            let longer = |point: &Configuration| {
+                let point = point.clone();
+                values.iter().map(move |value| {
+                    let mut longer = point.clone();
+                    longer.0.push((name.clone(), value.clone()));
+                    longer
+                })
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        Self::of(series, &points)
+    }
+}
+
+/// An instance that is wanted.
+#[derive(Debug, Clone)]
+pub(super) struct Asked<'a> {
+    pub(super) series: &'a SeriesDescription,
+    pub(super) declared: &'a DeclaredKernel,
+    /// The values of its constants.
+    pub(super) key: String,
+    /// What it is called where it lives.
+    pub(super) name: String,
+    /// Its definitions for the preprocessor.
+    pub(super) defines: Vec<(String, String)>,
+}
+
+impl<'a> Asked<'a> {
+    /// The instances that are `needed`.
+    pub(super) fn of_all(needed: &Needed<'a>) -> Vec<Self> {
+        let series = needed.series;
+        let Some(declared) = &series.declared else { return Vec::new() };
+        let one = |configuration: &Configuration| {
+            let (name, defines) = declared.instance(constants(series), configuration);
+            Asked { series, declared, key: key(series, configuration), name, defines }
+        };
+        needed.configurations.iter().map(one).collect()
+    }
+
+    /// What its module is called: everything that tells it from other modules of the run.
+    pub(super) fn module(&self) -> String {
+        let package = &self.series.source_package;
+        let source = match &self.declared.source {
+            DeclaredSource::Cuda(files) => files.join(" "),
+            DeclaredSource::PtxFile(file) => file.clone(),
+            DeclaredSource::PtxText(text) => module_file::of_text(text),
+        };
+        let mut name = format!("{package}/{source}");
+        let include = self.declared.include.iter().map(|folder| format!(" -I{folder}"));
+        let define = self.defines.iter().map(|(name, value)| format!(" -D{name}={value}"));
+        let options = self.declared.options.iter().map(|option| format!(" {option}"));
+        name.extend(include.chain(define).chain(options));
+        name
+    }
+
+    /// The entry of it as `point` of `module`.
+    pub(super) fn entry(&self, module: &str, point: &Entry) -> DeclaredEntry {
+        DeclaredEntry {
+            module: module.to_owned(),
+            symbol: point.name.clone(),
+            shown: self.name.clone(),
+            max_threads: point.max_block.map(|most| most.iter().map(|&n| u64::from(n)).product()),
+            only_block: point.required_block,
+        }
+    }
+
+    /// Where it is declared.
+    pub(super) fn place(&self) -> Place {
+        let file = PathBuf::from(&self.series.file);
+        Place { file, line: self.series.line, column: None }
+    }
+}

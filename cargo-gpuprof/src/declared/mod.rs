@@ -1,0 +1,19 @@
+//! Declared kernels: from what `#[gpuprof::kernels]` says to modules that can be loaded.
+//!
+//! Input: described series with the configurations that are wanted of each. Output: [`Entries`]:
+//! for every instance the module that holds it and its name there, or why there is none. A
+//! declaration that does not fit its kernel is an error at its place; a kernel that cannot be
+//! compiled with the constants of one configuration makes that configuration *invalid*.
+
+mod build;
+mod compile;
+mod entries;
+mod instances;
+mod module_file;
+mod signature;
+
+pub use build::{Built, build};
+pub use compile::Tools;
+pub use entries::{Entries, Instance};
+pub use instances::Needed;
+pub use module_file::file_name;

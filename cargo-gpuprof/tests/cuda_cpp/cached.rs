@@ -1,0 +1,124 @@
+//! What was compiled is found again, and only while nothing changed that it depends on.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::SystemTime;
+
+use cargo_gpuprof::cuda_cpp::{self, Compiler, Search};
+use cargo_gpuprof::execute::Interrupt;
+
+use super::{BINARY, COMPILER, Package, WHEEL};
+use crate::cupti::unpacked;
+
+/// A package whose kernel has a header in a folder of its own.
+fn package() -> Package {
+    let mut package = Package::new(&[
+        ("kernels/k.cu", "#include \"factor.cuh\"\nextern \"C\" __global__ void k(int* x) { int unused; x[0] *= FACTOR; }\n"),
+        ("include/factor.cuh", "#define FACTOR 111\n"),
+    ])
+    .kernel("k", &[("int*", "*mut i32")]);
+    package.program.includes = vec!["shadow".into(), "include".into()];
+    package
+}
+
+/// A compiler whose child processes do nothing but fail.
+fn dead() -> Compiler {
+    let alive = &COMPILER;
+    assert!(alive.library().is_file());
+    alive.with_executable(Path::new("/bin/false"))
+}
+
+fn is_kept(package: &Package) -> bool {
+    cuda_cpp::compile(&package.program, &dead(), &package.cache()).is_ok()
+}
+
+#[test]
+fn a_second_compile_starts_no_process_and_gives_the_same() {
+    let package = package();
+    let first = package.compiled();
+    assert!(first.ptx.contains("111"), "{}", first.ptx);
+    let second = cuda_cpp::compile(&package.program, &dead(), &package.cache()).unwrap();
+    assert_eq!(second, first);
+    assert_eq!(first.warnings.len(), 1, "warnings are told again: {:?}", first.warnings);
+    // Times decide nothing.
+    let header = package.program.package_root.join("include/factor.cuh");
+    fs::File::options().write(true).open(&header).unwrap().set_modified(SystemTime::now()).unwrap();
+    assert!(is_kept(&package));
+}
+
+#[test]
+fn a_changed_header_an_option_and_a_header_that_comes_first_are_compiled_anew() {
+    let mut package = package();
+    package.compiled();
+    package.write("include/factor.cuh", "#define FACTOR 222\n");
+    assert!(!is_kept(&package));
+    assert!(package.compiled().ptx.contains("222"));
+    package.write("shadow/factor.cuh", "#define FACTOR 333\n");
+    assert!(!is_kept(&package));
+    assert!(package.compiled().ptx.contains("333"));
+    package.program.defines.push(("OTHER".into(), "1".into()));
+    assert!(!is_kept(&package));
+    package.program.defines.clear();
+    assert!(is_kept(&package));
+    // A place in Rust is no part of it.
+    package.program.kernels[0].declared_at.line = 99;
+    assert!(is_kept(&package));
+    package.program.kernels[0].parameters[0].cpp = "unsigned int*".into();
+    assert!(!is_kept(&package));
+}
+
+#[test]
+fn a_process_that_aborts_is_told_and_nothing_is_kept() {
+    let package = package();
+    let error = cuda_cpp::compile(&package.program, &dead(), &package.cache()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("does not unpack") || text.contains("ended with"), "{text}");
+    package.compiled();
+}
+
+#[test]
+fn without_nvrtc_the_error_names_every_place_and_the_command() {
+    let search = Search {
+        toolkits: vec!["/nowhere".into()],
+        library_path: Some("/neither".into()),
+        ..Search::default()
+    };
+    let find = |search: &Search| {
+        Compiler::find(search, Path::new(BINARY), &Interrupt::default()).unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(find(&search));
+    let other = Search { explicit: Some("/bin/true".into()), ..Search::default() };
+    let text = find(&other);
+    assert!(text.contains("/bin/true cannot be loaded: "), "{text}");
+    assert!(text.contains("nowhere else was searched"), "{text}");
+    let newer = Search {
+        library_path: Some(unpacked(WHEEL).join("nvidia/cu13/lib").into()),
+        newest: Some((13, 0)),
+        ..Search::default()
+    };
+    let text = find(&newer);
+    assert!(
+        text.contains("is NVRTC 13.3.33, and the driver takes PTX of CUDA 13.0 at most"),
+        "{text}"
+    );
+}
+
+#[test]
+fn doctor_says_which_nvrtc_is_used() {
+    let library = unpacked(WHEEL).join("nvidia/cu13/lib");
+    let doctor = |nvrtc: &Path| {
+        let mut command = Command::new(BINARY);
+        command.args(["gpuprof", "doctor", "--backend", "emulator"]).env("GPUPROF_NVRTC", nvrtc);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let text = doctor(&library);
+    let line = text.lines().find(|line| line.contains("NVRTC")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.starts_with("ok    NVRTC        13.3.33 at "), "{line}");
+    assert!(line.contains("(GPUPROF_NVRTC)"), "{line}");
+    let text = doctor(Path::new("/nowhere"));
+    assert!(
+        text.contains("warn  NVRTC") && text.contains("pip install nvidia-cuda-nvrtc"),
+        "{text}"
+    );
+}

@@ -1,0 +1,104 @@
+//! Declarations that do not fit, at the parameter; instances that do not compile, alone.
+
+use super::Package;
+
+const KERNELS: &str = r#"#include <cuda_fp16.h>
+#define N 5
+enum Kind : unsigned char { First };
+template <int M> __global__ void fill(float* x) {
+    static_assert(M < 4, "at most 3");
+    x[threadIdx.x] = M + N;
+}
+template <class T> __device__ float half_of(T value) { return value.half; }
+template <class T> __global__ void halved(T* x) { x[0] = half_of(x[0]); }
+extern "C" __global__ void plain(const float* __restrict__ x, unsigned n, __half h, long q,
+                                 float4 f, Kind k, char c, bool b) {}
+__global__ void twice(float* x) {}
+__global__ void twice(int* x) {}
+"#;
+
+fn package() -> Package {
+    Package::new(&[
+        ("kernels/k.cu", KERNELS),
+        ("src/lib.rs", &(1..20).map(|n| format!("    // line {n}\n")).collect::<String>()),
+    ])
+}
+
+const FLOATS: (&str, &str) = ("float*", "*mut f32");
+
+const PLAIN: [(&str, &str); 8] = [
+    ("const float*", "*const f32"),
+    ("unsigned int", "u32"),
+    ("__half", "f16"),
+    ("long long", "i64"),
+    ("float4", "Float4"),
+    ("unsigned char", "u8"),
+    ("signed char", "i8"),
+    ("bool", "bool"),
+];
+
+#[test]
+fn a_declaration_that_fits_in_all_but_names_is_taken() {
+    package().kernel("plain", &PLAIN).compiled();
+    let mut anything = PLAIN;
+    anything[0] = ("const void*", "*const c_void");
+    package().kernel("plain", &anything).compiled();
+    // What may be written need not be.
+    anything[0] = ("float*", "*mut f32");
+    package().kernel("plain", &anything).compiled();
+}
+
+#[test]
+fn a_parameter_that_does_not_fit_is_told_at_its_place_in_rust() {
+    let mut signed = PLAIN;
+    signed[1] = ("int", "i32");
+    insta::assert_snapshot!(package().kernel("plain", &signed).said_of("plain"));
+    let constant = package().kernel("fill<1>", &[("const float*", "*const f32")]);
+    insta::assert_snapshot!(constant.said_of("fill<1>"));
+    insta::assert_snapshot!(package().kernel("fill<1>", &[]).said_of("fill<1>"));
+    let unknown = package().kernel("fill<1>", &[("Unknown*", "*mut Unknown")]);
+    insta::assert_snapshot!(unknown.said_of("fill<1>"));
+}
+
+#[test]
+fn a_struct_is_compared_by_its_size() {
+    let source = "struct Pair { int a; double b; };\n__global__ void k(Pair p) {}\n";
+    let mut package = Package::new(&[("k.cu", source)]).kernel("k", &[("Pair", "Pair")]);
+    let layout = |size| Some(cargo_gpuprof::cuda_cpp::Layout { size, align: 8 });
+    package.program.kernels[0].parameters[0].layout = layout(16);
+    package.compiled();
+    package.program.kernels[0].parameters[0].layout = layout(12);
+    insta::assert_snapshot!(package.said_of("k"));
+}
+
+#[test]
+fn an_instance_that_does_not_compile_leaves_the_others_alone() {
+    let package = package()
+        .kernel("fill<2>", &[FLOATS])
+        .kernel("fill<7>", &[FLOATS])
+        .kernel("halved<float>", &[FLOATS])
+        .kernel("nothing", &[])
+        .kernel("fill", &[FLOATS])
+        .kernel("twice", &[FLOATS])
+        .kernel("static_cast<void (*)(float*)>(twice)", &[FLOATS])
+        .kernel("half_of<float>", &[FLOATS])
+        .kernel("fill<3>", &[("int*", "*mut i32")]);
+    let compiled = package.compile().unwrap();
+    let (good, bad): (Vec<_>, Vec<_>) = compiled.entries.iter().partition(|(_, it)| it.is_ok());
+    let good: Vec<&str> = good.into_iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(good, ["fill<2>", "static_cast<void (*)(float*)>(twice)"]);
+    let said = bad
+        .into_iter()
+        .map(|(name, said)| format!("## {name}\n{}", super::shown(said.as_ref().unwrap_err())));
+    insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n\n"));
+}
+
+/// The error's trace names no instance of ours: the source asks for it itself.
+#[test]
+fn an_instance_that_the_sources_ask_for_too_is_an_error_of_theirs() {
+    let source = "template <int M> __global__ void fill(float* x) { static_assert(M < 4); }\n\
+                  template __global__ void fill<9>(float*);\n";
+    let package = Package::new(&[("k.cu", source)]).kernel("fill<9>", &[FLOATS]);
+    let error = package.compile().unwrap_err().to_string();
+    assert!(error.contains("static assertion failed") && error.contains("k.cu:1:51"), "{error}");
+}

@@ -1,0 +1,164 @@
+//! `#[kernels(…)]` on an `unsafe extern "C"` block: kernels that live in CUDA C++ or PTX.
+//!
+//! Input: the attribute's tokens and the block. Output: for each function of it the entry that
+//! `#[kernel]` would leave, with what the subcommand needs to compile or find the kernel; or every
+//! error at its place. Nothing of the block itself is left: a kernel can only be launched.
+
+mod block;
+mod define;
+mod symbol;
+mod types;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Attribute, ForeignItem, ForeignItemFn, ItemFn, ItemForeignMod, Meta, Safety};
+
+use crate::errors::Errors;
+use crate::expand;
+use crate::kernel::{Home, Kernel};
+use crate::registration::Entry;
+use crate::signature::Parameter;
+pub(crate) use block::Block;
+pub(crate) use symbol::symbol;
+pub(crate) use types::parameters;
+
+/// The expansion of the attribute `tokens` on the block `item`.
+pub(crate) fn kernels(tokens: TokenStream, item: &ItemForeignMod) -> syn::Result<TokenStream> {
+    let mut errors = Errors::default();
+    let block = Block::parse(tokens, &mut errors);
+    if item.unsafety.is_none() {
+        errors.at(
+            &item.abi,
+            "declared kernels stand in an `unsafe extern \"C\"` block, since nothing but their \
+             declaration says what they take: write `unsafe` in front",
+        );
+    }
+    if item.abi.name.as_ref().is_some_and(|name| name.value() != "C") {
+        errors.at(&item.abi, "a kernel is declared in an `extern \"C\"` block");
+    }
+    let mut out = TokenStream::new();
+    for item in &item.items {
+        match item {
+            ForeignItem::Fn(function) => match function_of(&block, function) {
+                Ok(expansion) => out.extend(expansion),
+                Err(error) => errors.push(error),
+            },
+            other => errors.at(
+                other,
+                "a block of kernels declares functions: fn scan(n: u32, x: *const f32, y: *mut f32);",
+            ),
+        }
+    }
+    errors.into_result().map(|()| out)
+}
+
+/// The entry of one declared kernel.
+fn function_of(block: &Block, declared: &ForeignItemFn) -> syn::Result<TokenStream> {
+    let (tokens, attributes) = attribute(declared)?;
+    let mut item: ItemFn = syn::parse_quote!(
+        fn declared() {}
+    );
+    item.attrs = attributes;
+    item.sig = declared.sig.clone();
+    if let Safety::Safe(keyword) = &item.sig.safety {
+        return Err(syn::Error::new(
+            keyword.span(),
+            "a kernel is not `safe`: nothing but its declaration says what it takes",
+        ));
+    }
+    item.sig.safety = Safety::Default;
+    let kernel = Kernel::parse(tokens, &item, Home::Elsewhere(block))?;
+    Ok(entry(block, &kernel, &item))
+}
+
+/// The tokens of `#[kernel(…)]` above a declared function, and its other attributes.
+fn attribute(declared: &ForeignItemFn) -> syn::Result<(TokenStream, Vec<Attribute>)> {
+    let is_kernel = |attribute: &&Attribute| {
+        attribute.path().segments.last().is_some_and(|last| last.ident == "kernel")
+    };
+    let mut of_kernel = declared.attrs.iter().filter(is_kernel);
+    let name = &declared.sig.ident;
+    let Some(first) = of_kernel.next() else {
+        return Err(syn::Error::new(
+            name.span(),
+            format!(
+                "`{name}` has no annotation: add #[kernel(series(block = 64..1024), grid = …, args(…))] \
+                 above it"
+            ),
+        ));
+    };
+    if let Some(second) = of_kernel.next() {
+        return Err(syn::Error::new_spanned(
+            second,
+            "a declared kernel has one annotation: declare it again under another name, with \
+             symbol = \"…\"",
+        ));
+    }
+    let tokens = match &first.meta {
+        Meta::List(list) => list.tokens.clone(),
+        Meta::Path(_) => TokenStream::new(),
+        Meta::NameValue(pair) => {
+            return Err(syn::Error::new_spanned(pair, "write #[kernel(KEY = VALUE, …)]"));
+        }
+    };
+    let others = declared.attrs.iter().filter(|attribute| !is_kernel(attribute));
+    Ok((tokens, others.cloned().collect()))
+}
+
+/// What one declared kernel leaves in the registry.
+fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
+    let gpuprof = &kernel.gpuprof;
+    let gp = quote!(#gpuprof::__private);
+    let run = Ident::new("run", proc_macro2::Span::mixed_site());
+    let entry = Entry {
+        gpuprof,
+        function: &item.sig.ident,
+        name: &kernel.symbol,
+        attributes: &item.attrs,
+        clauses: &kernel.space.clauses,
+        thresholds: &kernel.thresholds,
+        metrics: &kernel.metrics,
+    };
+    let (source, include, options) = (block.source(&gp), &block.include, &block.options);
+    let defines = block.defines.iter().map(|define| {
+        let (name, value) = (define.name.to_string(), &define.value);
+        quote!((#name, #value))
+    });
+    let symbol = kernel.expression.as_deref().unwrap_or(&kernel.symbol);
+    let parameters = kernel.parameters.iter().zip(&item.sig.inputs).map(|(parameter, input)| {
+        let name = parameter.name.to_string();
+        let (rust, cpp, bytes) = types::spelled(parameter);
+        let at = place(parameter, input);
+        // `line!()` at the place of the type.
+        let (line, column) =
+            (quote_spanned!(at=> ::core::line!()), quote_spanned!(at=> ::core::column!()));
+        quote! {
+            #gp::DeclaredParameter {
+                name: #name, rust: #rust, cpp: #cpp, bytes: #bytes, line: #line, column: #column,
+            }
+        }
+    });
+    let body = quote! {
+        #gp::Body::Declared {
+            declaration: &#gp::Declaration {
+                source: #source,
+                include: &[#(#include),*],
+                defines: &[#(#defines),*],
+                options: &[#(#options),*],
+                symbol: #symbol,
+                parameters: &[#(#parameters),*],
+            },
+            run: #run,
+        }
+    };
+    entry.emit(&body, &expand::run_function(kernel, &run))
+}
+
+/// Where the type of a parameter stands.
+fn place(parameter: &Parameter, input: &syn::FnArg) -> proc_macro2::Span {
+    match input {
+        syn::FnArg::Typed(typed) => typed.ty.span(),
+        syn::FnArg::Receiver(_) => parameter.name.span(),
+    }
+}

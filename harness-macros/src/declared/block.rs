@@ -1,0 +1,187 @@
+//! The keys of `#[kernels(…)]`: where the kernels of a block are, and how they are compiled.
+
+use std::env;
+use std::path::PathBuf;
+
+use gpuprof_model::suggest;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Expr, ExprLit, Lit, LitStr, Path};
+
+use super::define::{self, Define};
+use crate::bare;
+use crate::errors::Errors;
+use crate::items::{self, Form, Item};
+
+/// The keys, with how each is written.
+const KEYS: [(&str, &str); 6] = [
+    ("cuda", "cuda = \"kernels/scan.cu\""),
+    ("ptx", "ptx = \"kernels/scan.ptx\""),
+    ("include", "include = [\"kernels\"]"),
+    ("define", "define(RADIX = 4)"),
+    ("options", "options = [\"--use_fast_math\"]"),
+    ("crate", "crate = ::gpuprof"),
+];
+
+/// Where kernels are.
+pub(crate) enum Source {
+    /// CUDA C++ files of the package.
+    Cuda(Vec<LitStr>),
+    /// A PTX file of the package.
+    PtxFile(LitStr),
+    /// PTX that another crate holds as text.
+    PtxText(Box<Expr>),
+}
+
+/// What all kernels of a block have in common.
+#[derive(Default)]
+pub(crate) struct Block {
+    /// Where they are; none where that was wrong.
+    source: Option<Source>,
+    /// Folders with headers.
+    pub(crate) include: Vec<LitStr>,
+    /// What is defined for the compiler.
+    pub(crate) defines: Vec<Define>,
+    /// Options of the compiler.
+    pub(crate) options: Vec<LitStr>,
+    /// Where `gpuprof` is.
+    pub(crate) gpuprof: Option<Path>,
+}
+
+impl Block {
+    /// Reads the attribute's `tokens`.
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut block = Self::default();
+        let mut seen: Vec<Ident> = Vec::new();
+        for item in items::split(tokens, "KEY = VALUE or define(NAME = VALUE)", errors) {
+            if seen.contains(&item.name) {
+                errors.at(&item.name, format!("duplicate key `{}`", item.name));
+                continue;
+            }
+            seen.push(item.name.clone());
+            block.read(item, errors);
+        }
+        let find = |key: &str| seen.iter().find(|name| *name == key);
+        match (find("cuda"), find("ptx")) {
+            (Some(_), Some(second)) => {
+                errors.at(second, "the kernels of a block are in `cuda` or in `ptx`: use two blocks");
+            }
+            (None, None) => errors.push(syn::Error::new(
+                Span::call_site(),
+                "say where the kernels are: cuda = \"kernels/scan.cu\" or ptx = \"kernels/scan.ptx\"",
+            )),
+            (None, Some(_)) => {
+                for key in ["include", "define", "options"] {
+                    if let Some(name) = find(key) {
+                        errors.at(name, format!("`{key}` is for the compiler, and PTX is compiled already"));
+                    }
+                }
+            }
+            (Some(_), None) => {}
+        }
+        block
+    }
+
+    fn read(&mut self, Item { name, form }: Item, errors: &mut Errors) {
+        let key = name.to_string();
+        let Some((_, example)) = KEYS.iter().find(|(known, _)| *known == key) else {
+            let near = suggest::did_you_mean(&key, KEYS.iter().map(|(key, _)| *key));
+            let all = || KEYS.map(|(key, _)| key).join(", ");
+            let near = near.unwrap_or_else(|| format!("the keys are {}", all()));
+            errors.at(&name, format!("unknown key `{key}`: {near}"));
+            return;
+        };
+        match (key.as_str(), form) {
+            ("define", Form::List(list)) => self.defines = define::all(&list, errors),
+            ("define", _) | (_, Form::List(_) | Form::Where(_) | Form::Constant(_)) => {
+                errors.at(&name, format!("write {example}"));
+            }
+            (key, Form::Value(value)) => {
+                let Some(value) = errors.attempt(syn::parse2::<Expr>(value)) else { return };
+                self.set(key, bare::expr(&value), example, errors);
+            }
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &Expr, example: &str, errors: &mut Errors) {
+        let mut list = |value| texts(value, example, errors);
+        match key {
+            "cuda" => {
+                let files = list(value);
+                files.iter().for_each(|file| check_file(file, errors));
+                if !files.is_empty() {
+                    self.source = Some(Source::Cuda(files));
+                }
+            }
+            "ptx" => match text(value) {
+                Some(file) => {
+                    check_file(&file, errors);
+                    self.source = Some(Source::PtxFile(file));
+                }
+                None => self.source = Some(Source::PtxText(Box::new(value.clone()))),
+            },
+            "include" => {
+                self.include = list(value);
+                self.include.iter().for_each(|folder| check_file(folder, errors));
+            }
+            "options" => self.options = list(value),
+            _ => match value {
+                Expr::Path(path) if path.qself.is_none() => self.gpuprof = Some(path.path.clone()),
+                other => errors.at(other, "`crate` takes a path: crate = ::gpuprof"),
+            },
+        }
+    }
+
+    /// Whether the kernels are compiled, so that constants can be defined.
+    pub(crate) fn is_compiled(&self) -> bool {
+        !matches!(self.source, Some(Source::PtxFile(_) | Source::PtxText(_)))
+    }
+
+    /// The source as the registry has it; `gp` is the path to gpuprof's private items.
+    pub(super) fn source(&self, gp: &TokenStream) -> TokenStream {
+        match &self.source {
+            Some(Source::Cuda(files)) => quote!(#gp::Source::Cuda(&[#(#files),*])),
+            Some(Source::PtxFile(file)) => quote!(#gp::Source::PtxFile(#file)),
+            Some(Source::PtxText(text)) => quote!(#gp::Source::PtxText(|| #text)),
+            None => quote!(#gp::Source::Cuda(&[])),
+        }
+    }
+}
+
+/// The texts of `"a"` or `["a", "b"]`.
+fn texts(value: &Expr, example: &str, errors: &mut Errors) -> Vec<LitStr> {
+    let given: Vec<&Expr> = match value {
+        Expr::Array(list) => list.elems.iter().map(bare::expr).collect(),
+        one => vec![one],
+    };
+    let mut out = Vec::new();
+    for value in given {
+        match text(value) {
+            Some(text) => out.push(text),
+            None => errors.at(value, format!("expected a text in quotes: {example}")),
+        }
+    }
+    if out.is_empty() && matches!(value, Expr::Array(list) if list.elems.is_empty()) {
+        errors.at(value, format!("the list is empty: {example}"));
+    }
+    out
+}
+
+fn text(value: &Expr) -> Option<LitStr> {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
+        // `include_str!` and `concat!` are text that rustc knows.
+        _ => None,
+    }
+}
+
+/// Refuses a file or folder that the package does not have.
+fn check_file(file: &LitStr, errors: &mut Errors) {
+    let Some(package) = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from) else { return };
+    if !package.join(file.value()).exists() {
+        errors.at(
+            file.to_token_stream(),
+            format!("there is no `{}` in the package's folder, where paths start", file.value()),
+        );
+    }
+}

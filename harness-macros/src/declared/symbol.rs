@@ -1,0 +1,139 @@
+//! What a declared kernel is called where it lives: `symbol = "ns::scan<{ITEMS}, float>"`.
+//!
+//! Input: the key, or the function's name and its const generic parameters. Output: the text, in
+//! which `{NAME}` stands for the value of a constant. A constant that it does not name is a
+//! definition (`-D`) instead, so it is in nobody's way here.
+
+use gpuprof_model::AxisValue;
+use gpuprof_model::suggest::did_you_mean;
+use quote::ToTokens;
+use syn::{GenericParam, ItemFn, LitStr};
+
+use super::block::Block;
+use super::define;
+use crate::axis::DeclaredSpace;
+use crate::constants::MOST;
+use crate::errors::Errors;
+
+/// What the kernel of `item` is called, where it has the `key`; and what is wrong with its
+/// constants.
+pub(crate) fn symbol(
+    key: Option<&LitStr>,
+    item: &ItemFn,
+    space: &DeclaredSpace,
+    block: &Block,
+    errors: &mut Errors,
+) -> String {
+    let generics = generics(item, space, errors);
+    let text = match key {
+        Some(text) => text.value(),
+        None => {
+            let name = item.sig.ident.to_string();
+            let name = name.strip_prefix("r#").unwrap_or(&name);
+            let arguments: Vec<String> =
+                generics.iter().map(|name| format!("{{{name}}}")).collect();
+            match arguments.as_slice() {
+                [] => name.to_owned(),
+                all => format!("{name}<{}>", all.join(", ")),
+            }
+        }
+    };
+    if let Some(key) = key {
+        check_names(key, space, errors);
+    }
+    check_constants(&text, space, block, errors);
+    if !block.is_compiled() && key.is_none() && !generics.is_empty() {
+        errors.at(
+            &item.sig.generics,
+            "PTX has no templates: say which entry point each value has, such as \
+             symbol = \"scan_{ITEMS}\"",
+        );
+    }
+    text
+}
+
+/// The names of the const generic parameters, each of which needs an axis.
+fn generics(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) -> Vec<String> {
+    let mut names = Vec::new();
+    for parameter in &item.sig.generics.params {
+        let GenericParam::Const(constant) = parameter else {
+            errors.at(
+                parameter,
+                "the generic parameters of a declared kernel are constants; name types in \
+                 symbol = \"scan<float>\"",
+            );
+            continue;
+        };
+        let name = constant.ident.to_string();
+        if space.constants().all(|(known, _)| *known != name) && !space.names.is_empty() {
+            errors.at(
+                parameter,
+                format!("`{name}` needs its values: const {name} = [8, 16] in series(…)"),
+            );
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Refuses `{NAME}` that is no constant of the series.
+fn check_names(key: &LitStr, space: &DeclaredSpace, errors: &mut Errors) {
+    for name in placeholders(&key.value()) {
+        if space.constants().any(|(known, _)| *known == name) {
+            continue;
+        }
+        let known: Vec<String> = space.constants().map(|(name, _)| name.to_string()).collect();
+        let near = did_you_mean(&name, known.iter().map(String::as_str));
+        let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+        errors.at(
+            key.to_token_stream(),
+            format!(
+                "`{{{name}}}` is no constant of the series, such as const {name} = [8, 16]{near}"
+            ),
+        );
+    }
+}
+
+/// Refuses constants without a use, values that C++ has no constant for, and too many instances.
+fn check_constants(text: &str, space: &DeclaredSpace, block: &Block, errors: &mut Errors) {
+    let used = placeholders(text);
+    let mut count = 1_usize;
+    for (name, values) in space.constants() {
+        let own = name.to_string();
+        if !used.contains(&own) {
+            if block.is_compiled() {
+                define::check_name(name, errors);
+            } else {
+                errors.at(
+                    name,
+                    format!("PTX is compiled already, so `{own}` can only choose an entry point: name it in symbol = \"…\""),
+                );
+            }
+            if let Some(define) = block.defines.iter().find(|define| define.name == own) {
+                errors.at(name, format!("`{}` is in define(…) as well", define.name));
+            }
+        }
+        let constant = |value: &AxisValue| match value {
+            AxisValue::Int(_) => true,
+            AxisValue::Word(word) => word == "true" || word == "false",
+            AxisValue::Dims(_) => false,
+        };
+        if let Some(value) = values.iter().find(|value| !constant(value)) {
+            errors.at(
+                name,
+                format!("invalid constant `{value}`; expected a whole number, `true` or `false`"),
+            );
+        }
+        let before = count <= MOST;
+        count = count.saturating_mul(values.len());
+        if before && count > MOST {
+            errors.at(name, format!("the constants make {count} instances; the limit is {MOST}"));
+        }
+    }
+}
+
+/// The names in braces of `text`.
+fn placeholders(text: &str) -> Vec<String> {
+    let parts = text.split('{').skip(1);
+    parts.filter_map(|part| Some(part.split_once('}')?.0.trim().to_owned())).collect()
+}

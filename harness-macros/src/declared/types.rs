@@ -1,0 +1,122 @@
+//! The parameters of a declared kernel: the types of Rust that CUDA C++ has too.
+//!
+//! Input: the declaration. Output: its parameters, and how CUDA C++ spells each.
+
+use quote::ToTokens;
+use syn::{FnArg, ItemFn, Pat, PointerMutability, ReturnType, Type};
+
+use crate::bare;
+use crate::errors::Errors;
+use crate::signature::{Parameter, Passing};
+
+/// The types that a declared kernel may point to, with their spelling in CUDA C++. The first
+/// [`BY_VALUE`] may be taken by value.
+const TYPES: [(&str, &str, u32); 25] = [
+    ("u8", "unsigned char", 1),
+    ("i8", "signed char", 1),
+    ("u16", "unsigned short", 2),
+    ("i16", "short", 2),
+    ("u32", "unsigned int", 4),
+    ("i32", "int", 4),
+    ("u64", "unsigned long long", 8),
+    ("i64", "long long", 8),
+    ("usize", "unsigned long", 8),
+    ("isize", "long", 8),
+    ("f32", "float", 4),
+    ("f64", "double", 8),
+    ("f16", "__half", 2),
+    ("bf16", "__nv_bfloat16", 2),
+    ("f16x2", "__half2", 4),
+    ("bf16x2", "__nv_bfloat162", 4),
+    ("u8x4", "uchar4", 4),
+    ("u32x2", "uint2", 8),
+    ("i32x2", "int2", 8),
+    ("f32x2", "float2", 8),
+    ("u32x4", "uint4", 16),
+    ("i32x4", "int4", 16),
+    ("f32x4", "float4", 16),
+    ("u64x2", "ulonglong2", 16),
+    ("f64x2", "double2", 16),
+];
+
+/// How many of [`TYPES`] may be taken by value.
+const BY_VALUE: usize = 14;
+
+/// The bytes of an address.
+const ADDRESS: u32 = 8;
+
+/// Reads the parameters of the declaration `item`, and refuses what no kernel declares.
+pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
+    let signature = &item.sig;
+    if let Some(dots) = &signature.variadic {
+        errors.at(dots, "a kernel takes a fixed number of parameters");
+    }
+    if let ReturnType::Type(_, ty) = &signature.output
+        && !matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty())
+    {
+        errors.at(
+            &signature.output,
+            "a kernel cannot return a value: it writes results through a `*mut T`",
+        );
+    }
+    signature.inputs.iter().filter_map(|input| parameter(input, errors)).collect()
+}
+
+fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
+    let FnArg::Typed(typed) = input else {
+        errors.at(input, "a kernel is a free function: it cannot take `self`");
+        return None;
+    };
+    let name = match &*typed.pat {
+        Pat::Ident(pattern) if pattern.ident != "_" => pattern.ident.clone(),
+        other => {
+            errors.at(other, "give the parameter a plain name");
+            return None;
+        }
+    };
+    let (passing, scalar) = match bare::ty(&typed.ty) {
+        Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Mut(_)) => {
+            (Passing::Output, bare::ty(&pointer.elem))
+        }
+        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem)),
+        other => (Passing::Scalar, other),
+    };
+    let known = row(scalar);
+    let by_value = || TYPES[..BY_VALUE].iter().any(|row| Some(row) == known);
+    if known.is_none() || passing == Passing::Scalar && !by_value() {
+        errors.at(&typed.ty, refused(&typed.ty));
+        return None;
+    }
+    Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false })
+}
+
+fn row(ty: &Type) -> Option<&'static (&'static str, &'static str, u32)> {
+    let Type::Path(path) = ty else { return None };
+    let name = path.path.get_ident().filter(|_| path.qself.is_none())?;
+    TYPES.iter().find(|(rust, ..)| name == rust)
+}
+
+/// That a declared kernel cannot take `ty`, with what it can take.
+fn refused(ty: &Type) -> String {
+    let names = |rows: &[(&str, &str, u32)]| {
+        rows.iter().map(|(rust, ..)| *rust).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "a declared kernel cannot take `{}`: it takes {} by value, and `*const T` and `*mut T` of \
+         these and of {}",
+        ty.to_token_stream().to_string().replace("& ", "&").replace("* ", "*"),
+        names(&TYPES[..BY_VALUE]),
+        names(&TYPES[BY_VALUE..])
+    )
+}
+
+/// The type of a parameter as Rust and as CUDA C++ spell it, and its bytes.
+pub(super) fn spelled(parameter: &Parameter) -> (String, String, u32) {
+    let scalar = parameter.scalar.to_token_stream().to_string();
+    let (cpp, bytes) = row(&parameter.scalar).map_or(("void", 0), |(_, cpp, bytes)| (cpp, *bytes));
+    match parameter.passing {
+        Passing::Scalar => (scalar, cpp.to_owned(), bytes),
+        Passing::Input => (format!("*const {scalar}"), format!("const {cpp} *"), ADDRESS),
+        Passing::Output => (format!("*mut {scalar}"), format!("{cpp} *"), ADDRESS),
+    }
+}

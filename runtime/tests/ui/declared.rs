@@ -1,0 +1,34 @@
+//! Declarations of kernels that live elsewhere, with every kind of mistake.
+
+#[gpuprof::kernels(include = ["no-such-folder"], defines(RADIX = 4))]
+unsafe extern "C" {
+    #[kernel(series(block = [64]), grid = 1, args(1))]
+    fn nowhere(n: u32);
+}
+
+#[gpuprof::kernels(ptx = "kernels/missing.ptx", define(T = 4, A, A))]
+unsafe extern "C" {
+    #[kernel(series(block = [64], const ITEMS = [1, 2]), grid = 1, args(zeros(1)))]
+    fn unused<const ITEMS: u32>(y: *mut f32);
+
+    #[kernel(series(block = [64]), grid = 1, args(1, zeros(1)), max_block = 64, symbol = "k_{ITEM}")]
+    fn types(n: &[f32], y: *mut [f32; 2], z: f32x4);
+
+    fn bare(n: u32);
+
+    static COEFFICIENTS: [f32; 4];
+}
+
+#[gpuprof::kernels(cuda = [])]
+extern "system" {
+    #[kernel(series(block = [64], const x = [1]), grid = 1, args(1), symbol = 7, verify = on_host)]
+    fn returns(n: u32) -> u32;
+}
+
+#[gpuprof::kernel(series(block = [64]), grid = 1, args(1), symbol = "other")]
+fn here(n: u32) {}
+
+#[gpuprof::kernels(cuda = "a.cu")]
+fn not_a_block() {}
+
+fn main() {}

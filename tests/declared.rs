@@ -1,0 +1,209 @@
+//! Declared kernels: from an annotation in Rust to a verdict on kernels that live in PTX or CUDA
+//! C++.
+
+use std::path::Path;
+
+use crate::support::replay::{arguments, values};
+use crate::support::{Archive, FakeGpu, Outcome, Tool, Workspace};
+use crate::wheels::unpacked;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// Holds CUDA's headers; no later version than the emulated driver takes.
+const NVRTC: &str = "nvidia-cuda-nvrtc==13.3.33";
+
+fn run(package: &str, more: &[&str]) -> Outcome {
+    in_fixture(&[&["run", "--package", package, "--message-format", "json"], more].concat())
+}
+
+/// The subcommand in the fixture, with the pinned NVRTC.
+fn in_fixture(arguments: &[&str]) -> Outcome {
+    let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
+    Workspace::fixture("declared").tool(arguments).env("GPUPROF_NVRTC", &library).run()
+}
+
+/// Each configuration with its status, why it has that, and whether it was verified.
+fn rows(outcome: &Outcome) -> String {
+    let row = |row: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let verified = if row["verified"] == true { " verified" } else { "" };
+        let reason = row["status_reason"].as_str().map(|why| format!(": {why}"));
+        let status = text(&row["status"]);
+        format!(
+            "{}/{} {status}{verified}{}",
+            text(&row["series"]["kernel"]),
+            text(&row["configuration"]),
+            reason.unwrap_or_default()
+        )
+    };
+    let mut rows: Vec<String> =
+        outcome.events_of("configuration-finished").iter().map(row).collect();
+    rows.sort();
+    rows.join("\n")
+}
+
+#[test]
+fn kernels_in_ptx_are_swept_verified_and_judged() {
+    let outcome = run("in-ptx", &[]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @r"
+    fill/block=64,VALUE=1 finished verified
+    fill/block=64,VALUE=2 finished verified
+    scale/block=128,n=1000 finished verified
+    scale/block=256,n=1000 finished verified
+    scale/block=512,n=1000 invalid: a block of 512 threads exceeds the launch bounds of `scale`, 256, for which it is compiled (.maxntid)
+    scale_in_warps/n=1000,warps=16 invalid: a block of 512 threads exceeds the launch bounds of `scale`, 256, for which it is compiled (.maxntid)
+    scale_in_warps/n=1000,warps=4 finished verified
+    ");
+    let judged = outcome.events_of("threshold-judged");
+    assert_eq!(judged[0]["judgement"]["verdict"], "pass", "{judged:#?}");
+}
+
+#[test]
+fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written() {
+    let told = |feature: &str| {
+        let stderr = run("in-ptx", &["--features", feature]).exits_with(101).stderr;
+        let (_, told) = stderr.split_once("error: ").expect("there is an error");
+        told.to_owned()
+    };
+    assert_snapshot!(told("sizes"), @r"
+    declarations do not fit their kernels:
+    error: parameter 1 of `scale` is declared as `u64`, 8 bytes, and its PTX takes 4
+      --> in-ptx/src/lib.rs:58:23
+    error: parameter 2 of `scale` is declared as `f64`, 8 bytes, and its PTX takes 4
+      --> in-ptx/src/lib.rs:58:31
+    error: `scale` is declared with 1 parameter, and its PTX takes 4
+      --> in-ptx/src/lib.rs:61
+    ");
+    assert_snapshot!(told("names"), @r#"
+    declarations do not fit their kernels:
+    error: in-ptx/90bab4f9ad84.ptx has no entry point `fill`: add symbol = "_Z4fillILj1EEvPj"
+      --> in-ptx/src/lib.rs:69
+    error: in-ptx/90bab4f9ad84.ptx has no entry point `other`: it has _Z4fillILj1EEvPj, _Z4fillILj2EEvPj
+      --> in-ptx/src/lib.rs:72
+    "#);
+}
+
+#[test]
+fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone() {
+    let outcome = run("in-cuda", &[]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @r#"
+    count/block=64,n=256,FIRST=3,UP=false finished
+    count/block=64,n=256,FIRST=3,UP=true finished
+    offset/block=64,n=256,WIDTH=1 finished verified
+    offset/block=64,n=256,WIDTH=4 finished verified
+    scale/block=128,n=1000,ITEMS=1 finished verified
+    scale/block=128,n=1000,ITEMS=2 finished verified
+    scale/block=128,n=1000,ITEMS=3 invalid: `scale<3, float>` does not compile: kernels/scale.cu:13:5: static assertion failed with "three items are not a power of two"
+    scale/block=512,n=1000,ITEMS=1 invalid: a block of 512 threads exceeds the launch bounds of `scale<1, float>`, 256, for which it is compiled (.maxntid)
+    scale/block=512,n=1000,ITEMS=2 invalid: a block of 512 threads exceeds the launch bounds of `scale<2, float>`, 256, for which it is compiled (.maxntid)
+    scale/block=512,n=1000,ITEMS=3 invalid: `scale<3, float>` does not compile: kernels/scale.cu:13:5: static assertion failed with "three items are not a power of two"
+    "#);
+    let provenance = &outcome.events_of("run-started")[0]["provenance"];
+    assert_eq!(provenance["kernel_toolchain"], "NVRTC 13.3.33");
+    let modules = provenance["ptx_sha256"].as_object().expect("modules have hashes").keys();
+    assert_snapshot!(modules.cloned().collect::<Vec<_>>().join("\n"), @r"
+    in-cuda/kernels/scale.cu -Ikernels/include -DOFFSET=7
+    in-cuda/kernels/scale.cu -Ikernels/include -DOFFSET=7 -DWIDTH=1
+    in-cuda/kernels/scale.cu -Ikernels/include -DOFFSET=7 -DWIDTH=4
+    ");
+}
+
+#[test]
+fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() {
+    let told = |feature: &str| {
+        let stderr = run("in-cuda", &["--features", feature]).exits_with(101).stderr;
+        let (_, told) = stderr.split_once("\nerror: ").expect("there is an error");
+        told.to_owned()
+    };
+    assert_snapshot!(told("types"), @r"
+    declarations do not fit their kernels:
+    error: parameter 2 of `offset` is declared as `*mut u32`, and the kernel takes `int *`
+      --> in-cuda/src/lib.rs:54:38
+       = note: declare it as `*mut i32`
+    ");
+    assert_snapshot!(told("names"), @r#"
+    declarations do not fit their kernels:
+    error: `nowhere` names no kernel: identifier "nowhere" is undefined
+      --> in-cuda/src/lib.rs:63
+       = note: is its namespace missing, or the file that defines it?
+    "#);
+    assert_snapshot!(told("syntax"), @r#"
+    CUDA C++ does not compile:
+    error: identifier "undefined_name" is undefined
+     --> kernels/broken.cu:2:22
+      |
+    2 |     y[threadIdx.x] = undefined_name;
+      |                      ^
+    "#);
+}
+
+#[test]
+fn without_a_compiler_the_command_that_installs_one_is_told() {
+    let nowhere = tempfile::tempdir().expect("there is a temporary folder");
+    let path = nowhere.path().display().to_string();
+    let tool = Workspace::fixture("declared").tool(&["run", "--package", "in-cuda"]);
+    let stderr = tool.env("GPUPROF_NVRTC", &path).run().exits_with(101).stderr;
+    assert!(
+        stderr.contains("error: kernels/scale.cu is not compiled: no NVRTC was found"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("python3 -m pip install nvidia-cuda-nvrtc"), "{stderr}");
+}
+
+#[test]
+fn an_archive_holds_declared_kernels_and_needs_neither_source_nor_compiler() {
+    for (package, more, expected) in [
+        ("in-ptx", ["--series", "VALUE=2", "fill"], "fill/block=64,VALUE=2 finished verified"),
+        (
+            "in-cuda",
+            ["--series", "WIDTH=4", "offset"],
+            "offset/block=64,n=256,WIDTH=4 finished verified",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("there is a temporary folder");
+        let file = folder.path().join("declared.tar.zst");
+        let path = file.display().to_string();
+        in_fixture(&["archive", "--package", package, "--archive-file", &path]).exits_with(0);
+        let there = there(folder.path(), &more).exits_with(0);
+        assert_eq!(rows(&there), expected);
+    }
+}
+
+#[test]
+fn an_archive_that_lacks_an_instance_says_which() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let file = folder.path().join("declared.tar.zst");
+    let path = file.display().to_string();
+    in_fixture(&["archive", "--package", "in-ptx", "--archive-file", &path]).exits_with(0);
+    let without = |manifest: &mut Value| {
+        let declared = manifest["declared"].as_object_mut().expect("it lists them");
+        declared.remove("in-ptx::kernels::scale");
+    };
+    Archive::read(&file).with_manifest(without).write(&file);
+    let stderr = there(folder.path(), &["scale/"]).exits_with(103).stderr;
+    assert_snapshot!(stderr, @"error: the archive has no kernel of in-ptx::kernels::scale (in-ptx/src/lib.rs) for block=128,n=1000");
+}
+
+#[test]
+fn a_gpu_counts_of_a_template_what_the_emulated_driver_counts() {
+    let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
+    let (fixture, selection) = (Workspace::fixture("declared"), ["in-cuda", "count"]);
+    let emulated = values(&in_fixture(&arguments(&selection, &[])).exits_with(0));
+    assert_eq!(emulated.len(), 2);
+    for mode in ["application", "range", "kernel"] {
+        let gpu = FakeGpu::new();
+        let asked = arguments(&selection, &["--replay-mode", mode]);
+        let tool = gpu.tool(&fixture, &asked).env("GPUPROF_NVRTC", &library);
+        assert_eq!(values(&tool.run().exits_with(0)), emulated, "{mode}");
+    }
+}
+
+/// Runs the archive in `folder` as a machine without cargo and source would.
+fn there(folder: &Path, more: &[&str]) -> Outcome {
+    let start = ["run", "--archive-file", "declared.tar.zst", "--message-format", "json"];
+    Tool::new(&[&start[..], more].concat(), folder, &folder.join("not-used"))
+        .without("CARGO")
+        .without("HOME")
+        .env("PATH", "/nonexistent")
+        .run()
+}
