@@ -15,7 +15,7 @@ pub mod template;
 mod terms;
 mod values;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use gpuprof_model::advice::{Advice, SeriesAdvice};
 use gpuprof_model::metric::Catalogue;
@@ -48,9 +48,10 @@ pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
     let neighbours = Neighbours::of(series);
     let mut pieces = series::found(series, &neighbours);
     let mut outdone: BTreeSet<&str> = BTreeSet::new();
+    let asked = asked(series, &neighbours);
     for rule in terms.rules {
-        let asked = asked(series, &neighbours);
-        let found = asked.filter_map(|at| Some((at, judge::found(rule, at, &neighbours, terms)?)));
+        let able = able(rule, &asked, series, terms);
+        let found = able.filter_map(|at| Some((at, judge::found(rule, at, &neighbours, terms)?)));
         let mut found: Vec<(usize, Advice)> = found.collect();
         found.sort_by(|(_, a), (_, b)| a.by_worth(b));
         let name = |at: usize| series.configurations[at].configuration.to_string();
@@ -68,14 +69,34 @@ pub fn of_series(series: &SeriesResult, terms: &Terms<'_>) -> Vec<Advice> {
 
 /// The positions that rules are asked about: the best of each amount of work; where nothing tells
 /// which is best, every one that finished.
-fn asked<'s>(
-    series: &'s SeriesResult,
-    neighbours: &'s Neighbours<'_>,
-) -> impl Iterator<Item = usize> + 's {
-    let finished = |row: &ConfigurationResult| row.status == Status::Finished;
-    let best = neighbours.bests();
-    (0..series.configurations.len()).filter(move |at| {
-        finished(&series.configurations[*at]) && (best.is_empty() || best.contains(at))
+fn asked(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<usize> {
+    let finished = |at: &usize| series.configurations[*at].status == Status::Finished;
+    match neighbours.bests() {
+        best if best.is_empty() => (0..series.configurations.len()).filter(finished).collect(),
+        mut best => {
+            best.sort_unstable();
+            best
+        }
+    }
+}
+
+/// Those of `asked` that may have what `rule` cannot do without. Rows that have the same metrics
+/// are looked at once: most rules lack something of most series.
+fn able<'a>(
+    rule: &'a Rule,
+    asked: &'a [usize],
+    series: &'a SeriesResult,
+    terms: &'a Terms<'_>,
+) -> impl Iterator<Item = usize> + 'a {
+    let required = rule.required();
+    let mut known: HashMap<*const (), bool> = HashMap::new();
+    asked.iter().copied().filter(move |&at| {
+        let row = &series.configurations[at];
+        let may = |metric: &String| values::is_possible(row, terms, metric);
+        *known.entry(row.metrics.list()).or_insert_with(|| {
+            let mut inputs = rule.inputs.iter();
+            inputs.all(|i| !required.contains(&*i.name) || i.metrics.iter().any(may))
+        })
     })
 }
 

@@ -68,10 +68,34 @@ pub(super) fn reading(
     of_launch(row, terms, metric).or_else(|| derived(row, terms, metric))
 }
 
+/// Whether rows that have the own metrics of `row` may have a [`reading`] of `metric`.
+pub(super) fn is_possible(row: &ConfigurationResult, terms: &Terms<'_>, metric: &str) -> bool {
+    let of_launch = ["occupancy_limited_by_", "launch__", DEVICE_ATTRIBUTE];
+    if row.metrics.is_own(metric) || of_launch.iter().any(|start| metric.starts_with(start)) {
+        return true;
+    }
+    if is_counter(metric) {
+        return false;
+    }
+    let Some(found) = terms.catalogue.find(metric) else { return false };
+    match &found.origin {
+        Origin::Derived(formula) => {
+            formula.names().into_iter().all(|name| is_possible(row, terms, name))
+        }
+        Origin::Hardware(counter) => row.metrics.is_own(counter),
+        _ => false,
+    }
+}
+
+/// Whether `metric` is a counter by its own name, which has no formula; to look for one takes a
+/// while in a long series.
+fn is_counter(metric: &str) -> bool {
+    metric.contains("__") && metric.contains('.')
+}
+
 /// What follows from others by a formula.
 fn derived(row: &ConfigurationResult, terms: &Terms<'_>, metric: &str) -> Option<Reading> {
-    // A counter by its own name has no formula; to look for one takes a while in a long series.
-    if metric.contains("__") && metric.contains('.') {
+    if is_counter(metric) {
         return None;
     }
     let found = terms.catalogue.find(metric)?;

@@ -51,6 +51,17 @@ impl Metrics {
         Some(&mut self.own[at])
     }
 
+    /// Whether `name` is one of its own metrics, which all that have a value are.
+    pub fn is_own(&self, name: &str) -> bool {
+        self.place(name).is_ok()
+    }
+
+    /// What tells its list of own metrics from those of other rows: rows that have been through one
+    /// [`Shared`](super::Shared) and have the same list have the same.
+    pub fn list(&self) -> *const () {
+        Arc::as_ptr(&self.names).cast()
+    }
+
     /// Whether there is a metric `name`.
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
