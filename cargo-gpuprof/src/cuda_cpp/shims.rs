@@ -19,13 +19,12 @@ pub(super) enum Shims {
 const NAMES: &str = include_str!("shims/names.txt");
 
 /// The text of every file.
-const TEXTS: [(&str, &str); 7] = [
+const TEXTS: [(&str, &str); 6] = [
     ("integers.h", include_str!("shims/integers.h")),
     ("limits.h", include_str!("shims/limits.h")),
     ("math.h", include_str!("shims/math.h")),
     ("assert.h", include_str!("shims/assert.h")),
     ("standard.h", include_str!("shims/standard.h")),
-    ("library.h", include_str!("shims/library.h")),
     ("empty.h", include_str!("shims/empty.h")),
 ];
 
