@@ -12,7 +12,7 @@ use super::{FORMAT, Limits, MANIFEST, Manifest, PackedHarness, platform};
 use crate::build::host::Harness;
 use crate::error::{Failure, Result};
 use crate::hex::hex;
-use crate::sections::SectionFile;
+use crate::own_file::OwnFile;
 use crate::store::WholeFile;
 
 /// Enough for executables; higher levels take long and gain little.
@@ -29,7 +29,9 @@ pub struct Contents<'a> {
     /// The text of `gpuprof.toml`.
     pub config: Option<String>,
     /// The workspace's own sections.
-    pub sections: Vec<SectionFile>,
+    pub sections: Vec<OwnFile>,
+    /// The user's own rules of advice.
+    pub rules: Vec<OwnFile>,
     /// The toolchain of the kernels.
     pub kernel_toolchain: Option<String>,
     /// The git revision.
@@ -60,6 +62,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         modules: BTreeMap::new(),
         config: contents.config.clone(),
         sections: contents.sections.clone(),
+        rules: contents.rules.clone(),
         kernel_toolchain: contents.kernel_toolchain.clone(),
         git_revision: contents.git_revision.clone(),
         files: BTreeMap::new(),

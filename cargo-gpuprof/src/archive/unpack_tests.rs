@@ -22,6 +22,7 @@ fn manifest(files: &[(&str, &[u8])]) -> Vec<u8> {
         modules: BTreeMap::new(),
         config: None,
         sections: Vec::new(),
+        rules: Vec::new(),
         kernel_toolchain: None,
         git_revision: None,
         files: files
