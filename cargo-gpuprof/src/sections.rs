@@ -8,7 +8,6 @@
 mod file;
 
 use camino::Utf8Path;
-use gpuprof_model::ExitCode;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
@@ -175,6 +174,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use gpuprof_model::ExitCode;
     use gpuprof_model::metric::{Direction, Formula, direction_by_family};
 
     fn of(files: &[OwnFile]) -> Result<Sections> {
