@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuprof_model::axis::{Axis, AxisValue};
 use gpuprof_model::configuration::Configuration;
+use gpuprof_model::history::{Conditions, Entry, Revision, Value};
 use gpuprof_model::measurement::{
     DeviceRecord, LaunchFacts, LaunchRecord, OccupancyLimiter, PassResult, Source, Timing,
 };
@@ -298,4 +299,36 @@ pub fn held_and_slowed(n: u64) -> Vec<ConfigurationResult> {
         finished(point(block, n), &passes)
     };
     vec![of(64, false), of(128, true)]
+}
+
+/// A line of a history: the run of commit number `at`, whose only configuration, with blocks of
+/// 64, took `value` nanoseconds.
+pub fn history_entry(at: u32, value: f64) -> Entry {
+    let value = Value { value, interval: None, processes: 7 };
+    Entry {
+        schema: 1,
+        run: format!("run-{at:03}"),
+        started: format!("2026-01-01T{:02}:{:02}:30Z", at / 60, at % 60),
+        revision: Some(Revision {
+            commit: format!("c{at:03}"),
+            date: Some(format!("2026-01-01T{:02}:{:02}:00Z", at / 60, at % 60)),
+            dirty: false,
+        }),
+        conditions: Conditions {
+            device: "NVIDIA H200".into(),
+            backend: "cuda".into(),
+            cache_control: "all".into(),
+            clock_control: "none".into(),
+        },
+        tool: "0.1.0".into(),
+        driver: 13_000,
+        toolchain: Some("rustc 1.95.0".into()),
+        series: "saxpy::kernels::saxpy".into(),
+        metric: "duration".into(),
+        unit: Unit::Nanoseconds,
+        direction: Direction::Lower,
+        class: Class::Noisy,
+        source: Source::Measured,
+        values: [("block=64".to_owned(), value)].into(),
+    }
 }

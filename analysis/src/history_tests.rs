@@ -1,36 +1,6 @@
 use super::*;
+use crate::fixture::history_entry as entry;
 use crate::stats::random::{SplitMix, shuffle};
-
-/// A run of commit number `at` whose only configuration took `value`.
-fn entry(at: u32, value: f64) -> Entry {
-    let value = Value { value, interval: None, processes: 7 };
-    Entry {
-        schema: 1,
-        run: format!("run-{at:03}"),
-        started: format!("2026-01-01T{:02}:{:02}:30Z", at / 60, at % 60),
-        revision: Some(Revision {
-            commit: format!("c{at:03}"),
-            date: Some(format!("2026-01-01T{:02}:{:02}:00Z", at / 60, at % 60)),
-            dirty: false,
-        }),
-        conditions: Conditions {
-            device: "NVIDIA H200".into(),
-            backend: "cuda".into(),
-            cache_control: "all".into(),
-            clock_control: "none".into(),
-        },
-        tool: "0.1.0".into(),
-        driver: 13_000,
-        toolchain: Some("rustc 1.95.0".into()),
-        series: "saxpy::kernels::saxpy".into(),
-        metric: "duration".into(),
-        unit: Unit::Nanoseconds,
-        direction: Direction::Lower,
-        class: Class::Noisy,
-        source: Source::Measured,
-        values: [("block=64".to_owned(), value)].into(),
-    }
-}
 
 fn all(entries: &[Entry]) -> Vec<Timeline> {
     timelines(entries, |_, _| true, usize::MAX)

@@ -32,6 +32,7 @@ pub mod execute;
 mod hex;
 pub mod json_text;
 pub mod options;
+pub mod own_file;
 pub mod plan;
 pub mod report;
 pub mod revision;

@@ -6,14 +6,13 @@
 
 mod file;
 
-use std::fs;
-
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_model::metric::{Catalogue, Origin};
 
 use crate::chips::Chips;
 use crate::error::Result;
+use crate::own_file::OwnFile;
 use file::wrong;
 
 /// Where a workspace keeps its own, below its root.
@@ -55,16 +54,21 @@ const BUILT_IN: &[(&str, &str)] = built_in![
 /// # Errors
 /// A folder that was asked for and is not there, or a rule that is wrong (exit code 96).
 pub fn load(root: &Utf8Path, asked: Option<&Utf8Path>, known: &Catalogue) -> Result<Vec<Rule>> {
+    all(&own(root, asked)?, known)
+}
+
+/// Ours and those of `files`.
+///
+/// # Errors
+/// A rule that is wrong (exit code 96).
+pub fn all(files: &[OwnFile], known: &Catalogue) -> Result<Vec<Rule>> {
     let mut rules = built_in(known)?;
     let mut own: Vec<Rule> = Vec::new();
-    for path in files(root, asked)? {
-        let text =
-            fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read {path}: {e}")))?;
-        let shown = path.strip_prefix(root).unwrap_or(&path);
-        for rule in file::parse(&text, shown.as_str(), known)? {
+    for OwnFile { path, text } in files {
+        for rule in file::parse(text, path.as_str(), known)? {
             if let Some(other) = own.iter().find(|other| other.id == rule.id) {
                 let message = format!("a rule `{}` is in {} as well", rule.id, other.written_in);
-                return Err(wrong(format!("{shown}: {message}; choose another `id`")));
+                return Err(wrong(format!("{path}: {message}; choose another `id`")));
             }
             own.push(rule);
         }
@@ -90,21 +94,18 @@ pub fn built_in(known: &Catalogue) -> Result<Vec<Rule>> {
     Ok(rules)
 }
 
-/// The files of the folder, by name; none where the usual one is not there.
-fn files(root: &Utf8Path, asked: Option<&Utf8Path>) -> Result<Vec<Utf8PathBuf>> {
+/// The files of the folder `asked`, or else of the usual one of the workspace at `root`, by name
+/// and as the workspace knows them; none where the usual one is not there.
+///
+/// # Errors
+/// A folder that was asked for and is not there, or a file that cannot be read (exit code 96).
+pub fn own(root: &Utf8Path, asked: Option<&Utf8Path>) -> Result<Vec<OwnFile>> {
+    if let Some((folder, Err(error))) = asked.map(|folder| (folder, folder.read_dir_utf8())) {
+        let help = "--rules and the key `rules` name a folder of .toml files";
+        return Err(wrong(format!("cannot read {folder}: {error}\nhelp: {help}")));
+    }
     let folder = asked.map_or_else(|| root.join(FOLDER), Utf8Path::to_owned);
-    let entries = match folder.read_dir_utf8() {
-        Ok(entries) => entries,
-        Err(_) if asked.is_none() => return Ok(Vec::new()),
-        Err(error) => {
-            let help = "--rules and the key `rules` name a folder of .toml files";
-            return Err(wrong(format!("cannot read {folder}: {error}\nhelp: {help}")));
-        }
-    };
-    let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
-    paths.retain(|path| path.extension() == Some("toml"));
-    paths.sort();
-    Ok(paths)
+    Ok(OwnFile::below(root, OwnFile::all_in(&folder)?))
 }
 
 /// The metrics that `rules` read on `chip`: of each input the first alternative that the chip has.

@@ -7,17 +7,14 @@
 
 mod file;
 
-use std::fs;
-
-use camino::{Utf8Path, Utf8PathBuf};
-use gpuprof_model::ExitCode;
+use camino::Utf8Path;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::SectionColumns;
 use gpuprof_model::suggest::did_you_mean;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Result};
 use crate::options::Set;
+use crate::own_file::OwnFile;
 
 pub use file::{Section, SectionMetric};
 
@@ -72,38 +69,12 @@ pub fn chip_of((major, minor): (u32, u32)) -> Option<&'static str> {
     })
 }
 
-/// A file of a workspace's own sections.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SectionFile {
-    /// Where it is, for messages.
-    pub path: Utf8PathBuf,
-    /// What it says.
-    pub text: String,
-}
-
-impl SectionFile {
-    /// What its section is called.
-    pub fn id(&self) -> &str {
-        self.path.file_stem().unwrap_or_default()
-    }
-
-    /// Those of the workspace at `root`, by name.
-    ///
-    /// # Errors
-    /// One that cannot be read (exit code 96).
-    pub fn all(root: &Utf8Path) -> Result<Vec<Self>> {
-        let entries = root.join(FOLDER).read_dir_utf8().into_iter().flatten();
-        let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
-        paths.retain(|path| path.extension() == Some("toml"));
-        paths.sort();
-        let read = |path: Utf8PathBuf| match fs::read_to_string(&path) {
-            Ok(text) => Ok(Self { path, text }),
-            Err(e) => {
-                Err(Failure::new(ExitCode::Configuration, format!("cannot read {path}: {e}")))
-            }
-        };
-        paths.into_iter().map(read).collect()
-    }
+/// The files of the workspace at `root` with its own sections, by name.
+///
+/// # Errors
+/// One that cannot be read (exit code 96).
+pub fn own(root: &Utf8Path) -> Result<Vec<OwnFile>> {
+    OwnFile::all_in(&root.join(FOLDER))
 }
 
 /// All sections of a workspace, and the metrics that are known with them.
@@ -131,7 +102,7 @@ impl Sections {
     ///
     /// # Errors
     /// A file that is wrong (exit code 96).
-    pub fn with(mut self, files: &[SectionFile], catalogue: Catalogue) -> Result<Self> {
+    pub fn with(mut self, files: &[OwnFile], catalogue: Catalogue) -> Result<Self> {
         self.catalogue = catalogue;
         for file in files {
             self.add(file.id(), &file.text, file.path.as_str())?;
@@ -200,10 +171,13 @@ impl Sections {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use gpuprof_model::ExitCode;
     use gpuprof_model::metric::{Direction, Formula, direction_by_family};
 
-    fn of(files: &[SectionFile]) -> Result<Sections> {
+    fn of(files: &[OwnFile]) -> Result<Sections> {
         let ours = Sections::built_in()?;
         let catalogue = ours.catalogue().clone();
         ours.with(files, catalogue)
@@ -220,15 +194,14 @@ mod tests {
 
     #[test]
     fn a_section_may_set_the_direction_of_a_metric_that_is_known() {
-        let file = |text: &str| SectionFile { path: "own.toml".into(), text: text.to_owned() };
+        let file = |text: &str| OwnFile { path: "own.toml".into(), text: text.to_owned() };
         let text = "title = \"Own\"\n[[metrics]]\nlabel = \"grid\"\nname = \"launch__grid_size\"\n\
                     direction = \"lower\"\n";
         let sections = of(&[file(text)]).unwrap();
         let metric = sections.catalogue().find("launch__grid_size").unwrap();
         assert_eq!(metric.direction, Direction::Lower);
         assert_eq!(metric.direction_set.as_deref(), Some("own.toml"));
-        let higher =
-            SectionFile { path: "other.toml".into(), text: text.replace("lower", "higher") };
+        let higher = OwnFile { path: "other.toml".into(), text: text.replace("lower", "higher") };
         let error = of(&[file(text), higher]).unwrap_err().message;
         assert_eq!(
             error,
@@ -290,7 +263,7 @@ mod tests {
     #[test]
     fn a_chip_may_be_written_in_any_case() {
         let text = "title = \"Mine\"\n[[metrics]]\nlabel = \"a\"\nname = \"ipc\"\nchips = { gh = \"waves\" }\n";
-        let file = SectionFile { path: "Mine.toml".into(), text: text.into() };
+        let file = OwnFile { path: "Mine.toml".into(), text: text.into() };
         let sections = of(&[file]).unwrap();
         let name = |chip: &str| {
             let mut chosen = sections.choose(&[], &["Mine".into()], Some(chip)).unwrap();
@@ -324,12 +297,12 @@ mod tests {
             "title = \"Other\"\nmetrics = [{ label = \"b\", name = \"waves\" }]\n",
         );
         write("notes.txt", "not a section");
-        let sections = of(&SectionFile::all(root).unwrap()).unwrap();
+        let sections = of(&own(root).unwrap()).unwrap();
         let columns = sections.choose(&[], &["Mine".into(), "Occupancy".into()], None).unwrap();
         assert_eq!(ids(&columns), ["occupancy", "Mine"]);
         assert_eq!(columns[0].columns[0].name, "waves");
         write("Mine.toml", "title = \"Mine\"\nmetrics = [{ label = \"a\", name = \"icp\" }]\n");
-        let failure = of(&SectionFile::all(root).unwrap()).unwrap_err();
+        let failure = of(&own(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         assert!(failure.message.contains("Mine.toml: no metric is named `icp`"), "{failure}");
         write(
@@ -339,7 +312,7 @@ mod tests {
              direction = \"lower\"\n[[definitions]]\nname = \"s_b\"\nformula = \"1 * s_a\"\nunit = \"B\"\n\
              direction = \"lower\"\n",
         );
-        let failure = of(&SectionFile::all(root).unwrap()).unwrap_err();
+        let failure = of(&own(root).unwrap()).unwrap_err();
         assert_eq!(failure.code, ExitCode::Configuration);
         let expected = "Mine.toml: metric `s_a` on GH…: it depends on itself: s_a → s_b → s_a";
         assert!(failure.message.ends_with(expected), "{failure}");

@@ -17,6 +17,7 @@ mod launch;
 mod legacy;
 mod perfworks;
 mod set_direction;
+mod share;
 mod table;
 
 pub use attributes::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, attribute_number, attributes};
@@ -30,3 +31,4 @@ pub use groups::{group, groups};
 pub use launch::launch_facts;
 pub use legacy::{legacy, legacy_refused};
 pub use perfworks::direction_by_family;
+pub use share::part_of;

@@ -211,19 +211,32 @@ impl fmt::Display for Quantity {
 /// A number for people: whole numbers with thousands separators, others with four digits.
 pub fn format_number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
-        let digits = format!("{:.0}", value.abs());
-        let mut out = String::new();
-        for (position, digit) in digits.chars().enumerate() {
-            if position > 0 && (digits.len() - position).is_multiple_of(3) {
-                out.push(',');
-            }
-            out.push(digit);
-        }
-        return if value < 0.0 { format!("-{out}") } else { out };
+        return grouped(value, 0);
     }
     let before_point = value.abs().log10().floor().max(0.0);
     let decimals = (3.0 - before_point).clamp(0.0, 3.0);
     format!("{value:.*}", decimals as usize)
+}
+
+/// `value` with `decimals` decimals and thousands separators; what is rounded to 0 has no sign.
+pub fn grouped(value: f64, decimals: usize) -> String {
+    let plain = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    let mut out = String::new();
+    if value < 0.0 && plain.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
+        out.push('-');
+    }
+    for (position, digit) in whole.chars().enumerate() {
+        if position > 0 && (whole.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
 }
 
 #[cfg(test)]

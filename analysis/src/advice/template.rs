@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use gpuprof_model::ParseError;
+use gpuprof_model::quantity::grouped;
 
 /// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,23 +120,7 @@ pub(super) fn number(value: f64, decimals: Option<usize>) -> String {
         size if size >= 10.0 => 1,
         _ => 2,
     });
-    let plain = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
-    let mut out = String::new();
-    if value < 0.0 && plain.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
-        out.push('-');
-    }
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if !fraction.is_empty() {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    grouped(value, decimals)
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 use gpuprof_model::measurement::{HardwareValue, PassResult, Source};
+use gpuprof_model::metric::{Definition, Direction};
+use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{MetricResult, Status};
 
 use super::*;
@@ -204,4 +206,46 @@ fn what_was_asked_for_beyond_the_catalogue_has_a_value() {
             .unwrap()
             .contains_key("gst_transactions")
     );
+}
+
+/// Hits of an H200 beside sectors that another pass counted: the rate was shown as 448.9 %.
+#[test]
+fn a_hit_rate_above_the_whole_says_what_was_counted_instead() {
+    let names = ["lts__t_sectors_evict_first_lookup_hit.sum", "lts__t_sectors_evict_first.sum"];
+    let section =
+        "100 * lts__t_sectors_evict_first_lookup_hit.sum / lts__t_sectors_evict_first.sum";
+    let definition = Definition {
+        name: "rate".into(),
+        formula: section.into(),
+        unit: Unit::Percent,
+        direction: Direction::Higher,
+        description: None,
+    };
+    let catalogue = Catalogue::built_in().with_definitions(&[definition]).unwrap();
+    let asked = catalogue.find("rate").unwrap();
+    let rate_of = |hits: f64, sectors: f64| {
+        let mut pass = gpu_pass(64, N, &[1.0]);
+        for (name, value) in names.into_iter().zip([hits, sectors]) {
+            pass.hardware.insert(name.into(), HardwareValue::Value(value));
+        }
+        let terms = Terms::new(&catalogue).asking([Arc::clone(&asked)]);
+        metrics(&[pass], &terms).unwrap()["rate"].value.clone()
+    };
+    assert_eq!(rate_of(23.0, 92.0), Ok(25.0));
+    let told = "`lts__t_sectors_evict_first_lookup_hit.sum` is 413, but \
+                `lts__t_sectors_evict_first.sum` is 92, and it is a part of that: they were counted \
+                in different passes, which differ";
+    assert_eq!(rate_of(413.0, 92.0), Err(told.to_owned()));
+}
+
+#[test]
+fn a_hit_rate_of_the_profiler_is_at_most_all() {
+    let rate_of = |rate: f64| {
+        let mut pass = gpu_pass(64, N, &[1.0]);
+        pass.hardware.insert("lts__t_sector_hit_rate.pct".into(), HardwareValue::Value(rate));
+        metric(&[pass], "l2_hit_rate").value
+    };
+    assert_eq!((rate_of(98.5), rate_of(100.3)), (Ok(98.5), Ok(100.0)));
+    let why = rate_of(448.9).unwrap_err();
+    assert!(why.starts_with("`lts__t_sector_hit_rate.pct` is 448.9 %, but the whole is"), "{why}");
 }

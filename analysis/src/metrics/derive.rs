@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use gpuprof_model::measurement::PassResult;
 use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, Undefined};
+use gpuprof_model::quantity::format_number;
 use gpuprof_model::run::Statistics;
 
 use crate::metrics::leaf;
@@ -93,6 +94,14 @@ impl Derived {
             Ok(value) if value.is_finite() => Ok(value),
             Ok(_) => Err("the value is not a finite number".to_owned()),
             Err(Undefined::DivisionByZero(names)) => Err(self.zero(&names)),
+            Err(Undefined::MoreThanWhole(parts, wholes)) => {
+                let told = |names: &[String]| {
+                    let sum: Result<f64, String> = names.iter().map(|name| operand(name)).sum();
+                    let joined = names.join(" + ");
+                    format!("`{joined}` is {}", sum.map_or_else(|why| why, format_number))
+                };
+                Err(leaf::more_than_whole(&told(&parts), &told(&wholes)))
+            }
             Err(Undefined::Operand(name)) => {
                 let reason = operand(&name).err().unwrap_or_default();
                 let derived = self.operands.get(&name).is_some_and(|m| m.formula().is_some());

@@ -4,7 +4,8 @@
 //! why there is none here; its source; and the samples behind it, by process.
 
 use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
-use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin};
+use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, part_of};
+use gpuprof_model::quantity::format_number;
 
 use crate::stats::descriptive;
 
@@ -161,6 +162,9 @@ fn by_limits(name: &str, facts: &LaunchFacts) -> Option<f64> {
     known.map(f64::from)
 }
 
+/// The schedulers of an SM, on every chip since Volta.
+const SCHEDULERS: f64 = 4.0;
+
 /// What grid and block say, where there is one launch.
 fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Option<f64> {
     let [launch] = pass.launches.as_slice() else { return None };
@@ -186,12 +190,29 @@ fn by_extents(name: &str, facts: Option<&LaunchFacts>, pass: &PassResult) -> Opt
         "sm__maximum_warps_avg_per_active_cycle" => {
             Some(f64::from(facts?.blocks_per_sm?) * (threads / 32.0).ceil())
         }
+        "smsp__maximum_warps_avg_per_active_cycle" => {
+            let of_sm = by_extents("sm__maximum_warps_avg_per_active_cycle", facts, pass)?;
+            Some(of_sm / SCHEDULERS)
+        }
         _ => None,
     }
 }
 
+/// Why a share has no value: `part` and `whole` say what was counted of each.
+pub(super) fn more_than_whole(part: &str, whole: &str) -> String {
+    format!(
+        "{part}, but {whole}, and it is a part of that: they were counted in different passes, \
+         which differ"
+    )
+}
+
 fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
     match pass.hardware.get(name) {
+        // The profiler works out a hit rate from hits and accesses, which are counted in two passes.
+        Some(HardwareValue::Value(rate)) if name.ends_with("hit_rate.pct") => {
+            let told = format!("`{name}` is {} %", format_number(*rate));
+            part_of(*rate, 100.0).ok_or_else(|| more_than_whole(&told, "the whole is 100 %"))
+        }
         Some(HardwareValue::Value(value)) => Ok(*value),
         Some(HardwareValue::Unavailable(reason)) => Err(reason.clone()),
         None if name.starts_with("ptx__") => {

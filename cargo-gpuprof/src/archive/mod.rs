@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::declared::Entries;
-use crate::sections::SectionFile;
+use crate::own_file::OwnFile;
 
 pub use limits::Limits;
 pub use pack::{Contents, pack};
@@ -48,7 +48,10 @@ pub struct Manifest {
     pub config: Option<String>,
     /// The workspace's own sections.
     #[serde(default)]
-    pub sections: Vec<SectionFile>,
+    pub sections: Vec<OwnFile>,
+    /// The user's own rules of advice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<OwnFile>,
     /// The toolchain of the kernels.
     pub kernel_toolchain: Option<String>,
     /// The git revision of the workspace.

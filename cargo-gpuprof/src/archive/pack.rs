@@ -13,7 +13,7 @@ use crate::build::host::Harness;
 use crate::declared::{Entries, file_name};
 use crate::error::{Failure, Result};
 use crate::hex::hex;
-use crate::sections::SectionFile;
+use crate::own_file::OwnFile;
 use crate::store::WholeFile;
 
 /// Enough for executables; higher levels take long and gain little.
@@ -32,7 +32,9 @@ pub struct Contents<'a> {
     /// The text of `gpuprof.toml`.
     pub config: Option<String>,
     /// The workspace's own sections.
-    pub sections: Vec<SectionFile>,
+    pub sections: Vec<OwnFile>,
+    /// The user's own rules of advice.
+    pub rules: Vec<OwnFile>,
     /// The toolchain of the kernels.
     pub kernel_toolchain: Option<String>,
     /// The git revision.
@@ -64,6 +66,7 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         declared: contents.declared.clone(),
         config: contents.config.clone(),
         sections: contents.sections.clone(),
+        rules: contents.rules.clone(),
         kernel_toolchain: contents.kernel_toolchain.clone(),
         git_revision: contents.git_revision.clone(),
         files: BTreeMap::new(),

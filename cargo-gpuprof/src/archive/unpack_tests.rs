@@ -24,6 +24,7 @@ fn manifest(files: &[(&str, &[u8])]) -> Vec<u8> {
         declared: Entries::default(),
         config: None,
         sections: Vec::new(),
+        rules: Vec::new(),
         kernel_toolchain: None,
         git_revision: None,
         files: files

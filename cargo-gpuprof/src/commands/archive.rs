@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::settings::{Layers, build_options};
+use super::settings::{Layers, Settings, build_options};
 use super::{KernelTarget, Opened, Wanted};
 use crate::archive::{Contents, pack};
 use crate::config::DEFAULT_PATH;
@@ -13,7 +13,9 @@ use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{ArchiveOptions, ConfigurationOptions, KernelOptions};
-use crate::sections::{SectionFile, Sections};
+use crate::own_file::OwnFile;
+use crate::rules;
+use crate::sections::{self, Sections};
 use crate::store::check_writable;
 
 /// Builds and packs, and says what was written.
@@ -30,12 +32,13 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     })?;
     let root = opened.root();
     let config = fs::read_to_string(root.join(DEFAULT_PATH)).ok();
-    let mut sections = SectionFile::all(root)?;
-    Sections::built_in()?.with(&sections, opened.catalogue.clone())?;
-    for file in &mut sections {
-        file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
-    }
+    let sections = sections::own(root)?;
+    let known = Sections::built_in()?.with(&sections, opened.catalogue.clone())?;
+    let sections = OwnFile::below(root, sections);
     let layers = Layers::new(&opened.config, None)?;
+    let folder = Settings::export(&layers.rules(None), root);
+    let rules = rules::own(root, folder.as_deref())?;
+    rules::all(&rules, known.catalogue())?;
     let quiet = layers.quiet(options.quiet.then_some(true)).value;
     let (_, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
     let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
@@ -62,6 +65,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
         declared: kernels.declared,
         config,
         sections,
+        rules,
         kernel_toolchain: kernels.toolchain,
         git_revision: source.git_revision(),
         harnesses: &source.harnesses,

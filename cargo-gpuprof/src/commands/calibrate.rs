@@ -14,7 +14,7 @@ use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::json_text;
 use crate::options::Repeats;
-use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, PlaceOptions, RunOptions};
+use crate::options::{CALIBRATE_REPEAT, CalibrateOptions, MessageFormat, RunOptions};
 use crate::store::document;
 use crate::terminal::shown;
 use gpuprof_analysis::gate::calibrate::{
@@ -59,10 +59,7 @@ fn of_stored(
     configurations: Option<u32>,
     out: &mut impl Write,
 ) -> Result<()> {
-    let (root, target) = places(&PlaceOptions {
-        manifest_path: options.cargo.manifest_path.clone(),
-        target_dir: options.cargo.target_dir.clone(),
-    });
+    let (root, target) = places(&options.cargo.place());
     let run = document::find(&target, text)?;
     let (layers, _) = layers(&root, &options.configuration)?;
     let format = layers.message_format(options.output.message_format).value;

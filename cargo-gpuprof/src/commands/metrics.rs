@@ -23,7 +23,7 @@ use crate::console;
 use crate::cupti::{self, Answer, Described, Question};
 use crate::error::{Failure, Result};
 use crate::options::{MessageFormat, MetricsOptions};
-use crate::sections::{self, SectionFile, Sections};
+use crate::sections::{self, Sections};
 use json::Line;
 use shown::{described, show};
 
@@ -39,7 +39,7 @@ pub fn metrics(options: &MetricsOptions, out: &mut impl Write) -> Result<()> {
     let mut sections = Sections::built_in()?;
     if let Some(root) = root {
         let (_, catalogue) = Config::load(root, None, sections.catalogue())?;
-        sections = sections.with(&SectionFile::all(root)?, catalogue)?;
+        sections = sections.with(&sections::own(root)?, catalogue)?;
     }
     let known = sections.catalogue();
     let as_json = options.message_format == MessageFormat::Json;

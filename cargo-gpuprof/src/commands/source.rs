@@ -12,6 +12,7 @@ use cargo_metadata::Metadata;
 use gpuprof_model::metric::Catalogue;
 use tempfile::TempDir;
 
+use super::settings::{Setting, Settings};
 use crate::archive::{self, Unpacked};
 use crate::build::host::{self, Harness};
 use crate::build::kernels::KernelBuild;
@@ -21,7 +22,9 @@ use crate::declared::{self, Needed, Tools};
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
-use crate::sections::{SectionFile, Sections};
+use crate::own_file::OwnFile;
+use crate::rules;
+use crate::sections::{self, Sections};
 use crate::store;
 
 /// Harnesses, and what it takes to get their kernels.
@@ -267,16 +270,31 @@ impl Source {
     /// # Errors
     /// A file that is wrong (exit code 96).
     pub fn sections(&self) -> Result<Sections> {
-        let mut files = SectionFile::all(&self.root())?;
+        let mut files = sections::own(&self.root())?;
         if let Origin::Archive(unpacked) = &self.origin {
-            let packed = unpacked.manifest.sections.iter();
-            let not_here = |file: &&SectionFile| {
-                files.iter().all(|here| !here.id().eq_ignore_ascii_case(file.id()))
-            };
-            let packed: Vec<SectionFile> = packed.filter(not_here).cloned().collect();
-            files.extend(packed);
+            files = OwnFile::joined(files, &unpacked.manifest.sections);
         }
         Sections::built_in()?.with(&files, self.catalogue.clone())
+    }
+
+    /// The user's own rules of advice, in the folder that `setting` names or in the usual one of
+    /// the workspace; for an archive, unless the command line names a folder, those that it holds,
+    /// of which one in that folder takes the place of its namesake.
+    ///
+    /// # Errors
+    /// A folder or a file that cannot be read (exit code 96).
+    pub fn rules(&self, setting: &Setting<Option<Utf8PathBuf>>) -> Result<Vec<OwnFile>> {
+        let root = self.root();
+        let folder = Settings::export(setting, &root);
+        let Origin::Archive(unpacked) = &self.origin else {
+            return rules::own(&root, folder.as_deref());
+        };
+        if setting.on_command_line() {
+            return rules::own(&root, folder.as_deref());
+        }
+        // The folder that a configuration file names need not be here.
+        let here = folder.filter(|folder| folder.is_dir());
+        Ok(OwnFile::joined(rules::own(&root, here.as_deref())?, &unpacked.manifest.rules))
     }
 
     /// Packages of the workspace whose harnesses were not selected.

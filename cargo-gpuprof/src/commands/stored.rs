@@ -37,11 +37,7 @@ use gpuprof_analysis::view::{self, View};
 ///
 /// Outside a workspace, as where an archive ran, they are the present folder and `target`.
 pub(super) fn places(options: &PlaceOptions) -> (Utf8PathBuf, Utf8PathBuf) {
-    let cargo = CargoOptions {
-        manifest_path: options.manifest_path.clone(),
-        target_dir: options.target_dir.clone(),
-        ..CargoOptions::default()
-    };
+    let cargo = CargoOptions::from(options);
     match host::metadata(&cargo) {
         Ok(metadata) => {
             let target = host::target_directory(&metadata, &cargo);

@@ -4,6 +4,8 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 
+use super::PlaceOptions;
+
 /// The profile of harnesses where nothing says otherwise.
 pub(super) const BENCH: &str = "bench";
 
@@ -66,7 +68,20 @@ pub struct CargoOptions {
     pub frozen: bool,
 }
 
+impl From<&PlaceOptions> for CargoOptions {
+    fn from(place: &PlaceOptions) -> Self {
+        let PlaceOptions { manifest_path, target_dir } = place.clone();
+        Self { manifest_path, target_dir, ..Self::default() }
+    }
+}
+
 impl CargoOptions {
+    /// Of all options, where the workspace and its target folder are.
+    pub fn place(&self) -> PlaceOptions {
+        let Self { manifest_path, target_dir, .. } = self.clone();
+        PlaceOptions { manifest_path, target_dir }
+    }
+
     /// The profile that was asked for.
     pub fn profile(&self) -> Option<String> {
         self.profile.clone().or_else(|| self.release.then(|| BENCH.to_owned()))

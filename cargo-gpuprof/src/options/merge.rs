@@ -60,11 +60,7 @@ impl MergeOptions {
     /// The options of the run that is made, for the settings that it has.
     pub fn of_run(&self) -> RunOptions {
         RunOptions {
-            cargo: CargoOptions {
-                manifest_path: self.place.manifest_path.clone(),
-                target_dir: self.place.target_dir.clone(),
-                ..CargoOptions::default()
-            },
+            cargo: CargoOptions::from(&self.place),
             gate: GateOptions {
                 baseline: self.baseline.clone(),
                 save_baseline: self.save_baseline.clone(),

@@ -1,7 +1,6 @@
+use gpuprof_analysis::fixture;
 use gpuprof_analysis::history::timelines;
-use gpuprof_model::history::{Conditions, Entry, Value};
-use gpuprof_model::measurement::Source;
-use gpuprof_model::metric::Direction;
+use gpuprof_model::history::{Entry, Value};
 use gpuprof_model::quantity::Unit;
 use insta::assert_snapshot;
 
@@ -13,7 +12,6 @@ fn entries() -> Vec<Entry> {
     let noise = |at: u32| f64::from(at * 7 % 5) * 20.0;
     let value = |value| Value { value, interval: None, processes: 7 };
     let of = |at: u32| Entry {
-        schema: 1,
         run: format!("run-{at:02}"),
         started: format!("2026-10-{:02}T08:00:30Z", at + 1),
         revision: Some(Revision {
@@ -21,26 +19,14 @@ fn entries() -> Vec<Entry> {
             date: Some(format!("2026-10-{:02}T08:00:00Z", at + 1)),
             dirty: at == 23,
         }),
-        conditions: Conditions {
-            device: "NVIDIA H200".into(),
-            backend: "cuda".into(),
-            cache_control: "all".into(),
-            clock_control: "none".into(),
-        },
-        tool: "0.1.0".into(),
         driver: if at < 12 { 13_000 } else { 13_010 },
         toolchain: None,
-        series: "saxpy::kernels::saxpy".into(),
-        metric: "duration".into(),
-        unit: Unit::Nanoseconds,
-        direction: Direction::Lower,
-        class: Class::Noisy,
-        source: Source::Measured,
         values: [
             ("block=128".to_owned(), value(9_000.0 + noise(at))),
             ("block=64".to_owned(), value(if at < 12 { 10_000.0 } else { 10_800.0 } + noise(at))),
         ]
         .into(),
+        ..fixture::history_entry(at, 0.0)
     };
     (0..24).map(of).collect()
 }

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use gpuprof_model::advice::SeriesAdvice;
 use gpuprof_model::conclusion::Conclusion;
 use gpuprof_model::configuration::Configuration;
 use gpuprof_model::exit_code::ExitCode;
@@ -164,6 +165,9 @@ pub struct RunFinished<'r> {
     /// What the run comes to; none where nothing was to be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Cow<'r, Conclusion>>,
+    /// What the run's measurements advise, as the run document has it: what was measured first.
+    #[serde(skip_serializing_if = "<[SeriesAdvice]>::is_empty")]
+    pub advice: &'r [SeriesAdvice],
     /// What the process will exit with, where it is known.
     pub exit_code: Option<ExitCode>,
 }
@@ -247,6 +251,7 @@ impl<'r> Event<'r> {
             provenance: &run.provenance,
             summary: Summary::of(run),
             conclusion: conclusion::shown(run),
+            advice: &run.advice,
             exit_code,
         }))
     }

@@ -3,6 +3,7 @@
 //! Input: values in the base unit of their dimension. Output: the unit symbol for the header
 //! and a text for each value, the smallest of them with about four significant digits.
 
+pub(super) use gpuprof_model::quantity::grouped;
 use gpuprof_model::quantity::{Unit, gpu_unit};
 
 /// The scale of a column.
@@ -52,27 +53,6 @@ fn decimals(magnitude: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let decimals = decimals.clamp(0.0, 9.0) as usize;
     decimals
-}
-
-/// `value` with `decimals` decimals and thousands separators.
-pub(super) fn grouped(value: f64, decimals: usize) -> String {
-    let plain = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
-    let mut out = String::new();
-    if value < 0.0 && plain.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
-        out.push('-');
-    }
-    for (position, digit) in whole.chars().enumerate() {
-        if position > 0 && (whole.len() - position).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if !fraction.is_empty() {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
 }
 
 #[cfg(test)]

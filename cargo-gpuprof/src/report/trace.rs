@@ -1,11 +1,11 @@
 //! A run's time in Trace Event Format, as Perfetto and `chrome://tracing` read it.
 //!
 //! Input: the spans of a run. Output: one JSON object. A device is a process of the trace, and the
-//! runner another one; processes that overlap lie on lanes of their own, for the spans of one lane
-//! have to nest. Times are microseconds since the run began.
+//! runner another one, of a merged run for each slice; processes that overlap lie on lanes of their
+//! own, for the spans of one lane have to nest. Times are microseconds since the run began.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use gpuprof_analysis::view::View;
@@ -14,8 +14,9 @@ use serde::Serialize;
 
 use super::Report;
 
-/// The runner's own process in a trace; the devices come after it.
-const RUNNER: u32 = 1;
+/// A process of a trace: a slice, 0 where the run is whole, and of it the runner, or the device at
+/// a position.
+type Owner = (u32, Option<u32>);
 
 /// Spans for Perfetto.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,11 +79,17 @@ impl Report for ChromeTrace {
 fn events(run: &Run) -> Vec<Event<'_>> {
     let spans = &run.provenance.spans;
     let lanes = lanes(spans);
+    let owners: BTreeSet<Owner> = spans.iter().map(owner).collect();
+    let pids: BTreeMap<Owner, u32> = owners.into_iter().zip(1..).collect();
+    let place = |span: &Span| {
+        let lane = lanes.get(&(span.slice, span.process)).copied().unwrap_or(1);
+        (pids[&owner(span)], lane)
+    };
     let mut ordered: Vec<&Span> = spans.iter().collect();
     // Of two that begin together the one that holds the other comes first.
     ordered.sort_by_key(|span| (span.begin_us, Reverse(span.length_us)));
     let events = ordered.into_iter().map(|span| {
-        let (pid, tid) = place(span, &lanes);
+        let (pid, tid) = place(span);
         Event {
             ph: "X",
             pid,
@@ -94,20 +101,26 @@ fn events(run: &Run) -> Vec<Event<'_>> {
             args: Arguments::Of { process: span.process },
         }
     });
-    let mut all = names(run, &spans.iter().map(|span| place(span, &lanes)).collect());
+    let mut all = names(run, &pids, &spans.iter().map(place).collect());
     all.extend(events);
     all
 }
 
 /// The names of all processes and lanes that have spans.
-fn names(run: &Run, places: &BTreeSet<(u32, u32)>) -> Vec<Event<'static>> {
-    let processes: BTreeSet<u32> = places.iter().map(|(pid, _)| *pid).collect();
-    let process = |&pid: &u32| naming("process_name", (pid, 0), process_name(run, pid));
+fn names(
+    run: &Run,
+    pids: &BTreeMap<Owner, u32>,
+    places: &BTreeSet<(u32, u32)>,
+) -> Vec<Event<'static>> {
+    let runners: BTreeSet<u32> =
+        pids.iter().filter(|((_, device), _)| device.is_none()).map(|(_, pid)| *pid).collect();
+    let process =
+        |(&owner, &pid): (&Owner, &u32)| naming("process_name", (pid, 0), process_name(run, owner));
     let lane = |&(pid, tid): &(u32, u32)| {
-        let name = if pid == RUNNER { "runner".to_owned() } else { format!("lane {tid}") };
+        let name = if runners.contains(&pid) { "runner".to_owned() } else { format!("lane {tid}") };
         naming("thread_name", (pid, tid), name)
     };
-    processes.iter().map(process).chain(places.iter().map(lane)).collect()
+    pids.iter().map(process).chain(places.iter().map(lane)).collect()
 }
 
 fn naming(name: &'static str, (pid, tid): (u32, u32), value: String) -> Event<'static> {
@@ -115,39 +128,43 @@ fn naming(name: &'static str, (pid, tid): (u32, u32), value: String) -> Event<'s
     Event { ph: "M", pid, tid, name, cat: None, ts: None, dur: None, args }
 }
 
-fn process_name(run: &Run, pid: u32) -> String {
-    if pid == RUNNER {
-        return format!("cargo gpuprof, run {}", run.id);
-    }
-    let device = (pid - RUNNER - 1) as usize;
+/// "slice 2 of 8 on node7: NVIDIA H200 GPU-…"; of a run that is whole, what is behind the colon.
+fn process_name(run: &Run, (slice, device): Owner) -> String {
     let provenance = &run.provenance;
-    let uuid = provenance.devices.get(device).map(|name| format!(" {}", name.uuid));
+    let record = provenance.slices.iter().find(|record| slice != 0 && record.slice == slice);
+    let of = record.map_or_else(String::new, |record| {
+        format!("slice {slice} of {} on {}: ", record.of, record.host)
+    });
+    let Some(device) = device else {
+        let id = record.map_or(&run.id, |record| &record.run);
+        return format!("{of}cargo gpuprof, run {id}");
+    };
+    let uuid = provenance.devices.get(device as usize).map(|name| format!(" {}", name.uuid));
     let name = provenance.device.as_ref().map_or("device", |device| &device.name);
-    format!("{name}{}", uuid.unwrap_or_default())
+    format!("{of}{name}{}", uuid.unwrap_or_default())
 }
 
-fn place(span: &Span, lanes: &HashMap<u32, u32>) -> (u32, u32) {
-    match span.process {
-        0 => (RUNNER, 1),
-        process => (RUNNER + 1 + span.device, lanes.get(&process).copied().unwrap_or(1)),
-    }
+fn owner(span: &Span) -> Owner {
+    (span.slice, (span.process != 0).then_some(span.device))
 }
 
-/// The lane of each process: the first of its device that is free when it starts.
-fn lanes(spans: &[Span]) -> HashMap<u32, u32> {
+/// The lane of each process, by slice and number: the first of its device that is free when it
+/// starts.
+fn lanes(spans: &[Span]) -> HashMap<(u32, u32), u32> {
     let mut processes: Vec<&Span> =
         spans.iter().filter(|span| span.spent == Spent::Process).collect();
     processes.sort_by_key(|span| span.begin_us);
-    let mut over: HashMap<u32, Vec<u64>> = HashMap::new();
+    let mut over: HashMap<Owner, Vec<u64>> = HashMap::new();
     let mut lanes = HashMap::new();
     for span in processes {
-        let ends = over.entry(span.device).or_default();
+        let ends = over.entry(owner(span)).or_default();
         let lane = ends.iter().position(|&end| end <= span.begin_us).unwrap_or_else(|| {
             ends.push(0);
             ends.len() - 1
         });
         ends[lane] = span.begin_us + span.length_us;
-        lanes.insert(span.process, u32::try_from(lane + 1).unwrap_or(u32::MAX));
+        let lane = u32::try_from(lane + 1).unwrap_or(u32::MAX);
+        lanes.insert((span.slice, span.process), lane);
     }
     lanes
 }
@@ -155,13 +172,14 @@ fn lanes(spans: &[Span]) -> HashMap<u32, u32> {
 #[cfg(test)]
 mod tests {
     use gpuprof_analysis::fixture;
+    use gpuprof_model::run::SliceRecord;
     use serde_json::Value;
 
     use super::*;
 
     fn span(spent: Spent, process: u32, begin_us: u64, length_us: u64) -> Span {
         let what = format!("{spent} </script>");
-        Span { spent, what, process, device: 0, begin_us, length_us }
+        Span { spent, what, process, device: 0, slice: 0, begin_us, length_us }
     }
 
     /// A build, and two processes of which the second prepares while the first has the device.
@@ -182,9 +200,50 @@ mod tests {
     fn written() -> Value {
         let mut run = fixture::run("20261123T010203-1", Vec::new());
         run.provenance.spans = spans();
+        shown(&run)
+    }
+
+    fn shown(run: &Run) -> Value {
         let mut out = Vec::new();
-        ChromeTrace.write_as(&View::default(), &run, &mut out).unwrap();
+        ChromeTrace.write_as(&View::default(), run, &mut out).unwrap();
         serde_json::from_slice(&out).unwrap()
+    }
+
+    /// Two slices whose processes have the same numbers, at the same time.
+    #[test]
+    fn slices_of_a_merged_run_are_processes_of_their_own() {
+        let mut run = fixture::run("20261123T010203-1", Vec::new());
+        run.provenance.device = Some(fixture::h200());
+        for slice in [1, 2] {
+            let host = format!("node{slice}");
+            let own = format!("own-{slice}");
+            let record = SliceRecord { slice, of: 2, run: own, host, ..SliceRecord::default() };
+            run.provenance.slices.push(record);
+            let of = |span: Span| Span { slice, ..span };
+            run.provenance.spans.extend(spans().into_iter().map(of));
+        }
+        let document = shown(&run);
+        let names: Vec<&str> = of(&document, "M")
+            .into_iter()
+            .filter(|event| event["name"] == "process_name")
+            .map(|event| event["args"]["name"].as_str().unwrap())
+            .collect();
+        let device = fixture::h200().name;
+        assert_eq!(
+            names,
+            [
+                "slice 1 of 2 on node1: cargo gpuprof, run own-1",
+                &format!("slice 1 of 2 on node1: {device}"),
+                "slice 2 of 2 on node2: cargo gpuprof, run own-2",
+                &format!("slice 2 of 2 on node2: {device}"),
+            ]
+        );
+        let lanes: BTreeSet<_> = of(&document, "X")
+            .into_iter()
+            .map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap()))
+            .collect();
+        let expected = [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (4, 2)];
+        assert_eq!(lanes.into_iter().collect::<Vec<_>>(), expected);
     }
 
     fn of<'v>(document: &'v Value, ph: &str) -> Vec<&'v Value> {

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use gpuprof_analysis::advice::{Terms, of_series};
 use gpuprof_analysis::fixture::{h200, measured, series};

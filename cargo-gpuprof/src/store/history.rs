@@ -102,18 +102,12 @@ fn parsed(bytes: &[u8]) -> History {
 #[cfg(test)]
 mod tests {
     use camino::Utf8PathBuf;
+    use gpuprof_analysis::fixture;
 
     use super::*;
 
-    const LINE: &str = r#"{"schema":1,"run":"r1","started":"2026-11-23T03:44:00Z",
-        "revision":{"commit":"a"},"conditions":{"device":"d","backend":"cuda","cache_control":"all",
-        "clock_control":"none"},"tool":"0.1.0","series":"s","metric":"m","unit":"count",
-        "direction":"lower","class":"exact","source":"measured",
-        "values":{"block=64":{"value":4.0,"processes":1}}}"#;
-
     fn entry(run: &str) -> Entry {
-        let entry: Entry = serde_json::from_str(LINE).unwrap();
-        Entry { run: run.into(), ..entry }
+        Entry { run: run.into(), ..fixture::history_entry(1, 4.0) }
     }
 
     fn file() -> (tempfile::TempDir, Utf8PathBuf) {

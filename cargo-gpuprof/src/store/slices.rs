@@ -9,7 +9,8 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::run::Shared;
+use gpuprof_model::run::{Shared, Span};
+use serde::Deserialize;
 
 use super::journal::{self, Rows};
 use super::manifest::{self, Manifest};
@@ -57,10 +58,39 @@ impl StoredSlice {
         self.found.whole.as_deref().unwrap_or(&begun.at)
     }
 
+    /// When its last start began, RFC 3339, and where the time of that went: none of a slice that
+    /// was killed.
+    ///
+    /// # Errors
+    /// Its `run.json` is none (exit code 96).
+    pub fn spans(&self) -> Result<Option<(String, Vec<Span>)>> {
+        let path = self.folder.join("run.json");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let Ended { id, provenance } = serde_json::from_slice(&untrusted::read(&path)?)
+            .map_err(|e| untrusted::wrong(format!("{path} is not the document of a run: {e}")))?;
+        Ok((id == self.manifest.run).then_some((provenance.started, provenance.spans)))
+    }
+
     /// Its first device.
     pub fn device(&self) -> Option<&DeviceRecord> {
         self.manifest.devices.first()
     }
+}
+
+/// Of the document of a run, what its time went to.
+#[derive(Deserialize)]
+struct Ended {
+    id: String,
+    provenance: Timed,
+}
+
+#[derive(Deserialize)]
+struct Timed {
+    started: String,
+    #[serde(default)]
+    spans: Vec<Span>,
 }
 
 /// Every slice in `folders`, those of one plan in the order of their numbers.

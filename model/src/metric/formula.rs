@@ -4,10 +4,12 @@
 //! largest.
 //!
 //! Input: text such as `bytes / duration * 1e9` and a look-up of values. Output: a number, or
-//! which operand is not there, or that a division by zero leaves it undefined.
+//! why there is none: an operand is not there, a division by zero, or a part that is more than the
+//! whole it is divided by.
 
 use std::ops::Range;
 
+use super::share::{are_parts, part_of};
 use crate::quantity::parse_number;
 use crate::text::{Cursor, ParseError};
 
@@ -86,6 +88,8 @@ pub enum Undefined {
     Operand(String),
     /// A divisor made of these metrics is zero.
     DivisionByZero(Vec<String>),
+    /// A share of what these metrics count together, of which they count parts, is above 1.
+    MoreThanWhole(Vec<String>, Vec<String>),
 }
 
 impl Formula {
@@ -120,18 +124,10 @@ impl Formula {
 
     /// The metric that the formula is a positive multiple of.
     pub fn multiple_of(&self) -> Option<&str> {
-        fn scaled(node: &Node) -> Option<&str> {
-            let positive = |node: &Node| matches!(node, Node::Number(n) if *n > 0.0);
-            match node {
-                Node::Metric(name) => Some(name),
-                Node::Binary(Operator::Multiply, a, b) if positive(a) => scaled(b),
-                Node::Binary(Operator::Multiply | Operator::Divide, a, b) if positive(b) => {
-                    scaled(a)
-                }
-                _ => None,
-            }
+        match unscaled(&self.root) {
+            Node::Metric(name) => Some(name),
+            _ => None,
         }
-        scaled(&self.root)
     }
 
     /// The metrics it is made of, in order of appearance.
@@ -163,10 +159,9 @@ impl Formula {
                         Operator::Divide if right == 0.0 => {
                             let mut names = Vec::new();
                             names_in(b, &mut names);
-                            let names = names.into_iter().map(str::to_owned).collect();
-                            return Err(Undefined::DivisionByZero(names));
+                            return Err(Undefined::DivisionByZero(owned(&names)));
                         }
-                        Operator::Divide => left / right,
+                        Operator::Divide => left * possible(a, b, value)? / right,
                     }
                 }
                 Node::Rounded(rounding, inner) => {
@@ -184,6 +179,57 @@ impl Formula {
             })
         }
         walk(&self.root, &value)
+    }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// The counters of a share: those of `part`, a positive multiple of a sum, and those of `whole`, a
+/// sum, where the ones count parts of what the others count.
+fn counted<'n>(part: &'n Node, whole: &'n Node) -> Option<(Vec<&'n str>, Vec<&'n str>)> {
+    let (parts, wholes) = (added(unscaled(part))?, added(whole)?);
+    are_parts(&parts, &wholes).then_some((parts, wholes))
+}
+
+/// How much of `part` there can be of `whole`: 1 unless it is a share that two passes of a kernel
+/// counted.
+fn possible(
+    part: &Node,
+    whole: &Node,
+    value: &dyn Fn(&str) -> Option<f64>,
+) -> Result<f64, Undefined> {
+    let Some((parts, wholes)) = counted(part, whole) else { return Ok(1.0) };
+    let all = |names: &[&str]| names.iter().filter_map(|name| value(name)).sum::<f64>();
+    let (part, whole) = (all(&parts), all(&wholes));
+    match part_of(part, whole) {
+        Some(possible) if possible < part => Ok(possible / part),
+        Some(_) => Ok(1.0),
+        None => Err(Undefined::MoreThanWhole(owned(&parts), owned(&wholes))),
+    }
+}
+
+/// What is multiplied or divided by a positive number, without that number.
+fn unscaled(node: &Node) -> &Node {
+    let positive = |node: &Node| matches!(node, Node::Number(n) if *n > 0.0);
+    match node {
+        Node::Binary(Operator::Multiply, a, b) if positive(a) => unscaled(b),
+        Node::Binary(Operator::Multiply | Operator::Divide, a, b) if positive(b) => unscaled(a),
+        _ => node,
+    }
+}
+
+/// The metrics of a sum of nothing else.
+fn added(node: &Node) -> Option<Vec<&str>> {
+    match node {
+        Node::Metric(name) => Some(vec![name]),
+        Node::Binary(Operator::Add, a, b) => {
+            let (mut left, right) = (added(a)?, added(b)?);
+            left.extend(right);
+            Some(left)
+        }
+        _ => None,
     }
 }
 
@@ -350,6 +396,30 @@ mod tests {
         let eval = |text: &str| Formula::parse(text).unwrap().evaluate(value).unwrap_err();
         assert_eq!(eval("a.sum / b"), Undefined::DivisionByZero(vec!["b".into()]));
         assert_eq!(eval("a.sum / gone"), Undefined::Operand("gone".into()));
+    }
+
+    /// Hits that another pass counted than the sectors: as an H200 told them of `jacobi`, and less
+    /// far apart.
+    #[test]
+    fn a_part_is_not_shown_as_more_than_its_whole() {
+        let of = |text: &str, hits: f64, sectors: f64| {
+            let value = |name: &str| Some(if name.contains("hit") { hits } else { sectors });
+            Formula::parse(text).unwrap().evaluate(value)
+        };
+        let (hit, all) =
+            ("lts__t_sectors_evict_first_lookup_hit.sum", "lts__t_sectors_evict_first.sum");
+        let rate = format!("100 * {hit} / {all}");
+        assert_eq!(of(&rate, 23.0, 92.0), Ok(25.0));
+        assert!((of(&rate, 100.4, 100.0).unwrap() - 100.0).abs() < 1e-9);
+        let wrong = Undefined::MoreThanWhole(vec![hit.into()], vec![all.into()]);
+        assert_eq!(of(&rate, 227.0, 51.0), Err(wrong));
+        let sum = format!("({hit} + {hit}) / ({all} + {all}) * 100");
+        assert!(
+            matches!(of(&sum, 2.0, 1.0), Err(Undefined::MoreThanWhole(parts, _)) if parts.len() == 2)
+        );
+        // Nothing says that these are parts.
+        assert_eq!(of(&format!("{hit} / ({all} + 1)"), 6.0, 2.0), Ok(2.0));
+        assert_eq!(of(&format!("{all} / {hit}"), 2.0, 6.0), Ok(3.0));
     }
 
     #[test]

@@ -98,6 +98,12 @@ const LAUNCH: &[Row] = &[
         Higher,
         "warps an SM holds of this launch",
     ),
+    fact(
+        "smsp__maximum_warps_avg_per_active_cycle",
+        Ratio,
+        Higher,
+        "warps a scheduler holds of this launch",
+    ),
 ];
 
 /// Our short names of facts about the launch, and Nsight Compute's of the same.

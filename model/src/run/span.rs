@@ -71,6 +71,9 @@ pub struct Span {
     /// The position of the device among the run's.
     #[serde(default, skip_serializing_if = "is_first")]
     pub device: u32,
+    /// The slice of a merged run that it is of, from 1; 0 in a run that is whole.
+    #[serde(default, skip_serializing_if = "is_whole")]
+    pub slice: u32,
     /// When it began, in microseconds since the run did.
     pub begin_us: u64,
     /// How long it took, in microseconds.
@@ -85,4 +88,9 @@ fn is_runner(process: &u32) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_first(device: &u32) -> bool {
     *device == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_whole(slice: &u32) -> bool {
+    *slice == 0
 }

@@ -22,9 +22,9 @@ use crate::commands::thresholds::{self, Annotated};
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
 use crate::error::{Failure, Result};
-use crate::options::{MessageFormat, PlaceOptions, RunOptions};
+use crate::options::{MessageFormat, RunOptions};
 use crate::report::{Format, Terms};
-use crate::sections::{SectionFile, Sections};
+use crate::sections::{self, Sections};
 use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
@@ -41,10 +41,7 @@ pub(super) fn run(
     stdout: StandardOutput,
     out: &mut impl Write,
 ) -> Result<ExitCode> {
-    let (root, target) = places(&PlaceOptions {
-        manifest_path: options.cargo.manifest_path.clone(),
-        target_dir: options.cargo.target_dir.clone(),
-    });
+    let (root, target) = places(&options.cargo.place());
     let (config, sections) = configured(options, &root)?;
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
@@ -97,7 +94,7 @@ fn configured(options: &RunOptions, root: &Utf8Path) -> Result<(Config, Sections
     let ours = Sections::built_in()?;
     let (config, catalogue) = Config::chosen(root, &options.configuration, ours.catalogue())?;
     // And its thresholds what the workspace's do.
-    let sections = ours.with(&SectionFile::all(root)?, catalogue)?;
+    let sections = ours.with(&sections::own(root)?, catalogue)?;
     Ok((config, sections))
 }
 

@@ -212,9 +212,7 @@ fn advice(
     known: &Catalogue,
     chip: Option<&str>,
 ) -> Result<(Vec<Rule>, Vec<String>)> {
-    let root = inputs.source.root();
-    let folder = Settings::export(&inputs.settings.rules, &root);
-    let rules = rules::load(&root, folder.as_deref(), known)?;
+    let rules = rules::all(&inputs.source.rules(&inputs.settings.rules)?, known)?;
     let metrics = match inputs.settings.advice.value {
         true => rules::metrics(&rules, chip),
         false => Vec::new(),

@@ -69,6 +69,7 @@ impl Stopwatch {
             what,
             process,
             device: u32::try_from(device).unwrap_or(u32::MAX),
+            slice: 0,
             begin_us,
             length_us: end_us.saturating_sub(begin_us),
         });

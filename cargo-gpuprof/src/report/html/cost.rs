@@ -100,6 +100,7 @@ mod tests {
             what: what.into(),
             process: 1,
             device: 0,
+            slice: 0,
             begin_us,
             length_us,
         };

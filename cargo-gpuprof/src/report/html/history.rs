@@ -4,10 +4,9 @@
 
 use gpuprof_analysis::history::{Change, Timeline};
 use gpuprof_analysis::view::rank::Rank;
-use gpuprof_model::comparison::Outcome;
 use maud::{Markup, html};
 
-use super::document;
+use super::{class, document};
 use crate::report::chart::{self, Line, Lines, MOST_LINES, Point, Scale};
 use crate::report::history::{alike, date, heading, label, signed};
 use crate::report::number;
@@ -218,14 +217,5 @@ fn configuration(id: &str, timeline: &Timeline) -> Markup {
             td.number { (percent.unwrap_or_else(|| "-".to_owned())) }
             td.number { (values.len()) }
         }
-    }
-}
-
-fn class(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Worse | Outcome::Missing => "bad",
-        Outcome::Better => "fine",
-        Outcome::Inconclusive | Outcome::Incomparable | Outcome::Changed => "doubtful",
-        Outcome::Same | Outcome::New => "none",
     }
 }

@@ -2,7 +2,6 @@
 
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::rank::ranking;
-use gpuprof_model::comparison::Outcome;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{ConfigurationResult, Run, SectionColumn, SectionColumns};
 use maud::{Markup, html};
@@ -11,7 +10,7 @@ use super::charted::Charted;
 use super::prose::prose;
 use super::rows;
 use super::section::Section;
-use super::why;
+use super::{class, why};
 use crate::report::chart::{self, Bar};
 use crate::report::sheet::metric_names;
 use crate::report::{changes, key, notes, place_of, remarks};
@@ -203,15 +202,6 @@ fn changed(section: &Section<'_>) -> Markup {
                 }
             }
         }
-    }
-}
-
-fn class(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Worse | Outcome::Missing => "bad",
-        Outcome::Better => "fine",
-        Outcome::Inconclusive | Outcome::Incomparable | Outcome::Changed => "doubtful",
-        Outcome::Same | Outcome::New => "none",
     }
 }
 

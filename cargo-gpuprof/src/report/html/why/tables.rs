@@ -67,10 +67,14 @@ fn cell(row: &ConfigurationResult, name: &str) -> Markup {
             symbol => format!("{} {symbol}", scale.text(value)),
         }
     });
-    let title = (!name.is_empty()).then_some(name);
+    let reason = result.and_then(|result| result.value.as_ref().err());
+    let title = (!name.is_empty()).then(|| match reason {
+        Some(reason) => format!("{name}: unavailable, {reason}"),
+        None => name.to_owned(),
+    });
     html! {
         @match text {
-            Some(text) => td.number title=[title] { (text) },
+            Some(text) => td.number title=[&title] { (text) },
             None => td.number.faint title=[title] { @if name.is_empty() { "" } @else { "–" } },
         }
     }

@@ -34,23 +34,57 @@ static LEDGER: Mutex<Ledger> = Mutex::new(Ledger { now: 0, observed: false, kept
 fn duration(launch: &LaunchRecord) -> u64 {
     let cost = |(name, each): &(&str, u64)| each * launch.counter(name).unwrap_or(0);
     let took = LAUNCH + COSTS.iter().map(cost).sum::<u64>();
-    took + took * noise_percent(launch.config.block[0]) / 100
+    let permille = TimedProcess::this().map_or(0, |process| process.slower_permille(launch));
+    took + took * permille / 1000
 }
 
-/// `FAKE_CUDA_NOISE=64:4` makes blocks of 64 threads 4 % slower in every other process that takes
-/// times.
-fn noise_percent(block: u32) -> u64 {
-    let told = || {
-        let noise = env::var("FAKE_CUDA_NOISE").ok()?;
-        let (noisy, percent) = noise.split_once(':')?;
+/// A process that takes times, by the name of what it was asked.
+struct TimedProcess {
+    /// The position of its series in the plan, where another revision's come last.
+    series: u64,
+    repeat: u64,
+}
+
+impl TimedProcess {
+    fn this() -> Option<Self> {
         let request = env::var("__GPUPROF_REQUEST").ok()?;
-        let (_, repeat) = request.trim_end_matches(".request.json").rsplit_once("pass-0-")?;
+        let (of, repeat) = request.trim_end_matches(".request.json").rsplit_once("pass-0-")?;
+        let name = of.rsplit_once('/').map_or(of, |(_, name)| name);
         // What the process counts after that may follow.
         let (repeat, _) = repeat.split_once('-').unwrap_or((repeat, ""));
-        let odd = repeat.parse::<u64>().ok()? % 2;
-        (noisy.parse() == Ok(block)).then_some(odd * percent.parse::<u64>().ok()?)
-    };
-    told().unwrap_or(0)
+        Some(Self { series: name.split_once('-')?.0.parse().ok()?, repeat: repeat.parse().ok()? })
+    }
+
+    /// How much slower than ever its launch is, in tenths of a percent.
+    fn slower_permille(&self, launch: &LaunchRecord) -> u64 {
+        let block = launch.config.block[0];
+        self.noise_permille(block).unwrap_or(0) + self.slow_permille(block).unwrap_or(0)
+    }
+
+    /// `FAKE_CUDA_NOISE=64:4` makes blocks of 64 threads 4 % slower in every other process;
+    /// `all:2` makes all blocks up to 2 % slower, each process and block by a number of its own.
+    fn noise_permille(&self, block: u32) -> Option<u64> {
+        let noise = env::var("FAKE_CUDA_NOISE").ok()?;
+        let (noisy, percent) = noise.split_once(':')?;
+        let most = 10 * percent.parse::<u64>().ok()?;
+        if noisy == "all" {
+            let mixed = (self.series << 40 | self.repeat << 20 | u64::from(block))
+                .wrapping_add(1)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            return Some((mixed >> 32) % (most + 1));
+        }
+        (noisy.parse() == Ok(block)).then_some(self.repeat % 2 * most)
+    }
+
+    /// `FAKE_CUDA_SLOW=0:64:5` makes blocks of 64 threads 5 % slower in the plan's first series.
+    fn slow_permille(&self, block: u32) -> Option<u64> {
+        let told = env::var("FAKE_CUDA_SLOW").ok()?;
+        let mut parts = told.split(':').map(str::parse::<u64>);
+        let mut next = || parts.next()?.ok();
+        let (series, slow, percent) = (next()?, next()?, next()?);
+        ((series, slow) == (self.series, u64::from(block))).then_some(10 * percent)
+    }
 }
 
 /// The ledger after all launches so far.

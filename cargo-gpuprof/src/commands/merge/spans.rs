@@ -1,0 +1,57 @@
+//! Where the time of a merged run went.
+//!
+//! Input: slices, each with the run that it ended as. Output: the spans of all of them on the clock
+//! of the slice that began first, as far as the machines' clocks agree. A slice that was killed has
+//! left none.
+
+use std::collections::BTreeSet;
+
+use gpuprof_model::measurement::DeviceName;
+use gpuprof_model::run::{MOST_SPANS, Span, Spent};
+use jiff::Timestamp;
+
+use crate::error::Result;
+use crate::store::slices::StoredSlice;
+
+/// The spans of `slices`, whose rows were measured by `devices`: at most [`MOST_SPANS`], the first
+/// ones.
+///
+/// # Errors
+/// A `run.json` that is none (exit code 96).
+pub(super) fn of(slices: &[StoredSlice], devices: &[DeviceName]) -> Result<Vec<Span>> {
+    let mut all: Vec<(Timestamp, &StoredSlice, Vec<Span>)> = Vec::new();
+    for slice in slices {
+        let Some((started, spans)) = slice.spans()? else { continue };
+        all.extend(started.parse().ok().map(|started| (started, slice, spans)));
+    }
+    let Some(first) = all.iter().map(|(started, ..)| *started).min() else {
+        return Ok(Vec::new());
+    };
+    let mut merged: Vec<Span> = Vec::new();
+    for (started, slice, spans) in all {
+        let since = u64::try_from(started.duration_since(first).as_micros()).unwrap_or_default();
+        let device = |device: u32| {
+            let own = slice.found.starts.last().and_then(|s| s.devices.get(device as usize));
+            let place = devices.iter().position(|name| own.is_some_and(|own| *own == name.uuid));
+            u32::try_from(place.unwrap_or_default()).unwrap_or(u32::MAX)
+        };
+        merged.extend(spans.into_iter().map(|span| Span {
+            slice: slice.manifest.slice,
+            device: device(span.device),
+            begin_us: span.begin_us.saturating_add(since),
+            ..span
+        }));
+    }
+    Ok(first_of(merged))
+}
+
+/// What of `spans` a run keeps: what ended first, without parts of processes that ended later.
+fn first_of(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| span.begin_us.saturating_add(span.length_us));
+    spans.truncate(MOST_SPANS);
+    let key = |span: &Span| (span.slice, span.process);
+    let whole: BTreeSet<(u32, u32)> =
+        spans.iter().filter(|span| span.spent == Spent::Process).map(key).collect();
+    spans.retain(|span| span.process == 0 || whole.contains(&key(span)));
+    spans
+}

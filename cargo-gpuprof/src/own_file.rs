@@ -1,0 +1,62 @@
+//! Files of the user's that say what is known of metrics: sections and rules of advice.
+//!
+//! Input: a folder. Output: its TOML files with their text, as an archive takes them along.
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_model::ExitCode;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Failure, Result};
+
+/// A file of a workspace's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnFile {
+    /// Where it is, for messages.
+    pub path: Utf8PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+impl OwnFile {
+    /// Its name without the extension.
+    pub fn id(&self) -> &str {
+        self.path.file_stem().unwrap_or_default()
+    }
+
+    /// The `.toml` files of `folder`, by name; none where it is not there.
+    ///
+    /// # Errors
+    /// One that cannot be read (exit code 96).
+    pub fn all_in(folder: &Utf8Path) -> Result<Vec<Self>> {
+        let entries = folder.read_dir_utf8().into_iter().flatten();
+        let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path().to_owned())).collect();
+        paths.retain(|path| path.extension() == Some("toml"));
+        paths.sort();
+        let read = |path: Utf8PathBuf| match fs::read_to_string(&path) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(e) => {
+                Err(Failure::new(ExitCode::Configuration, format!("cannot read {path}: {e}")))
+            }
+        };
+        paths.into_iter().map(read).collect()
+    }
+
+    /// `files` as the workspace at `root` knows them, wherever that is.
+    pub fn below(root: &Utf8Path, mut files: Vec<Self>) -> Vec<Self> {
+        for file in &mut files {
+            file.path = file.path.strip_prefix(root).unwrap_or(&file.path).to_owned();
+        }
+        files
+    }
+
+    /// `here`, and those `packed` that nothing here is called like.
+    pub fn joined(mut here: Vec<Self>, packed: &[Self]) -> Vec<Self> {
+        let not_here =
+            |file: &&Self| here.iter().all(|own| !own.id().eq_ignore_ascii_case(file.id()));
+        let packed: Vec<Self> = packed.iter().filter(not_here).cloned().collect();
+        here.extend(packed);
+        here
+    }
+}
