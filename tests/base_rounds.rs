@@ -53,6 +53,13 @@ impl Machine {
         set.iter().fold(tool, |tool, (name, value)| tool.env(name, value)).run()
     }
 
+    /// `base` beside itself, where `slow` says what is slower on one side.
+    fn fifty(&self, slow: &[(&str, &str)], more: &[&str]) -> Outcome {
+        let noise = [("FAKE_CUDA_NOISE", "all:2")];
+        let fifty = ["--series", "block=16..800 step 16", "--isolate", "kernel", "scale"];
+        self.run(unchanged(), &[&noise, slow].concat(), &[&fifty, more].concat())
+    }
+
     /// A command on what is stored.
     fn stored(&self, arguments: &[&str]) -> Outcome {
         let root = self.folder.path().to_owned();
@@ -344,4 +351,39 @@ fn a_paired_run_that_is_killed_goes_on_where_it_stopped() {
     }
     let other = machine.run(unchanged(), &[], &["--resume"]).exits_with(2);
     assert!(other.stderr.contains(" changed since; to start over"), "{}", other.stderr);
+}
+
+/// One configuration of 50 is 5 % slower on one side, and all of them differ by up to 2 % from
+/// process to process.
+#[test]
+fn one_of_fifty_that_is_slower_is_the_one_that_every_format_names() {
+    let machine = Machine::new();
+    let file = |name: &str| machine.folder.path().join(name).display().to_string();
+    let export = ["--export-markdown", &file("run.md")];
+    let outcome = machine.fifty(&[("FAKE_CUDA_SLOW", "0:400:5")], &export).exits_with(100);
+    let sentence = outcome.stdout.lines().next().unwrap();
+    assert!(sentence.starts_with("Regression: 1 of 50 configurations"), "{sentence}");
+    assert!(sentence.contains(" at block=400"), "{sentence}");
+    let read = |name: &str| fs::read_to_string(file(name)).unwrap();
+    let junit = machine.stored(&["report", "latest", "--format", "junit"]).stdout;
+    for text in [read("run.md"), junit] {
+        assert!(text.contains(sentence), "{text}");
+    }
+    let json = machine.stored(&["report", "latest", "--format", "json"]);
+    let run: Value = serde_json::from_str(&json.stdout).unwrap();
+    let failed = run["conclusion"]["failed"].as_array().unwrap();
+    let named: BTreeSet<&str> =
+        failed.iter().map(|found| found["configuration"].as_str().unwrap()).collect();
+    assert!(
+        named.len() == 1 && named.iter().all(|name| name.starts_with("block=400")),
+        "{named:?}"
+    );
+}
+
+#[test]
+fn fifty_that_only_differ_from_process_to_process_are_no_regression() {
+    let machine = Machine::new();
+    let outcome = machine.fifty(&[], &[]).exits_with(0);
+    let sentence = outcome.stdout.lines().next().unwrap();
+    assert!(sentence.starts_with("No regression: 50 configurations judged"), "{sentence}");
 }

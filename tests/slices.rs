@@ -224,6 +224,35 @@ fn merged_slices_are_the_undivided_run() {
     }
 }
 
+/// The trace of a merged run has the runner and the device of each slice.
+#[test]
+fn a_merged_run_says_where_the_time_of_each_slice_went() {
+    let packed = Packed::new();
+    for slice in 1..=2 {
+        measure(&packed, slice, 2, &[]).exits_with(0);
+    }
+    merge(&packed, &["slices"]).exits_with(0);
+    let report = ["report", "--format", "chrome-trace"];
+    let trace = packed.other(&report).run().exits_with(0).stdout;
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = events.iter().filter(|event| event["name"] == "process_name");
+    let names: Vec<&str> = named.map(|event| event["args"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    for (at, of) in names.iter().enumerate() {
+        assert!(of.starts_with(&format!("slice {} of 2 on ", at / 2 + 1)), "{names:?}");
+    }
+    for slice in slices(&packed) {
+        let own = json(&slice.join("run.json"));
+        for span in own["provenance"]["spans"].as_array().unwrap() {
+            let same = |event: &&Value| {
+                (&event["name"], &event["dur"]) == (&span["what"], &span["length_us"])
+            };
+            assert!(events.iter().any(|event| same(&event)), "{span} {trace:#}");
+        }
+    }
+}
+
 #[test]
 fn what_is_missing_is_listed_and_106_until_it_is_there_or_accepted() {
     let packed = Packed::new();
