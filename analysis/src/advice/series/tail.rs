@@ -3,7 +3,10 @@
 //! A smaller grid that moves more work a second cannot owe it to its size, which favours the larger
 //! one. What it gains is at most what the larger one leaves idle in its last wave.
 
+use std::collections::HashMap;
+
 use gpuprof_model::advice::{Advice, Gain};
+use gpuprof_model::axis::AxisValue;
 use gpuprof_model::metric::Class;
 use gpuprof_model::run::SeriesResult;
 use gpuprof_model::threshold::Statistic;
@@ -26,11 +29,63 @@ pub(super) fn found(series: &SeriesResult, neighbours: &Neighbours<'_>) -> Vec<A
     let axes = independent_axes(series);
     let mut pieces = Vec::new();
     for axis in axes {
+        let whole = Whole::along(series, neighbours, axis);
         let all = neighbours.bests().into_iter();
-        let found = all.filter_map(|at| of_row(series, neighbours, at, axis));
+        let found = all.filter_map(|at| of_row(&whole, neighbours, at));
         pieces.extend(found.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, piece)| piece));
     }
     pieces
+}
+
+/// The configurations whose waves are whole, those that differ in one axis alone together: with
+/// the amount of work that is behind a rate, in its order.
+struct Whole<'n> {
+    series: &'n SeriesResult,
+    axis: &'n str,
+    known: HashMap<(&'static str, Key<'n>), Vec<(f64, usize)>>,
+}
+
+/// The axes of a configuration without one.
+type Key<'n> = Vec<&'n (String, AxisValue)>;
+
+impl<'n> Whole<'n> {
+    fn along(series: &'n SeriesResult, neighbours: &Neighbours<'_>, axis: &'n str) -> Self {
+        let mut whole = Self { series, axis, known: HashMap::new() };
+        let is_whole =
+            |at: &usize| waves(neighbours, *at).is_some_and(|waves| idle(waves) <= WHOLE);
+        for at in (0..series.configurations.len()).filter(is_whole) {
+            for rate in RATES {
+                if let Some(work) = work(neighbours, at, rate) {
+                    whole.known.entry((rate, whole.key(at))).or_default().push((work, at));
+                }
+            }
+        }
+        whole.known.values_mut().for_each(|rows| rows.sort_by(|a, b| a.0.total_cmp(&b.0)));
+        whole
+    }
+
+    fn key(&self, at: usize) -> Key<'n> {
+        let dependent = |name: &String| self.series.dependent_axes.contains(name);
+        let pairs = self.series.configurations[at].configuration.0.iter();
+        pairs.filter(|(name, _)| name != self.axis && !dependent(name)).collect()
+    }
+
+    /// The one with the most work of those with less than the configuration at `at`.
+    fn below(&self, at: usize, rate: &'static str, work: f64) -> Option<usize> {
+        let rows = self.known.get(&(rate, self.key(at)))?;
+        rows[..rows.partition_point(|(less, _)| *less < work)].last().map(|(_, row)| *row)
+    }
+}
+
+/// How many waves the grid of the configuration at `at` has, where it fills one.
+fn waves(neighbours: &Neighbours<'_>, at: usize) -> Option<f64> {
+    value(neighbours.row(at), "waves").filter(|waves| *waves >= 1.0)
+}
+
+/// The work of the configuration at `at` that is behind `rate`.
+fn work(neighbours: &Neighbours<'_>, at: usize, rate: &str) -> Option<f64> {
+    let of = if rate == "throughput" { "bytes" } else { "flops" };
+    value(neighbours.row(at), of)
 }
 
 /// The part of the waves of a grid that is idle: of `waves` 1.2, 0.4.
@@ -39,34 +94,11 @@ fn idle(waves: f64) -> f64 {
 }
 
 /// What the tail of the configuration at `at` costs, in percent of its time.
-fn of_row(
-    series: &SeriesResult,
-    neighbours: &Neighbours<'_>,
-    at: usize,
-    axis: &str,
-) -> Option<(f64, Advice)> {
-    let waves = |at: usize| value(neighbours.row(at), "waves").filter(|waves| *waves >= 1.0);
-    let own = waves(at)?;
-    let work = |at: usize, rate: &str| {
-        let of = if rate == "throughput" { "bytes" } else { "flops" };
-        value(neighbours.row(at), of)
-    };
+fn of_row(whole: &Whole<'_>, neighbours: &Neighbours<'_>, at: usize) -> Option<(f64, Advice)> {
+    let axis = whole.axis;
+    let own = waves(neighbours, at)?;
     let rate = RATES.into_iter().find(|rate| value(neighbours.row(at), rate).is_some())?;
-    let differs_in_axis = |other: usize| {
-        let pairs = neighbours.row(other).configuration.0.iter();
-        pairs.filter(|(name, _)| !series.dependent_axes.contains(name)).all(|(name, value)| {
-            (name == axis) != (neighbours.row(at).configuration.get(name) == Some(value))
-        })
-    };
-    let smaller = (0..series.configurations.len()).filter(|&other| {
-        other != at
-            && differs_in_axis(other)
-            && waves(other).is_some_and(|waves| idle(waves) <= WHOLE)
-            && work(other, rate) < work(at, rate)
-    });
-    let whole = smaller.max_by(|a, b| {
-        work(*a, rate).partial_cmp(&work(*b, rate)).unwrap_or(std::cmp::Ordering::Equal)
-    })?;
+    let whole = whole.below(at, rate, work(neighbours, at, rate)?)?;
     let side = |at: usize| Side::of(neighbours.row(at), rate, Statistic::Median).ok();
     let evidence = Evidence::of(Class::Noisy, &side(whole)?, &side(at)?);
     let percent = evidence.confidence?.percent;
