@@ -23,7 +23,7 @@ const FAMILIES: [&str; 7] = ["TU102", "GA100", "GA102", "AD102", "GH100", "GB100
 type Names = BTreeSet<Cow<'static, str>>;
 
 /// The counters that `section` needs on `chip`, of which `catalogue` is.
-fn counters(catalogue: &Catalogue, section: &Section, chip: &str) -> Names {
+pub(crate) fn counters(catalogue: &Catalogue, section: &Section, chip: &str) -> Names {
     let columns = section.columns(Some(chip));
     let metrics: Vec<_> = columns.names().filter_map(|name| catalogue.find(name)).collect();
     metrics.iter().flat_map(|metric| catalogue.hardware_names(metric)).collect()
