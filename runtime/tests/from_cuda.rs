@@ -19,6 +19,9 @@ macro_rules! rows {
     };
 }
 
+#[gpuprof::constant]
+static FILTER: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
+
 fn indices() {
     rows! {
         thread::x();
@@ -152,6 +155,7 @@ fn memory(
         shared.write(i, v);
         turned[(row, column)].get();
         turned[(row, column)].set(x);
+        FILTER.read(i);
     }
 }
 

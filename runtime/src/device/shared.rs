@@ -53,7 +53,7 @@ pub trait SharedElement: Copy {
     unsafe fn load(at: u32) -> Self {
         on_device!("Shared::read"(at), {
             // SAFETY: the caller keeps the contract.
-            unsafe { words::load(at) }
+            unsafe { super::words::load(super::words::InShared(at)) }
         })
     }
 
