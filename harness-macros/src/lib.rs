@@ -209,7 +209,7 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
 /// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants
 /// of the kernel it stands in, but not items of the function or other generic parameters.
-#[doc(alias = "__shared__")]
+#[doc(alias("__shared__", "SharedArray"))]
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);
@@ -217,7 +217,7 @@ pub fn shared(input: TokenStream) -> TokenStream {
 }
 
 /// Its size is the launch's `shared` bytes, and every handle starts at the same address.
-#[doc(alias("__shared__", "dynamicSmemBytes"))]
+#[doc(alias("__shared__", "dynamicSmemBytes", "DynamicSharedArray"))]
 #[proc_macro]
 pub fn dynamic_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);

@@ -14,6 +14,7 @@
 mod function;
 
 pub mod atomic;
+pub mod bits;
 pub mod block;
 mod constant;
 mod disjoint;
@@ -64,7 +65,7 @@ pub(crate) mod prelude {
     pub use super::half::{bf16, bf16x2, f16, f16x2};
     pub use super::vector::*;
     pub use super::{
-        Constant, DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, block, fence,
-        grid, math, thread, warp,
+        Constant, DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, bits, block,
+        fence, grid, math, thread, warp,
     };
 }
