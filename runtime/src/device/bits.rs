@@ -1,8 +1,8 @@
 //! What GPUs do with the bytes and bits of words in one instruction, and Rust has no method for.
 //!
 //! Rust's own methods are instructions already: `count_ones` is `popc`, `leading_zeros` is `clz`,
-//! `reverse_bits` is `brev`, and the upper half of a widened product is `mul.hi`. All functions here
-//! compute the same on the host.
+//! `reverse_bits` is `brev`, and the upper half of a widened product is `mul.hi`. On the host all
+//! functions here compute the same.
 //!
 //! ```
 //! use gpuprof::prelude::*;
@@ -37,9 +37,9 @@ macro_rules! instruction {
     }};
 }
 
-/// Four bytes of `a` and `b`, which are bytes 0 to 3 and 4 to 7, chosen by the four lowest digits of
-/// the hexadecimal number `selector`. A digit of 8 and more chooses the sign of byte `digit - 8`, in
-/// all eight bits.
+/// Four bytes of `a` and `b`, chosen by the four lowest hexadecimal digits of `selector`: digits 0
+/// to 3 are the bytes of `a`, 4 to 7 those of `b`. A digit of 8 and more gives the sign of byte
+/// `digit - 8` in all eight bits.
 ///
 /// ```
 /// use gpuprof::bits;

@@ -263,8 +263,8 @@ pub fn multiprocessor() -> u32 {
     })
 }
 
-/// Waits for about this many nanoseconds, at most twice as many and at most a millisecond: for a loop
-/// that waits for another block.
+/// Waits for about this many nanoseconds, at most twice as many and at most a millisecond. It is
+/// meant for a loop that waits for another block.
 ///
 /// ```
 /// use gpuprof::atomic::{Atomic, Ordering};

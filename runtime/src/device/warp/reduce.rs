@@ -22,7 +22,7 @@ pub enum Operation {
 }
 
 /// Types with a sum, a minimum and a maximum over lanes: `u32`, `i32`, `u64`, `i64` (all wrapping),
-/// `f32`, `f64`, halves and pairs of them. Of floats, NaN is ignored by the minimum and the maximum.
+/// `f32`, `f64`, halves and pairs of them. The minimum and the maximum of floats ignore NaN.
 ///
 /// From capability 8.0 on, each is one instruction (`redux.sync`) for `u32` and `i32`. The others
 /// are shuffles, and those of 64 bits two for each exchange.
