@@ -53,7 +53,29 @@ fn vectors_keep_their_lanes_through_global_and_shared_memory() {
 
 #[test]
 fn halves_have_the_bits_that_the_host_computes() {
-    verified(&["f16_", "bf16_", "halves::saxpy"], 26);
+    verified(&["f16_", "bf16_", "halves::saxpy"], 30);
+}
+
+#[test]
+fn words_are_what_the_host_makes_of_them_and_clocks_go_on() {
+    verified(&["words", "clocks"], 2);
+    let entries = entries();
+    let body = entry(&entries, "words");
+    let instructions = [
+        "prmt.b32",
+        "dp4a.s32.s32",
+        "dp4a.u32.u32",
+        "shf.l.wrap.b32",
+        "shf.r.wrap.b32",
+        "mul.hi.u32",
+    ];
+    for instruction in instructions {
+        assert!(body.contains(instruction), "no {instruction}:\n{body}");
+    }
+    let body = entry(&entries, "clocks");
+    for part in ["%globaltimer", "%smid", "nanosleep.u32", "clock64"] {
+        assert!(body.contains(part), "no {part}:\n{body}");
+    }
 }
 
 #[test]
@@ -72,6 +94,7 @@ fn accesses_of_slices_and_vectors_are_the_instructions_that_they_say() {
         ("bf16_add", &["fma.rn.bf16 "]),
         ("f16_pair", &["add.rn.f16x2", "mul.rn.f16x2", "fma.rn.f16x2", "min.f16x2"]),
         ("bf16_pair_from_f32", &["cvt.rn.bf16x2.f32"]),
+        ("f16_together", &["ld.shared.b16", "st.shared.b16", "ld.shared.b32", "shfl.sync"]),
     ] {
         let body = entry(&entries, name);
         for instruction in expected {

@@ -11,7 +11,7 @@ run() {
         --isolate kernel --repeat 1 --message-format json "$@" 2>data.stderr
 }
 
-run slices::saxpy number backwards scale copy_ through_shared f16_ bf16_ halves::saxpy \
+run slices::saxpy number backwards scale copy_ through_shared f16_ bf16_ halves::saxpy words clocks \
     double bounded --metrics duration,registers >computed.jsonl
 echo "computed: exit code $?"
 run reads_at ends --metrics registers >panics.jsonl
@@ -34,7 +34,7 @@ for row in computed:
         print('WRONG', name, row['status'], row['status_reason'])
         bad += 1
 print(len(computed), 'configurations computed')
-bad += len(computed) != 51
+bad += len(computed) != 57
 
 expected = {
     'how=1': 'the limit is _, which is too low',

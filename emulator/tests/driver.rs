@@ -168,6 +168,21 @@ fn ptx_that_is_not_executed_is_refused_by_name_and_line() {
 }
 
 #[test]
+fn more_constant_memory_than_there_is_is_refused() {
+    let session = session();
+    let of = |bytes: u32| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.const .align 4 .b8 a[65532];\n\
+             .const .align 1 .b8 b[{bytes}];\n.visible .entry k() {{\nret;\n}}\n"
+        )
+    };
+    assert!(session.load(&of(4)).is_ok());
+    assert_eq!(session.load(&of(5)).unwrap_err().0, CUresult::CUDA_ERROR_INVALID_PTX);
+    let said = "65537 bytes of constant memory, where there are 65536";
+    assert!(fault().contains(said), "{}", fault());
+}
+
+#[test]
 fn machine_code_is_refused_with_a_reason() {
     let session = session();
     let cubin = [b"\x7fELF".as_slice(), &[0; 60]].concat();

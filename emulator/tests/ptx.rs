@@ -328,3 +328,43 @@ fn a_failed_assertion_is_told_with_the_message_and_place_that_it_names() {
     let fault = bench.fault("k", 1, 64, &[&out]);
     assert_eq!(fault, "kernel 'k' at a.rs:57, block (0,0,0), thread (37,0,0): a < b");
 }
+
+/// The sum of two halves, computed exactly and rounded once by hand.
+const SUMS: [(&str, u32, u32, u32); 5] = [
+    // 1 + 2⁻¹¹ is a tie, which goes to the even 1; 2048 + 1 is one too; each half has its own.
+    ("f16x2", 0x3c00_6800, 0x1000_3c00, 0x3c00_6800),
+    // The smallest subnormals are not flushed, and nothing is carried from one half to the other.
+    ("f16x2", 0x0001_ffff, 0x0001_0001, 0x0002_7fff),
+    ("f16x2", 0x7bff_8000, 0x7bff_0000, 0x7c00_0000),
+    // 256 + 1 is a tie of bf16; 1.0078125 + 2⁻⁸ is one that goes up.
+    ("bf16x2", 0x4380_3f81, 0x3f80_3b80, 0x4380_3f82),
+    ("bf16x2", 0x0001_c000, 0x0001_4000, 0x0002_0000),
+];
+
+#[test]
+fn atomic_additions_of_halves_round_each_half_and_flush_none() {
+    for (ty, old, added, sum) in SUMS {
+        for (space, at) in [("global", "%rd1"), ("shared", "%rd2")] {
+            let body = format!(
+                "mov.u64 %rd2, cell; mov.b32 %r2, {old}; mov.b32 %r3, {added};\n\
+                 st.{space}.b32 [{at}], %r2;\n\
+                 atom.relaxed.gpu.{space}.add.noftz.{ty} %r4, [{at}], %r3;\n\
+                 ld.{space}.b32 %r5, [{at}]; sub.u32 %r4, %r4, %r2; add.u32 %r5, %r5, %r4;\n\
+                 st.global.b32 [%rd1], %r5;"
+            );
+            let (got, _) = run(".shared .align 4 .b32 cell;", &body, 1);
+            assert_eq!(got[0].cast_unsigned(), sum, "{old:x} + {added:x} of {ty} in {space}");
+        }
+    }
+}
+
+#[test]
+fn an_atomic_addition_of_one_half_leaves_its_neighbour() {
+    // Lane i adds 1.0 to half i % 2 of the first word; 32 lanes make 16.0 of each.
+    let body = "and.b32 %r2, %r1, 1; mul.wide.u32 %rd2, %r2, 2; add.s64 %rd2, %rd0, %rd2;\n\
+        mov.b16 %h1, 0x3c00; red.gpu.global.add.noftz.f16 [%rd2], %h1;";
+    let (got, _) = run("", body, 32);
+    assert_eq!(got[0].cast_unsigned(), 0x4c00_4c00);
+    let said = refusal("", "atom.global.add.f16x2 %r2, [%rd1], %r1;");
+    assert!(said.contains("unsupported PTX instruction 'atom.global.add.f16x2'"), "{said}");
+}

@@ -16,6 +16,7 @@ mod bare;
 mod bounds;
 mod checked;
 mod conditions;
+mod constant;
 mod constants;
 mod declared;
 mod errors;
@@ -35,7 +36,7 @@ mod vocabulary;
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{ItemFn, parse_macro_input};
+use syn::{ItemFn, ItemStatic, parse_macro_input};
 
 /// The function becomes an entry point of the PTX that `cargo gpuprof` builds, and stays a function
 /// on the host so that the crate type-checks. Its parameters are whole numbers and floats; device
@@ -170,6 +171,28 @@ pub fn series(attribute: TokenStream, item: TokenStream) -> TokenStream {
     on_function(item, |item| series::series(attribute.into(), item))
 }
 
+/// The static keeps its value on the host and lies in PTX's constant memory on the device, where
+/// `NAME` is a [`Constant`] of the static's type. The value is whatever the compiler evaluates; all
+/// of a package's statics together have at most 64 KiB. `#[constant(crate = PATH)]` says where
+/// `gpuprof` is, if the dependency is renamed.
+///
+/// [`Constant`]: struct@Constant
+#[doc(alias("__constant__", "ConstantMemory", "ld.const"))]
+#[proc_macro_attribute]
+pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let original = proc_macro2::TokenStream::from(item);
+    let expanded = syn::parse(attribute).and_then(|arguments| {
+        let item = syn::parse2::<ItemStatic>(original.clone()).map_err(|error| {
+            syn::Error::new(error.span(), format!("this attribute goes on a `static`: {error}"))
+        })?;
+        constant::constant(&arguments, &item)
+    });
+    match expanded {
+        Ok(expansion) => expansion.into(),
+        Err(error) => errors::beside(original, &error).into(),
+    }
+}
+
 /// The item is given `#[cfg(not(target_arch = "nvptx64"))]`.
 #[doc(alias = "__host__")]
 #[proc_macro_attribute]
@@ -186,7 +209,7 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often
 /// the code runs or is inlined. `T` and `N` may use items of the enclosing module and the constants
 /// of the kernel it stands in, but not items of the function or other generic parameters.
-#[doc(alias = "__shared__")]
+#[doc(alias("__shared__", "SharedArray"))]
 #[proc_macro]
 pub fn shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);
@@ -194,7 +217,7 @@ pub fn shared(input: TokenStream) -> TokenStream {
 }
 
 /// Its size is the launch's `shared` bytes, and every handle starts at the same address.
-#[doc(alias("__shared__", "dynamicSmemBytes"))]
+#[doc(alias("__shared__", "dynamicSmemBytes", "DynamicSharedArray"))]
 #[proc_macro]
 pub fn dynamic_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as shared::Input);

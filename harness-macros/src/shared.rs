@@ -138,7 +138,7 @@ fn handle(
 }
 
 /// A PTX name that no other expansion in this crate has; the package keeps it apart from others'.
-fn symbol(kind: &str) -> String {
+pub(crate) fn symbol(kind: &str) -> String {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let package: String =

@@ -19,8 +19,15 @@ macro_rules! rows {
     };
 }
 
-fn indices() {
+#[gpuprof::constant]
+static FILTER: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
+
+fn indices(v: u32, data: &[f32]) {
     rows! {
+        thread::nanoseconds();
+        thread::multiprocessor();
+        thread::sleep(v);
+        thread::indices_1d(data.len());
         thread::x();
         thread::y();
         thread::z();
@@ -152,11 +159,68 @@ fn memory(
         shared.write(i, v);
         turned[(row, column)].get();
         turned[(row, column)].set(x);
+        FILTER.read(i);
+    }
+}
+
+fn parameters(
+    data: &[f32],
+    mut out: DisjointSlice<'_, f32>,
+    at: gpuprof::ThreadIndex,
+    (x, y, z): (f32, f32, f32),
+) {
+    rows! {
+        data[at.get()];
+        if let Some(out) = out.get_mut(at) { *out = x };
+        out[at] += x;
+        f32x4::from_array([x, y, z, 1.0]);
+        f32x4::splat(x)[0];
+        f32x4::slice(data)[at.get()];
+    }
+}
+
+fn halves((h, k): (f16, f16), (h2, k2, l2): (f16x2, f16x2, f16x2), (x, y): (f32, f32), d: u32) {
+    let pairs: *mut f16x2 = core::ptr::null_mut();
+    rows! {
+        f16::from_f32(x);
+        h.to_f32();
+        bf16::from_f32(x);
+        h + k;
+        h * k;
+        h.mul_add(k, h);
+        h.max(k);
+        h < k;
+        f16x2::splat(h);
+        f16x2::new(h, k);
+        f16x2::from_f32s(x, y);
+        h2.to_f32s();
+        h2.low();
+        h2 + k2;
+        h2.mul_add(k2, l2);
+        h2.max(k2);
+        atomic::add(pairs, h2);
+        warp::shuffle_down(h2, d);
+    }
+}
+
+#[allow(unreachable_code)]
+fn speaking(x: f32, v: u32, w: u32) {
+    rows! {
+        device_print!("x is {x} in {v}");
+        assert!(v < w);
+        panic!("why");
     }
 }
 
 fn mathematics(x: f32, y: f32, z: f32) {
     rows! {
+        x.fast_tan();
+        x.fast_log2();
+        x.fast_exp2();
+        x.fast_tanh();
+        x.asinh();
+        x.acosh();
+        x.atanh();
         x.sqrt();
         x.rsqrt();
         x.cbrt();
@@ -204,8 +268,17 @@ fn mathematics(x: f32, y: f32, z: f32) {
     }
 }
 
-fn bits(v: u32, w: u32, x: f32) {
+fn words(v: u32, w: u32, x: f32) {
     rows! {
+        bits::permute(v, w, 0x0123);
+        bits::funnel_shl(v, w, 8);
+        bits::funnel_shr(v, w, 8);
+        bits::dot4_u8(v, w, v);
+        v.min(w);
+        x.is_nan();
+        x.is_infinite();
+        x.is_sign_negative();
+        x.round_ties_even() as i32;
         v.count_ones();
         v.leading_zeros();
         v.reverse_bits();

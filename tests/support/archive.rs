@@ -46,11 +46,19 @@ impl Archive {
     /// # Panics
     /// They cannot be built.
     pub fn ptx(workspace: &Workspace, package: &str) -> String {
+        Self::ptx_for(workspace, package, &[])
+    }
+
+    /// The PTX of the kernels of `package`, built with these options.
+    ///
+    /// # Panics
+    /// They cannot be built.
+    pub fn ptx_for(workspace: &Workspace, package: &str, options: &[&str]) -> String {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         let file = folder.path().join("kernels.tar.zst");
         let path = file.display().to_string();
         let archive = ["archive", "--package", package, "--archive-file", &path];
-        workspace.gpuprof(&archive).exits_with(0);
+        workspace.gpuprof(&[&archive, options].concat()).exits_with(0);
         let bytes = Self::read(&file).entry(&format!("kernels/{package}.ptx")).bytes.clone();
         String::from_utf8(bytes).expect("PTX is text")
     }

@@ -8,6 +8,7 @@
 
 mod audit;
 mod bounds;
+mod constant;
 mod flags;
 mod host_only;
 mod ir;
@@ -165,7 +166,10 @@ impl CargoBuild<'_> {
         let text = read(&made).map_err(|e| missing(&made, e))?;
         let module = read(&ir).map_err(|e| missing(&ir, e))?;
         self.refuse(&module, Some(&text))?;
-        Ok(names::shortened(scope::mended(bounds::applied(&text), self.build.arch)))
+        let text = constant::placed(&bounds::applied(&text)).map_err(|why| {
+            failed(format!("the kernels of package `{package}` cannot be loaded: {why}"))
+        })?;
+        Ok(names::shortened(scope::mended(text, self.build.arch)))
     }
 
     /// Why there is no PTX.

@@ -94,6 +94,9 @@ pub struct Module {
     variables: HashMap<String, (u64, u64)>,
 }
 
+/// The bytes of `.const` variables that a module may have.
+const CONSTANT_ROOM: u64 = 64 << 10;
+
 impl Module {
     pub(super) fn load(text: &str, memory: &mut Memory) -> Result<Self, PtxError> {
         let tree = ptx::parse(text)?;
@@ -113,6 +116,13 @@ impl Module {
                 .iter()
                 .filter(|variable| matches!(variable.space, Space::Global | Space::Const))
         };
+        let constant = stored().filter(|variable| variable.space == Space::Const);
+        let constant: u64 = constant.map(|of| u64::from(of.bytes.unwrap_or(0))).sum();
+        if constant > CONSTANT_ROOM {
+            let text =
+                format!("{constant} bytes of constant memory, where there are {CONSTANT_ROOM}");
+            return Err(PtxError::invalid(1, text));
+        }
         for variable in stored() {
             let address = allocate(variable, memory)?;
             symbols.insert(variable.name.to_owned(), address);

@@ -17,6 +17,8 @@ struct Block {
     successors: Vec<usize>,
     /// Lanes can leave the function at its end.
     leaves: bool,
+    /// They do so by `ret`, not by the `exit` behind a panic.
+    returns: bool,
 }
 
 /// Sets `reconverge` of every branch in `code[start..]`, a whole function.
@@ -83,7 +85,8 @@ fn split(code: &[Inst], start: usize, tables: &[Vec<u32>]) -> Vec<Block> {
             }
             successors.sort_unstable();
             successors.dedup();
-            Block { start: begin, end, successors, leaves: leaves(&last.op) }
+            let returns = matches!(last.op, Op::Control(ControlOp::Return));
+            Block { start: begin, end, successors, leaves: leaves(&last.op), returns }
         })
         .collect()
 }
@@ -112,6 +115,8 @@ fn meets(code: &[Inst], blocks: &[Block]) -> Vec<Option<usize>> {
 struct EarlyEnds {
     edges: Vec<Vec<usize>>,
     ends: Vec<usize>,
+    /// Which blocks lead to a `ret`.
+    returns: Vec<bool>,
 }
 
 impl EarlyEnds {
@@ -124,7 +129,9 @@ impl EarlyEnds {
             .filter(|&at| !bare[at])
             .filter(|&at| blocks[at].leaves || edges[at].len() < blocks[at].successors.len())
             .collect();
-        Self { edges, ends }
+        let leads = |block: &Block| block.successors.iter().any(|&next| bare[next]);
+        let returns = blocks.iter().map(|block| block.returns || leads(block)).collect();
+        Self { edges, ends, returns }
     }
 
     /// Where the lanes that part at a block meet, if those that leave the function on the way do
@@ -137,8 +144,15 @@ impl EarlyEnds {
         let common: Vec<usize> =
             self.ends.iter().copied().filter(|&end| ways(end) == most).collect();
         let meet = |ends: &[usize]| Graph { edges: &self.edges }.post_dominators(ends)[at];
+        // A panic in a loop is an end that both sides reach, but not the ordinary one.
+        let returning: Vec<usize> =
+            common.iter().copied().filter(|&end| self.returns[end]).collect();
         // If these ends are themselves early ones of each other, the last is the ordinary one.
-        meet(&common).or_else(|| common.iter().rev().find_map(|&end| meet(&[end])))
+        let last = |ends: &[usize]| ends.iter().rev().find_map(|&end| meet(&[end]));
+        meet(&common)
+            .or_else(|| meet(&returning))
+            .or_else(|| last(&returning))
+            .or_else(|| last(&common))
     }
 }
 
@@ -221,6 +235,30 @@ mod tests {
     fn a_return_in_a_loop_does_not_delay_the_meeting_after_it() {
         // do { if (a) return; nop } while (b); nop
         assert_eq!(meets(vec![branch(4), nop(), branch(0), nop(), ret()])[1], 3);
+    }
+
+    #[test]
+    fn a_panic_in_a_loop_does_not_delay_the_meeting_in_it() {
+        // loop { if (a) panic; if (b) { if (c) panic; nop } barrier; if (!d) break }; nop
+        let exit = plain(ControlOp::Exit.into());
+        let code = vec![
+            branch(10), // a
+            branch(3),  // b
+            jump(5),
+            branch(12), // c
+            nop(),
+            nop(),
+            branch(0), // d
+            nop(),
+            nop(),
+            ret(),
+            nop(),
+            exit,
+            nop(),
+            exit,
+        ];
+        let meets = meets(code);
+        assert_eq!((meets[1], meets[3]), (5, 7));
     }
 
     #[test]

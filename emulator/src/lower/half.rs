@@ -8,7 +8,7 @@ use crate::ptx::ast::{Instruction, Operand, Type};
 const WORD: Type = Type::Unsigned(4);
 
 /// The format of halves that a dot-word names, and whether it is of a pair.
-fn format(word: &str) -> Option<(HalfFormat, bool)> {
+pub(super) fn format(word: &str) -> Option<(HalfFormat, bool)> {
     Some(match word {
         "f16" => (HalfFormat::F16, false),
         "bf16" => (HalfFormat::BF16, false),
@@ -16,6 +16,14 @@ fn format(word: &str) -> Option<(HalfFormat, bool)> {
         "bf16x2" => (HalfFormat::BF16, true),
         _ => return None,
     })
+}
+
+/// One number of the format.
+pub(super) fn scalar(format: HalfFormat) -> Scalar {
+    match format {
+        HalfFormat::F16 => Scalar::F16,
+        HalfFormat::BF16 => Scalar::BF16,
+    }
 }
 
 impl<'a> Builder<'_, 'a> {

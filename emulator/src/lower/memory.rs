@@ -1,6 +1,7 @@
 //! Loads, stores and atomics.
 
 use super::builder::{Binding, Builder, Lowered};
+use super::half;
 use super::inst::*;
 use super::integer::{pick, scalar};
 use super::modifiers::{Modifiers, unsupported};
@@ -187,13 +188,18 @@ impl<'a> Builder<'_, 'a> {
         let orders = order.is_some_and(|word| word != "relaxed");
         words.ignore(is_scope);
         let space = space_of(words.take_one(&["global", "shared", "shared::cta"]));
+        let half = i.modifiers.iter().find_map(|word| half::format(word));
+        let noftz = words.take("noftz");
         let ty = words.one_type(i)?;
         let op = words.take_first();
         words.done(i)?;
-        let (Some(cell), Some(op)) = (scalar(ty), op.and_then(atomic_op)) else {
+        let op = op.and_then(|op| atomic_op(op, half, noftz));
+        let cell = half.map_or_else(|| scalar(ty), |(format, _)| Some(half::scalar(format)));
+        let (Some(cell), Some(op)) = (cell, op) else {
             return Err(unsupported(i));
         };
         let cell = match (op, cell) {
+            (AtomicOp::AddHalf | AtomicOp::AddPair, cell) => cell,
             (
                 AtomicOp::Add,
                 Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64,
@@ -237,7 +243,21 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-fn atomic_op(word: &str) -> Option<AtomicOp> {
+/// The operation of a dot-word; on halves, of a pair or not, there is only the addition, which has
+/// to say that it flushes nothing.
+fn atomic_op(word: &str, half: Option<(HalfFormat, bool)>, noftz: bool) -> Option<AtomicOp> {
+    if half.is_some() != noftz {
+        return None;
+    }
+    Some(match (word, half) {
+        ("add", Some((_, true))) => AtomicOp::AddPair,
+        ("add", Some((_, false))) => AtomicOp::AddHalf,
+        (_, Some(_)) => return None,
+        (word, None) => return plain_op(word),
+    })
+}
+
+fn plain_op(word: &str) -> Option<AtomicOp> {
     Some(match word {
         "add" => AtomicOp::Add,
         "min" => AtomicOp::Min,

@@ -42,6 +42,7 @@ use super::index::ThreadIndex;
 ///     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
 /// }
 /// ```
+#[doc(alias("restrict", "__restrict__"))]
 #[derive(Debug)]
 pub struct DisjointSlice<'a, T> {
     start: *mut T,
@@ -115,6 +116,7 @@ impl<T> DisjointSlice<'_, T> {
     ///     }
     /// }
     /// ```
+    #[doc(alias = "get_mut_indexed")]
     #[inline(always)]
     pub fn get_mut(&mut self, index: ThreadIndex) -> Option<&mut T> {
         // SAFETY: the element is in bounds and belongs to this thread, which has no other

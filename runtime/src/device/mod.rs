@@ -14,7 +14,9 @@
 mod function;
 
 pub mod atomic;
+pub mod bits;
 pub mod block;
+mod constant;
 mod disjoint;
 pub mod fence;
 pub mod grid;
@@ -32,7 +34,10 @@ mod shared_words;
 pub mod thread;
 mod vector;
 pub mod warp;
+#[cfg(target_arch = "nvptx64")]
+mod words;
 
+pub use constant::{Constant, ConstantArray};
 pub use disjoint::DisjointSlice;
 pub use half::{bf16, bf16x2, f16, f16x2};
 pub use index::ThreadIndex;
@@ -60,7 +65,7 @@ pub(crate) mod prelude {
     pub use super::half::{bf16, bf16x2, f16, f16x2};
     pub use super::vector::*;
     pub use super::{
-        DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, block, fence, grid,
-        math, thread, warp,
+        Constant, DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, bits, block,
+        fence, grid, math, thread, warp,
     };
 }

@@ -12,10 +12,12 @@ use core::marker::PhantomData;
 use core::ops::Index;
 
 use super::atomic::{Atomic, AtomicAdd, AtomicOrder, AtomicValue, Block, Ordering, SharedMemory};
+use super::half::{bf16, bf16x2, f16, f16x2};
 
 pub use index::SharedIndex;
 
-/// Types that shared memory can hold: numbers, arrays of them, and what implements this.
+/// Types that shared memory can hold: numbers, halves and pairs of them, vectors, arrays of all of
+/// these, and what implements this.
 ///
 /// A structure needs one line, `impl SharedElement for Particle {}`, beside `Copy`. Its values are
 /// moved word by word, as large as its alignment allows: one of two `f32` in two instructions, or
@@ -53,7 +55,7 @@ pub trait SharedElement: Copy {
     unsafe fn load(at: u32) -> Self {
         on_device!("Shared::read"(at), {
             // SAFETY: the caller keeps the contract.
-            unsafe { words::load(at) }
+            unsafe { super::words::load(super::words::InShared(at)) }
         })
     }
 
@@ -76,7 +78,7 @@ impl<T: SharedElement, const N: usize> SharedElement for [T; N] {}
 /// Numbers, each by an instruction of its own type: what converts between types would count where
 /// LLVM decides how often to unroll a loop.
 macro_rules! numbers {
-    ($($t:ident in $class:ident of $carrier:ident as $suffix:literal;)*) => {$(
+    ($($t:ident in $class:ident of $carrier:ident as $suffix:literal $(by $to:ident, $from:ident)?;)*) => {$(
         impl SharedElement for $t {
             #[inline(always)]
             unsafe fn load(at: u32) -> Self {
@@ -92,7 +94,7 @@ macro_rules! numbers {
                             options(readonly, nostack, preserves_flags),
                         );
                     }
-                    value as Self
+                    numbers!(@from value $(, $from)?)
                 })
             }
 
@@ -105,7 +107,7 @@ macro_rules! numbers {
                         core::arch::asm!(
                             concat!("st.shared.", $suffix, " [{at}], {value};"),
                             at = in(reg32) at,
-                            value = in($class) value as $carrier,
+                            value = in($class) numbers!(@to value as $carrier $(, $to)?),
                             options(nostack, preserves_flags),
                         );
                     }
@@ -113,6 +115,18 @@ macro_rules! numbers {
             }
         }
     )*};
+    (@from $value:ident) => {
+        $value as Self
+    };
+    (@from $value:ident, $from:ident) => {
+        Self::$from($value)
+    };
+    (@to $value:ident as $carrier:ident) => {
+        $value as $carrier
+    };
+    (@to $value:ident as $carrier:ident, $to:ident) => {
+        $value.$to()
+    };
 }
 
 // PTX has no 8-bit registers: bytes travel in 16 bits.
@@ -127,6 +141,10 @@ numbers! {
     u64 in reg64 of u64 as "b64";
     i64 in reg64 of i64 as "b64";
     f64 in reg64 of f64 as "b64";
+    f16 in reg16 of u16 as "b16" by to_bits, from_bits;
+    bf16 in reg16 of u16 as "b16" by to_bits, from_bits;
+    f16x2 in reg32 of u32 as "b32" by to_bits, from_bits;
+    bf16x2 in reg32 of u32 as "b32" by to_bits, from_bits;
 }
 
 /// Elements in shared memory: what [`shared!`](crate::shared) and
@@ -152,7 +170,7 @@ numbers! {
 ///     (0..block::dim_x()).map(|i| unsafe { values.read(i) }).sum()
 /// }
 /// ```
-#[doc(alias = "__shared__")]
+#[doc(alias("__shared__", "SharedArray"))]
 #[derive(Debug, Clone, Copy)]
 pub struct Shared<T, I = u32> {
     address: u32,

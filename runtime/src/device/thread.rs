@@ -203,6 +203,95 @@ pub fn clock() -> u64 {
     on_device!("thread::clock"(), { super::intrinsics::clock() })
 }
 
+/// The nanoseconds of a clock that all multiprocessors share. On most GPUs it advances about once a
+/// microsecond; on the emulated driver, with the instructions executed.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// When each block began.
+/// unsafe fn note(began: *mut u64) {
+///     if thread::index() == 0 {
+///         unsafe { *began.add(block::x() as usize) = thread::nanoseconds() };
+///     }
+/// }
+/// ```
+#[doc(alias("globaltimer", "%globaltimer"))]
+#[inline(always)]
+pub fn nanoseconds() -> u64 {
+    on_device!("thread::nanoseconds"(), {
+        let time: u64;
+        // SAFETY: reading the special register has no precondition. It is not `pure`, since it
+        // changes.
+        unsafe {
+            core::arch::asm!(
+                "mov.u64 {time}, %globaltimer;",
+                time = out(reg64) time,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        time
+    })
+}
+
+/// The number of the multiprocessor that the thread runs on.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// How many blocks each multiprocessor got.
+/// unsafe fn count(blocks: *mut u32) {
+///     if thread::index() == 0 {
+///         unsafe { atomic::add(blocks.add(thread::multiprocessor() as usize), 1) };
+///     }
+/// }
+/// ```
+#[doc(alias("smid", "%smid"))]
+#[inline(always)]
+pub fn multiprocessor() -> u32 {
+    on_device!("thread::multiprocessor"(), {
+        let number: u32;
+        // SAFETY: reading the special register has no precondition.
+        unsafe {
+            core::arch::asm!(
+                "mov.u32 {number}, %smid;",
+                number = out(reg32) number,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        number
+    })
+}
+
+/// Waits for about this many nanoseconds, at most twice as many and at most a millisecond. It is
+/// meant for a loop that waits for another block.
+///
+/// ```
+/// use gpuprof::atomic::{Atomic, Ordering};
+/// use gpuprof::prelude::*;
+///
+/// /// Waits for another block without taking issue slots from those at work.
+/// fn wait(flag: Atomic<u32>) {
+///     while flag.load(Ordering::Acquire) == 0 {
+///         thread::sleep(100);
+///     }
+/// }
+/// ```
+#[doc(alias("__nanosleep", "nanosleep"))]
+#[inline(always)]
+pub fn sleep(nanoseconds: u32) {
+    on_device!("thread::sleep"(nanoseconds), {
+        // SAFETY: waiting has no precondition.
+        unsafe {
+            core::arch::asm!(
+                "nanosleep.u32 {nanoseconds};",
+                nanoseconds = in(reg32) nanoseconds,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    });
+}
+
 /// The thread's index in the launch, which no other thread has: `block::x() * block::dim_x() +
 /// thread::x()` where blocks and grid have one dimension, and the threads counted in x, y and z,
 /// block after block, where they have more.
@@ -218,7 +307,7 @@ pub fn clock() -> u64 {
 ///     }
 /// }
 /// ```
-#[doc(alias("blockIdx.x * blockDim.x + threadIdx.x", "ThreadIndex"))]
+#[doc(alias("blockIdx.x * blockDim.x + threadIdx.x", "ThreadIndex", "index_2d"))]
 #[inline(always)]
 pub fn index_1d() -> ThreadIndex {
     let across =

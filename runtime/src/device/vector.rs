@@ -216,10 +216,10 @@ vectors! {
     #[doc(alias("uchar4", "uint8x4"))]
     u8x4: [u8; 4] as u8, words 1, align 4;
     /// Two `u32`, 8 bytes.
-    #[doc(alias = "uint2")]
+    #[doc(alias("uint2", "Uint2"))]
     u32x2: [u32; 2] as u32, words 2, align 8;
     /// Two `i32`, 8 bytes.
-    #[doc(alias = "int2")]
+    #[doc(alias("int2", "Int2"))]
     i32x2: [i32; 2] as i32, words 2, align 8;
     /// Two `f32`, 8 bytes.
     ///
@@ -267,7 +267,7 @@ vectors! {
     #[doc(alias = "longlong2")]
     i64x2: [i64; 2] as i64, words 4, align 16;
     /// Two `f64`, 16 bytes.
-    #[doc(alias = "double2")]
+    #[doc(alias("double2", "Double2"))]
     f64x2: [f64; 2] as f64, words 4, align 16;
     /// Eight [`f16`](struct@f16), 16 bytes.
     f16x8: [f16; 8] as u16, words 4, align 16;

@@ -169,11 +169,16 @@ impl Walk<'_> {
         self.push(module, own.clone(), attributes, signature(item));
         let Syntax::Trait(declared) = item else { return };
         for item in &declared.items {
-            let TraitItem::Fn(function) = item else { continue };
-            if !is_hidden(&function.attrs) {
-                let path = joined(&own, &function.sig.ident.to_string());
-                let types = without(&function.sig, &function.sig.generics, &declared.generics);
-                self.push(module, path, &function.attrs, types);
+            let (name, attributes, types) = match item {
+                TraitItem::Fn(of) => {
+                    let types = without(&of.sig, &of.sig.generics, &declared.generics);
+                    (&of.sig.ident, &of.attrs, types)
+                }
+                TraitItem::Type(of) => (&of.ident, &of.attrs, of.bounds.to_token_stream()),
+                _ => continue,
+            };
+            if !is_hidden(attributes) {
+                self.push(module, joined(&own, &name.to_string()), attributes, types);
             }
         }
     }

@@ -16,19 +16,21 @@ pub(super) const CONVERGENT: [&str; 2] =
 /// The first minor version of rustc that needs none of [`CONVERGENT`].
 const MARKS_BY_ITSELF: u32 = 97;
 
-/// The first capability that has `redux.sync`, and what tells the device half.
-const REDUX: (u32, &str) = (80, "--cfg=gpuprof_redux");
+/// The first capability that has an instruction (`redux.sync`; `atom.add` of `bf16x2`), and what
+/// tells the device half.
+const SINCE: [(u32, &str); 2] = [(80, "--cfg=gpuprof_redux"), (90, "--cfg=gpuprof_bf16_atomics")];
 
 /// Flags of every crate, for `arch`. Line directives name the user's source in faults.
 pub(super) fn of_every_crate(arch: &str) -> Vec<String> {
     let wanted = CONVERGENT.map(str::to_owned);
     let lines = "-Cdebuginfo=line-directives-only".to_owned();
     let number = arch.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
-    let redux = number.parse().is_ok_and(|capability: u32| capability >= REDUX.0);
+    let capability: u32 = number.parse().unwrap_or(0);
+    let has = SINCE.into_iter().filter(|(first, _)| capability >= *first);
     wanted
         .into_iter()
         .chain([lines, format!("-Ctarget-cpu={arch}")])
-        .chain(redux.then(|| REDUX.1.to_owned()))
+        .chain(has.map(|(_, cfg)| cfg.to_owned()))
         .collect()
 }
 

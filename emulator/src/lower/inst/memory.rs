@@ -56,6 +56,10 @@ pub struct Address {
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum AtomicOp {
     Add,
+    /// `add.noftz.f16`, `add.noftz.bf16`
+    AddHalf,
+    /// `add.noftz.f16x2`, `add.noftz.bf16x2`
+    AddPair,
     Min,
     Max,
     Inc,

@@ -47,7 +47,16 @@ pub trait Scope: Copy + sealed::Sealed {
 ///     counter.fetch_add(1, Ordering::Relaxed);
 /// }
 /// ```
-#[doc(alias("thread_scope_block", "atomicAdd_block", "BlockAtomicU32", "BlockAtomicF32"))]
+#[doc(alias(
+    "thread_scope_block",
+    "atomicAdd_block",
+    "BlockAtomicU32",
+    "BlockAtomicF32",
+    "BlockAtomicU64",
+    "BlockAtomicI32",
+    "BlockAtomicI64",
+    "BlockAtomicF64"
+))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block;
 
@@ -61,7 +70,15 @@ pub struct Block;
 ///     counter.fetch_add(1, Ordering::Relaxed);
 /// }
 /// ```
-#[doc(alias("thread_scope_device", "DeviceAtomicU32", "DeviceAtomicF32"))]
+#[doc(alias(
+    "thread_scope_device",
+    "DeviceAtomicU32",
+    "DeviceAtomicF32",
+    "DeviceAtomicU64",
+    "DeviceAtomicI32",
+    "DeviceAtomicI64",
+    "DeviceAtomicF64"
+))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Device;
 
@@ -75,7 +92,16 @@ pub struct Device;
 ///     unsafe { Atomic::from_ptr(flag) }.with_scope::<System>().store(1, Ordering::Release);
 /// }
 /// ```
-#[doc(alias("thread_scope_system", "atomicAdd_system", "SystemAtomicU32", "SystemAtomicF32"))]
+#[doc(alias(
+    "thread_scope_system",
+    "atomicAdd_system",
+    "SystemAtomicU32",
+    "SystemAtomicF32",
+    "SystemAtomicU64",
+    "SystemAtomicI32",
+    "SystemAtomicI64",
+    "SystemAtomicF64"
+))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct System;
 

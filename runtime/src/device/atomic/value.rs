@@ -5,13 +5,14 @@ use core::sync::atomic::Ordering;
 #[cfg(target_arch = "nvptx64")]
 use super::instructions as ptx;
 use super::scope::{Memory, Scope};
+use crate::device::half::{bf16x2, f16x2};
 
 mod sealed {
     pub trait Sealed {}
 }
 
 /// Types that can be loaded, stored, exchanged and compared atomically: `u32`, `i32`, `u64`, `i64`,
-/// `f32` and `f64`.
+/// `f32`, `f64`, [`f16x2`] and [`bf16x2`].
 ///
 /// ```
 /// use gpuprof::{atomic, atomic::AtomicValue};
@@ -56,7 +57,12 @@ pub trait AtomicValue: Copy + sealed::Sealed {
     ) -> (Self, bool);
 }
 
-/// Types with an atomic addition: `u32`, `i32`, `u64`, `i64` (all wrapping), `f32` and `f64`.
+/// Types with an atomic addition: `u32`, `i32`, `u64`, `i64` (all wrapping), `f32`, `f64`,
+/// [`f16x2`] and [`bf16x2`].
+///
+/// A pair's halves are added each by itself: another thread may see one sum before the other.
+/// GPUs before capability 9.0 have no instruction for `bf16x2`, where it is a loop around
+/// compare-and-swap (see `--kernel-arch`).
 ///
 /// ```
 /// use gpuprof::{atomic, atomic::AtomicAdd};
@@ -212,6 +218,10 @@ values! {
         load_u64, store_u64, exchange_u64, compare_u64;
     f64 as u64(f64::to_bits, f64::from_bits):
         load_u64, store_u64, exchange_u64, compare_u64;
+    f16x2 as u32(f16x2::to_bits, f16x2::from_bits):
+        load_u32, store_u32, exchange_u32, compare_u32;
+    bf16x2 as u32(bf16x2::to_bits, bf16x2::from_bits):
+        load_u32, store_u32, exchange_u32, compare_u32;
 }
 
 /// One operation of a trait as one instruction.
@@ -252,6 +262,35 @@ atomic_add! {
     i64: add_u64 of u64, i64::wrapping_neg;
     f32: add_f32 of f32, |value: f32| -value;
     f64: add_f64 of f64, |value: f64| -value;
+}
+
+macro_rules! atomic_add_of_pairs {
+    ($($t:ident: $add:ident;)*) => {$(
+        impl AtomicAdd for $t {
+            #[inline(always)]
+            unsafe fn add<S: Scope, M: Memory>(
+                at: M::Address,
+                value: Self,
+                order: Ordering,
+            ) -> Self {
+                on_device!("atomic"(at, value, order), {
+                    let order = ptx::of_update::<S>(order);
+                    // SAFETY: the caller keeps the contract.
+                    Self::from_bits(unsafe { ptx::$add::<S, M>(at, value.to_bits(), order) })
+                })
+            }
+
+            #[inline(always)]
+            fn negated(self) -> Self {
+                -self
+            }
+        }
+    )*};
+}
+
+atomic_add_of_pairs! {
+    f16x2: add_f16x2;
+    bf16x2: add_bf16x2;
 }
 
 macro_rules! atomic_order {

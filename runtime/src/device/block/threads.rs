@@ -132,7 +132,7 @@ pub fn dim_z() -> u32 {
 ///     unsafe { *y.add((row * 32 + column) as usize) = tile.read(column * 33 + row) };
 /// }
 /// ```
-#[doc(alias("__syncthreads", "barrier", "bar.sync"))]
+#[doc(alias("__syncthreads", "barrier", "bar.sync", "sync_threads"))]
 #[inline(always)]
 pub fn sync() {
     on_device!("block::sync"(), {

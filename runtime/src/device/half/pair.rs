@@ -81,7 +81,7 @@ macro_rules! pair {
             }
 
             /// The nearest pair: one instruction.
-            #[doc(alias = "__floats2half2_rn")]
+            #[doc(alias("__floats2half2_rn", "cvt_f32x2_f16x2", "cvt_f32x2_bf16x2", "__floats2bfloat162_rn"))]
             #[inline(always)]
             pub fn from_f32s(low: f32, high: f32) -> Self {
                 #[cfg(target_arch = "nvptx64")]
@@ -104,14 +104,14 @@ macro_rules! pair {
             }
 
             /// Both as `f32`, the first one first.
-            #[doc(alias = "__half22float2")]
+            #[doc(alias("__half22float2", "cvt_f32_f16x2_lo", "cvt_f32_f16x2_hi"))]
             #[inline(always)]
             pub fn to_f32s(self) -> [f32; 2] {
                 [self.low().to_f32(), self.high().to_f32()]
             }
 
             /// `self × a + b` in both, each rounded once: one instruction.
-            #[doc(alias("__hfma2", "HFMA2"))]
+            #[doc(alias("__hfma2", "HFMA2", "fma_f16x2", "fma_bf16x2"))]
             #[must_use]
             #[inline(always)]
             pub fn mul_add(self, a: Self, b: Self) -> Self {
@@ -127,7 +127,7 @@ macro_rules! pair {
             }
 
             /// The smaller of each.
-            #[doc(alias = "__hmin2")]
+            #[doc(alias("__hmin2", "min_f16x2"))]
             #[must_use]
             #[inline(always)]
             pub fn min(self, other: Self) -> Self {
@@ -140,7 +140,7 @@ macro_rules! pair {
             }
 
             /// The larger of each.
-            #[doc(alias = "__hmax2")]
+            #[doc(alias("__hmax2", "max_f16x2"))]
             #[must_use]
             #[inline(always)]
             pub fn max(self, other: Self) -> Self {
@@ -153,7 +153,7 @@ macro_rules! pair {
             }
 
             /// Both without their signs.
-            #[doc(alias = "__habs2")]
+            #[doc(alias("__habs2", "abs_f16x2"))]
             #[must_use]
             #[inline(always)]
             pub const fn abs(self) -> Self {

@@ -76,6 +76,7 @@ macro_rules! half {
             }
 
             /// The nearest number; of two equally near ones, the even.
+            #[doc(alias("__float2half", "__float2bfloat16"))]
             #[inline(always)]
             pub fn from_f32(value: f32) -> Self {
                 #[cfg(target_arch = "nvptx64")]
@@ -97,6 +98,7 @@ macro_rules! half {
             }
 
             /// The same number as an `f32`.
+            #[doc(alias("__half2float", "__bfloat162float"))]
             #[inline(always)]
             pub fn to_f32(self) -> f32 {
                 #[cfg(target_arch = "nvptx64")]

@@ -34,7 +34,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!((3.0_f32.fast_exp2() - 8.0).abs() < 1e-5);
     /// ```
-    #[doc(alias = "ex2.approx")]
+    #[doc(alias("ex2.approx", "ex2_approx_f32"))]
     fn fast_exp2(self) -> Self;
 
     /// The natural logarithm (`lg2.approx`, multiplied).
@@ -54,7 +54,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!((8.0_f32.fast_log2() - 3.0).abs() < 1e-6);
     /// ```
-    #[doc(alias("__log2f", "lg2.approx"))]
+    #[doc(alias("__log2f", "lg2.approx", "lg2_approx_f32"))]
     fn fast_log2(self) -> Self;
 
     /// The logarithm to base 10 (`lg2.approx`, multiplied).
@@ -94,7 +94,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!(0.0_f32.fast_sin().abs() < 1e-6);
     /// ```
-    #[doc(alias = "__sinf")]
+    #[doc(alias("__sinf", "sin_approx_f32"))]
     fn fast_sin(self) -> Self;
 
     /// The cosine (`cos.approx`); good near 0, poor beyond a few turns.
@@ -104,7 +104,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!((0.0_f32.fast_cos() - 1.0).abs() < 1e-6);
     /// ```
-    #[doc(alias = "__cosf")]
+    #[doc(alias("__cosf", "cos_approx_f32"))]
     fn fast_cos(self) -> Self;
 
     /// The tangent (`sin.approx` by `cos.approx`); good near 0, poor beyond a few turns.
@@ -124,7 +124,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!(0.0_f32.fast_tanh().abs() < 1e-6);
     /// ```
-    #[doc(alias("__tanhf", "tanh.approx"))]
+    #[doc(alias("__tanhf", "tanh.approx", "tanh_approx_f32"))]
     fn fast_tanh(self) -> Self;
 
     /// The reciprocal (`rcp.approx`).
@@ -134,7 +134,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!((4.0_f32.fast_recip() - 0.25).abs() < 1e-6);
     /// ```
-    #[doc(alias("__frcp_rn", "rcp.approx"))]
+    #[doc(alias("__frcp_rn", "rcp.approx", "rcp_approx_ftz_f32"))]
     fn fast_recip(self) -> Self;
 
     /// The reciprocal of the square root (`rsqrt.approx`).
@@ -144,7 +144,7 @@ pub trait FastMath: Copy + sealed::Sealed {
     ///
     /// assert!((4.0_f32.rsqrt() - 0.5).abs() < 1e-6);
     /// ```
-    #[doc(alias("rsqrtf", "__frsqrt_rn"))]
+    #[doc(alias("rsqrtf", "__frsqrt_rn", "rsqrt_approx_f32"))]
     fn rsqrt(self) -> Self;
 }
 

@@ -28,7 +28,7 @@ pub trait FloatMath: Copy + sealed::Sealed {
     /// }
     /// assert_eq!(length(9.0_f32), 3.0);
     /// ```
-    #[doc(alias("sqrtf", "__fsqrt_rn"))]
+    #[doc(alias("sqrtf", "__fsqrt_rn", "sqrt_rn_f32"))]
     fn sqrt(self) -> Self;
 
     /// `self * a + b` with one rounding (`fma.rn`).
@@ -41,7 +41,7 @@ pub trait FloatMath: Copy + sealed::Sealed {
     /// }
     /// assert_eq!(axpy(2.0_f32, 3.0, 1.0), 7.0);
     /// ```
-    #[doc(alias("fmaf", "fma", "__fmaf_rn"))]
+    #[doc(alias("fmaf", "fma", "__fmaf_rn", "fma_rn_f32"))]
     fn mul_add(self, a: Self, b: Self) -> Self;
 
     /// The largest whole number not above `self` (`cvt.rmi`).

@@ -1,30 +1,10 @@
-//! Values of any type in shared memory, word by word.
-//!
-//! The words are as large as the type's alignment allows, up to 64 bits. Their number is a
-//! constant, so that nothing is left of the loop, and of the value in local memory, where there
-//! are few.
+//! Values of any type to shared memory, word by word.
 
 use core::arch::asm;
 use core::mem::MaybeUninit;
 
 macro_rules! words {
-    ($($load:ident, $store:ident: $t:ident in $class:ident of $carrier:ident as $suffix:literal;)*) => {$(
-        #[inline(always)]
-        unsafe fn $load(at: u32) -> $t {
-            let value: $carrier;
-            // SAFETY: the caller vouches for the address. The read is not `pure`, so that it stays
-            // where it is among barriers and writes.
-            unsafe {
-                asm!(
-                    concat!("ld.shared.", $suffix, " {value}, [{at}];"),
-                    at = in(reg32) at,
-                    value = out($class) value,
-                    options(readonly, nostack, preserves_flags),
-                );
-            }
-            value as $t
-        }
-
+    ($($store:ident: $t:ident in $class:ident of $carrier:ident as $suffix:literal;)*) => {$(
         #[inline(always)]
         unsafe fn $store(at: u32, value: $t) {
             // SAFETY: the caller vouches for the address; the instruction writes nothing else.
@@ -42,39 +22,10 @@ macro_rules! words {
 
 // PTX has no 8-bit registers: bytes travel in 16 bits.
 words! {
-    load_u8, store_u8: u8 in reg16 of u16 as "u8";
-    load_u16, store_u16: u16 in reg16 of u16 as "b16";
-    load_u32, store_u32: u32 in reg32 of u32 as "b32";
-    load_u64, store_u64: u64 in reg64 of u64 as "b64";
-}
-
-/// Reads a value.
-///
-/// # Safety
-/// `at` is the shared address of one.
-#[inline(always)]
-pub(super) unsafe fn load<T: Copy>(at: u32) -> T {
-    let mut value = MaybeUninit::<T>::uninit();
-    macro_rules! by_words {
-        ($t:ident, $load:ident) => {{
-            let to = value.as_mut_ptr().cast::<$t>();
-            let mut i = 0;
-            while i < size_of::<T>() / size_of::<$t>() {
-                // SAFETY: the word lies inside the value, and is aligned as the value is.
-                unsafe { to.add(i).write($load(at + (i * size_of::<$t>()) as u32)) };
-                i += 1;
-            }
-        }};
-    }
-    match align_of::<T>() {
-        1 => by_words!(u8, load_u8),
-        2 => by_words!(u16, load_u16),
-        4 => by_words!(u32, load_u32),
-        _ => by_words!(u64, load_u64),
-    }
-    // SAFETY: a size is a multiple of the alignment, so that all of it was read; padding too, which
-    // has no value that would be wrong.
-    unsafe { value.assume_init() }
+    store_u8: u8 in reg16 of u16 as "u8";
+    store_u16: u16 in reg16 of u16 as "b16";
+    store_u32: u32 in reg32 of u32 as "b32";
+    store_u64: u64 in reg64 of u64 as "b64";
 }
 
 /// Writes a value.

@@ -1,10 +1,13 @@
 //! The types that lanes exchange and compare.
 
+use crate::device::half::{bf16, bf16x2, f16, f16x2};
+
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Types that lanes can exchange: 32 bits in one shuffle, 64 bits in two.
+/// Types that lanes can exchange: up to 32 bits, halves and pairs of them included, in one shuffle,
+/// 64 bits in two.
 ///
 /// ```
 /// use gpuprof::warp::{self, Shuffle};
@@ -46,9 +49,13 @@ shuffle_types! {
     u64: |value: u64| value, |bits: u64| bits;
     i64: |value: i64| value as u64, |bits: u64| bits as i64;
     f64: f64::to_bits, f64::from_bits;
+    f16: |value: f16| u64::from(value.to_bits()), |bits: u64| f16::from_bits(bits as u16);
+    bf16: |value: bf16| u64::from(value.to_bits()), |bits: u64| bf16::from_bits(bits as u16);
+    f16x2: |value: f16x2| u64::from(value.to_bits()), |bits: u64| f16x2::from_bits(bits as u32);
+    bf16x2: |value: bf16x2| u64::from(value.to_bits()), |bits: u64| bf16x2::from_bits(bits as u32);
 }
 
-/// Types that lanes compare: all that they exchange. Floats are compared by their bits.
+/// Types that lanes compare: numbers of 32 and 64 bits. Floats are compared by their bits.
 ///
 /// ```
 /// use gpuprof::warp::{self, Match};

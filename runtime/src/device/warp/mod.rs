@@ -50,7 +50,7 @@ const WHOLE: Tile<SIZE> = Tile::whole();
 ///     value.max(warp::shuffle_xor(value, 1))
 /// }
 /// ```
-#[doc(alias("__shfl_xor_sync", "shfl.sync.bfly"))]
+#[doc(alias("__shfl_xor_sync", "shfl.sync.bfly", "shuffle_xor_sync", "shuffle_xor_f32"))]
 #[inline(always)]
 pub fn shuffle_xor<T: Shuffle>(value: T, mask: u32) -> T {
     WHOLE.shuffle_xor(value, mask)
@@ -70,7 +70,7 @@ pub fn shuffle_xor<T: Shuffle>(value: T, mask: u32) -> T {
 ///     value
 /// }
 /// ```
-#[doc(alias("__shfl_down_sync", "shfl.sync.down"))]
+#[doc(alias("__shfl_down_sync", "shfl.sync.down", "shuffle_down_sync", "shuffle_down_f32"))]
 #[inline(always)]
 pub fn shuffle_down<T: Shuffle>(value: T, delta: u32) -> T {
     WHOLE.shuffle_down(value, delta)
@@ -92,7 +92,7 @@ pub fn shuffle_down<T: Shuffle>(value: T, delta: u32) -> T {
 ///     value
 /// }
 /// ```
-#[doc(alias("__shfl_up_sync", "shfl.sync.up"))]
+#[doc(alias("__shfl_up_sync", "shfl.sync.up", "shuffle_up_sync", "shuffle_up_f32"))]
 #[inline(always)]
 pub fn shuffle_up<T: Shuffle>(value: T, delta: u32) -> T {
     WHOLE.shuffle_up(value, delta)
@@ -112,7 +112,7 @@ pub fn shuffle_up<T: Shuffle>(value: T, delta: u32) -> T {
 ///     warp::shuffle_index(first, 0) + thread::lane()
 /// }
 /// ```
-#[doc(alias("__shfl_sync", "shfl.sync.idx"))]
+#[doc(alias("__shfl_sync", "shfl.sync.idx", "shuffle", "shuffle_sync", "shuffle_f32"))]
 #[inline(always)]
 pub fn shuffle_index<T: Shuffle>(value: T, lane: u32) -> T {
     WHOLE.shuffle_index(value, lane)
@@ -129,7 +129,7 @@ pub fn shuffle_index<T: Shuffle>(value: T, lane: u32) -> T {
 ///     (warp::ballot(found) & below).count_ones()
 /// }
 /// ```
-#[doc(alias("__ballot_sync", "vote.sync.ballot"))]
+#[doc(alias("__ballot_sync", "vote.sync.ballot", "ballot_sync"))]
 #[inline(always)]
 pub fn ballot(predicate: bool) -> u32 {
     WHOLE.ballot(predicate)
@@ -145,7 +145,7 @@ pub fn ballot(predicate: bool) -> u32 {
 ///     warp::any(left > 0)
 /// }
 /// ```
-#[doc(alias("__any_sync", "vote.sync.any"))]
+#[doc(alias("__any_sync", "vote.sync.any", "any_sync"))]
 #[inline(always)]
 pub fn any(predicate: bool) -> bool {
     WHOLE.any(predicate)
@@ -161,7 +161,7 @@ pub fn any(predicate: bool) -> bool {
 ///     warp::all(thread::global_x() < n)
 /// }
 /// ```
-#[doc(alias("__all_sync", "vote.sync.all"))]
+#[doc(alias("__all_sync", "vote.sync.all", "all_sync"))]
 #[inline(always)]
 pub fn all(predicate: bool) -> bool {
     WHOLE.all(predicate)
@@ -196,7 +196,7 @@ pub fn uniform(predicate: bool) -> bool {
 ///     }
 /// }
 /// ```
-#[doc(alias("__match_any_sync", "match.any.sync"))]
+#[doc(alias("__match_any_sync", "match.any.sync", "match_any_sync", "match_any_i64_sync"))]
 #[inline(always)]
 pub fn match_any<T: Match>(value: T) -> u32 {
     WHOLE.match_any(value)
@@ -212,7 +212,7 @@ pub fn match_any<T: Match>(value: T) -> u32 {
 ///     warp::match_all(row)
 /// }
 /// ```
-#[doc(alias("__match_all_sync", "match.all.sync"))]
+#[doc(alias("__match_all_sync", "match.all.sync", "match_all_sync", "match_all_i64_sync"))]
 #[inline(always)]
 pub fn match_all<T: Match>(value: T) -> bool {
     WHOLE.match_all(value)
@@ -244,7 +244,14 @@ pub fn reduce<T: Shuffle>(value: T, combine: impl Fn(T, T) -> T) -> T {
 ///     warp::reduce_add(value)
 /// }
 /// ```
-#[doc(alias("__reduce_add_sync", "redux.sync.add"))]
+#[doc(alias(
+    "__reduce_add_sync",
+    "redux.sync.add",
+    "redux_sync_add",
+    "reduce_sum_f32",
+    "reduce_sum_f64",
+    "warp_reduce_sum"
+))]
 #[inline(always)]
 pub fn reduce_add<T: Reduce>(value: T) -> T {
     WHOLE.reduce_add(value)
@@ -260,7 +267,14 @@ pub fn reduce_add<T: Reduce>(value: T) -> T {
 ///     warp::reduce_min(value)
 /// }
 /// ```
-#[doc(alias("__reduce_min_sync", "redux.sync.min"))]
+#[doc(alias(
+    "__reduce_min_sync",
+    "redux.sync.min",
+    "redux_sync_min_u32",
+    "redux_sync_min_i32",
+    "reduce_min_f32",
+    "reduce_min_f64"
+))]
 #[inline(always)]
 pub fn reduce_min<T: Reduce>(value: T) -> T {
     WHOLE.reduce_min(value)
@@ -276,7 +290,14 @@ pub fn reduce_min<T: Reduce>(value: T) -> T {
 ///     warp::reduce_max(value)
 /// }
 /// ```
-#[doc(alias("__reduce_max_sync", "redux.sync.max"))]
+#[doc(alias(
+    "__reduce_max_sync",
+    "redux.sync.max",
+    "redux_sync_max_u32",
+    "redux_sync_max_i32",
+    "reduce_max_f32",
+    "reduce_max_f64"
+))]
 #[inline(always)]
 pub fn reduce_max<T: Reduce>(value: T) -> T {
     WHOLE.reduce_max(value)
@@ -292,7 +313,7 @@ pub fn reduce_max<T: Reduce>(value: T) -> T {
 ///     warp::reduce_and(set)
 /// }
 /// ```
-#[doc(alias("__reduce_and_sync", "redux.sync.and"))]
+#[doc(alias("__reduce_and_sync", "redux.sync.and", "redux_sync_and"))]
 #[inline(always)]
 pub fn reduce_and<T: ReduceBits>(value: T) -> T {
     WHOLE.reduce_and(value)
@@ -308,7 +329,7 @@ pub fn reduce_and<T: ReduceBits>(value: T) -> T {
 ///     warp::reduce_or(set)
 /// }
 /// ```
-#[doc(alias("__reduce_or_sync", "redux.sync.or"))]
+#[doc(alias("__reduce_or_sync", "redux.sync.or", "redux_sync_or"))]
 #[inline(always)]
 pub fn reduce_or<T: ReduceBits>(value: T) -> T {
     WHOLE.reduce_or(value)
@@ -324,7 +345,7 @@ pub fn reduce_or<T: ReduceBits>(value: T) -> T {
 ///     warp::reduce_xor(set)
 /// }
 /// ```
-#[doc(alias("__reduce_xor_sync", "redux.sync.xor"))]
+#[doc(alias("__reduce_xor_sync", "redux.sync.xor", "redux_sync_xor"))]
 #[inline(always)]
 pub fn reduce_xor<T: ReduceBits>(value: T) -> T {
     WHOLE.reduce_xor(value)
@@ -340,7 +361,7 @@ pub fn reduce_xor<T: ReduceBits>(value: T) -> T {
 ///     warp::inclusive_scan(value, f32::max)
 /// }
 /// ```
-#[doc(alias("WarpScan", "InclusiveScan"))]
+#[doc(alias("WarpScan", "InclusiveScan", "warp_scan"))]
 #[inline(always)]
 pub fn inclusive_scan<T: Shuffle>(value: T, combine: impl Fn(T, T) -> T) -> T {
     WHOLE.inclusive_scan(value, combine)
@@ -407,7 +428,7 @@ pub fn exclusive_sum<T: Reduce>(value: T) -> T {
 ///     }
 /// }
 /// ```
-#[doc(alias("elect.sync", "elect_sync", "invoke_one"))]
+#[doc(alias("elect.sync", "elect_sync", "invoke_one", "is_elected_sync"))]
 #[inline(always)]
 pub fn elect() -> bool {
     active_mask().trailing_zeros() == tile::lane_of_warp()

@@ -1,6 +1,7 @@
 //! The types that lanes add up, compare and combine bit by bit.
 
 use super::exchange::Shuffle;
+use crate::device::half::{bf16, bf16x2, f16, f16x2};
 
 /// What `redux.sync` does.
 #[doc(hidden)]
@@ -21,7 +22,7 @@ pub enum Operation {
 }
 
 /// Types with a sum, a minimum and a maximum over lanes: `u32`, `i32`, `u64`, `i64` (all wrapping),
-/// `f32` and `f64`. Of floats, NaN is ignored by the minimum and the maximum.
+/// `f32`, `f64`, halves and pairs of them. The minimum and the maximum of floats ignore NaN.
 ///
 /// From capability 8.0 on, each is one instruction (`redux.sync`) for `u32` and `i32`. The others
 /// are shuffles, and those of 64 bits two for each exchange.
@@ -93,7 +94,7 @@ pub trait ReduceBits: Shuffle {
 }
 
 macro_rules! reduce {
-    ($($t:ident: $zero:literal, $plus:expr, $lesser:expr, $greater:expr $(, by $min:ident $max:ident of $of:ty)?;)*) => {$(
+    ($($t:ident: $zero:expr, $plus:expr, $lesser:expr, $greater:expr $(, by $min:ident $max:ident of $of:ty)?;)*) => {$(
         impl Reduce for $t {
             const ZERO: Self = $zero;
 
@@ -139,6 +140,10 @@ reduce! {
     i64: 0, i64::wrapping_add, Ord::min, Ord::max;
     f32: 0.0, |a, b| a + b, f32::min, f32::max;
     f64: 0.0, |a, b| a + b, f64::min, f64::max;
+    f16: f16::ZERO, |a, b| a + b, f16::min, f16::max;
+    bf16: bf16::ZERO, |a, b| a + b, bf16::min, bf16::max;
+    f16x2: f16x2::splat(f16::ZERO), |a, b| a + b, f16x2::min, f16x2::max;
+    bf16x2: bf16x2::splat(bf16::ZERO), |a, b| a + b, bf16x2::min, bf16x2::max;
 }
 
 macro_rules! reduce_bits {

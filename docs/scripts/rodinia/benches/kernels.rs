@@ -1,0 +1,3 @@
+//! Both versions in one harness.
+
+gpuprof::main!(rodinia, ported);

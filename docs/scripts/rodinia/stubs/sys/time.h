@@ -1,0 +1,1 @@
+// Empty: host.h has what Rodinia's host code names.
