@@ -22,10 +22,11 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
         }
     };
     check("backend", &baseline.backend, &run.backend, true);
-    // A run in which no pass ended knows no device; its configurations say so.
+    let matters = !across_devices;
+    // A run in which no pass ended knows no device.
+    let named = |of: &Provenance| of.device.as_ref().map(device).unwrap_or_default();
+    check("device", &named(baseline), &named(run), matters);
     if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
-        let matters = !across_devices;
-        check("device", &device(before), &device(after), matters);
         if !before.emulated && !after.emulated {
             check(
                 "driver",
@@ -200,6 +201,16 @@ mod tests {
         assert!(!of("load_sectors_per_request", &application, &kernel), "exact counts agree");
         assert_eq!(told(&application, &kernel, false), [("replay mode".to_owned(), false)]);
         assert_eq!(told(&mode(None), &kernel, false), []);
+    }
+
+    /// A stored run that was edited, or of which no pass ended.
+    #[test]
+    fn a_device_that_one_side_does_not_know_is_another_one() {
+        let unknown = Provenance { device: None, ..on(h200()) };
+        for (before, after) in [(on(h200()), unknown.clone()), (unknown.clone(), on(h200()))] {
+            assert_eq!(told(&before, &after, false), [("device".to_owned(), true)]);
+        }
+        assert_eq!(told(&unknown, &unknown, false), []);
     }
 
     #[test]
