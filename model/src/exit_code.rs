@@ -59,7 +59,7 @@ exit_codes! {
     /// Another process works on the same run; trying again later may succeed (`EX_TEMPFAIL`).
     Busy = 75, 13, "another process is still working on this run";
     /// The configuration file is wrong.
-    Configuration = 96, 11, "error in the configuration file, or in the file of a stored run or baseline";
+    Configuration = 96, 11, "configuration, stored run or baseline not understood";
     /// At least one threshold failed.
     ThresholdFailed = 100, 3, "a threshold failed";
     /// The kernels or the harness did not build.
