@@ -335,16 +335,27 @@ impl Keys {
             let Expr::Call(call) = bare::expr(value) else { continue };
             let Expr::Path(path) = &*call.func else { continue };
             let Some(name) = path.path.get_ident() else { continue };
+            let of = &parameter.name;
             if parameter.passing == Passing::Scalar && GENERATORS.iter().any(|g| name == g) {
                 errors.at(
                     value,
                     format!(
-                        "`{name}` fills a buffer, and `{}` is a number: give its value, or make it a \
-                         slice",
-                        parameter.name
+                        "`{name}` fills a buffer, and `{of}` is a number: give its value, or make it a \
+                         slice"
                     ),
                 );
+                continue;
             }
+            let ty = signature::text(&parameter.scalar);
+            let remedy = match (name.to_string().as_str(), signature::is_float(&parameter.scalar)) {
+                ("permutation", true) => {
+                    "gives whole numbers, and `X` is of T: take an integer type"
+                }
+                ("normal", false) => "gives floats, and `X` is of T: take random_in(n, low..high)",
+                _ => continue,
+            };
+            let remedy = remedy.replace('X', &of.to_string()).replace('T', &ty);
+            errors.at(value, format!("`{name}` {remedy}"));
         }
     }
 
@@ -420,8 +431,34 @@ mod tests {
                 "`random` fills a buffer, and `n` is a number: give its value, or make it a slice"
             )
         );
+        for generator in GENERATORS {
+            assert!(parse(&format!("{generator}(4), zeros(4)")).is_some(), "{generator}");
+        }
         assert_eq!(parse("mine::random(4), zeros(4)"), None);
         assert_eq!(parse("count(4), iota(4)"), None);
+    }
+
+    #[test]
+    fn a_generator_that_the_type_cannot_hold_is_refused_in_words() {
+        let item: ItemFn = syn::parse_quote!(
+            unsafe fn k(index: *const f16x2, x: &[u32]) {}
+        );
+        let parse = |arguments: &str| {
+            let attribute = format!("series(block = [64]), grid = 1, args({arguments})");
+            let read = Kernel::parse(attribute.parse().unwrap(), &item, Home::Here);
+            read.err().map(|error| error.to_string())
+        };
+        assert_eq!(
+            parse("permutation(4), zeros(4)").as_deref(),
+            Some(
+                "`permutation` gives whole numbers, and `index` is of f16x2: take an integer type"
+            )
+        );
+        assert_eq!(
+            parse("zeros(4), normal(4, 0, 1)").as_deref(),
+            Some("`normal` gives floats, and `x` is of u32: take random_in(n, low..high)")
+        );
+        assert_eq!(parse("normal(4, 0, 1), permutation(4)"), None);
     }
 
     #[test]

@@ -65,8 +65,17 @@ use syn::{ItemFn, parse_macro_input};
 /// | `args(EXPR, …)` | one expression per parameter; a generator for each slice and pointer |
 /// | `seed = INT` | the seed of the generators |
 ///
-/// Generators fill a buffer before the first launch: `random(len)`, `random_in(len, range)`,
-/// `zeros(len)`, `iota(len)`.
+/// What fills a buffer before the first launch:
+///
+/// | form | elements |
+/// |---|---|
+/// | `random(len)`, `random_in(len, range)` | random ones: integers over their range, floats in 0..1 |
+/// | `normal(len, mean, deviation)` | floats of the normal distribution |
+/// | `zeros(len)`, `iota(len)` | 0; 0, 1, 2, … |
+/// | `permutation(len)` | the whole numbers below `len`, each once, in random order |
+/// | `sorted(len)`, `sorted(GENERATOR)` | those of `random(len)`, or of a generator, in ascending order |
+/// | `from_file(len, PATH)` | the file's, which holds them and nothing else, little end first |
+/// | any other expression | those of a `Vec<T>`, or of a `Result` of one |
 ///
 /// What is reported and judged:
 ///

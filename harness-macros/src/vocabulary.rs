@@ -28,7 +28,8 @@ pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
 pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
 
 /// What fills a buffer, in `args`.
-pub(crate) const GENERATORS: [&str; 4] = ["random", "random_in", "zeros", "iota"];
+pub(crate) const GENERATORS: [&str; 8] =
+    ["random", "random_in", "zeros", "iota", "normal", "permutation", "sorted", "from_file"];
 
 /// Every key.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {

@@ -5,6 +5,7 @@
 //! and, on the emulated driver, counted.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 
 use cudarc::driver::CudaFunction;
@@ -16,17 +17,18 @@ use gpuprof_model::protocol::Sampling;
 use gpuprof_model::series::without_place;
 
 use super::arena::Arena;
-use super::arguments::Generator;
 use super::buffer::TypedBuffer;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
+use super::contents::{Contents, Filled};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::generator::Place;
 use super::held::Held;
 use super::inputs::{self, Argument};
 use super::launcher::Launcher;
-use super::number::{IntoNumber, Number, Scalar, convert};
+use super::number::{IntoNumber, Scalar, convert};
 use super::ptx_reads;
 use super::reference::HostArguments;
 use super::run::Run;
@@ -35,6 +37,13 @@ use super::tolerance::{IntoTolerance, Tolerance};
 
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+
+/// The package whose annotation it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Package {
+    pub(crate) name: &'static str,
+    pub(crate) folder: &'static Path,
+}
 
 /// How a kernel takes a buffer.
 #[derive(Clone, Copy)]
@@ -47,6 +56,7 @@ struct Passed {
 /// One kernel launch being set up.
 pub struct KernelRun<'r> {
     run: Run<'r>,
+    package: Package,
     function: CudaFunction,
     /// The function's name in the PTX.
     symbol: String,
@@ -65,10 +75,16 @@ pub struct KernelRun<'r> {
 }
 
 impl<'r> KernelRun<'r> {
-    /// A launch of `function`, which is called `symbol` in `ptx`.
-    pub(crate) fn new(run: Run<'r>, function: CudaFunction, symbol: String, ptx: String) -> Self {
+    /// A launch of `function`, which is called `symbol` in `ptx`, by an annotation in `package`.
+    pub(crate) fn new(
+        run: Run<'r>,
+        package: Package,
+        function: CudaFunction,
+        (symbol, ptx): (String, String),
+    ) -> Self {
         Self {
             run,
+            package,
             function,
             symbol,
             arguments: Vec::new(),
@@ -210,62 +226,55 @@ impl<'r> KernelRun<'r> {
     /// Adds a buffer that the kernel reads.
     ///
     /// # Errors
-    /// A length that is no length, or memory that cannot be had.
-    pub fn input<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: false, sliced: false })
+    /// Contents that a buffer of `T` cannot have, or memory that cannot be had.
+    pub fn input<T: Held>(&mut self, name: &'static str, contents: impl Contents<T>) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: false, sliced: false })
     }
 
     /// Adds a buffer that the kernel reads, with its length.
     ///
     /// # Errors
     /// As of [`Self::input`].
-    pub fn slice<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: false, sliced: true })
+    pub fn slice<T: Held>(&mut self, name: &'static str, contents: impl Contents<T>) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: false, sliced: true })
     }
 
     /// Adds a buffer that the kernel writes.
     ///
     /// # Errors
-    /// A length that is no length, or memory that cannot be had.
-    pub fn output<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: true, sliced: false })
+    /// Contents that a buffer of `T` cannot have, or memory that cannot be had.
+    pub fn output<T: Held>(
+        &mut self,
+        name: &'static str,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: true, sliced: false })
     }
 
     /// Adds a buffer that the kernel writes, with its length.
     ///
     /// # Errors
     /// As of [`Self::output`].
-    pub fn disjoint<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: true, sliced: true })
+    pub fn disjoint<T: Held>(
+        &mut self,
+        name: &'static str,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: true, sliced: true })
     }
 
     fn add_buffer<T: Held>(
         &mut self,
         name: &'static str,
-        generator: Generator,
+        contents: impl Contents<T>,
         Passed { written, sliced }: Passed,
     ) -> Result<()> {
-        // What it consists of is what it is filled with.
-        let length = match generator.length {
-            Number::Int(value) => usize::try_from(value).ok(),
-            Number::Float(_) => None,
-        }
-        .and_then(|length| length.checked_mul(T::LANES))
-        .ok_or_else(|| {
-            Error::invalid(format!("`{name}` cannot have {} elements", generator.length))
-        })?;
-        // A vector that cannot be had ends the process, without a word of what it was for.
-        if Vec::<T::Lane>::new().try_reserve_exact(length).is_err() {
-            let bytes = length as u128 * size_of::<T::Lane>() as u128;
-            return Err(Error::failed(format!(
-                "allocating `{name}` ({length} elements of {}): this machine has no {bytes} bytes of \
-                 memory",
-                T::Lane::NAME
-            )));
-        }
-        generator.check::<T::Lane>(name)?;
         let position = self.arguments.len() as u64;
-        let initial: Vec<T::Lane> = generator.elements(length, (self.seed << 8 | position) << 32);
+        let place = Place { name, folder: self.package.folder, package: self.package.name };
+        let Filled { elements: initial, file } =
+            contents.fill(&place, (self.seed << 8 | position) << 32)?;
+        self.run.read_file(file);
+        let length = initial.len();
         let lanes = sliced.then_some(T::LANES as u64);
         let Session { quiet, stream, .. } = self.run.session;
         if self.shares_memory() {
