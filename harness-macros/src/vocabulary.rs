@@ -3,7 +3,7 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 15] = [
+pub(crate) const VALUE_KEYS: [&str; 16] = [
     "grid",
     "block",
     "shared",
@@ -14,12 +14,16 @@ pub(crate) const VALUE_KEYS: [&str; 15] = [
     "flops",
     "verify",
     "tolerance",
+    "compare",
     "reset",
     "name",
     "seed",
     "crate",
     "symbol",
 ];
+
+/// Keys that may also be written `key(BUFFER = VALUE, …)`.
+pub(crate) const OF_BUFFERS: [&str; 2] = ["tolerance", "compare"];
 
 /// The keys of declared kernels alone.
 pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
@@ -60,11 +64,20 @@ pub(crate) fn example(key: &str) -> &'static str {
         "flops" => "flops = 2 * n",
         "verify" => "verify = function_on_host",
         "tolerance" => "tolerance = 1e-5",
+        "compare" => "compare = same_elements",
         "reset" => "reset = once",
         "name" => "name = \"saxpy\"",
         "seed" => "seed = 42",
         "symbol" => "symbol = \"scan<{ITEMS}, float>\"",
         _ => "crate = ::gpuprof",
+    }
+}
+
+/// How `key`, one of [`OF_BUFFERS`], is written for some buffers.
+pub(crate) fn example_of_buffers(key: &str) -> &'static str {
+    match key {
+        "tolerance" => "tolerance(y = 1e-5, sums = relative(1e-3))",
+        _ => "compare(found = same_elements)",
     }
 }
 

@@ -18,6 +18,7 @@ use gpuprof_model::series::without_place;
 
 use super::arena::Arena;
 use super::buffer::TypedBuffer;
+use super::checks::Checks;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
@@ -30,10 +31,8 @@ use super::inputs::{self, Argument};
 use super::launcher::Launcher;
 use super::number::{IntoNumber, Scalar, convert};
 use super::ptx_reads;
-use super::reference::HostArguments;
 use super::run::Run;
 use super::session::Session;
-use super::tolerance::{IntoTolerance, Tolerance};
 
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
@@ -62,8 +61,6 @@ pub struct KernelRun<'r> {
     symbol: String,
     arguments: Vec<Argument>,
     seed: u64,
-    tolerance: Option<Tolerance>,
-    reference: Option<fn(&mut HostArguments)>,
     /// The most threads of a block that it is compiled for, where the annotation says so.
     max_block: Option<u64>,
     /// What was asked for of timed samples; none: by what the kernel does.
@@ -89,8 +86,6 @@ impl<'r> KernelRun<'r> {
             symbol,
             arguments: Vec::new(),
             seed: 0,
-            tolerance: None,
-            reference: None,
             max_block: None,
             reset: None,
             ptx,
@@ -196,15 +191,6 @@ impl<'r> KernelRun<'r> {
         self.seed = seed;
     }
 
-    /// Sets the tolerance of `verify`.
-    ///
-    /// # Errors
-    /// A part that is negative, infinite or no number.
-    pub fn tolerance(&mut self, tolerance: impl IntoTolerance) -> Result<()> {
-        self.tolerance = Some(Tolerance::new(tolerance)?);
-        Ok(())
-    }
-
     /// Sets what timed samples find in the buffers that the kernel writes.
     pub fn reset(&mut self, reset: Reset) {
         self.reset = Some(reset);
@@ -299,17 +285,13 @@ impl<'r> KernelRun<'r> {
         Ok(())
     }
 
-    /// Sets the host's reference implementation.
-    pub fn verify(&mut self, reference: fn(&mut HostArguments)) {
-        self.reference = Some(reference);
-    }
-
-    /// Launches, verifies where asked, and measures, once the device is this process's. Where
-    /// counters are collected on a GPU, only what needs no device is done: `count.rs` goes on.
+    /// Launches, verifies by `checks` where asked, and measures, once the device is this process's.
+    /// Where counters are collected on a GPU, only what needs no device is done: `count.rs` goes
+    /// on.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
-    pub fn execute(&mut self) -> Result<()> {
+    pub fn execute(&mut self, mut checks: Checks<'_>) -> Result<()> {
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;
@@ -329,31 +311,31 @@ impl<'r> KernelRun<'r> {
             self.launcher = Some(launcher);
             return Ok(());
         }
-        let verify = self.reference.filter(|_| self.run.request.verify);
-        if let Some(reference) = verify.filter(|_| !emulated) {
+        let verifies = checks.reference.is_some() && self.run.request.verify;
+        if verifies && !emulated {
             launcher.launch()?;
             self.run.synchronize()?;
-            self.check_outputs(reference)?;
+            self.check_outputs(&mut checks)?;
         }
         let Self { run, arguments, .. } = self;
         let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
         run.measure_from(&mut reset, |_| launcher.launch())?;
         run.found_in_place(in_place);
-        if let Some(reference) = verify.filter(|_| emulated) {
-            self.check_outputs(reference)?;
+        if verifies && emulated {
+            self.check_outputs(&mut checks)?;
         }
         Ok(())
     }
 
-    /// Compares what the kernel left with what `reference` makes of the initial arguments.
-    fn check_outputs(&mut self, reference: fn(&mut HostArguments)) -> Result<()> {
+    /// Compares what the kernel left with what the reference makes of the initial arguments.
+    fn check_outputs(&mut self, checks: &mut Checks<'_>) -> Result<()> {
         // The emulated driver refuses the store itself, and names its line.
         if !self.run.session.device.emulated {
             self.arguments.iter().try_for_each(Argument::check_unchanged)?;
         }
-        let compared = inputs::check(&mut self.arguments, reference, self.tolerance)?;
+        let compared = inputs::check(&mut self.arguments, checks)?;
         match compared.unverified() {
-            None => self.run.mark_verified(Some(compared.largest)),
+            None => self.run.mark_verified(compared.largest),
             Some(why) => self.run.mark_unverified(why),
         }
         Ok(())

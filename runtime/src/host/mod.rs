@@ -6,6 +6,7 @@ mod assertion;
 mod axis_type;
 mod buffer;
 pub mod checked;
+mod checks;
 mod cluster;
 mod collect;
 mod contents;
@@ -51,6 +52,7 @@ pub use run::Run;
 pub mod private {
     pub use super::arguments::Element;
     pub use super::checked;
+    pub use super::checks::Checks;
     pub use super::contents::Contents;
     pub use super::declaration::{Declaration, DeclaredParameter, Source};
     pub use super::error::{Error, Result};
