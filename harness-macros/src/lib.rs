@@ -99,9 +99,9 @@ use syn::{ItemFn, parse_macro_input};
 /// multiple of the mean \|reference\| of the elements that the reference changes;
 /// `(absolute(A), R)` gives A in the buffer's unit; `absolute(A)` and `relative(R)` are one part
 /// alone, and a number is both. The default is 1e-5 for `f32` and 1e-12 for `f64`. A kernel that
-/// changes nothing where the reference does fails whatever the tolerance. What `compare` names takes
-/// the device's and the host's elements of one buffer as `&[T]`, and returns `Ok(())` where they
-/// agree, or an error that says why they do not.
+/// changes nothing where the reference does fails whatever the tolerance. What `compare` names
+/// takes the device's and the host's elements of one buffer as `&[T]`, and returns `Ok(())` where
+/// they agree, or an error that says why they do not.
 ///
 /// A kernel that reads what it writes would time its own results: before each timed sample, the
 /// buffers that it reads and writes are restored, outside the timed window. `reset = once` leaves

@@ -12,10 +12,13 @@ use super::held::Held;
 use super::reference::{Comparer, HostArguments};
 use super::tolerance::{IntoTolerance, Tolerance};
 
+/// Leaves in the arguments what the kernel must leave there.
+type Reference<'a> = dyn FnMut(&mut HostArguments) + 'a;
+
 /// The checks of one kernel. They may use what the annotation's expressions use.
 #[derive(Default)]
 pub struct Checks<'a> {
-    pub(crate) reference: Option<Box<dyn FnMut(&mut HostArguments) + 'a>>,
+    pub(crate) reference: Option<Box<Reference<'a>>>,
     tolerance: Option<Tolerance>,
     tolerances: BTreeMap<&'static str, Tolerance>,
     comparers: BTreeMap<&'static str, Box<Comparer<'a>>>,
