@@ -4,6 +4,7 @@
 use crate::support::replay::workshop;
 use crate::support::{Archive, Outcome};
 use insta::assert_snapshot;
+use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Outcome {
     workshop().gpuprof(&[&["run", "--quiet", "--package", "data"], arguments].concat())
@@ -178,4 +179,49 @@ fn what_kernels_print_is_shown_in_the_order_of_blocks_and_threads() {
     let before: Vec<&str> = failed.lines().skip(1).take(3).map(str::trim).collect();
     assert!(before[0].starts_with("0: ") && before[1].starts_with("24: "), "{before:?}");
     assert!(before[2].starts_with("48: "), "{before:?}");
+}
+
+#[test]
+fn buffers_hold_what_generators_functions_and_files_give() {
+    verified(&["gather", "search"], 2);
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let export = folder.path().join("run.json").display().to_string();
+    let more = ["::count", "read_back", "--message-format", "json", "--export-json", &export];
+    let outcome = run(&more).exits_with(105);
+    let rows = outcome.events_of("configuration-finished");
+    let told = rows.iter().map(|row| {
+        let verified = if row["verified"] == true { "verified" } else { "" };
+        let reason = row["status_reason"].as_str().unwrap_or(verified);
+        format!("{} {}: {reason}", row["configuration"], row["status"])
+    });
+    let without_folder = |told: String| match told.split_once(" from /") {
+        Some((told, path)) => format!("{told} from …{}", path.split_once("/workshop").unwrap().1),
+        None => told,
+    };
+    let mut told: Vec<String> = told.map(without_folder).collect();
+    told.sort();
+    assert_snapshot!(told.join("\n"), @r#"
+    "block=64,nodes=128,most=0" "failed": making `offsets`: a graph needs edges
+    "block=64,nodes=128,most=2" "finished": verified
+    "block=64,nodes=128,most=5" "finished": verified
+    "file=none" "failed": reading `x` from …/data/inputs/none.bin: No such file or directory (os error 2); relative paths begin at the package's folder, or at GPUPROF_DATA where that is set, as for archives
+    "file=short" "invalid": `x` takes 4 elements of u32, and inputs/short.bin has 13 bytes, no whole number of u32: give its own length and type, or write the file anew
+    "file=words" "finished": verified
+    "#);
+    let stored = std::fs::read(&export).expect("the run is exported");
+    let stored: Value = serde_json::from_slice(&stored).expect("it is JSON");
+    assert_snapshot!(stored["provenance"]["input_sha256"], @r#"{"data/inputs/words.bin":"4f0baf62e6d67d426755425452e5e78ef3e946205489da2395f860ce7e478aa6"}"#);
+}
+
+#[test]
+fn a_reference_may_use_the_configuration_and_results_are_compared_as_asked() {
+    verified(&["times"], 2);
+    let outcome = run(&["keep", "--metrics", "ptx_instructions"]).exits_with(105);
+    let is_note = |line: &&str| line.starts_with(" failed ") || line.starts_with(" verified ");
+    let notes: Vec<&str> = outcome.stdout.lines().filter(is_note).collect();
+    assert_snapshot!(notes.join("\n"), @"
+     failed    block=64,n=256,by=elements,share=exact: verify failed: `share` differs from the host in 1 of 1 elements; first share[0]: device 0.46386665, host 0.48828125; largest error 2.4 times the tolerance, at share[0] (tolerance 1e-2 + 0e0 × |host|)
+     failed    block=64,n=256,by=order,share=loose, block=64,n=256,by=order,share=exact: verify failed: `kept`: the elements differ by order
+     verified  every finished row: largest error 0.10 of the tolerance
+    ");
 }

@@ -3,9 +3,9 @@
 use gpuprof_model::AxisKind;
 use gpuprof_model::axis::LAUNCH_AXES;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ItemFn, Path};
+use syn::{Expr, ItemFn};
 
 use crate::axis::DeclaredAxis;
 use crate::bounds;
@@ -103,22 +103,14 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         quote_spanned!(inner(value)=> #k.#method(#checked)?;)
     });
     let seed = kernel.seed.map(|seed| quote!(#k.seed(#seed);));
-    let tolerance = kernel.tolerance.as_ref().map(|value| {
-        quote_spanned! {inner(value)=>
-            #k.tolerance({
-                #[allow(unused_imports)]
-                use #gp::tolerances::*;
-                #value
-            })?;
-        }
-    });
     let reset = kernel.reset.as_ref().map(|variant| quote!(#k.reset(#gp::Reset::#variant);));
     let arguments = kernel
         .parameters
         .iter()
         .zip(&kernel.arguments)
         .map(|(parameter, value)| argument(parameter, value, &gp, &k));
-    let verify = kernel.verify.as_ref().map(|path| verify(path, &kernel.parameters, &gp, &k));
+    let checks = local("checks");
+    let verification = kernel.verification.statements(&kernel.parameters, &gp, &checks);
     quote! {
         #[allow(unused_variables, non_snake_case)]
         fn #run(#k: &mut #gp::KernelRun<'_>) -> #gp::Result<()> {
@@ -127,11 +119,10 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
             #(#bounds)*
             #(#declared)*
             #seed
-            #tolerance
             #reset
             #(#arguments)*
-            #verify
-            #k.execute()
+            #verification
+            #k.execute(#checks)
         }
     }
 }
@@ -187,33 +178,6 @@ fn argument(parameter: &Parameter, value: &Expr, gp: &TokenStream, k: &Ident) ->
             }
         }
     }
-}
-
-/// Hands the host reference its arguments: scalars by value, buffers as slices.
-fn verify(path: &Path, parameters: &[Parameter], gp: &TokenStream, k: &Ident) -> TokenStream {
-    let at = inner(path);
-    let h = local("h");
-    let (mut takes, mut passes, mut puts) = (Vec::new(), Vec::new(), Vec::new());
-    for (position, parameter) in parameters.iter().enumerate() {
-        let (p, scalar) = (format_ident!("p{position}", span = at), &parameter.scalar);
-        match parameter.passing {
-            Passing::Scalar => {
-                takes.push(quote!(let #p: #scalar = #h.scalar(#position);));
-                passes.push(p.to_token_stream());
-            }
-            Passing::Input => {
-                takes.push(quote!(let #p: ::std::vec::Vec<#scalar> = #h.take(#position);));
-                passes.push(quote_spanned!(at=> &#p));
-            }
-            Passing::Output => {
-                takes.push(quote!(let mut #p: ::std::vec::Vec<#scalar> = #h.take(#position);));
-                passes.push(quote_spanned!(at=> &mut #p));
-                puts.push(quote!(#h.put(#position, #p);));
-            }
-        }
-    }
-    let call = quote_spanned!(at=> #path(#(#passes),*););
-    quote!(#k.verify(|#h: &mut #gp::HostArguments| { #(#takes)* #call #(#puts)* });)
 }
 
 /// A name that the user's expressions cannot see.

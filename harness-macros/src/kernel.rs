@@ -22,8 +22,10 @@ use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::signature::{self, Parameter, Passing};
 use crate::tolerance;
+use crate::verification::{Given, Verification};
 use crate::vocabulary::{
-    GENERATORS, LIST_KEYS, OF_DECLARED, VALUE_KEYS, count, example, keys, unknown_key,
+    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, VALUE_KEYS, count, example, example_of_buffers,
+    keys, unknown_key,
 };
 
 /// Where the code of a kernel is.
@@ -61,10 +63,8 @@ pub(crate) struct Kernel {
     pub(crate) metrics: Vec<String>,
     /// The thresholds.
     pub(crate) thresholds: Vec<LitStr>,
-    /// The host reference.
-    pub(crate) verify: Option<Path>,
-    /// The tolerance of `verify`.
-    pub(crate) tolerance: Option<Expr>,
+    /// How its results are checked.
+    pub(crate) verification: Verification,
     /// The variant of `Reset` that was asked for.
     pub(crate) reset: Option<Ident>,
     /// The generators' seed.
@@ -85,7 +85,7 @@ impl Kernel {
         bounds::check(&keys.take(&bounds::KEYS), &keys.space, &mut errors);
         keys.check_arguments(item, &mut errors);
         keys.check_generators(&parameters, &mut errors);
-        keys.check_verify(&parameters, home, &mut errors);
+        let verification = keys.verification(&parameters, home, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
         let of_block = match home {
             Home::Here => None,
@@ -106,8 +106,7 @@ impl Kernel {
             declared: keys.take(&["bytes", "flops"]),
             arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
             parameters,
-            verify: keys.path("verify", &mut errors),
-            tolerance: keys.tolerance(&mut errors),
+            verification,
             reset: keys.value("reset").and_then(|value| tolerance::reset(value, &mut errors)),
             seed: keys.seed(&mut errors),
             space: keys.space,
@@ -128,6 +127,8 @@ struct Keys {
     values: Vec<(Ident, Option<Expr>)>,
     space: DeclaredSpace,
     args: Option<(Ident, Vec<Expr>)>,
+    /// What `tolerance(…)` and `compare(…)` say of each buffer.
+    of_buffers: Vec<(Ident, Vec<(Ident, Expr)>)>,
     metrics: Vec<String>,
     thresholds: Vec<LitStr>,
 }
@@ -151,7 +152,9 @@ impl Keys {
                 let value = errors.attempt(value);
                 self.values.push((name, value));
             }
-            Form::List(list) if LIST_KEYS.contains(&key.as_str()) => {
+            Form::List(list)
+                if LIST_KEYS.contains(&key.as_str()) || OF_BUFFERS.contains(&key.as_str()) =>
+            {
                 self.read_list(name, &list, errors);
             }
             Form::Value(_) if LIST_KEYS.contains(&key.as_str()) => {
@@ -221,6 +224,10 @@ impl Keys {
                 if let Some(list) = errors.attempt(parser.parse2(list.stream())) {
                     self.args = Some((name, list.into_iter().collect()));
                 }
+            }
+            key if OF_BUFFERS.contains(&key) => {
+                let each = verification_list(key, list, errors);
+                self.of_buffers.push((name, each));
             }
             "metrics" => self.metrics = conditions::metrics(list, errors),
             _ => self.thresholds.extend(conditions::thresholds(list, errors)),
@@ -307,22 +314,29 @@ impl Keys {
         }
     }
 
-    /// Refuses a host reference where the kernel has nothing to compare with it.
-    fn check_verify(&self, parameters: &[Parameter], home: Home<'_>, errors: &mut Errors) {
-        let writes = parameters.iter().any(|parameter| parameter.passing == Passing::Output);
+    /// How the results of a kernel with `parameters` are checked.
+    fn verification(
+        &self,
+        parameters: &[Parameter],
+        home: Home<'_>,
+        errors: &mut Errors,
+    ) -> Verification {
         let written = match home {
             Home::Here => "`DisjointSlice<T>` or `*mut T`",
             Home::Elsewhere(_) => "`*mut T`",
         };
-        if let Some(reference) = self.value("verify").filter(|_| !writes) {
-            errors.at(
-                reference,
-                format!(
-                    "`verify` compares the buffers that the kernel writes, and no parameter is a \
-                     {written}: take the results through one, or remove `verify`"
-                ),
-            );
-        }
+        let given = |key: &str| {
+            let each = self.of_buffers.iter().find(|(name, _)| name == key);
+            let each = each.map(|(name, each)| (name.clone(), Given::Each(each.clone())));
+            let name = self.seen.iter().find(|seen| *seen == key);
+            let all = name
+                .cloned()
+                .zip(self.value(key).cloned().map(|value| Given::All(Box::new(value))));
+            each.or(all)
+        };
+        let tolerance = given("tolerance").map(|(_, given)| given);
+        let (verify, compare) = (self.value("verify"), given("compare"));
+        Verification::read(verify, tolerance, compare, (parameters, written), errors)
     }
 
     /// Refuses generators, which fill buffers, for parameters that are numbers.
@@ -335,16 +349,27 @@ impl Keys {
             let Expr::Call(call) = bare::expr(value) else { continue };
             let Expr::Path(path) = &*call.func else { continue };
             let Some(name) = path.path.get_ident() else { continue };
+            let of = &parameter.name;
             if parameter.passing == Passing::Scalar && GENERATORS.iter().any(|g| name == g) {
                 errors.at(
                     value,
                     format!(
-                        "`{name}` fills a buffer, and `{}` is a number: give its value, or make it a \
-                         slice",
-                        parameter.name
+                        "`{name}` fills a buffer, and `{of}` is a number: give its value, or make it a \
+                         slice"
                     ),
                 );
+                continue;
             }
+            let ty = signature::text(&parameter.scalar);
+            let remedy = match (name.to_string().as_str(), signature::is_float(&parameter.scalar)) {
+                ("permutation", true) => {
+                    "gives whole numbers, and `X` is of T: take an integer type"
+                }
+                ("normal", false) => "gives floats, and `X` is of T: take random_in(n, low..high)",
+                _ => continue,
+            };
+            let remedy = remedy.replace('X', &of.to_string()).replace('T', &ty);
+            errors.at(value, format!("`{name}` {remedy}"));
         }
     }
 
@@ -381,12 +406,6 @@ impl Keys {
         }
     }
 
-    fn tolerance(&self, errors: &mut Errors) -> Option<Expr> {
-        let value = self.value("tolerance")?;
-        tolerance::check(value, errors);
-        Some(value.clone())
-    }
-
     fn seed(&self, errors: &mut Errors) -> Option<u64> {
         let value = self.value("seed")?;
         let literal: syn::Result<LitInt> = syn::parse2(quote::ToTokens::to_token_stream(value));
@@ -397,6 +416,22 @@ impl Keys {
             })
             .ok()
     }
+}
+
+/// The buffers of `tolerance(…)` or `compare(…)` with their values.
+fn verification_list(key: &str, list: &Group, errors: &mut Errors) -> Vec<(Ident, Expr)> {
+    let expected = format!("a buffer and its value: {}", example_of_buffers(key));
+    let mut each = Vec::new();
+    for Item { name, form } in items::split(list.stream(), &expected, errors) {
+        match form {
+            Form::Value(value) => {
+                let value = errors.attempt(syn::parse2(value));
+                each.extend(value.map(|value| (name, value)));
+            }
+            _ => errors.at(&name, format!("expected {expected}")),
+        }
+    }
+    each
 }
 
 #[cfg(test)]
@@ -420,8 +455,34 @@ mod tests {
                 "`random` fills a buffer, and `n` is a number: give its value, or make it a slice"
             )
         );
+        for generator in GENERATORS {
+            assert!(parse(&format!("{generator}(4), zeros(4)")).is_some(), "{generator}");
+        }
         assert_eq!(parse("mine::random(4), zeros(4)"), None);
         assert_eq!(parse("count(4), iota(4)"), None);
+    }
+
+    #[test]
+    fn a_generator_that_the_type_cannot_hold_is_refused_in_words() {
+        let item: ItemFn = syn::parse_quote!(
+            unsafe fn k(index: *const f16x2, x: &[u32]) {}
+        );
+        let parse = |arguments: &str| {
+            let attribute = format!("series(block = [64]), grid = 1, args({arguments})");
+            let read = Kernel::parse(attribute.parse().unwrap(), &item, Home::Here);
+            read.err().map(|error| error.to_string())
+        };
+        assert_eq!(
+            parse("permutation(4), zeros(4)").as_deref(),
+            Some(
+                "`permutation` gives whole numbers, and `index` is of f16x2: take an integer type"
+            )
+        );
+        assert_eq!(
+            parse("zeros(4), normal(4, 0, 1)").as_deref(),
+            Some("`normal` gives floats, and `x` is of u32: take random_in(n, low..high)")
+        );
+        assert_eq!(parse("normal(4, 0, 1), permutation(4)"), None);
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod shared;
 mod signature;
 mod slices;
 mod tolerance;
+mod verification;
 mod vocabulary;
 
 use proc_macro::TokenStream;
@@ -66,8 +67,17 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// | `args(EXPR, …)` | one expression per parameter; a generator for each slice and pointer |
 /// | `seed = INT` | the seed of the generators |
 ///
-/// Generators fill a buffer before the first launch: `random(len)`, `random_in(len, range)`,
-/// `zeros(len)`, `iota(len)`.
+/// What fills a buffer before the first launch:
+///
+/// | form | elements |
+/// |---|---|
+/// | `random(len)`, `random_in(len, range)` | random ones: integers over their range, floats in 0..1 |
+/// | `normal(len, mean, deviation)` | floats of the normal distribution |
+/// | `zeros(len)`, `iota(len)` | 0; 0, 1, 2, … |
+/// | `permutation(len)` | the whole numbers below `len`, each once, in random order |
+/// | `sorted(len)`, `sorted(GENERATOR)` | those of `random(len)`, or of a generator, in ascending order |
+/// | `from_file(len, PATH)` | the file's, which holds them and nothing else, little end first |
+/// | any other expression | those of a `Vec<T>`, or of a `Result` of one |
 ///
 /// What is reported and judged:
 ///
@@ -76,20 +86,23 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// | `bytes = EXPR`, `flops = EXPR` | what the kernel must move and compute, for rates |
 /// | `metrics(NAME, …)` | the metrics to show |
 /// | `threshold("…")` | a condition that the series must meet; may be repeated |
-/// | `verify = PATH` | a host reference, see below |
-/// | `tolerance = EXPR` | how far a float may be from the reference, see below |
+/// | `verify = FUNCTION` | a host reference, see below |
+/// | `tolerance = EXPR`, `tolerance(BUFFER = EXPR, …)` | how far a float may be from it, see below |
+/// | `compare = FUNCTION`, `compare(BUFFER = FUNCTION, …)` | what compares a buffer instead, see below |
 /// | `reset = each`, `reset = once` | what timed samples find in the buffers, see below |
 /// | `name = "…"` | the series' and entry point's name, in place of the function's |
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
 ///
 /// The host reference takes scalars by value, what the kernel reads as `&[T]` and what it writes as
-/// `&mut [T]`.
+/// `&mut [T]`. It is the path of a function, or a closure, which may use the axes.
 /// What it leaves in the latter is what the kernel must have written: integers exactly, floats
 /// within absolute + relative × \|reference\|. `tolerance = (A, R)` gives both parts, where A is a
 /// multiple of the mean \|reference\| of the elements that the reference changes;
 /// `(absolute(A), R)` gives A in the buffer's unit; `absolute(A)` and `relative(R)` are one part
 /// alone, and a number is both. The default is 1e-5 for `f32` and 1e-12 for `f64`. A kernel that
-/// changes nothing where the reference does fails whatever the tolerance.
+/// changes nothing where the reference does fails whatever the tolerance. What `compare` names
+/// takes the device's and the host's elements of one buffer as `&[T]`, and returns `Ok(())` where
+/// they agree, or an error that says why they do not.
 ///
 /// A kernel that reads what it writes would time its own results: before each timed sample, the
 /// buffers that it reads and writes are restored, outside the timed window. `reset = once` leaves

@@ -129,7 +129,14 @@ fn shared_by_all(element: &Type) -> String {
     )
 }
 
-fn text(ty: &Type) -> String {
+/// Whether `ty` is a float, or consists of floats.
+pub(crate) fn is_float(ty: &Type) -> bool {
+    let name = text(ty);
+    name.starts_with('f') || name.starts_with("bf")
+}
+
+/// `ty` as people write it.
+pub(crate) fn text(ty: &Type) -> String {
     let text = ty.to_token_stream().to_string();
     text.replace("& ", "&").replace("* ", "*").replace(" < ", "<").replace(" >", ">")
 }

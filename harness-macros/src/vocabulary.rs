@@ -3,7 +3,7 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 15] = [
+pub(crate) const VALUE_KEYS: [&str; 16] = [
     "grid",
     "block",
     "shared",
@@ -14,12 +14,16 @@ pub(crate) const VALUE_KEYS: [&str; 15] = [
     "flops",
     "verify",
     "tolerance",
+    "compare",
     "reset",
     "name",
     "seed",
     "crate",
     "symbol",
 ];
+
+/// Keys that may also be written `key(BUFFER = VALUE, …)`.
+pub(crate) const OF_BUFFERS: [&str; 2] = ["tolerance", "compare"];
 
 /// The keys of declared kernels alone.
 pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
@@ -28,7 +32,8 @@ pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
 pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
 
 /// What fills a buffer, in `args`.
-pub(crate) const GENERATORS: [&str; 4] = ["random", "random_in", "zeros", "iota"];
+pub(crate) const GENERATORS: [&str; 8] =
+    ["random", "random_in", "zeros", "iota", "normal", "permutation", "sorted", "from_file"];
 
 /// Every key.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
@@ -59,11 +64,20 @@ pub(crate) fn example(key: &str) -> &'static str {
         "flops" => "flops = 2 * n",
         "verify" => "verify = function_on_host",
         "tolerance" => "tolerance = 1e-5",
+        "compare" => "compare = same_elements",
         "reset" => "reset = once",
         "name" => "name = \"saxpy\"",
         "seed" => "seed = 42",
         "symbol" => "symbol = \"scan<{ITEMS}, float>\"",
         _ => "crate = ::gpuprof",
+    }
+}
+
+/// How `key`, one of [`OF_BUFFERS`], is written for some buffers.
+pub(crate) fn example_of_buffers(key: &str) -> &'static str {
+    match key {
+        "tolerance" => "tolerance(y = 1e-5, sums = relative(1e-3))",
+        _ => "compare(found = same_elements)",
     }
 }
 

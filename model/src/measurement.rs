@@ -290,6 +290,18 @@ pub struct PassResult {
     /// What kernels printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<String>,
+    /// The files that buffers were filled from, in the order of the parameters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_files: Vec<InputFile>,
+}
+
+/// A file that a buffer was filled from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// `package/path` with the path of the annotation, or that alone where it is absolute.
+    pub path: String,
+    /// SHA-256 of what it held.
+    pub sha256: String,
 }
 
 /// Why a comparison with a reference that found no difference says nothing.

@@ -103,6 +103,9 @@ pub struct Provenance {
     pub seconds_per_process: Option<f64>,
     /// SHA-256 of the PTX of each kernel package.
     pub ptx_sha256: BTreeMap<String, String>,
+    /// SHA-256 of each file that buffers were filled from, by package and path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_sha256: BTreeMap<String, String>,
     /// The toolchain that built the kernels, as `rustc --version` says it.
     pub kernel_toolchain: Option<String>,
     /// The git revision of the workspace, with `-dirty` where it has changes.

@@ -341,6 +341,9 @@ struct Readme;
 /// So do those of the book's pages on kernels.
 #[cfg(doctest)]
 mod book {
+    #[doc = include_str!("../../docs/book/src/inputs.md")]
+    struct Inputs;
+
     #[doc = include_str!("../../docs/book/src/mathematics.md")]
     struct Mathematics;
 

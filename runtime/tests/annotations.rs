@@ -72,12 +72,12 @@ fn programs(folder: &str) -> Vec<PathBuf> {
 fn messages(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let own = text.lines().take_while(|line| !line.starts_with("error: aborting due to"));
-    let line = |line: &str| match line.split_once("--> runtime/") {
-        Some((before, place)) => {
+    let line = |line: &str| match line.split_once(" runtime/") {
+        Some((before, place)) if before.ends_with("-->") || before.ends_with(":::") => {
             let path = place.split(':').next().unwrap_or_default();
-            format!("{before}--> runtime/{path}")
+            format!("{before} runtime/{path}")
         }
-        None => line.to_owned(),
+        _ => line.to_owned(),
     };
     own.map(line).collect::<Vec<_>>().join("\n").trim_end().to_owned() + "\n"
 }

@@ -56,6 +56,11 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
         &text(&run.kernel_toolchain),
         false,
     );
+    // A file that one side did not read is of another series.
+    for (path, after) in &run.input_sha256 {
+        let before = baseline.input_sha256.get(path).unwrap_or(after);
+        check(&format!("input file {path}"), before, after, false);
+    }
     check("processes", &text(&baseline.order), &text(&run.order), false);
     check("cargo profile", &text(&baseline.profile), &text(&run.profile), false);
     check("gpuprof", &baseline.tool_version, &run.tool_version, false);
@@ -182,6 +187,19 @@ mod tests {
         assert_eq!(told(&before, &after, false), []);
         after.kernel_toolchain = Some("rustc 1.96.0".into());
         assert_eq!(told(&before, &after, false), [("kernel toolchain".to_owned(), false)]);
+    }
+
+    #[test]
+    fn other_inputs_are_told_and_do_not_hinder() {
+        let of = |path: &str, sha256: &str| {
+            let input_sha256 = [(path.to_owned(), sha256.to_owned())].into();
+            Provenance { input_sha256, ..on(h200()) }
+        };
+        let before = of("p/graph.bin", "ab");
+        assert_eq!(told(&before, &of("p/graph.bin", "ab"), false), []);
+        assert_eq!(told(&before, &of("p/another.bin", "cd"), false), []);
+        let changed = told(&before, &of("p/graph.bin", "cd"), false);
+        assert_eq!(changed, [("input file p/graph.bin".to_owned(), false)]);
     }
 
     #[test]

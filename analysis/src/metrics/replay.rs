@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
-use gpuprof_model::measurement::{LaunchFacts, LaunchRecord, PassResult};
+use gpuprof_model::measurement::{InputFile, LaunchFacts, LaunchRecord, PassResult};
 use gpuprof_model::quantity::format_number;
 
 /// How launches of two passes are matched.
@@ -111,6 +111,7 @@ type Difference = (String, String, String);
 
 fn difference(a: &PassResult, b: &PassResult, discipline: Discipline) -> Option<Difference> {
     device(a, b)
+        .or_else(|| input_files(a, b))
         .or_else(|| launches(&a.launches, &b.launches, discipline))
         .or_else(|| counters(a, b))
         .or_else(|| optional("`bytes`", a.declared_bytes, b.declared_bytes))
@@ -128,6 +129,14 @@ fn device(a: &PassResult, b: &PassResult) -> Option<Difference> {
         uuid => format!("{} ({uuid})", pass.device.name),
     };
     (name(a) != name(b)).then(|| ("the device".to_owned(), name(a), name(b)))
+}
+
+/// Files that were changed between two processes hold other inputs.
+fn input_files(a: &PassResult, b: &PassResult) -> Option<Difference> {
+    let changed = |(a, b): &(&InputFile, &InputFile)| a.path == b.path && a.sha256 != b.sha256;
+    let (a, b) = a.input_files.iter().zip(&b.input_files).find(changed)?;
+    let text = |file: &InputFile| format!("SHA-256 {:.12}…", file.sha256);
+    Some((format!("the input file {}", a.path), text(a), text(b)))
 }
 
 fn launches(a: &[LaunchRecord], b: &[LaunchRecord], discipline: Discipline) -> Option<Difference> {
@@ -389,6 +398,21 @@ mod tests {
         let error = agree(&[pass(7), longer], STRICT).unwrap_err();
         assert_eq!((error.what.as_str(), error.first.as_str()), ("launch 2", "absent"));
         assert_eq!(error.other, "`saxpy` grid 1x1x1 block 256x1x1 shared 0 context 1 stream 7");
+    }
+
+    #[test]
+    fn a_file_that_was_changed_between_two_processes_is_a_divergence() {
+        let read = |sha256: &str| {
+            let file = InputFile { path: "p/graph.bin".into(), sha256: sha256.into() };
+            PassResult { input_files: vec![file], ..pass(7) }
+        };
+        assert_eq!(agree(&[read("ab"), read("ab")], STRICT), Ok(()));
+        let error = agree(&[read("0123456789abcdef"), read("ff")], STRICT).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "replay diverged: the input file p/graph.bin is SHA-256 0123456789ab… in process 1 and \
+             SHA-256 ff… in process 2; a profiled kernel must do the same in every process"
+        );
     }
 
     #[test]

@@ -34,6 +34,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             clock_control: "none".into(),
             replay_mode: None,
             ptx_sha256: BTreeMap::from([("saxpy".to_owned(), "0123abcd".to_owned())]),
+            input_sha256: BTreeMap::new(),
             kernel_toolchain: Some("rustc 1.95.0".into()),
             git_revision: Some("da5af21-dirty".into()),
             profile: Some("bench".into()),

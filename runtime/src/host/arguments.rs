@@ -1,59 +1,10 @@
-//! Argument generators: what buffers hold before a launch, the same in every process.
+//! The elements of buffers: how each type is made of random bits, of numbers and of a file's bytes,
+//! and how far two of them are apart.
 
-use std::ops::Range;
+use std::cmp::Ordering;
 
-use super::error::{Error, Result};
-use super::number::{IntoNumber, Number, Scalar};
+use super::number::Scalar;
 use crate::{bf16, f16};
-
-/// What a buffer holds before a launch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Generator {
-    pub(crate) length: Number,
-    pub(crate) fill: Fill,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Fill {
-    Random { low: f64, high: f64, whole: bool },
-    RandomBits,
-    Zeros,
-    Iota,
-}
-
-/// The functions that `args(…)` may call for pointers.
-pub mod generators {
-    use super::{Fill, Generator, IntoNumber, Number, Range};
-
-    /// `length` random elements: integers over their whole range, floats in 0..1.
-    pub fn random(length: impl IntoNumber) -> Generator {
-        Generator { length: length.into_number(), fill: Fill::RandomBits }
-    }
-
-    /// `length` random elements in `range`, its end excluded.
-    pub fn random_in<N: IntoNumber>(length: impl IntoNumber, range: Range<N>) -> Generator {
-        let (low, high) = (range.start.into_number(), range.end.into_number());
-        let whole = matches!((low, high), (Number::Int(_), Number::Int(_)));
-        let float = |number| match number {
-            Number::Int(value) => value as f64,
-            Number::Float(value) => value,
-        };
-        Generator {
-            length: length.into_number(),
-            fill: Fill::Random { low: float(low), high: float(high), whole },
-        }
-    }
-
-    /// `length` zeros.
-    pub fn zeros(length: impl IntoNumber) -> Generator {
-        Generator { length: length.into_number(), fill: Fill::Zeros }
-    }
-
-    /// 0, 1, 2, … up to `length`, wrapping where the element type does.
-    pub fn iota(length: impl IntoNumber) -> Generator {
-        Generator { length: length.into_number(), fill: Fill::Iota }
-    }
-}
 
 /// Types that buffers may hold.
 pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::Debug {
@@ -65,6 +16,12 @@ pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::D
 
     /// The nearest value to `value`.
     fn from_f64(value: f64) -> Self;
+
+    /// The value whose bytes in memory are `bytes`, little end first; as many as the type has.
+    fn from_le(bytes: &[u8]) -> Self;
+
+    /// The order in which values are sorted: that of all floats, NaN included.
+    fn order(&self, other: &Self) -> Ordering;
 
     /// How far `self` is from `expected`: 0 where they are the same, infinite where no tolerance
     /// helps, as between integers, and between a number and none.
@@ -78,6 +35,16 @@ pub trait Element: Scalar + cudarc::driver::DeviceRepr + PartialEq + std::fmt::D
 
     /// The lowest value, and what all values are below.
     const RANGE: (f64, f64);
+
+    /// Whether it is a whole number.
+    const WHOLE: bool;
+}
+
+/// `bytes` as an array, as long as the caller's type is.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(bytes);
+    array
 }
 
 macro_rules! integer_elements {
@@ -90,7 +57,10 @@ macro_rules! integer_elements {
                 if self == expected { 0.0 } else { f64::INFINITY }
             }
             fn magnitude(self) -> f64 { 0.0 }
+            fn from_le(bytes: &[u8]) -> Self { Self::from_le_bytes(array(bytes)) }
+            fn order(&self, other: &Self) -> Ordering { self.cmp(other) }
             const TOLERANCE: f64 = 0.0;
+            const WHOLE: bool = true;
             const RANGE: (f64, f64) = (Self::MIN as f64, Self::MAX as f64 + 1.0);
         }
     )*};
@@ -113,6 +83,9 @@ macro_rules! float_elements {
                 if distance.is_nan() { f64::INFINITY } else { distance }
             }
             fn magnitude(self) -> f64 { f64::from(self).abs() }
+            fn from_le(bytes: &[u8]) -> Self { Self::from_le_bytes(array(bytes)) }
+            fn order(&self, other: &Self) -> Ordering { self.total_cmp(other) }
+            const WHOLE: bool = false;
             const TOLERANCE: f64 = $tolerance;
             const RANGE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
         }
@@ -133,6 +106,13 @@ macro_rules! half_elements {
                 self.to_f64().distance(expected.to_f64())
             }
             fn magnitude(self) -> f64 { self.to_f64().abs() }
+            fn from_le(bytes: &[u8]) -> Self {
+                Self::from_bits(u16::from_le_bytes(array(bytes)))
+            }
+            fn order(&self, other: &Self) -> Ordering {
+                self.to_f64().total_cmp(&other.to_f64())
+            }
+            const WHOLE: bool = false;
             const TOLERANCE: f64 = $tolerance;
             const RANGE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
         }
@@ -141,96 +121,9 @@ macro_rules! half_elements {
 // Two units in the last place of 1.
 half_elements!(f16 11 2e-3 bf16 8 1.6e-2);
 
-impl Generator {
-    /// Refuses a range that holds nothing, or what a buffer of `T` called `name` cannot hold.
-    ///
-    /// # Errors
-    /// The buffer, the range and the type.
-    pub(crate) fn check<T: Element>(&self, name: &str) -> Result<()> {
-        let Fill::Random { low, high, .. } = self.fill else { return Ok(()) };
-        let (lowest, above) = T::RANGE;
-        let wrong = match low < high {
-            false => "is empty: write the lower bound first".to_owned(),
-            true if low < lowest || high > above => format!("goes beyond {}", T::NAME),
-            true => return Ok(()),
-        };
-        Err(Error::invalid(format!("`{name}` is random in {low}..{high}, which {wrong}")))
-    }
-
-    /// The elements, from a seed of their own so that no two buffers are alike.
-    pub(crate) fn elements<T: Element>(&self, length: usize, seed: u64) -> Vec<T> {
-        let mut state = seed;
-        let mut unit = move || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            split_mix(state)
-        };
-        match self.fill {
-            Fill::Zeros => vec![T::from_index(0); length],
-            Fill::Iota => (0..length as u64).map(T::from_index).collect(),
-            Fill::RandomBits => (0..length).map(|_| T::from_bits(unit())).collect(),
-            Fill::Random { low, high, whole } => (0..length)
-                .map(|_| {
-                    let value = low + (high - low) * f64::from_bits_unit(unit());
-                    T::from_f64(if whole { value.floor() } else { value })
-                })
-                .collect(),
-        }
-    }
-}
-
-/// The mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn split_mix(state: u64) -> u64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-trait UnitInterval {
-    fn from_bits_unit(bits: u64) -> Self;
-}
-
-impl UnitInterval for f64 {
-    fn from_bits_unit(bits: u64) -> Self {
-        <Self as Element>::from_bits(bits)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::generators::*;
     use super::*;
-
-    #[test]
-    fn buffers_are_the_same_in_every_process_and_differ_by_seed() {
-        let a: Vec<u32> = random(4_u64).elements(4, 1);
-        assert_eq!(a, random(4_u64).elements::<u32>(4, 1));
-        assert_ne!(a, random(4_u64).elements::<u32>(4, 2));
-        assert_eq!(iota(3).elements::<f32>(3, 0), [0.0, 1.0, 2.0]);
-        assert_eq!(iota(300).elements::<u8>(300, 0)[256], 0);
-    }
-
-    #[test]
-    fn random_numbers_stay_in_their_range_and_reach_across_it() {
-        let floats: Vec<f32> = random(1000).elements(1000, 7);
-        assert!(floats.iter().all(|v| (0.0..1.0).contains(v)));
-        let bins: Vec<u32> = random_in(1000, 0..10).elements(1000, 7);
-        assert!((0..10).all(|bin| bins.contains(&bin)) && bins.iter().all(|&b| b < 10));
-    }
-
-    #[test]
-    fn a_range_that_holds_nothing_or_too_much_is_refused() {
-        let told = |generator: Generator| generator.check::<u8>("text").unwrap_err().to_string();
-        assert!(random_in(4, 0..256).check::<u8>("text").is_ok());
-        assert!(random_in(4, -1.0..1.0).check::<f32>("x").is_ok());
-        assert_eq!(
-            told(random_in(4, 300..301)),
-            "`text` is random in 300..301, which goes beyond u8"
-        );
-        assert_eq!(told(random_in(4, -1..1)), "`text` is random in -1..1, which goes beyond u8");
-        let empty = "`text` is random in 26..0, which is empty: write the lower bound first";
-        assert_eq!(told(random_in(4, 26.0..0.0)), empty);
-        assert!(random_in(4, f64::NAN..1.0).check::<f32>("x").is_err());
-    }
 
     #[test]
     fn no_tolerance_reaches_from_a_number_to_none_or_to_another_integer() {

@@ -9,9 +9,10 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DriverError};
 
 use super::arena::{Arena, Placed};
 use super::arguments::Element;
+use super::checks::Way;
 use super::collect::emulator;
 use super::error::{Error, Result};
-use super::reference::{Compared, HostArguments, Sides, compare, unchanged};
+use super::reference::{Compared, HostArguments, Sides, compare, compare_by, unchanged};
 use super::tolerance::Tolerance;
 
 /// A buffer on the device that knows what it held before the first launch.
@@ -35,12 +36,7 @@ pub(crate) trait Buffer {
     fn initial(&self) -> Box<dyn Any>;
 
     /// Compares it with the reference's buffer at `position`, if the kernel writes it.
-    fn compare(
-        &self,
-        host: &mut HostArguments,
-        position: usize,
-        tolerance: Option<Tolerance>,
-    ) -> Result<Compared>;
+    fn compare(&self, host: &mut HostArguments, position: usize, way: Way<'_>) -> Result<Compared>;
 
     /// Fails where the kernel takes it to read only and did not leave it as it was.
     fn check_unchanged(&self) -> Result<()>;
@@ -164,12 +160,7 @@ impl<T: Element> Buffer for TypedBuffer<T> {
         Box::new(self.initial.clone())
     }
 
-    fn compare(
-        &self,
-        host: &mut HostArguments,
-        position: usize,
-        tolerance: Option<Tolerance>,
-    ) -> Result<Compared> {
+    fn compare(&self, host: &mut HostArguments, position: usize, way: Way<'_>) -> Result<Compared> {
         if !self.written || self.initial.is_empty() {
             return Ok(Compared::default());
         }
@@ -185,8 +176,11 @@ impl<T: Element> Buffer for TypedBuffer<T> {
             )));
         }
         let sides = Sides { initial: &self.initial, device: &device, host: &expected };
-        let tolerance = tolerance.map_or_else(|| Tolerance::new(T::TOLERANCE), Ok)?;
-        compare(self.name, sides, tolerance)
+        match way {
+            Way::Within(Some(tolerance)) => compare(self.name, sides, tolerance),
+            Way::Within(None) => compare(self.name, sides, Tolerance::new(T::TOLERANCE)?),
+            Way::By(by) => compare_by(self.name, sides, by),
+        }
     }
 
     fn check_unchanged(&self) -> Result<()> {

@@ -14,7 +14,7 @@ use super::count;
 use super::declaration;
 use super::error::{Error, Result};
 use super::handover::Handover;
-use super::kernel_run::KernelRun;
+use super::kernel_run::{KernelRun, Package};
 use super::listing::{self, Options};
 use super::measure_lock::MeasureLock;
 use super::outcome::{caught, outcome, remember_panics};
@@ -194,7 +194,9 @@ fn set_up<'s>(
     };
     let (module, ptx) = session.load_module(request, module_name)?;
     let (function, symbol) = session.function(&module, &name, place, module_name)?;
-    let mut kernel = KernelRun::new(Run::new(session, request, Call::Whole), function, symbol, ptx);
+    let package = Package { name: entry.source_package, folder: Path::new(entry.source_folder) };
+    let run = Run::new(session, request, Call::Whole);
+    let mut kernel = KernelRun::new(run, package, function, (symbol, ptx));
     set_up(&mut kernel)?;
     Ok(kernel)
 }

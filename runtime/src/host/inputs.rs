@@ -9,10 +9,10 @@ use std::any::Any;
 use gpuprof_model::measurement::{InPlace, Reset};
 
 use super::buffer::Buffer;
+use super::checks::Checks;
 use super::error::Result;
 use super::reference::{Compared, HostArguments};
 use super::session::Session;
-use super::tolerance::Tolerance;
 
 /// An argument.
 pub(crate) enum Argument {
@@ -116,22 +116,20 @@ pub(crate) fn keep(
     Ok((!buffers.is_empty()).then_some(InPlace { reset, buffers }))
 }
 
-/// Compares every output with what the reference makes of the initial arguments, and puts the
-/// buffers back to them.
+/// Compares every output with what the reference of `checks` makes of the initial arguments, and
+/// puts the buffers back to them.
 ///
 /// # Errors
 /// What differs.
-pub(crate) fn check(
-    arguments: &mut [Argument],
-    reference: fn(&mut HostArguments),
-    tolerance: Option<Tolerance>,
-) -> Result<Compared> {
+pub(crate) fn check(arguments: &mut [Argument], checks: &mut Checks<'_>) -> Result<Compared> {
     let mut host = HostArguments::new(arguments.iter().map(Argument::host).collect());
-    reference(&mut host);
+    if let Some(reference) = &mut checks.reference {
+        reference(&mut host);
+    }
     let mut all = Compared::default();
     for (position, argument) in arguments.iter_mut().enumerate() {
         if let Argument::Buffer { buffer, .. } = argument {
-            all = all.and(buffer.compare(&mut host, position, tolerance)?);
+            all = all.and(buffer.compare(&mut host, position, checks.way(buffer.name()))?);
             buffer.restore()?;
         }
     }

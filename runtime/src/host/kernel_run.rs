@@ -5,6 +5,7 @@
 //! and, on the emulated driver, counted.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 
 use cudarc::driver::CudaFunction;
@@ -16,25 +17,32 @@ use gpuprof_model::protocol::Sampling;
 use gpuprof_model::series::without_place;
 
 use super::arena::Arena;
-use super::arguments::Generator;
 use super::buffer::TypedBuffer;
+use super::checks::Checks;
 use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
+use super::contents::{Contents, Filled};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::generator::Place;
 use super::held::Held;
 use super::inputs::{self, Argument};
 use super::launcher::Launcher;
-use super::number::{IntoNumber, Number, Scalar, convert};
+use super::number::{IntoNumber, Scalar, convert};
 use super::ptx_reads;
-use super::reference::HostArguments;
 use super::run::Run;
 use super::session::Session;
-use super::tolerance::{IntoTolerance, Tolerance};
 
 /// Dynamic shared memory that needs no opt-in.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+
+/// The package whose annotation it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Package {
+    pub(crate) name: &'static str,
+    pub(crate) folder: &'static Path,
+}
 
 /// How a kernel takes a buffer.
 #[derive(Clone, Copy)]
@@ -47,13 +55,12 @@ struct Passed {
 /// One kernel launch being set up.
 pub struct KernelRun<'r> {
     run: Run<'r>,
+    package: Package,
     function: CudaFunction,
     /// The function's name in the PTX.
     symbol: String,
     arguments: Vec<Argument>,
     seed: u64,
-    tolerance: Option<Tolerance>,
-    reference: Option<fn(&mut HostArguments)>,
     /// The most threads of a block that it is compiled for, where the annotation says so.
     max_block: Option<u64>,
     /// What was asked for of timed samples; none: by what the kernel does.
@@ -65,16 +72,20 @@ pub struct KernelRun<'r> {
 }
 
 impl<'r> KernelRun<'r> {
-    /// A launch of `function`, which is called `symbol` in `ptx`.
-    pub(crate) fn new(run: Run<'r>, function: CudaFunction, symbol: String, ptx: String) -> Self {
+    /// A launch of `function`, which is called `symbol` in `ptx`, by an annotation in `package`.
+    pub(crate) fn new(
+        run: Run<'r>,
+        package: Package,
+        function: CudaFunction,
+        (symbol, ptx): (String, String),
+    ) -> Self {
         Self {
             run,
+            package,
             function,
             symbol,
             arguments: Vec::new(),
             seed: 0,
-            tolerance: None,
-            reference: None,
             max_block: None,
             reset: None,
             ptx,
@@ -180,15 +191,6 @@ impl<'r> KernelRun<'r> {
         self.seed = seed;
     }
 
-    /// Sets the tolerance of `verify`.
-    ///
-    /// # Errors
-    /// A part that is negative, infinite or no number.
-    pub fn tolerance(&mut self, tolerance: impl IntoTolerance) -> Result<()> {
-        self.tolerance = Some(Tolerance::new(tolerance)?);
-        Ok(())
-    }
-
     /// Sets what timed samples find in the buffers that the kernel writes.
     pub fn reset(&mut self, reset: Reset) {
         self.reset = Some(reset);
@@ -210,62 +212,55 @@ impl<'r> KernelRun<'r> {
     /// Adds a buffer that the kernel reads.
     ///
     /// # Errors
-    /// A length that is no length, or memory that cannot be had.
-    pub fn input<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: false, sliced: false })
+    /// Contents that a buffer of `T` cannot have, or memory that cannot be had.
+    pub fn input<T: Held>(&mut self, name: &'static str, contents: impl Contents<T>) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: false, sliced: false })
     }
 
     /// Adds a buffer that the kernel reads, with its length.
     ///
     /// # Errors
     /// As of [`Self::input`].
-    pub fn slice<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: false, sliced: true })
+    pub fn slice<T: Held>(&mut self, name: &'static str, contents: impl Contents<T>) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: false, sliced: true })
     }
 
     /// Adds a buffer that the kernel writes.
     ///
     /// # Errors
-    /// A length that is no length, or memory that cannot be had.
-    pub fn output<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: true, sliced: false })
+    /// Contents that a buffer of `T` cannot have, or memory that cannot be had.
+    pub fn output<T: Held>(
+        &mut self,
+        name: &'static str,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: true, sliced: false })
     }
 
     /// Adds a buffer that the kernel writes, with its length.
     ///
     /// # Errors
     /// As of [`Self::output`].
-    pub fn disjoint<T: Held>(&mut self, name: &'static str, generator: Generator) -> Result<()> {
-        self.add_buffer::<T>(name, generator, Passed { written: true, sliced: true })
+    pub fn disjoint<T: Held>(
+        &mut self,
+        name: &'static str,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        self.add_buffer::<T>(name, contents, Passed { written: true, sliced: true })
     }
 
     fn add_buffer<T: Held>(
         &mut self,
         name: &'static str,
-        generator: Generator,
+        contents: impl Contents<T>,
         Passed { written, sliced }: Passed,
     ) -> Result<()> {
-        // What it consists of is what it is filled with.
-        let length = match generator.length {
-            Number::Int(value) => usize::try_from(value).ok(),
-            Number::Float(_) => None,
-        }
-        .and_then(|length| length.checked_mul(T::LANES))
-        .ok_or_else(|| {
-            Error::invalid(format!("`{name}` cannot have {} elements", generator.length))
-        })?;
-        // A vector that cannot be had ends the process, without a word of what it was for.
-        if Vec::<T::Lane>::new().try_reserve_exact(length).is_err() {
-            let bytes = length as u128 * size_of::<T::Lane>() as u128;
-            return Err(Error::failed(format!(
-                "allocating `{name}` ({length} elements of {}): this machine has no {bytes} bytes of \
-                 memory",
-                T::Lane::NAME
-            )));
-        }
-        generator.check::<T::Lane>(name)?;
         let position = self.arguments.len() as u64;
-        let initial: Vec<T::Lane> = generator.elements(length, (self.seed << 8 | position) << 32);
+        let place = Place { name, folder: self.package.folder, package: self.package.name };
+        let Filled { elements: initial, file } =
+            contents.fill(&place, (self.seed << 8 | position) << 32)?;
+        self.run.read_file(file);
+        let length = initial.len();
         let lanes = sliced.then_some(T::LANES as u64);
         let Session { quiet, stream, .. } = self.run.session;
         if self.shares_memory() {
@@ -290,17 +285,13 @@ impl<'r> KernelRun<'r> {
         Ok(())
     }
 
-    /// Sets the host's reference implementation.
-    pub fn verify(&mut self, reference: fn(&mut HostArguments)) {
-        self.reference = Some(reference);
-    }
-
-    /// Launches, verifies where asked, and measures, once the device is this process's. Where
-    /// counters are collected on a GPU, only what needs no device is done: `count.rs` goes on.
+    /// Launches, verifies by `checks` where asked, and measures, once the device is this process's.
+    /// Where counters are collected on a GPU, only what needs no device is done: `count.rs` goes
+    /// on.
     ///
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
-    pub fn execute(&mut self) -> Result<()> {
+    pub fn execute(&mut self, mut checks: Checks<'_>) -> Result<()> {
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;
@@ -320,31 +311,31 @@ impl<'r> KernelRun<'r> {
             self.launcher = Some(launcher);
             return Ok(());
         }
-        let verify = self.reference.filter(|_| self.run.request.verify);
-        if let Some(reference) = verify.filter(|_| !emulated) {
+        let verifies = checks.reference.is_some() && self.run.request.verify;
+        if verifies && !emulated {
             launcher.launch()?;
             self.run.synchronize()?;
-            self.check_outputs(reference)?;
+            self.check_outputs(&mut checks)?;
         }
         let Self { run, arguments, .. } = self;
         let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
         run.measure_from(&mut reset, |_| launcher.launch())?;
         run.found_in_place(in_place);
-        if let Some(reference) = verify.filter(|_| emulated) {
-            self.check_outputs(reference)?;
+        if verifies && emulated {
+            self.check_outputs(&mut checks)?;
         }
         Ok(())
     }
 
-    /// Compares what the kernel left with what `reference` makes of the initial arguments.
-    fn check_outputs(&mut self, reference: fn(&mut HostArguments)) -> Result<()> {
+    /// Compares what the kernel left with what the reference makes of the initial arguments.
+    fn check_outputs(&mut self, checks: &mut Checks<'_>) -> Result<()> {
         // The emulated driver refuses the store itself, and names its line.
         if !self.run.session.device.emulated {
             self.arguments.iter().try_for_each(Argument::check_unchanged)?;
         }
-        let compared = inputs::check(&mut self.arguments, reference, self.tolerance)?;
+        let compared = inputs::check(&mut self.arguments, checks)?;
         match compared.unverified() {
-            None => self.run.mark_verified(Some(compared.largest)),
+            None => self.run.mark_verified(compared.largest),
             Some(why) => self.run.mark_unverified(why),
         }
         Ok(())

@@ -6,12 +6,17 @@ mod assertion;
 mod axis_type;
 mod buffer;
 pub mod checked;
+mod checks;
 mod cluster;
 mod collect;
+mod contents;
+#[cfg(test)]
+mod contents_tests;
 mod count;
 mod declaration;
 mod error;
 mod extent;
+mod generator;
 mod handover;
 mod harness;
 mod held;
@@ -45,11 +50,14 @@ pub use run::Run;
 
 /// The surface of the macros' expansion.
 pub mod private {
-    pub use super::arguments::{Element, Generator, generators};
+    pub use super::arguments::Element;
     pub use super::checked;
+    pub use super::checks::Checks;
+    pub use super::contents::Contents;
     pub use super::declaration::{Declaration, DeclaredParameter, Source};
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
+    pub use super::generator::{Generator, generators};
     pub use super::harness::harness_main;
     pub use super::held::Held;
     pub use super::kernel_run::KernelRun;

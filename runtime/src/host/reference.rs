@@ -11,6 +11,9 @@ use super::held::Held;
 use super::number::Scalar;
 use super::tolerance::{Allowed, Tolerance};
 
+/// Compares the scalars of two buffers, `Vec`s of their element type: the device's and the host's.
+pub(crate) type Comparer<'a> = dyn Fn(&dyn Any, &dyn Any) -> Result<()> + 'a;
+
 /// A kernel's arguments on the host, by position.
 pub struct HostArguments {
     slots: Vec<Box<dyn Any>>,
@@ -64,8 +67,8 @@ pub(crate) struct Sides<'a, T> {
 /// What a comparison without a difference found.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Compared {
-    /// The largest error, in units of the tolerance.
-    pub(crate) largest: f64,
+    /// The largest error, in units of the tolerance; none where a function compared.
+    pub(crate) largest: Option<f64>,
     /// How many elements were compared.
     pub(crate) elements: usize,
     /// Whether what the buffers held before the launch would have differed, or is what the kernel
@@ -77,7 +80,7 @@ impl Compared {
     /// This and what another buffer's comparison found.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
-            largest: self.largest.max(other.largest),
+            largest: self.largest.into_iter().chain(other.largest).reduce(f64::max),
             elements: self.elements + other.elements,
             telling: self.telling || other.telling,
         }
@@ -108,11 +111,7 @@ pub(crate) fn compare<T: Element>(
     let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
     if changed.peek().is_some() && changed.all(|at| device[at].distance(initial[at]) == 0.0) {
         let count = (0..host.len()).filter(|&at| changes(at)).count();
-        return Err(Error::failed(format!(
-            "verify failed: the kernel left `{name}` as it was, and the reference changes {count} of its \
-             {} elements",
-            host.len()
-        )));
+        return Err(nothing_changed(name, count, host.len()));
     }
     let allowed = tolerance.of(host, changes);
     let error = |at: usize| allowed.error(device[at], host[at]);
@@ -131,7 +130,7 @@ pub(crate) fn compare<T: Element>(
         let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
         let telling = changed.peek().is_none()
             || changed.any(|at| allowed.error(initial[at], host[at]) > 1.0);
-        return Ok(Compared { largest: largest.0, elements: host.len(), telling });
+        return Ok(Compared { largest: Some(largest.0), elements: host.len(), telling });
     };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
@@ -142,6 +141,38 @@ pub(crate) fn compare<T: Element>(
         worst(name, largest),
         within::<T>(allowed),
     )))
+}
+
+/// Compares what the kernel left in the buffer `name` with the reference, as `by` has it.
+///
+/// # Errors
+/// What `by` says; or that the kernel changed nothing where the reference does.
+pub(crate) fn compare_by<T: Element>(
+    name: &str,
+    sides: Sides<'_, T>,
+    by: &Comparer<'_>,
+) -> Result<Compared> {
+    let Sides { initial, device, host } = sides;
+    let differ = |a: &[T], b: &[T]| a.iter().zip(b).filter(|(a, b)| a.distance(**b) > 0.0).count();
+    let changed = differ(initial, host);
+    if changed > 0 && differ(initial, device) == 0 {
+        return Err(nothing_changed(name, changed, host.len()));
+    }
+    let host_lanes = host.to_vec();
+    by(&device.to_vec(), &host_lanes).map_err(|error| {
+        let reason = format!("verify failed: `{name}`: {error}");
+        Error::failed(reason)
+    })?;
+    let telling = changed == 0 || by(&initial.to_vec(), &host_lanes).is_err();
+    Ok(Compared { largest: None, elements: host.len(), telling })
+}
+
+/// That the kernel left `name` as it was, where the reference changes `changed` of `all` elements.
+fn nothing_changed(name: &str, changed: usize, all: usize) -> Error {
+    Error::failed(format!(
+        "verify failed: the kernel left `{name}` as it was, and the reference changes {changed} of its \
+         {all} elements"
+    ))
 }
 
 /// Checks that a kernel left a buffer that it takes to read only as it was.
@@ -193,7 +224,8 @@ mod tests {
         host: &[T],
         tolerance: impl IntoTolerance,
     ) -> std::result::Result<f64, String> {
-        compared(initial, device, host, tolerance).map(|compared| compared.largest)
+        let compared = compared(initial, device, host, tolerance)?;
+        Ok(compared.largest.expect("a tolerance has an error"))
     }
 
     fn compared<T: Element>(
@@ -267,6 +299,31 @@ mod tests {
         assert_eq!(check(&[5.0, f64::NAN], &[5.0, 1.0], &[5.0, 1.0], 0.0), Ok(0.0));
         assert_eq!(check(&[5.0], &[5.0], &[5.0], 0.0), Ok(0.0), "the reference changes nothing");
         assert_eq!(check::<f32>(&[], &[], &[], 0.0), Ok(0.0));
+    }
+
+    #[test]
+    fn a_function_of_the_users_compares_in_its_own_way() {
+        let by_sum = |device: &dyn Any, host: &dyn Any| {
+            let sum = |side: &dyn Any| side.downcast_ref::<Vec<u32>>().unwrap().iter().sum::<u32>();
+            if sum(device) == sum(host) { Ok(()) } else { Err(Error::failed("another sum")) }
+        };
+        let check = |initial: &[u32], device: &[u32], host: &[u32]| {
+            compare_by("y", Sides { initial, device, host }, &by_sum).map_err(|e| e.to_string())
+        };
+        let found = check(&[0, 0, 0], &[1, 2, 0], &[0, 1, 2]).unwrap();
+        assert_eq!((found.largest, found.unverified()), (None, None));
+        assert_eq!(
+            check(&[0, 0, 0], &[1, 1, 0], &[0, 1, 2]),
+            Err("verify failed: `y`: another sum".into())
+        );
+        // The reference's elements may stay as they were where others are written.
+        assert!(check(&[0, 0, 0], &[3, 0, 0], &[0, 1, 2]).is_ok());
+        assert_eq!(
+            check(&[2, 1, 0], &[2, 1, 0], &[0, 1, 2]).unwrap_err(),
+            "verify failed: the kernel left `y` as it was, and the reference changes 2 of its 3 elements"
+        );
+        let found = check(&[2, 1, 0], &[1, 0, 2], &[0, 1, 2]).unwrap();
+        assert_eq!(found.unverified(), Some(Unverified::AnythingAccepted));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
 use gpuprof_model::measurement::{
-    CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Unverified,
+    CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
 };
 use gpuprof_model::protocol::MeasureRequest;
 
@@ -438,6 +438,11 @@ impl<'a> Run<'a> {
         if let Some(timing) = &mut self.result.timing {
             timing.in_place = in_place;
         }
+    }
+
+    /// Says from which file a buffer was filled.
+    pub(crate) fn read_file(&mut self, file: Option<InputFile>) {
+        self.result.input_files.extend(file);
     }
 
     /// Says that what was measured agreed with a reference, and how closely where that is known:

@@ -75,6 +75,11 @@ fn of_start() -> Provenance {
     Provenance { backend: "cuda".into(), started: "2026".into(), ..Provenance::default() }
 }
 
+/// The file that every process read.
+fn input_sha256() -> BTreeMap<String, String> {
+    [("p/graph.bin".to_owned(), "1f".to_owned())].into()
+}
+
 fn against() -> Against {
     Against {
         name: "before".into(),
@@ -95,7 +100,8 @@ fn written() -> Vec<Written> {
 /// What one process makes of the whole.
 fn undivided() -> Run {
     let catalogue = Catalogue::built_in();
-    let provenance = Provenance { device: Some(h200()), ..of_start() };
+    let provenance =
+        Provenance { device: Some(h200()), input_sha256: input_sha256(), ..of_start() };
     let mut run = Run { provenance, ..fixture::run("id", Vec::new()) };
     run.schema_version = SCHEMA_VERSION;
     let (all, written, against) = (whole(), written(), against());
@@ -216,6 +222,7 @@ fn stored(
             whole: Some(format!("2026-{slice}")),
             starts: vec![start],
             device: Some(h200()),
+            input_sha256: input_sha256(),
             dropped: 0,
         },
         journal: format!("journal {slice}"),

@@ -157,6 +157,7 @@ fn provenance(slices: &[StoredSlice], devices: Vec<DeviceName>) -> Provenance {
         replay_mode: each().find_map(|p| p.replay_mode.clone()),
         order: each().find_map(|p| p.order.clone()),
         ptx_sha256: each().flat_map(|p| p.ptx_sha256.clone()).collect(),
+        input_sha256: slices.iter().flat_map(|slice| slice.found.input_sha256.clone()).collect(),
         kernel_toolchain: each().find_map(|p| p.kernel_toolchain.clone()),
         slices: slices.iter().flat_map(start).collect(),
         ..first.unwrap_or_default()

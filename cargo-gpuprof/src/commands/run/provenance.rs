@@ -32,6 +32,8 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         clock_control: clocks.text(),
         replay_mode: counts.then(|| replay_mode.text()),
         ptx_sha256: hashes(kernels),
+        // Known when they are read.
+        input_sha256: BTreeMap::new(),
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: inputs.source.git_revision(),
         profile: Some(profile.clone()),

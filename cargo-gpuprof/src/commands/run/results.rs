@@ -90,6 +90,7 @@ impl<'a> Results<'a> {
     /// The result of a configuration, by what was `found`.
     pub(super) fn add(&mut self, at: At, found: Found) -> &ConfigurationResult {
         self.take_device(at, found.passes.first());
+        self.take_input_files(at, found.passes.first());
         let mut row = self.row(at, found);
         self.shared.keep_once(&mut row.metrics);
         let (series, index) = at;
@@ -222,6 +223,17 @@ impl<'a> Results<'a> {
             (Side::Base, Some(Against { run: Ok(base), .. })) => base.provenance.device = known,
             _ => self.run.provenance.device = known,
         }
+    }
+
+    /// Keeps what the first pass of a configuration says of the files that it read.
+    fn take_input_files(&mut self, at: At, pass: Option<&PassResult>) {
+        let side = self.plan.both.checked[at.0].planned.side;
+        let provenance = match (side, &mut self.base) {
+            (Side::Base, Some(Against { run: Ok(base), .. })) => &mut base.provenance,
+            _ => &mut self.run.provenance,
+        };
+        let files = pass.into_iter().flat_map(|pass| &pass.input_files).cloned();
+        provenance.input_sha256.extend(files.map(|file| (file.path, file.sha256)));
     }
 
     /// Puts what was `measured` of a series of the other revision before what it has besides.

@@ -44,6 +44,10 @@ pub(super) fn shown(run: &Run) -> Markup {
                         dt { "PTX of " (package) }
                         dd { "SHA-256 " code { (hash) } }
                     }
+                    @for (path, hash) in &p.input_sha256 {
+                        dt { "input file " (path) }
+                        dd { "SHA-256 " code { (hash) } }
+                    }
                 }
             }
         }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use gpuprof_model::measurement::{DeviceRecord, PassResult};
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Shared};
+use memchr::memmem;
 use serde::Deserialize;
 
 use super::line::Start;
@@ -27,6 +28,8 @@ pub struct Rows {
     pub starts: Vec<Start>,
     /// The device of the first pass.
     pub device: Option<DeviceRecord>,
+    /// SHA-256 of each file that buffers were filled from.
+    pub input_sha256: BTreeMap<String, String>,
     /// Lines of a process that another one had taken the place of.
     pub dropped: usize,
 }
@@ -105,8 +108,12 @@ impl Rows {
                     self.rows.insert((series, configuration), row);
                 }
             }
-            "pass" if self.device.is_none() => {
-                self.device = Some(serde_json::from_slice::<Pass>(text)?.result.device);
+            "pass" if self.device.is_none() || memmem::find(text, b"\"input_files\"").is_some() => {
+                let PassResult { device, input_files, .. } =
+                    serde_json::from_slice::<Pass>(text)?.result;
+                self.device.get_or_insert(device);
+                let files = input_files.into_iter().map(|file| (file.path, file.sha256));
+                self.input_sha256.extend(files);
             }
             "whole" => self.whole = Some(serde_json::from_slice::<Whole>(text)?.at),
             _ => {}

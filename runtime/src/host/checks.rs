@@ -1,0 +1,99 @@
+//! What `verify`, `tolerance` and `compare` of an annotation ask for.
+//!
+//! Input: the host's reference, and how what it leaves is compared with what the kernel left, for
+//! all buffers or for one by its name. Output: the way in which each buffer is compared.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::error::{Error, Result};
+use super::held::Held;
+use super::reference::{Comparer, HostArguments};
+use super::tolerance::{IntoTolerance, Tolerance};
+
+/// Leaves in the arguments what the kernel must leave there.
+type Reference<'a> = dyn FnMut(&mut HostArguments) + 'a;
+
+/// The checks of one kernel. They may use what the annotation's expressions use.
+#[derive(Default)]
+pub struct Checks<'a> {
+    pub(crate) reference: Option<Box<Reference<'a>>>,
+    tolerance: Option<Tolerance>,
+    tolerances: BTreeMap<&'static str, Tolerance>,
+    comparers: BTreeMap<&'static str, Box<Comparer<'a>>>,
+}
+
+impl fmt::Debug for Checks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checks")
+            .field("verifies", &self.reference.is_some())
+            .field("tolerance", &self.tolerance)
+            .field("tolerances", &self.tolerances)
+            .field("comparers", &self.comparers.keys())
+            .finish()
+    }
+}
+
+/// How one buffer is compared.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'c> {
+    /// Within a tolerance, or within that of its type.
+    Within(Option<Tolerance>),
+    /// By a function of the user's.
+    By(&'c Comparer<'c>),
+}
+
+impl<'a> Checks<'a> {
+    /// Sets the host's reference implementation.
+    pub fn verify(&mut self, reference: impl FnMut(&mut HostArguments) + 'a) {
+        self.reference = Some(Box::new(reference));
+    }
+
+    /// Sets the tolerance of every buffer that has none of its own.
+    ///
+    /// # Errors
+    /// A part that is negative, infinite or no number.
+    pub fn tolerance(&mut self, tolerance: impl IntoTolerance) -> Result<()> {
+        self.tolerance = Some(Tolerance::new(tolerance)?);
+        Ok(())
+    }
+
+    /// Sets the tolerance of `buffer`.
+    ///
+    /// # Errors
+    /// As of [`Self::tolerance`].
+    pub fn tolerance_of(
+        &mut self,
+        buffer: &'static str,
+        tolerance: impl IntoTolerance,
+    ) -> Result<()> {
+        self.tolerances.insert(buffer, Tolerance::new(tolerance)?);
+        Ok(())
+    }
+
+    /// Lets `compare` say whether what the kernel left in `buffer` is what the host did.
+    pub fn compare<T: Held, E: Into<Error>>(
+        &mut self,
+        buffer: &'static str,
+        compare: impl Fn(&[T], &[T]) -> std::result::Result<(), E> + 'a,
+    ) {
+        let erased = move |device: &dyn Any, host: &dyn Any| {
+            let held = |lanes: &dyn Any| {
+                let lanes: &Vec<T::Lane> =
+                    lanes.downcast_ref().expect("the attribute knows its parameter types");
+                T::gather(lanes.clone())
+            };
+            compare(&held(device), &held(host)).map_err(Into::into)
+        };
+        self.comparers.insert(buffer, Box::new(erased));
+    }
+
+    /// How `buffer` is compared.
+    pub(crate) fn way(&self, buffer: &str) -> Way<'_> {
+        match self.comparers.get(buffer) {
+            Some(compare) => Way::By(&**compare),
+            None => Way::Within(self.tolerances.get(buffer).copied().or(self.tolerance)),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What fills a buffer of a kernel before its first launch: a generator, or what a function of the
+//! user's made.
+//!
+//! Input: the value of an argument's expression. Output: the scalars of the buffer, and the file
+//! that they came from.
+
+use gpuprof_model::measurement::InputFile;
+use sha2::{Digest, Sha256};
+
+use super::error::{Error, Result};
+use super::generator::{Generator, Place, Read};
+use super::held::Held;
+use super::number::{Number, Scalar};
+
+/// What a buffer is filled with.
+#[derive(Debug)]
+pub struct Filled<E> {
+    pub(crate) elements: Vec<E>,
+    pub(crate) file: Option<InputFile>,
+}
+
+/// What may fill a buffer of `T`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot fill a buffer of `{T}`",
+    label = "no generator, and no `Vec<{T}>`",
+    note = "a buffer takes a generator, such as random(n), or what a function of yours returns: a \
+            Vec<{T}>, or a Result of one"
+)]
+pub trait Contents<T: Held> {
+    /// What `T` consists of, in order; random ones from `seed`.
+    #[doc(hidden)]
+    fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>>;
+}
+
+impl<T: Held> Contents<T> for Generator {
+    fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>> {
+        let length = length::<T>(self.length, place)?;
+        let (elements, read) = self.elements(length, seed, place)?;
+        Ok(Filled { elements, file: read.map(|read| known(&read, place)) })
+    }
+}
+
+impl<T: Held> Contents<T> for Vec<T> {
+    fn fill(self, _: &Place<'_>, _: u64) -> Result<Filled<T::Lane>> {
+        Ok(Filled { elements: T::scatter(self), file: None })
+    }
+}
+
+impl<T: Held, E: Into<Error>> Contents<T> for std::result::Result<Vec<T>, E> {
+    fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>> {
+        let held = self.map_err(|error| {
+            let error: Error = error.into();
+            let reason = format!("making `{}`: {error}", place.name);
+            error.in_words(reason)
+        })?;
+        held.fill(place, seed)
+    }
+}
+
+/// The number of scalars of a buffer of `elements` of `T`.
+fn length<T: Held>(elements: Number, Place { name, .. }: &Place<'_>) -> Result<usize> {
+    let length = match elements {
+        Number::Int(value) => usize::try_from(value).ok(),
+        Number::Float(_) => None,
+    };
+    let length = length
+        .and_then(|length| length.checked_mul(T::LANES))
+        .ok_or_else(|| Error::invalid(format!("`{name}` cannot have {elements} elements")))?;
+    // A vector that cannot be had ends the process, without a word of what it was for.
+    if Vec::<T::Lane>::new().try_reserve_exact(length).is_err() {
+        let bytes = length as u128 * size_of::<T::Lane>() as u128;
+        return Err(Error::failed(format!(
+            "allocating `{name}` ({length} elements of {}): this machine has no {bytes} bytes of memory",
+            T::Lane::NAME
+        )));
+    }
+    Ok(length)
+}
+
+/// What is recorded of a file that was read.
+fn known(Read { path, bytes }: &Read, place: &Place<'_>) -> InputFile {
+    let path = match path.is_absolute() {
+        true => path.display().to_string(),
+        false => format!("{}/{}", place.package, path.display()),
+    };
+    let digest = Sha256::digest(bytes);
+    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    InputFile { path, sha256 }
+}
