@@ -26,20 +26,21 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     // A run in which no pass ended knows no device.
     let named = |of: &Provenance| of.device.as_ref().map(device).unwrap_or_default();
     check("device", &named(baseline), &named(run), matters);
-    if let (Some(before), Some(after)) = (&baseline.device, &run.device) {
-        if !before.emulated && !after.emulated {
-            check(
-                "driver",
-                &before.driver_version.to_string(),
-                &after.driver_version.to_string(),
-                matters,
-            );
-            check("GPU", &uuids(baseline, before), &uuids(run, after), false);
-            // Times of one hold what its neighbours do. A side that does not know says nothing.
-            if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
-                let word = |shared| if shared { "yes" } else { "no" };
-                check("virtual GPU", word(before), word(after), matters);
-            }
+    if let (Some(before), Some(after)) = (&baseline.device, &run.device)
+        && !before.emulated
+        && !after.emulated
+    {
+        check(
+            "driver",
+            &before.driver_version.to_string(),
+            &after.driver_version.to_string(),
+            matters,
+        );
+        check("GPU", &uuids(baseline, before), &uuids(run, after), false);
+        // Times of one hold what its neighbours do. A side that does not know says nothing.
+        if let (Some(before), Some(after)) = (before.virtual_gpu, after.virtual_gpu) {
+            let word = |shared| if shared { "yes" } else { "no" };
+            check("virtual GPU", word(before), word(after), matters);
         }
     }
     check("cache control", &baseline.cache_control, &run.cache_control, true);
