@@ -84,6 +84,23 @@ fn what_a_limit_on_a_number_leaves_open_is_measured_further_and_nothing_else() {
     assert_eq!(of(&["--repeat", "7", "--no-gate"]), [7, 7]);
 }
 
+/// Processes of the configurations that have blocks of 64 threads, of so many in doubt.
+fn of_doubtful(sizes: &str) -> Vec<Value> {
+    let series = format!("n={sizes}");
+    let outcome = limited(&FakeGpu::new(), &["--repeat", "7", "--series", &series]);
+    let rows = outcome.events_of("configuration-finished");
+    rows.iter()
+        .filter(|row| row["axes"]["block"] == "64")
+        .map(|row| row["metrics"]["duration"]["statistics"]["processes"].clone())
+        .collect()
+}
+
+#[test]
+fn the_last_that_are_undecided_are_measured_further_than_many() {
+    assert_eq!(of_doubtful("4096"), [431]);
+    assert_eq!(of_doubtful("4096,4095,4094,4093"), [112; 4]);
+}
+
 #[test]
 fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     let gpu = FakeGpu::new();

@@ -26,5 +26,5 @@ pub use decide::{Decision, Question, Rounds, SlowOnes};
 pub use estimate::Estimate;
 pub use fixed::Fixed;
 pub use looks::{
-    CHOOSING, CHOSEN, DEFAULT_MOST, FAIL_BUDGET, FIRST_LOOK_PASS, LOOKS, PASS_BUDGET, next_look,
+    CHOOSING, CHOSEN, FAIL_BUDGET, FIRST_LOOK_PASS, LOOKS, Most, PASS_BUDGET, next_look,
 };

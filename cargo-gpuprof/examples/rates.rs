@@ -15,7 +15,7 @@ use cargo_gpuprof::store::document;
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::forecast;
 use gpuprof_analysis::gate::simulate::{FixedTrial, Pool, Shares, Trial};
-use gpuprof_analysis::sequential::{Bounds, DEFAULT_MOST, LOOKS};
+use gpuprof_analysis::sequential::{Bounds, LOOKS, Most};
 
 const SIZES: [usize; 3] = [5, 50, 500];
 
@@ -25,8 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let slower = arguments.next().transpose()?.unwrap_or(2_000);
     let fixed = arguments.next().transpose()?.unwrap_or(2_000);
     let pools = pools()?;
-    let [.., last] = LOOKS;
-    for most in [last, DEFAULT_MOST] {
+    for undecided in [1, usize::MAX] {
+        let most = Most::DEFAULT.of(undecided);
         relative(&pools, most, unchanged, slower);
         println!();
     }

@@ -7,7 +7,8 @@
 set -uo pipefail
 
 run() {
-    ./cargo-gpuprof gpuprof run --archive-file data.tar.zst --extract-to w --no-config --no-gate --message-format json "$@" 2>data.stderr
+    ./cargo-gpuprof gpuprof run --archive-file data.tar.zst --extract-to w --no-config --no-gate \
+        --isolate kernel --repeat 1 --message-format json "$@" 2>data.stderr
 }
 
 run slices::saxpy number backwards scale copy_ through_shared f16_ bf16_ halves::saxpy words clocks \

@@ -13,6 +13,15 @@ import os
 import sys
 
 
+def module(name):
+    """The archive's PTX of a package, or of a declared kernel, which is named by its source."""
+    declared = 'x/kernels/%s-*.ptx' % name.removesuffix('.ptx').replace('/', '-')
+    found = glob.glob('x/kernels/%s.ptx' % name) or glob.glob(declared)
+    if len(found) != 1:
+        sys.exit('ncu_requests.py: the archive has %d modules of %s' % (len(found), name))
+    return os.path.abspath(found[0])
+
+
 def main(folder, exported):
     packages = {s['id']['kernel']: s['id']['package'] for s in json.load(open(exported))['series']}
     found = sorted(glob.glob(os.path.join(folder, 'passes', '*pass-0-0.request.json')))
@@ -25,12 +34,9 @@ def main(folder, exported):
         for m in measured:
             m['verify'] = False
             # The run removed its own copies of the PTX, but not the archive's.
-            m['modules'] = {p: os.path.abspath('x/kernels/%s.ptx' % p) for p in m['modules']}
+            m['modules'] = {p: module(p) for p in m['modules']}
             m['sampling'].update(min_warmup_ns=0, max_warmup_ns=0, min_samples=1, max_samples=1,
                                  copy_bandwidth=False)
-            for module in m['modules'].values():
-                if not os.path.exists(module):
-                    sys.exit('ncu_requests.py: %s is not there' % module)
         kernel = measured[0]['kernel']
         if kernel not in packages:
             sys.exit('ncu_requests.py: %s has no series of the kernel %s' % (exported, kernel))

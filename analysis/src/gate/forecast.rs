@@ -1,6 +1,7 @@
 //! What a run that is measured in rounds will come to on this machine.
 //!
-//! Input: recorded processes, how many configurations a run has, and the most rounds. Output: how
+//! Input: recorded processes, how many configurations a run has, and the most rounds, of which one
+//! slower configuration is supposed to have those of a few. Output: how
 //! often such a run fails or stays undecided where nothing changed, how often it catches slowdowns
 //! of several sizes, the processes that it takes, and the smallest limit that it can keep.
 
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::gate::default_gate::DEFAULT_PERCENT;
 use crate::gate::simulate::{Pool, Shares, Trial};
-use crate::sequential::Bounds;
+use crate::sequential::{Bounds, Most};
 use crate::stats::random::SEED;
 
 /// By how many percent the simulated configurations are slower.
@@ -93,25 +94,23 @@ impl Time {
 
 /// The forecast for runs of so many `configurations`, from those of `run`; none where none has a
 /// duration of at least `least` processes.
-pub fn forecast(run: &Run, configurations: usize, most: u32, least: usize) -> Option<Forecast> {
+pub fn forecast(run: &Run, configurations: usize, most: Most, least: usize) -> Option<Forecast> {
     let recorded = recorded(run, least);
     if recorded.is_empty() {
         return None;
     }
     let count = recorded.len();
     let pool = Pool::Recorded(recorded);
-    let trial = |limit_percent, draws| Trial {
-        pool: &pool,
-        limit_percent,
-        resolution: RESOLUTION_NS,
-        most,
-        draws,
-        seed: SEED,
-    };
-    let bounds = Bounds::new(configurations, most);
+    let bounds = Bounds::new(configurations, most.of_one());
     let limit_percent = f64::from(DEFAULT_PERCENT);
-    let of = |limit, slower: f64| {
-        trial(limit, if slower == 0.0 { UNCHANGED } else { CHANGED }).of(&bounds, slower)
+    let of = |limit_percent, slower: f64| {
+        let (most, draws) = match slower == 0.0 {
+            true => (most.of(configurations), UNCHANGED),
+            false => (most.of_one(), CHANGED),
+        };
+        let resolution = RESOLUTION_NS;
+        Trial { pool: &pool, limit_percent, resolution, most, draws, seed: SEED }
+            .of(&bounds, slower)
     };
     let shares: Vec<Shares> = SLOWER.into_iter().map(|slower| of(limit_percent, slower)).collect();
     let undecided = |found: &Shares| Shares::of_run(found.undecided, configurations);
@@ -122,10 +121,10 @@ pub fn forecast(run: &Run, configurations: usize, most: u32, least: usize) -> Op
     let rounds = proposed_percent.map_or(unchanged.rounds, |limit| of(limit, 0.0).rounds);
     let seconds = run.provenance.seconds_per_process;
     Some(Forecast {
-        time: seconds.map(|seconds| Time::of(seconds, configurations, rounds, most)),
+        time: seconds.map(|seconds| Time::of(seconds, configurations, rounds, most.of_one())),
         configurations,
         recorded: count,
-        most_rounds: most,
+        most_rounds: most.of_one(),
         limit_percent,
         run_fails: Shares::of_run(unchanged.fail, configurations),
         run_undecided: undecided(&unchanged),
@@ -163,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_can_keep_a_smaller_limit() {
-        let of = |percent| forecast(&noisy(percent), 50, 57, 6).unwrap();
+        let of = |percent| forecast(&noisy(percent), 50, Most::exactly(57), 6).unwrap();
         let (quiet, loud) = (of(0.3), of(3.0));
         assert_eq!(quiet.proposed_percent, Some(0.5), "{quiet:?}");
         assert!(loud.proposed_percent > Some(2.0), "{loud:?}");
@@ -176,9 +175,9 @@ mod tests {
     #[test]
     fn the_time_budget_follows_from_how_long_processes_took() {
         let mut run = noisy(0.3);
-        assert_eq!(forecast(&run, 50, 57, 6).unwrap().time, None);
+        assert_eq!(forecast(&run, 50, Most::exactly(57), 6).unwrap().time, None);
         run.provenance.seconds_per_process = Some(0.5);
-        let found = forecast(&run, 50, 57, 6).unwrap();
+        let found = forecast(&run, 50, Most::exactly(57), 6).unwrap();
         let (time, rounds) = (found.time.unwrap(), found.shares[0].rounds);
         // Two sides of 50 configurations, of which one goes on to 57 rounds.
         assert!(time.unchanged >= 2.0 * 0.5 * 6.0 * 50.0 && rounds >= 6.0, "{time:?}");
@@ -195,6 +194,6 @@ mod tests {
         let mut run = noisy(1.0);
         let duration = run.series[0].configurations[0].metrics.get_mut("duration").unwrap();
         duration.processes.truncate(5);
-        assert_eq!(forecast(&run, 50, 57, 6), None);
+        assert_eq!(forecast(&run, 50, Most::exactly(57), 6), None);
     }
 }

@@ -17,7 +17,7 @@ use crate::gate::beforehand::{self, Ability};
 use crate::gate::budget::Budget;
 use crate::gate::conclusion::{self, Measured};
 use crate::gate::judge::{self, Baseline, Terms};
-use crate::sequential::DEFAULT_MOST;
+use crate::sequential::Most;
 use crate::view::columns;
 
 /// How strictly a run is judged.
@@ -211,7 +211,7 @@ pub fn rejudge_each(
         stored: !against.in_rounds,
         ability: ability.as_ref(),
         budget: Some(&budget),
-        most_rounds: Some(DEFAULT_MOST),
+        most_rounds: Some(Most::DEFAULT.of_one()),
         seconds: None,
     };
     run.conclusion = conclusion::of(&run, &measured);

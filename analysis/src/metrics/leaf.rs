@@ -208,7 +208,7 @@ pub(super) fn more_than_whole(part: &str, whole: &str) -> String {
 
 fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
     match pass.hardware.get(name) {
-        // The profiler works out a hit rate from hits and accesses, which are counted in two passes.
+        // The profiler's hit rate is of hits and accesses, which are counted in two passes.
         Some(HardwareValue::Value(rate)) if name.ends_with("hit_rate.pct") => {
             let told = format!("`{name}` is {} %", format_number(*rate));
             part_of(*rate, 100.0).ok_or_else(|| more_than_whole(&told, "the whole is 100 %"))

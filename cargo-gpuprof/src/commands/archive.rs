@@ -47,12 +47,8 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let described = discover::series(&process, &source.harnesses)?;
     let declared: Vec<Needed<'_>> =
         described.values().flatten().filter_map(Needed::every).collect();
-    let packages: BTreeSet<String> = described
-        .values()
-        .flatten()
-        .filter(|series| series.device_function)
-        .map(|series| series.source_package.clone())
-        .collect();
+    let device_functions = described.values().flatten().filter(|series| series.device_function);
+    let packages: BTreeSet<String> = device_functions.map(|s| s.source_package.clone()).collect();
     let KernelOptions { kernel_arch, kernel_toolchain } = options.kernels.clone();
     let arch = layers.kernel_arch(kernel_arch).value;
     let toolchain = layers.kernel_toolchain(kernel_toolchain).value;

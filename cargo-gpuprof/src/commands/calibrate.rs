@@ -23,7 +23,7 @@ use gpuprof_analysis::gate::calibrate::{
 use gpuprof_analysis::gate::default_gate::default_gate;
 use gpuprof_analysis::gate::forecast::{Forecast, forecast};
 use gpuprof_analysis::gate::rates::Rates;
-use gpuprof_analysis::sequential::{DEFAULT_MOST, FAIL_BUDGET};
+use gpuprof_analysis::sequential::{FAIL_BUDGET, Most};
 use gpuprof_analysis::view::View;
 
 /// Measures, or takes a stored run, and tells what it says of the machine.
@@ -136,7 +136,7 @@ impl Rated {
         }
         let measured = run.series.iter().map(|series| series.configurations.len()).sum();
         let configurations = configurations.map_or(measured, |count| count as usize);
-        let forecast = forecast(run, configurations, DEFAULT_MOST, MIN_SPLIT);
+        let forecast = forecast(run, configurations, Most::DEFAULT, MIN_SPLIT);
         Ok(Self { metrics, gate: rate_default_gate(&catalogue, run), forecast })
     }
 

@@ -103,7 +103,8 @@ pub struct RunOptions {
     /// more than 1%
     #[arg(long, value_name = "N[..M]", env = "GPUPROF_REPEAT", help_heading = "Run")]
     pub repeat: Option<Repeats>,
-    /// The most processes of a configuration (a side, with --base) that fewer leave undecided
+    /// The most processes of a configuration (a side, with --base) that fewer leave undecided;
+    /// without it 112, and 431 for the last three
     #[arg(long, value_name = "N", env = "GPUPROF_MAX_REPEAT", help_heading = "Run")]
     #[arg(value_parser = at_least_one::<NonZeroU32>)]
     pub max_repeat: Option<NonZeroU32>,

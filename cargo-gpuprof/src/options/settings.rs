@@ -6,7 +6,6 @@
 
 use camino::Utf8Path;
 use clap::ValueEnum;
-use gpuprof_analysis::sequential::DEFAULT_MOST;
 use serde_json::Value;
 
 use super::cargo::BENCH;
@@ -40,8 +39,9 @@ macro_rules! settings {
             /// Processes that time each configuration on a GPU.
             repeat "--repeat": Repeats => Repeats = Repeats::DEFAULT,
                 |o| o.repeat;
-            /// The most rounds of a configuration that is measured beside another revision.
-            max_repeat "--max-repeat": NonZeroU32 => u32 = DEFAULT_MOST,
+            /// The most rounds of a configuration that is undecided; none for those of
+            /// `sequential::Most::DEFAULT`.
+            max_repeat "--max-repeat": NonZeroU32 => Option<NonZeroU32> = None,
                 |o| o.max_repeat;
             /// How long more rounds may be asked for.
             time_budget "--time-budget": TimeBudget => Option<TimeBudget> = None,

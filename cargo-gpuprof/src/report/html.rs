@@ -24,7 +24,6 @@ use std::io::{self, Write};
 
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::by_device::{Part, parts};
-use gpuprof_model::comparison::Outcome;
 use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -152,16 +151,6 @@ fn of_run(run: &Run) -> Markup {
                 dl.notes { @for (label, text) in &notes { dt { (label) } dd { (prose(text)) } } }
             }
         }
-    }
-}
-
-/// The class of what came out of a comparison, which says its colour.
-fn class(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Worse | Outcome::Missing => "bad",
-        Outcome::Better => "fine",
-        Outcome::Inconclusive | Outcome::Incomparable | Outcome::Changed => "doubtful",
-        Outcome::Same | Outcome::New => "none",
     }
 }
 

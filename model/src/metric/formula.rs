@@ -398,8 +398,8 @@ mod tests {
         assert_eq!(eval("a.sum / gone"), Undefined::Operand("gone".into()));
     }
 
-    /// Hits that another pass counted than the sectors: far apart, as an H200 told them of `jacobi`,
-    /// and less far. The counts are made up.
+    /// Hits that another pass counted than the sectors: far apart, as an H200 told them of
+    /// `jacobi`, and less far. The counts are made up.
     #[test]
     fn a_part_is_not_shown_as_more_than_its_whole() {
         let of = |text: &str, hits: f64, sectors: f64| {

@@ -8,6 +8,7 @@ use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::budget::Budget;
 use gpuprof_analysis::gate::conclusion::{self, Measured};
 use gpuprof_analysis::gate::run::{Written, judge};
+use gpuprof_analysis::sequential::Most;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::{ExitCode, Threshold};
@@ -39,13 +40,15 @@ pub(super) fn run(
     }
     run.comparison = against.map(|against| against.comparison(&run));
     let in_rounds = against.filter(|against| against.in_rounds);
-    let most = plan.settings.get("max-repeat").and_then(|text| text.parse().ok());
+    // It is a number only where one was given.
+    let given = plan.settings.get("max-repeat").and_then(|text| text.parse().ok());
+    let most = given.map_or(Most::DEFAULT, Most::exactly).of_one();
     let measured = Measured {
         base: in_rounds.and_then(|against| against.run.as_ref().ok()),
         stored: plan.base.is_none(),
         ability: None,
         budget: Some(&budget),
-        most_rounds: most.filter(|_| in_rounds.is_some()),
+        most_rounds: in_rounds.map(|_| most),
         seconds: None,
     };
     run.conclusion = conclusion::of(&run, &measured);

@@ -30,6 +30,7 @@ use crate::store::prune;
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::conclusion;
 use gpuprof_analysis::gate::run::Gate;
+use gpuprof_analysis::sequential::Most;
 
 /// Judges, writes and shows what was `measured`; a `signal` may have cut it short.
 ///
@@ -62,7 +63,7 @@ pub(super) fn conclude(
         stored,
         ability: able.as_ref(),
         budget: Some(&budget),
-        most_rounds: prepared.plan.most_rounds,
+        most_rounds: prepared.plan.most_rounds.map(Most::of_one),
         seconds: took.map(|took| took.as_secs()),
     };
     run.conclusion = conclusion::of(&run, &known);

@@ -41,7 +41,7 @@ use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
 use gpuprof_analysis::advice::rule::Rule;
-use gpuprof_analysis::sequential::LOOKS;
+use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
 
 /// Why noise is not asked of the emulated driver.
@@ -281,19 +281,20 @@ fn limited(
 /// How many processes time each configuration, and how many may time one that a look leaves open,
 /// where limits on numbers do or another revision is beside this one. Two revisions are decided at
 /// looks, so there the first rounds go on to one.
-fn processes(inputs: &Inputs, emulated: bool, limited: bool) -> (Repeats, Option<u32>) {
+fn processes(inputs: &Inputs, emulated: bool, limited: bool) -> (Repeats, Option<Most>) {
     let Settings { repeat, max_repeat, .. } = &inputs.settings;
+    let most = max_repeat.value.map_or(Most::DEFAULT, |most| Most::exactly(most.get()));
     if emulated {
         return (Repeats::exactly(1), None);
     }
     if inputs.base.is_none() {
-        let most = limited.then_some(max_repeat.value).filter(|most| *most > repeat.value.least);
-        return (repeat.value, most);
+        let more = limited && most.of_one() > repeat.value.least;
+        return (repeat.value, more.then_some(most));
     }
     let asked = if repeat.origin == Origin::Default { 0 } else { repeat.value.least };
     let look = LOOKS.into_iter().find(|&look| look >= asked).unwrap_or(asked);
-    let least = look.min(max_repeat.value);
-    (Repeats { least, most: repeat.value.most.max(least) }, Some(max_repeat.value))
+    let least = look.min(most.of_one());
+    (Repeats { least, most: repeat.value.most.max(least) }, Some(most))
 }
 
 /// The series of this revision, and those of the other one, if there is one.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::advice::rule::Rule;
+use gpuprof_analysis::sequential::Most;
 use gpuprof_model::metric::{Catalogue, KEPT_ATTRIBUTES};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::run::Run;
@@ -48,7 +49,7 @@ pub(super) struct Plan<'o> {
     /// Processes that time each configuration.
     pub(super) repeat: Repeats,
     /// How many may time one that a look leaves open; none where nothing is measured further.
-    pub(super) most_rounds: Option<u32>,
+    pub(super) most_rounds: Option<Most>,
     /// Of each series of both revisions: whether what limits on numbers leave open of it is
     /// measured further.
     pub(super) limited: Vec<bool>,

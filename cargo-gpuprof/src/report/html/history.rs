@@ -6,7 +6,8 @@ use gpuprof_analysis::history::{Change, Timeline};
 use gpuprof_analysis::view::rank::Rank;
 use maud::{Markup, html};
 
-use super::{class, document};
+use super::document;
+use super::verdict::outcome_class;
 use crate::report::chart::{self, Line, Lines, MOST_LINES, Point, Scale};
 use crate::report::history::{alike, date, heading, label, signed};
 use crate::report::number;
@@ -165,7 +166,7 @@ fn change_row(timeline: &Timeline, change: &Change) -> Markup {
     let (point, before) = (&timeline.points[change.at], &timeline.points[change.at - 1]);
     html! {
         tr {
-            td.(class(change.outcome)) { (change.outcome) }
+            td.(outcome_class(change.outcome)) { (change.outcome) }
             td { (timeline.configuration) }
             td { (label(point)) " (" (date(point)) ")" }
             td { (label(before)) }

@@ -10,7 +10,8 @@ use super::charted::Charted;
 use super::prose::prose;
 use super::rows;
 use super::section::Section;
-use super::{class, why};
+use super::verdict::outcome_class;
+use super::why;
 use crate::report::chart::{self, Bar};
 use crate::report::sheet::metric_names;
 use crate::report::{changes, key, notes, place_of, remarks};
@@ -192,7 +193,7 @@ fn changed(section: &Section<'_>) -> Markup {
                         tbody {
                             @for line in &lines {
                                 tr {
-                                    td.(class(line.outcome)) { (line.outcome) }
+                                    td.(outcome_class(line.outcome)) { (line.outcome) }
                                     td { (line.subject) }
                                     td { (prose(&line.text)) }
                                 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use gpuprof_model::comparison::Outcome;
 use gpuprof_model::quantity::Unit;
 use gpuprof_model::run::{Run, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
@@ -154,5 +155,15 @@ fn marked(weight: Weight) -> (&'static str, &'static str) {
         Weight::Warning => ("warning", "!"),
         Weight::Doubtful => ("doubtful", "?"),
         Weight::Bad => ("bad", "✘"),
+    }
+}
+
+/// The class of what came out of a comparison, which says its colour.
+pub(super) fn outcome_class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Worse | Outcome::Missing => "bad",
+        Outcome::Better => "fine",
+        Outcome::Inconclusive | Outcome::Incomparable | Outcome::Changed => "doubtful",
+        Outcome::Same | Outcome::New => "none",
     }
 }

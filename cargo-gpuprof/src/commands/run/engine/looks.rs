@@ -25,11 +25,12 @@ impl Sweep<'_, '_> {
         let (mut wanted, open) = self.before_the_look();
         let over = rounds.until.is_some_and(|until| until <= Instant::now());
         let asked = if over { BTreeMap::new() } else { self.ask(&open)? };
+        let most = rounds.most.of(open.iter().filter(|at| asked.contains_key(at)).count());
         for at in open {
             let has = self.states[at.0][at.1].passes.len();
             // Nothing is decided between two looks.
             match asked.get(&at) {
-                Some(&next) if next <= rounds.most && next as usize > has => {
+                Some(&next) if next <= most && next as usize > has => {
                     wanted.push((at, next));
                 }
                 _ => self.stop(at),

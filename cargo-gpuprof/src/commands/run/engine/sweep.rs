@@ -18,6 +18,7 @@ use crate::plan::Side;
 use crate::schedule::Pairs;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Replayed;
+use gpuprof_analysis::sequential::Most;
 
 /// Why a configuration was skipped, where nothing went wrong.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -26,7 +27,7 @@ pub(super) const INTERRUPTED: &str = "the run was interrupted";
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands::run) struct Rounds {
     /// So many of a configuration at most.
-    pub(in crate::commands::run) most: u32,
+    pub(in crate::commands::run) most: Most,
     /// No look asks for more of them after this.
     pub(in crate::commands::run) until: Option<Instant>,
 }
@@ -111,7 +112,7 @@ impl<'a, 'o> Sweep<'a, 'o> {
         for at in self.all() {
             let execution = self.planned.execution(at);
             let rounds = self.planned.rounds.filter(|_| self.planned.may_grow(at));
-            let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most);
+            let most = rounds.map_or(execution.repeat.most, |rounds| rounds.most.of_one());
             let most = most.max(execution.repeat.most);
             let mut state = State::replayed(replayed, execution, at, most)?;
             state.in_rounds = rounds.is_some();
