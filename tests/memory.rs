@@ -7,7 +7,7 @@ use crate::support::Archive;
 use crate::support::replay::workshop;
 
 /// Configurations of the fixture: tiles, a volume, structures, parts and constants.
-const CONFIGURATIONS: usize = 4 + 1 + 1 + 2 + 2;
+const CONFIGURATIONS: usize = 4 + 1 + 1 + 2 + 4;
 
 #[test]
 fn what_is_in_shared_memory_is_what_was_put_there() {
@@ -42,8 +42,13 @@ fn statics_of_constant_memory_are_declared_there_and_read_by_its_instruction() {
         Some(head.to_owned() + &rest[rest.find('[')?..rest.find(']')?])
     };
     let declared: BTreeSet<String> = ptx.lines().filter_map(of_one).collect();
-    let expected =
-        [".align 1 .b8 [256", ".align 2 .b8 [64", ".align 4 .b8 [20", ".align 8 .b8 [24"];
+    let expected = [
+        ".align 1 .b8 [256",
+        ".align 2 .b8 [64",
+        ".align 4 .b8 [16",
+        ".align 4 .b8 [20",
+        ".align 8 .b8 [24",
+    ];
     assert!(declared.iter().eq(expected), "{declared:?}");
     for width in ["u8", "b16", "b32", "b64"] {
         let instruction = format!("ld.const.{width}");

@@ -203,7 +203,7 @@ fn halves((h, k): (f16, f16), (h2, k2, l2): (f16x2, f16x2, f16x2), (x, y): (f32,
     }
 }
 
-#[allow(unreachable_code)]
+#[allow(unreachable_code, clippy::diverging_sub_expression)]
 fn speaking(x: f32, v: u32, w: u32) {
     rows! {
         device_print!("x is {x} in {v}");

@@ -24,6 +24,10 @@ pub mod names {
         let _ = (n, x);
     }
 
+    /// A table in constant memory.
+    #[::renamed::constant(crate = ::renamed)]
+    pub static TABLE: [u8; 2] = [1, 2];
+
     fn check(_: u32, x: &mut [u8]) {
         x[0] = self::random() as u8;
     }
@@ -36,7 +40,7 @@ pub fn series(run: &mut ::gpuprof::Run<'_>) -> ::gpuprof::Result<()> {
 }
 
 fn main() {
-    ::std::assert_eq!(names::random(), 4);
+    ::std::assert_eq!((names::random(), names::TABLE.read(1)), (4, 2));
     let mut names: ::std::vec::Vec<&str> =
         ::std::iter::Iterator::collect(::std::iter::Iterator::map(
             renamed::__private::SERIES.iter(),

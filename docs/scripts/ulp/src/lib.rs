@@ -10,8 +10,8 @@ use gpuprof::prelude::*;
 /// Blocks of a launch, each of which looks at every so many patterns.
 const BLOCKS: u32 = 4096;
 
-/// The distance of `got` from `exact` in units in the last place of the nearest `f32`; infinite where
-/// one is a number and the other is none.
+/// The distance of `got` from `exact` in units in the last place of the nearest `f32`; infinite
+/// where one is a number and the other is none.
 #[inline(always)]
 fn ulp(got: f32, exact: f64) -> f32 {
     let nearest = exact as f32;
