@@ -233,7 +233,7 @@ fn verify(
     for (position, parameter) in parameters.iter().enumerate() {
         let (p, scalar) = (format_ident!("p{position}", span = at), &parameter.scalar);
         match parameter.passing {
-            Passing::Scalar => {
+            Passing::Scalar | Passing::Value => {
                 takes.push(quote!(let #p: #scalar = #h.scalar(#position);));
                 passes.push(p.to_token_stream());
                 types.push(quote!(#scalar));
