@@ -225,3 +225,8 @@ fn a_reference_may_use_the_configuration_and_results_are_compared_as_asked() {
      verified  every finished row: largest error 0.10 of the tolerance
     ");
 }
+
+#[test]
+fn structs_and_flags_arrive_by_value() {
+    verified(&["of_all", "::only"], 3);
+}

@@ -89,6 +89,8 @@ fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone
     assert_snapshot!(rows(&outcome), @r#"
     count/block=64,n=256,FIRST=3,UP=false finished
     count/block=64,n=256,FIRST=3,UP=true finished
+    flagged/block=64,n=256,way=down finished verified
+    flagged/block=64,n=256,way=up finished verified
     offset/block=64,n=256,WIDTH=1 finished verified
     offset/block=64,n=256,WIDTH=4 finished verified
     scale/block=128,n=1000,ITEMS=1 finished verified
@@ -118,13 +120,13 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
     assert_snapshot!(told("types"), @r"
     declarations do not fit their kernels:
     error: parameter 2 of `offset` is declared as `*mut u32`, and the kernel takes `int *`
-      --> in-cuda/src/lib.rs:54:38
+      --> in-cuda/src/lib.rs:63:38
        = note: declare it as `*mut i32`
     ");
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
     error: `nowhere` names no kernel: identifier "nowhere" is undefined
-      --> in-cuda/src/lib.rs:63
+      --> in-cuda/src/lib.rs:72
        = note: is its namespace missing, or the file that defines it?
     "#);
     assert_snapshot!(told("syntax"), @r#"

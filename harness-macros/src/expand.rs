@@ -161,6 +161,7 @@ fn argument(parameter: &Parameter, value: &Expr, gp: &TokenStream, k: &Ident) ->
     let value = checked::arithmetic(&name, value, gp);
     match passing {
         Passing::Scalar => quote_spanned!(at=> #k.scalar::<#scalar>(#name, #value)?;),
+        Passing::Value => quote_spanned!(at=> #k.value::<#scalar>(#value);),
         Passing::Input | Passing::Output => {
             let method = match (*passing == Passing::Input, sliced) {
                 (true, false) => "input",

@@ -350,11 +350,12 @@ impl Keys {
             let Expr::Path(path) = &*call.func else { continue };
             let Some(name) = path.path.get_ident() else { continue };
             let of = &parameter.name;
-            if parameter.passing == Passing::Scalar && GENERATORS.iter().any(|g| name == g) {
+            let is_buffer = matches!(parameter.passing, Passing::Input | Passing::Output);
+            if !is_buffer && GENERATORS.iter().any(|g| name == g) {
                 errors.at(
                     value,
                     format!(
-                        "`{name}` fills a buffer, and `{of}` is a number: give its value, or make it a \
+                        "`{name}` fills a buffer, and `{of}` is no buffer: give its value, or make it a \
                          slice"
                     ),
                 );
@@ -452,7 +453,7 @@ mod tests {
         assert_eq!(
             parse("random(4), random(4)").as_deref(),
             Some(
-                "`random` fills a buffer, and `n` is a number: give its value, or make it a slice"
+                "`random` fills a buffer, and `n` is no buffer: give its value, or make it a slice"
             )
         );
         for generator in GENERATORS {

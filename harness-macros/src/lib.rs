@@ -23,6 +23,7 @@ mod errors;
 mod expand;
 mod items;
 mod kernel;
+mod parameter;
 mod place;
 mod print;
 mod registration;
@@ -40,9 +41,10 @@ use quote::quote;
 use syn::{ItemFn, ItemStatic, parse_macro_input};
 
 /// The function becomes an entry point of the PTX that `cargo gpuprof` builds, and stays a function
-/// on the host so that the crate type-checks. Its parameters are whole numbers and floats; device
-/// memory of those that it reads, as `&[T]` or `*const T`; and memory that it writes, as
-/// `DisjointSlice<T>` or `*mut T`. With pointers it must be an `unsafe fn`.
+/// on the host so that the crate type-checks. Its parameters are whole numbers, floats, `bool` and
+/// structs that derive [`macro@Parameter`]; device memory of numbers that it reads, as `&[T]` or
+/// `*const T`; and memory that it writes, as `DisjointSlice<T>` or `*mut T`. With pointers it must
+/// be an `unsafe fn`.
 ///
 /// # Keys
 ///
@@ -152,9 +154,9 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Functions
 ///
-/// Parameters are whole numbers, `f32`, `f64`, `f16` and `bf16`, and pointers to them or to vectors
-/// such as `f32x4`: `*const T` for what the kernel reads, `*mut T` for what it writes. `verify`
-/// takes a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
+/// Parameters are whole numbers, `bool`, `f32`, `f64`, `f16` and `bf16`, and pointers to numbers or
+/// vectors such as `f32x4`: `*const T` for what the kernel reads, `*mut T` for what it writes.
+/// `verify` takes a `*const T` as `&[T]` and a `*mut T` as `&mut [T]`.
 ///
 /// `symbol = "…"` is what the kernel is called where it lives, if that is not the function's name:
 /// `symbol = "ns::scan<{ITEMS}, float>"`, where `{ITEMS}` is the value of the constant `ITEMS` of
@@ -217,6 +219,15 @@ pub fn host(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
     let attribute = proc_macro2::TokenStream::from(attribute);
     errors::beside(cfg, &syn::Error::new_spanned(attribute, "#[host] takes no arguments")).into()
+}
+
+/// The struct must be `Copy`. Its fields are written to the launch at the offsets that C gives
+/// them.
+#[doc(alias("DeviceRepr", "DeviceCopy"))]
+#[proc_macro_derive(Parameter)]
+pub fn derive_parameter(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as syn::DeriveInput);
+    parameter::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Every place in the source has memory of its own, as with `__shared__` in CUDA C++, however often

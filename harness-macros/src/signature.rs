@@ -21,8 +21,10 @@ const SCALARS: [&str; 34] = [
 /// How a kernel takes one of its parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
-    /// By value.
+    /// By value, as a number of its type.
     Scalar,
+    /// By value, as it is: a `bool` or a struct.
+    Value,
     /// `*const T` or `&[T]`: device memory that the kernel reads.
     Input,
     /// `*mut T` or `DisjointSlice<T>`: device memory that the kernel writes.
@@ -105,12 +107,21 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
             None => (Passing::Scalar, other, false),
         },
     };
+    if passing == Passing::Scalar && is_value(scalar) {
+        return Some(Parameter {
+            name: name?,
+            passing: Passing::Value,
+            scalar: scalar.clone(),
+            sliced,
+        });
+    }
     if !is_scalar(scalar) {
         errors.at(
             &typed.ty,
             format!(
-                "a kernel cannot take `{}`: its parameters are numbers of fixed size, or `&[T]`, \
-                 `DisjointSlice<T>`, `*const T` and `*mut T` of them",
+                "a kernel cannot take `{}`: its parameters are numbers of fixed size, `bool`, structs \
+                 that derive gpuprof::Parameter, or `&[T]`, `DisjointSlice<T>`, `*const T` and `*mut T` \
+                 of numbers",
                 text(&typed.ty)
             ),
         );
@@ -155,6 +166,16 @@ fn disjoint(ty: &Type) -> Option<&Type> {
         _ => None,
     });
     types.next().filter(|_| types.next().is_none())
+}
+
+/// Whether `ty` is taken by value without being a number: `bool`, or what may be a struct.
+fn is_value(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let Some(last) = path.path.segments.last().filter(|_| path.qself.is_none()) else {
+        return false;
+    };
+    let name = last.ident.to_string();
+    name == "bool" || name != "DisjointSlice" && name.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 fn is_scalar(ty: &Type) -> bool {

@@ -37,7 +37,9 @@ pub(crate) fn entry(item: &ItemFn, parameters: &[Parameter], gpuprof: &Path) -> 
         let length = format_ident!("length{at}", span = Span::mixed_site());
         let (pointer, make) = match parameter.passing {
             Passing::Input => (quote!(&[#element; 0]), quote!(slice)),
-            Passing::Output | Passing::Scalar => (quote!(*mut #element), quote!(disjoint)),
+            Passing::Output | Passing::Scalar | Passing::Value => {
+                (quote!(*mut #element), quote!(disjoint))
+            }
         };
         taken.push(quote!(#start: #pointer, #length: usize));
         let (pattern, ty) = (&typed.pat, &typed.ty);

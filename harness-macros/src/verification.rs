@@ -167,7 +167,7 @@ impl Verification {
         });
         let verify = self.verify.as_ref().map(|callable| verify(callable, parameters, gp, checks));
         quote! {
-            let mut #checks = #gp::Checks::default();
+            let mut #checks = #gp::Checks::new();
             #tolerance
             #(#tolerances)*
             #(#comparers)*
@@ -233,7 +233,7 @@ fn verify(
     for (position, parameter) in parameters.iter().enumerate() {
         let (p, scalar) = (format_ident!("p{position}", span = at), &parameter.scalar);
         match parameter.passing {
-            Passing::Scalar => {
+            Passing::Scalar | Passing::Value => {
                 takes.push(quote!(let #p: #scalar = #h.scalar(#position);));
                 passes.push(p.to_token_stream());
                 types.push(quote!(#scalar));
@@ -255,12 +255,13 @@ fn verify(
         Callable::Path(path) => (None, quote_spanned!(at=> #path(#(#passes),*);)),
         Callable::Closure(closure) => {
             let reference = Ident::new("reference", proc_macro2::Span::mixed_site());
-            // The bound gives the closure's parameters their types.
+            // The bound gives the closure's parameters their types. What the closure calls must
+            // not be called as this is.
             let made = quote_spanned! {at=>
-                fn reference<F: FnMut(#(#types),*)>(reference: F) -> F {
+                fn __gpuprof_typed<F: ::core::ops::FnMut(#(#types),*)>(reference: F) -> F {
                     reference
                 }
-                let mut #reference = reference(#closure);
+                let mut #reference = __gpuprof_typed(#closure);
             };
             (Some(made), quote_spanned!(at=> #reference(#(#passes),*);))
         }

@@ -97,6 +97,37 @@ pub use device::*;
 /// ```
 #[doc(inline)]
 pub use gpuprof_macros::constant;
+
+/// Makes a struct with `#[repr(C)]` one that kernels take by value; each field must be a number, a
+/// `bool`, an array of these, or such a struct.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// #[derive(Clone, Copy, gpuprof::Parameter)]
+/// #[repr(C)]
+/// pub struct Weights {
+///     of: [f32; 3],
+///     normalised: bool,
+/// }
+///
+/// /// y ← the weighted sum of each element and its neighbours
+/// #[gpuprof::kernel(
+///     series(block = [256], n = [1K]),
+///     grid = n / block,
+///     args(Weights { of: [0.25, 0.5, 0.25], normalised: true }, random(n), zeros(n)),
+/// )]
+/// pub fn blur(weights: Weights, x: &[f32], mut y: DisjointSlice<f32>) {
+///     let i = thread::index_1d();
+///     let (before, after) = (i.get().max(1) - 1, (i.get() + 1).min(x.len() - 1));
+///     let [a, b, c] = weights.of;
+///     let sum = if weights.normalised { 1.0 } else { a + b + c };
+///     y[i] = (a * x[before] + b * x[i.get()] + c * x[after]) / sum;
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::Parameter;
+
 /// Prints a line from a kernel, by CUDA's `vprintf`.
 ///
 /// ```
@@ -265,7 +296,7 @@ pub use cudarc;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use gpuprof_model::AxisValue;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::{AxisType, Error, Extent, IntoExtent, IntoNumber, Launch, Result, Run};
+pub use host::{AxisType, Error, Extent, IntoExtent, IntoNumber, Launch, Parameter, Result, Run};
 
 /// What kernels and series functions usually need.
 ///

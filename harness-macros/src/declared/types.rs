@@ -11,7 +11,8 @@ use crate::signature::{Parameter, Passing};
 
 /// The types that a declared kernel may point to, with their spelling in CUDA C++. The first
 /// [`BY_VALUE`] may be taken by value.
-const TYPES: [(&str, &str, u32); 25] = [
+const TYPES: [(&str, &str, u32); 26] = [
+    ("bool", "bool", 1),
     ("u8", "unsigned char", 1),
     ("i8", "signed char", 1),
     ("u16", "unsigned short", 2),
@@ -40,7 +41,7 @@ const TYPES: [(&str, &str, u32); 25] = [
 ];
 
 /// How many of [`TYPES`] may be taken by value.
-const BY_VALUE: usize = 14;
+const BY_VALUE: usize = 15;
 
 /// The bytes of an address.
 const ADDRESS: u32 = 8;
@@ -79,15 +80,21 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
             (Passing::Output, bare::ty(&pointer.elem))
         }
         Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem)),
+        other if is_bool(other) => (Passing::Value, other),
         other => (Passing::Scalar, other),
     };
     let known = row(scalar);
     let by_value = || TYPES[..BY_VALUE].iter().any(|row| Some(row) == known);
-    if known.is_none() || passing == Passing::Scalar && !by_value() {
+    let to_bool = is_bool(scalar) && passing != Passing::Value;
+    if known.is_none() || to_bool || passing == Passing::Scalar && !by_value() {
         errors.at(&typed.ty, refused(&typed.ty));
         return None;
     }
     Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false })
+}
+
+fn is_bool(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.is_ident("bool"))
 }
 
 fn row(ty: &Type) -> Option<&'static (&'static str, &'static str, u32)> {
@@ -102,10 +109,10 @@ fn refused(ty: &Type) -> String {
         rows.iter().map(|(rust, ..)| *rust).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "a declared kernel cannot take `{}`: it takes {} by value, and `*const T` and `*mut T` of \
-         these and of {}",
+        "a declared kernel cannot take `{}`: it takes bool, {} by value, and `*const T` and `*mut T` of \
+         these but bool, and of {}",
         ty.to_token_stream().to_string().replace("& ", "&").replace("* ", "*"),
-        names(&TYPES[..BY_VALUE]),
+        names(&TYPES[1..BY_VALUE]),
         names(&TYPES[BY_VALUE..])
     )
 }
@@ -115,7 +122,7 @@ pub(super) fn spelled(parameter: &Parameter) -> (String, String, u32) {
     let scalar = parameter.scalar.to_token_stream().to_string();
     let (cpp, bytes) = row(&parameter.scalar).map_or(("void", 0), |(_, cpp, bytes)| (cpp, *bytes));
     match parameter.passing {
-        Passing::Scalar => (scalar, cpp.to_owned(), bytes),
+        Passing::Scalar | Passing::Value => (scalar, cpp.to_owned(), bytes),
         Passing::Input => (format!("*const {scalar}"), format!("const {cpp} *"), ADDRESS),
         Passing::Output => (format!("*mut {scalar}"), format!("{cpp} *"), ADDRESS),
     }

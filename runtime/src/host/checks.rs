@@ -45,6 +45,11 @@ pub(crate) enum Way<'c> {
 }
 
 impl<'a> Checks<'a> {
+    /// No checks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// Sets the host's reference implementation.
     pub fn verify(&mut self, reference: impl FnMut(&mut HostArguments) + 'a) {
         self.reference = Some(Box::new(reference));

@@ -30,6 +30,7 @@ use super::held::Held;
 use super::inputs::{self, Argument};
 use super::launcher::Launcher;
 use super::number::{IntoNumber, Scalar, convert};
+use super::parameter::{self, Parameter};
 use super::ptx_reads;
 use super::run::Run;
 use super::session::Session;
@@ -207,6 +208,14 @@ impl<'r> KernelRun<'r> {
             host: Box::new(move || Box::new(value)),
         });
         Ok(())
+    }
+
+    /// Adds an argument that is passed as it is: a `bool` or a struct.
+    pub fn value<T: Parameter>(&mut self, value: T) {
+        self.arguments.push(Argument::Scalar {
+            bytes: parameter::bytes(value),
+            host: Box::new(move || Box::new(value)),
+        });
     }
 
     /// Adds a buffer that the kernel reads.

@@ -29,6 +29,7 @@ mod measure_lock;
 mod number;
 mod nvml;
 mod outcome;
+mod parameter;
 mod parent_death;
 mod printed;
 mod ptx_reads;
@@ -46,6 +47,7 @@ pub use error::{Error, Result};
 pub use extent::{Extent, IntoExtent};
 pub use launch::Launch;
 pub use number::IntoNumber;
+pub use parameter::Parameter;
 pub use run::Run;
 
 /// The surface of the macros' expansion.

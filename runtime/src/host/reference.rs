@@ -8,7 +8,7 @@ use gpuprof_model::measurement::Unverified;
 use super::arguments::Element;
 use super::error::{Error, Result};
 use super::held::Held;
-use super::number::Scalar;
+use super::parameter::Parameter;
 use super::tolerance::{Allowed, Tolerance};
 
 /// Compares the scalars of two buffers, `Vec`s of their element type: the device's and the host's.
@@ -24,11 +24,11 @@ impl HostArguments {
         Self { slots }
     }
 
-    /// The scalar at `position`.
+    /// What is passed by value at `position`.
     ///
     /// # Panics
     /// Where there is none of this type; the attribute's expansion never asks for one.
-    pub fn scalar<T: Scalar>(&self, position: usize) -> T {
+    pub fn scalar<T: Parameter>(&self, position: usize) -> T {
         *self.slots[position].downcast_ref().expect("the attribute knows its parameter types")
     }
 

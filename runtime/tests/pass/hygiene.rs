@@ -28,6 +28,30 @@ pub mod names {
     #[::renamed::constant(crate = ::renamed)]
     pub static TABLE: [u8; 2] = [1, 2];
 
+    /// The same for what is made of closures.
+    #[::renamed::kernel(
+        series(checks = 1..2, p0 = 2, h = 3, block = 32),
+        grid = p0,
+        args(zeros(checks), zeros(checks)),
+        verify = |x, y| reference(checks + h, x, y),
+        compare(y = |device, host| compare(checks, device, host)),
+        tolerance(x = absolute(p0)),
+        crate = ::renamed,
+    )]
+    pub unsafe fn closures(x: *mut f32, y: *mut u8) {
+        let _ = (x, y);
+    }
+
+    fn reference(sum: u64, x: &mut [f32], y: &mut [u8]) {
+        x[0] = sum as f32;
+        y[0] = sum as u8;
+    }
+
+    #[::renamed::host]
+    fn compare(_: u64, device: &[u8], host: &[u8]) -> ::std::result::Result<(), &'static str> {
+        if device == host { ::std::result::Result::Ok(()) } else { ::std::result::Result::Err("x") }
+    }
+
     fn check(_: u32, x: &mut [u8]) {
         x[0] = self::random() as u8;
     }
@@ -47,5 +71,5 @@ fn main() {
             |entry| entry.kernel,
         ));
     names.sort_unstable();
-    ::std::assert_eq!(names, ["empty", "loop"]);
+    ::std::assert_eq!(names, ["closures", "empty", "loop"]);
 }

@@ -238,8 +238,15 @@ fn is_hidden(attributes: &[Attribute]) -> bool {
     })
 }
 
+/// What users call `item`: of a derive macro, what it derives.
 fn name_of(item: &Syntax) -> Option<String> {
+    let derived;
     let name = match item {
+        Syntax::Fn(item) if item.attrs.iter().any(is_derive) => {
+            let attribute = item.attrs.iter().find(|attribute| is_derive(attribute))?;
+            derived = attribute.parse_args::<syn::Ident>().ok()?;
+            &derived
+        }
         Syntax::Fn(item) => &item.sig.ident,
         Syntax::Struct(item) => &item.ident,
         Syntax::Enum(item) => &item.ident,
@@ -250,6 +257,10 @@ fn name_of(item: &Syntax) -> Option<String> {
         _ => return None,
     };
     Some(name.to_string())
+}
+
+fn is_derive(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("proc_macro_derive")
 }
 
 fn head_of(item: &Syntax) -> Option<(&Visibility, &[Attribute])> {
