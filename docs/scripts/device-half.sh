@@ -7,7 +7,8 @@ set -uo pipefail
 for archive in device device-90; do
     [ -e "$archive.tar.zst" ] || { echo "$archive.tar.zst is not here"; continue; }
     ./cargo-gpuprof gpuprof run --archive-file "$archive.tar.zst" --extract-to "w-$archive" \
-        --no-config --no-gate --message-format json --metrics duration,registers \
+        --no-config --no-gate --isolate kernel --repeat 1 --message-format json \
+        --metrics duration,registers \
         >"$archive.jsonl" 2>"$archive.stderr"
     echo "$archive: exit code $?"
 done

@@ -5,7 +5,7 @@
 #   ulp.sh [STEP]
 set -uo pipefail
 ./cargo-gpuprof gpuprof run --archive-file ulp.tar.zst --extract-to w-ulp --no-config --no-gate \
-    --series "step=${1:-1}" --metrics registers --message-format json >ulp.jsonl 2>ulp.stderr
+    --series "step=${1:-1}" --isolate kernel --repeat 1 --metrics registers --message-format json >ulp.jsonl 2>ulp.stderr
 echo "exit code $?"
 python3 - <<'PYTHON'
 import json, re, struct, sys
