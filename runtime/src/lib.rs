@@ -66,6 +66,37 @@ mod host;
 
 pub use device::*;
 
+/// Puts a static into constant memory, for kernels to read.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// A binomial filter.
+/// #[gpuprof::constant]
+/// static FILTER: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
+///
+/// /// y ← x smoothed
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M]),
+///     grid = n.div_ceil(block),
+///     args(random(n + 4), zeros(n)),
+///     verify = smooth_on_host,
+/// )]
+/// pub fn smooth(x: &[f32], mut y: DisjointSlice<f32>) {
+///     let i = thread::index_1d();
+///     if let Some(y) = y.get_mut(i) {
+///         *y = (0..5).map(|k| FILTER.read(k) * x[i.get() + k as usize]).sum();
+///     }
+/// }
+///
+/// fn smooth_on_host(x: &[f32], y: &mut [f32]) {
+///     for (y, x) in y.iter_mut().zip(x.windows(5)) {
+///         *y = (0..5).map(|k| FILTER.read(k) * x[k as usize]).sum();
+///     }
+/// }
+/// ```
+#[doc(inline)]
+pub use gpuprof_macros::constant;
 /// Prints a line from a kernel, by CUDA's `vprintf`.
 ///
 /// ```
@@ -111,37 +142,6 @@ pub use gpuprof_macros::device_print;
 /// ```
 #[doc(inline)]
 pub use gpuprof_macros::dynamic_shared;
-/// Puts a static into constant memory, for kernels to read.
-///
-/// ```
-/// use gpuprof::prelude::*;
-///
-/// /// A binomial filter.
-/// #[gpuprof::constant]
-/// static FILTER: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
-///
-/// /// y ← x smoothed
-/// #[gpuprof::kernel(
-///     series(block = 64..1024, n = [1M]),
-///     grid = n.div_ceil(block),
-///     args(random(n + 4), zeros(n)),
-///     verify = smooth_on_host,
-/// )]
-/// pub fn smooth(x: &[f32], mut y: DisjointSlice<f32>) {
-///     let i = thread::index_1d();
-///     if let Some(y) = y.get_mut(i) {
-///         *y = (0..5).map(|k| FILTER.read(k) * x[i.get() + k as usize]).sum();
-///     }
-/// }
-///
-/// fn smooth_on_host(x: &[f32], y: &mut [f32]) {
-///     for (y, x) in y.iter_mut().zip(x.windows(5)) {
-///         *y = (0..5).map(|k| FILTER.read(k) * x[k as usize]).sum();
-///     }
-/// }
-/// ```
-#[doc(inline)]
-pub use gpuprof_macros::constant;
 /// Keeps an item out of the kernel build: for functions and imports that need `std`.
 ///
 /// ```
