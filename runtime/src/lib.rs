@@ -127,6 +127,7 @@ pub use gpuprof_macros::Parameter;
 /// ```
 #[doc(inline)]
 pub use gpuprof_macros::constant;
+
 /// Prints a line from a kernel, by CUDA's `vprintf`.
 ///
 /// ```
