@@ -20,6 +20,9 @@ const ROW: &[u8] = b",\"row\":{";
 const CONFIGURATIONS: &[u8] = b"\"configurations\":[";
 const END: &[u8] = b"],\"judgements\":[]}}";
 
+/// The positions of a series and a configuration, and the result; none where a line has no row.
+pub(super) type Placed = ((usize, usize), Option<ConfigurationResult>);
+
 /// A line, and the byte of the journal at which it begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
@@ -96,9 +99,7 @@ impl<'a> RowLine<'a> {
 ///
 /// # Errors
 /// It is not the line of a row.
-pub(super) fn alone(
-    line: Line<'_>,
-) -> Result<((usize, usize), Option<ConfigurationResult>), Wrong<'_>> {
+pub(super) fn alone(line: Line<'_>) -> Result<Placed, Wrong<'_>> {
     #[derive(Deserialize)]
     struct Row {
         series: usize,
@@ -130,9 +131,7 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     /// The first line that is not what it should be.
-    pub(super) fn take(
-        &mut self,
-    ) -> Result<Vec<((usize, usize), Option<ConfigurationResult>)>, Wrong<'a>> {
+    pub(super) fn take(&mut self) -> Result<Vec<Placed>, Wrong<'a>> {
         let lines = std::mem::take(&mut self.lines);
         if let Some(rows) = together(&lines) {
             return Ok(lines

@@ -12,7 +12,7 @@ use gpuprof_model::measurement::{DeviceRecord, PassResult};
 use gpuprof_model::run::{ConfigurationResult, Shared};
 use serde::Deserialize;
 
-use super::grouped::{Group, Line, RowLine, Wrong, alone};
+use super::grouped::{Group, Line, Placed, RowLine, Wrong, alone};
 use super::line::Start;
 use crate::error::Result;
 use crate::store::untrusted::{place, wrong};
@@ -129,11 +129,7 @@ impl Rows {
     }
 
     /// Adds the results of the last start.
-    fn add(
-        &mut self,
-        rows: Vec<((usize, usize), Option<ConfigurationResult>)>,
-        shared: &mut Shared,
-    ) {
+    fn add(&mut self, rows: Vec<Placed>, shared: &mut Shared) {
         let only = match self.starts.last().map(|start| &start.devices[..]) {
             Some([device]) => Some(device.clone()),
             _ => None,
