@@ -9,13 +9,49 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
+    say_commit();
+    build_emulator();
+}
+
+/// Lets `--version` name the commit, and its day where git knows it: of a package from a registry,
+/// and of optimised builds in a clone. What is built for tests does not change with every commit.
+fn say_commit() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let packed = std::fs::read_to_string(".cargo_vcs_info.json");
+    let commit = match packed {
+        Ok(packed) => {
+            packed.split('"').find(|word| word.len() == 40).map(|sha| sha[..9].to_owned())
+        }
+        Err(_) if env::var("PROFILE").is_ok_and(|profile| profile == "release") => of_clone(),
+        Err(_) => None,
+    };
+    let commit = commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
+    println!("cargo::rustc-env=GPUPROF_COMMIT={commit}");
+}
+
+/// The commit that is checked out and its day, such as `c26a32c05 2026-11-23`.
+fn of_clone() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(done.stdout).ok()?;
+        done.status.success().then(|| text.trim().to_owned())
+    };
+    // Not of a clone that merely has a folder with this package in it.
+    git(&["ls-files", "--error-unmatch", "build.rs"])?;
+    println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
+    git(&["log", "-1", "--abbrev=9", "--format=%h %cs"])
+}
+
+fn build_emulator() {
     let source = Path::new(gpuprof_emulator::SOURCE_DIR);
     println!("cargo::rerun-if-changed={}", source.join("src").display());
-    println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libcuda.so");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         // Compiles everywhere; `cargo gpuprof` itself refuses to run elsewhere.
         std::fs::write(&out, []).expect("OUT_DIR is writable");
+        return;
+    }
+    if is_built(&out, &source.join("src")) {
         return;
     }
     let rustc = env::var_os("RUSTC").expect("cargo sets RUSTC");
@@ -38,4 +74,19 @@ fn main() {
     }
     let status = command.status().expect("rustc can be started");
     assert!(status.success(), "the emulated driver did not build: {status}");
+}
+
+/// Whether `out` is newer than this script and everything in `folder`: it takes a minute to build,
+/// and another commit is no reason to.
+fn is_built(out: &Path, folder: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|known| known.modified()).ok();
+    let Some(built) = changed(out) else { return false };
+    let older = |path: &Path| changed(path).is_some_and(|changed| changed < built);
+    let Ok(entries) = folder.read_dir() else { return false };
+    older(Path::new("build.rs"))
+        && older(folder)
+        && entries.flatten().map(|entry| entry.path()).all(|path| match path.is_dir() {
+            true => is_built(out, &path),
+            false => older(&path),
+        })
 }

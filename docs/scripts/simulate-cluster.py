@@ -8,9 +8,9 @@ to 200 slices, 100 times, without more arguments. Each start of a task is killed
 byte of what it would write; it comes back up to three times, on another node, behind the last whole
 line. Half of those that come back were only cut off, and the lost process goes on writing behind
 the new one's first line. One killed task in five is cancelled and does not come back. What is not
-whole then must be what `merge --missing` prints, and is submitted again. The results and the verdict
-must be those of the undivided run. No process measures anything: journals are cut and continued as
-the subcommand does it.
+whole then must be what `merge --missing` prints, and is submitted again. The results and the
+verdict must be those of the undivided run. No process measures anything: journals are cut and
+continued as the subcommand does it.
 """
 import json
 import pathlib

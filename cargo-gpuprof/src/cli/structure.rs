@@ -10,6 +10,9 @@ use crate::options::{
     ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
 
+/// The version, and the commit that it was built from where the build script knows one.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("GPUPROF_COMMIT"));
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -21,7 +24,7 @@ const STYLES: Styles = Styles::styled()
 #[command(name = "cargo", bin_name = "cargo", styles = STYLES, max_term_width = 100)]
 pub enum Cargo {
     /// Profile Rust CUDA kernels over launch-parameter series and gate on the result.
-    #[command(version, after_help = exit_codes(), display_name = "cargo-gpuprof")]
+    #[command(version = VERSION, after_help = exit_codes(), display_name = "cargo-gpuprof")]
     Gpuprof(Gpuprof),
 }
 

@@ -7,6 +7,7 @@
 //! write one; and each start of the run has a line, so that two that did, where locks are not to be
 //! trusted, are told apart.
 
+mod grouped;
 mod line;
 mod made;
 mod replayed;

@@ -19,6 +19,10 @@ pub struct Shared {
     /// Tables of absent metrics by the hash of their names and reasons.
     absent: HashMap<u64, Vec<Arc<Vec<Entry>>>>,
     hashes: RandomState,
+    /// The list and the table that were last looked up, each with what stands for it: rows of one
+    /// document come with the same ones.
+    last_list: Option<[Arc<Vec<Arc<str>>>; 2]>,
+    last_table: Option<[Arc<Vec<Entry>>; 2]>,
 }
 
 impl Shared {
@@ -26,8 +30,16 @@ impl Shared {
     pub fn keep_once(&mut self, metrics: &mut Metrics) {
         metrics.divide();
         let (names, absent) = metrics.shared_mut();
-        self.keep_names_once(names);
-        self.keep_table_once(absent);
+        if !same_again(self.last_list.as_ref(), names) {
+            let before = Arc::clone(names);
+            self.keep_names_once(names);
+            self.last_list = Some([before, Arc::clone(names)]);
+        }
+        if !same_again(self.last_table.as_ref(), absent) {
+            let before = Arc::clone(absent);
+            self.keep_table_once(absent);
+            self.last_table = Some([before, Arc::clone(absent)]);
+        }
     }
 
     fn keep_names_once(&mut self, list: &mut Arc<Vec<Arc<str>>>) {
@@ -61,6 +73,17 @@ impl Shared {
             *name = once(&mut self.names, name);
         }
         alike.push(Arc::clone(table));
+    }
+}
+
+/// Whether `now` is what was looked up last; it is then what stands for that.
+fn same_again<T>(last: Option<&[Arc<T>; 2]>, now: &mut Arc<T>) -> bool {
+    match last {
+        Some([before, known]) if Arc::ptr_eq(before, now) => {
+            *now = Arc::clone(known);
+            true
+        }
+        _ => false,
     }
 }
 

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use gpuprof_model::measurement::{DeviceRecord, PassResult};
-use gpuprof_model::run::{ConfigurationResult, SeriesResult, Shared};
+use gpuprof_model::run::{ConfigurationResult, Shared};
 use memchr::memmem;
 use serde::Deserialize;
 
+use super::grouped::{Group, Line, Placed, RowLine, Wrong, alone};
 use super::line::Start;
 use crate::error::Result;
 use crate::store::untrusted::{place, wrong};
@@ -44,13 +45,6 @@ struct Kind<'a> {
 }
 
 #[derive(Deserialize)]
-struct Row {
-    series: usize,
-    configuration: usize,
-    row: SeriesResult,
-}
-
-#[derive(Deserialize)]
 struct Pass {
     result: PassResult,
 }
@@ -67,57 +61,96 @@ impl Rows {
     /// # Errors
     /// It is no journal (exit code 96).
     pub fn parse(bytes: &[u8], path: &Utf8Path, shared: &mut Shared) -> Result<Self> {
+        Self::read(bytes, shared).map_err(|Wrong { line, error }| {
+            wrong(format!("{path} is not a journal: {}", place(line.text, line.at, &error)))
+        })
+    }
+
+    fn read<'a>(bytes: &'a [u8], shared: &mut Shared) -> std::result::Result<Self, Wrong<'a>> {
         let mut found = Self::default();
+        let mut group = Group::default();
         let mut at = 0;
         for line in bytes.split_inclusive(|&b| b == b'\n') {
             let Some(text) = line.strip_suffix(b"\n") else { break };
-            found
-                .line(text, shared)
-                .map_err(|e| wrong(format!("{path} is not a journal: {}", place(text, at, &e))))?;
+            found.line(Line { text, at }, &mut group, shared)?;
             at += line.len();
         }
+        found.add(group.take()?, shared);
         Ok(found)
     }
 
-    fn line(&mut self, text: &[u8], shared: &mut Shared) -> serde_json::Result<()> {
-        let kind: Kind<'_> = serde_json::from_slice(text)?;
+    fn line<'a>(
+        &mut self,
+        line: Line<'a>,
+        group: &mut Group<'a>,
+        shared: &mut Shared,
+    ) -> std::result::Result<(), Wrong<'a>> {
+        if let Some(row) = RowLine::of(line) {
+            if self.counts(row.by.as_deref()) {
+                if !group.takes(&row) {
+                    self.add(group.take()?, shared);
+                }
+                group.push(row);
+            }
+            return Ok(());
+        }
+        let failed = |error| line.wrong(error);
+        let kind: Kind<'_> = serde_json::from_slice(line.text).map_err(failed)?;
         if kind.line == "begin" {
-            let start: Start = serde_json::from_slice(text)?;
+            self.add(group.take()?, shared);
+            let start: Start = serde_json::from_slice(line.text).map_err(failed)?;
             self.rows.retain(|at, _| !start.again.contains(&at.0));
             self.starts.push(start);
             return Ok(());
         }
-        if kind.line == "made" {
+        if kind.line == "made" || !self.counts(kind.by.as_deref()) {
             return Ok(());
         }
-        let Some(start) = self.starts.last().filter(|start| Some(&*start.id) == kind.by.as_deref())
-        else {
-            self.dropped += 1;
-            return Ok(());
-        };
         match &*kind.line {
             "row" => {
-                let Row { series, configuration, row } = serde_json::from_slice(text)?;
-                let only = match &start.devices[..] {
-                    [device] => Some(device.clone()),
-                    _ => None,
-                };
-                if let Some(mut row) = row.configurations.into_iter().next() {
-                    shared.keep_once(&mut row.metrics);
-                    row.device = row.device.or(only);
-                    self.rows.insert((series, configuration), row);
-                }
+                self.add(group.take()?, shared);
+                self.add(vec![alone(line)?], shared);
             }
-            "pass" if self.device.is_none() || memmem::find(text, b"\"input_files\"").is_some() => {
+            "pass" if self.device.is_none() || has_input_files(line.text) => {
                 let PassResult { device, input_files, .. } =
-                    serde_json::from_slice::<Pass>(text)?.result;
+                    serde_json::from_slice::<Pass>(line.text).map_err(failed)?.result;
                 self.device.get_or_insert(device);
                 let files = input_files.into_iter().map(|file| (file.path, file.sha256));
                 self.input_sha256.extend(files);
             }
-            "whole" => self.whole = Some(serde_json::from_slice::<Whole>(text)?.at),
+            "whole" => {
+                let Whole { at } = serde_json::from_slice(line.text).map_err(failed)?;
+                self.whole = Some(at);
+            }
             _ => {}
         }
         Ok(())
     }
+
+    /// Whether what `by` wrote counts: it was the last to begin. What does not is counted.
+    fn counts(&mut self, by: Option<&str>) -> bool {
+        let counts = self.starts.last().is_some_and(|start| Some(&*start.id) == by);
+        self.dropped += usize::from(!counts);
+        counts
+    }
+
+    /// Adds the results of the last start.
+    fn add(&mut self, rows: Vec<Placed>, shared: &mut Shared) {
+        let only = match self.starts.last().map(|start| &start.devices[..]) {
+            Some([device]) => Some(device.clone()),
+            _ => None,
+        };
+        for (place, row) in rows {
+            if let Some(mut row) = row {
+                shared.keep_once(&mut row.metrics);
+                row.device = row.device.or_else(|| only.clone());
+                self.rows.insert(place, row);
+            }
+        }
+    }
+}
+
+/// Whether the pass in `text` may have read files.
+fn has_input_files(text: &[u8]) -> bool {
+    memmem::find(text, b"\"input_files\"").is_some()
 }

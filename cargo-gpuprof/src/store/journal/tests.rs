@@ -1,9 +1,10 @@
 use super::*;
 use crate::options::Repeats;
-use gpuprof_analysis::fixture::gpu_pass;
+use gpuprof_analysis::fixture::{self, gpu_pass};
 use gpuprof_model::Axis;
 use gpuprof_model::ExitCode;
 use gpuprof_model::measurement::HardwareValue;
+use gpuprof_model::run::Shared;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -264,4 +265,76 @@ proptest! {
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse(&bytes[..], Utf8Path::new("j"), "0.1.0");
     }
+}
+
+/// A row of the `n`th configuration, whose launches took as long as it says.
+fn row(n: u64, ns: f64) -> ConfigurationResult {
+    fixture::finished(fixture::block(32 * (n + 1)), &[gpu_pass(32, 1 << 20, &[ns])])
+}
+
+fn id(kernel: &str) -> SeriesId {
+    SeriesId { package: "p".into(), target: "t".into(), kernel: kernel.into() }
+}
+
+/// A journal with rows of two series, more than are parsed together; a second start, on another
+/// device, measures the second series again. And what it holds.
+fn with_rows() -> (Vec<u8>, BTreeMap<(usize, usize), ConfigurationResult>) {
+    let (_keep, path) = folder();
+    let mut expected = BTreeMap::new();
+    let mut write = |journal: &mut Journal, at: (usize, usize), ns: f64, device: &str| {
+        let mut row = row(at.1 as u64, ns);
+        if at.1 == 7 {
+            row.metrics.clear();
+        }
+        let step = Step { series: at.0, configuration: at.1, repeat: 0 };
+        journal.pass(step, &gpu_pass(64, 1, &[ns])).unwrap();
+        journal.row(at, &id(["a", "b"][at.0]), row.clone()).unwrap();
+        expected.insert(at, ConfigurationResult { device: Some(device.into()), ..row });
+    };
+    let mut journal = Journal::begin(&path, &made(), start("a")).unwrap();
+    (0..100).for_each(|n| write(&mut journal, (0, n), 1000.0 + n as f64, "GPU-1"));
+    journal.done(0).unwrap();
+    (0..30).for_each(|n| write(&mut journal, (1, n), 1500.0, "GPU-1"));
+    drop(journal);
+    let moved = Made { device: Some(("NVIDIA H200".into(), "GPU-2".into(), 13000)), ..made() };
+    let mut journal = Journal::resume(&path, &moved, start("b")).unwrap().0;
+    (0..50).for_each(|n| write(&mut journal, (1, n), 2000.0, "GPU-2"));
+    journal.whole().unwrap();
+    drop(journal);
+    (fs::read(path.join(FILE)).unwrap(), expected)
+}
+
+fn rows_of(bytes: &[u8]) -> Result<Rows> {
+    Rows::parse(bytes, "journal.jsonl".into(), &mut Shared::default())
+}
+
+#[test]
+fn rows_that_are_read_together_are_those_that_were_written() {
+    let (bytes, expected) = with_rows();
+    let found = rows_of(&bytes).unwrap();
+    assert_eq!(found.rows, expected);
+    assert_eq!((found.starts.len(), found.dropped), (2, 0));
+    assert!(found.whole.is_some());
+}
+
+#[test]
+fn a_broken_row_is_named_by_its_own_byte() {
+    let (bytes, _) = with_rows();
+    let text = String::from_utf8(bytes).unwrap();
+    let third = text.match_indices("\"status\":").nth(2).unwrap().0;
+    let mut broken = text.into_bytes();
+    broken[third + 8] = b'?';
+    let failure = rows_of(&broken).unwrap_err();
+    assert_eq!(failure.code, ExitCode::Configuration);
+    let place = format!("journal.jsonl is not a journal: byte {}: ", third + 8);
+    assert!(failure.message.starts_with(&place), "{}", failure.message);
+}
+
+#[test]
+fn rows_in_another_form_are_read_alone() {
+    let (bytes, _) = with_rows();
+    let expected = rows_of(&bytes).unwrap().rows;
+    // Spaces that the subcommand does not write.
+    let text = String::from_utf8(bytes).unwrap().replace(",\"row\":{", ", \"row\": {");
+    assert_eq!(rows_of(text.as_bytes()).unwrap().rows, expected);
 }
