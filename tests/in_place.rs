@@ -51,6 +51,18 @@ fn only_what_a_kernel_reads_is_restored() {
     }
 }
 
+/// A second launch would find no tickets left, also where launches warm the device up for counters.
+#[test]
+fn what_a_kernel_uses_up_is_there_for_every_launch() {
+    for mode in ["application", "range", "kernel"] {
+        let run = ["run", "--no-config", "--package", "in-place", "tickets", "--repeat", "1"];
+        let gpu = FakeGpu::new();
+        let arguments = [&run[..], &["--replay-mode", mode]].concat();
+        let outcome = gpu.tool(&workshop(), &arguments).run().exits_with(0);
+        assert!(outcome.stdout.contains("verified  every row"), "{mode}: {outcome:#?}");
+    }
+}
+
 /// The table of `kernel` on the emulated driver.
 fn table(kernel: &str) -> Outcome {
     workshop().gpuprof(&["run", "--quiet", "--package", "in-place", kernel])

@@ -71,6 +71,17 @@ impl Argument {
         }
     }
 
+    /// Whether it is a buffer of `in_place` that is restored before each launch.
+    pub(crate) fn is_in(&self, in_place: &InPlace) -> bool {
+        match self {
+            Self::Scalar { .. } => false,
+            Self::Buffer { buffer, .. } => {
+                in_place.reset == Reset::Each
+                    && in_place.buffers.iter().any(|name| name == buffer.name())
+            }
+        }
+    }
+
     /// The argument as the reference takes it.
     pub(crate) fn host(&self) -> Box<dyn Any> {
         match self {
@@ -81,39 +92,46 @@ impl Argument {
 }
 
 /// The buffers that the kernel changes and depends on, and what timed samples find in them: by what
-/// was `asked` for, or else by what the kernel `reads`, for each parameter. Their content, as it is
-/// now, is kept where it is to be restored.
+/// was `asked` for, or else by what the kernel `reads`, for each parameter.
+pub(crate) fn in_place(
+    arguments: &[Argument],
+    asked: Option<Reset>,
+    reads: impl FnOnce() -> Option<Vec<bool>>,
+) -> Option<InPlace> {
+    let reset = asked.unwrap_or(Reset::Each);
+    let read = if asked == Some(Reset::Each) { None } else { reads() };
+    let is_read = |at| read.as_ref().and_then(|read| read.get(at)).is_none_or(|read| *read);
+    let mut buffers = Vec::new();
+    let mut next = 0;
+    for argument in arguments {
+        let at = next;
+        next += argument.count();
+        let Argument::Buffer { buffer, .. } = argument else { continue };
+        if buffer.is_written() && is_read(at) {
+            buffers.push(buffer.name().to_owned());
+        }
+    }
+    (!buffers.is_empty()).then_some(InPlace { reset, buffers })
+}
+
+/// Keeps what those of `in_place` hold now, where it is to be restored.
 ///
 /// # Errors
 /// The driver's.
 pub(crate) fn keep(
     arguments: &mut [Argument],
     session: &Session,
-    asked: Option<Reset>,
-    reads: impl FnOnce() -> Option<Vec<bool>>,
-) -> Result<Option<InPlace>> {
-    let reset = asked.unwrap_or(Reset::Each);
-    let read = if asked == Some(Reset::Each) { None } else { reads() };
-    let is_read = |at| read.as_ref().and_then(|read| read.get(at)).is_none_or(|read| *read);
-    let mut buffers = Vec::new();
-    let mut next = 0;
-    for argument in arguments.iter_mut() {
-        let at = next;
-        next += argument.count();
+    in_place: &InPlace,
+) -> Result<()> {
+    for argument in arguments.iter_mut().filter(|argument| argument.is_in(in_place)) {
         let Argument::Buffer { buffer, .. } = argument else { continue };
-        if !(buffer.is_written() && is_read(at)) {
-            continue;
-        }
-        if reset == Reset::Each {
-            session.quiet.stage(|| {
-                buffer.keep()?;
-                // The copy goes on after the call.
-                Ok(session.stream.synchronize()?)
-            })?;
-        }
-        buffers.push(buffer.name().to_owned());
+        session.quiet.stage(|| {
+            buffer.keep()?;
+            // The copy goes on after the call.
+            Ok(session.stream.synchronize()?)
+        })?;
     }
-    Ok((!buffers.is_empty()).then_some(InPlace { reset, buffers }))
+    Ok(())
 }
 
 /// Compares every output with what the reference of `checks` makes of the initial arguments, and

@@ -12,7 +12,9 @@ use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
 };
-use gpuprof_model::measurement::{CounterPass, HardwareValue, LaunchRecord, PassResult, Reset};
+use gpuprof_model::measurement::{
+    CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset,
+};
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::series::without_place;
 
@@ -70,6 +72,8 @@ pub struct KernelRun<'r> {
     ptx: String,
     /// How to launch it, once that is known and counters are to be collected.
     launcher: Option<Launcher>,
+    /// The buffers that it changes and depends on, once that is known.
+    in_place: Option<InPlace>,
 }
 
 impl<'r> KernelRun<'r> {
@@ -91,6 +95,7 @@ impl<'r> KernelRun<'r> {
             reset: None,
             ptx,
             launcher: None,
+            in_place: None,
         }
     }
 
@@ -304,12 +309,13 @@ impl<'r> KernelRun<'r> {
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;
-        let in_place = if timed {
-            let reads = || ptx_reads::reads(&self.ptx, &self.symbol);
-            inputs::keep(&mut self.arguments, self.run.session, self.reset, reads)?
-        } else {
-            None
-        };
+        let reads = || ptx_reads::reads(&self.ptx, &self.symbol);
+        if !emulated {
+            self.in_place = inputs::in_place(&self.arguments, self.reset, reads);
+        }
+        if let (Some(in_place), true) = (&self.in_place, timed) {
+            inputs::keep(&mut self.arguments, self.run.session, in_place)?;
+        }
         if !counted {
             self.run.session.take_turn();
         }
@@ -326,10 +332,10 @@ impl<'r> KernelRun<'r> {
             self.run.synchronize()?;
             self.check_outputs(&mut checks)?;
         }
-        let Self { run, arguments, .. } = self;
+        let Self { run, arguments, in_place, .. } = self;
         let mut reset = || arguments.iter_mut().try_for_each(Argument::reset);
         run.measure_from(&mut reset, |_| launcher.launch())?;
-        run.found_in_place(in_place);
+        run.found_in_place(in_place.take());
         if verifies && emulated {
             self.check_outputs(&mut checks)?;
         }
@@ -443,12 +449,16 @@ impl<'r> KernelRun<'r> {
 
     /// Launches until the device is warm.
     pub(crate) fn warm_up(&mut self) -> Result<()> {
-        let Self { run, launcher, arguments, .. } = self;
+        let Self { run, launcher, arguments, in_place, .. } = self;
         let launcher = launcher.as_mut().ok_or_else(not_set_up)?;
         if Arena::serves(run.request) {
             arguments.iter_mut().try_for_each(Argument::restore)?;
         }
-        run.warm_up(&mut || launcher.launch())
+        let changed =
+            |argument: &&mut Argument| in_place.as_ref().is_some_and(|p| argument.is_in(p));
+        let mut changed: Vec<&mut Argument> = arguments.iter_mut().filter(changed).collect();
+        let mut reset = || changed.iter_mut().try_for_each(|argument| argument.restore());
+        run.warm_up(&mut reset, &mut || launcher.launch())
     }
 
     /// The result of the passes that counted this.

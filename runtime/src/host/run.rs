@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
             if let Call::Pass(collection) = &mut self.call {
                 collection.pass(&mut [&mut Called(&mut once)])?;
             } else {
-                self.warm_up(&mut once)?;
+                self.warm_up(&mut || Ok(()), &mut once)?;
             }
         } else {
             once()?;
@@ -352,10 +352,15 @@ impl<'a> Run<'a> {
     }
 
     /// Launches what is measured until the device is warm.
-    pub(crate) fn warm_up(&self, once: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    pub(crate) fn warm_up(
+        &self,
+        reset: &mut dyn FnMut() -> Result<()>,
+        once: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        reset()?;
         once()?;
         self.synchronize()?;
-        events::warm_up_only(self.session, &self.request.sampling, once)
+        events::warm_up_only(self.session, &self.request.sampling, reset, once)
     }
 
     /// Takes what the driver tells of the launch without a profiler.

@@ -120,16 +120,18 @@ pub(crate) fn time(
     Ok(timing)
 }
 
-/// Warms up and takes no samples, for a pass that collects counters.
+/// Warms up and takes no samples, for a pass that collects counters. Before each launch, `reset` puts
+/// its inputs back.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
 pub(crate) fn warm_up_only(
     session: &Session,
     sampling: &Sampling,
+    reset: &mut dyn FnMut() -> Result<()>,
     launch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
-    warm_up(&mut Sampler::new(session, sampling, &mut || Ok(()), launch)?, sampling).map(drop)
+    warm_up(&mut Sampler::new(session, sampling, reset, launch)?, sampling).map(drop)
 }
 
 fn warm_up(sampler: &mut Sampler<'_>, sampling: &Sampling) -> Result<Timing> {
