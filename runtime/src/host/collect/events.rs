@@ -120,8 +120,8 @@ pub(crate) fn time(
     Ok(timing)
 }
 
-/// Warms up and takes no samples, for a pass that collects counters. Before each launch, `reset` puts
-/// its inputs back.
+/// Warms up and takes no samples, for a pass that collects counters. Before each launch, `reset`
+/// puts its inputs back.
 ///
 /// # Errors
 /// The first error of a launch or of the driver.
