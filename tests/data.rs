@@ -59,7 +59,7 @@ fn halves_have_the_bits_that_the_host_computes() {
 
 #[test]
 fn words_are_what_the_host_makes_of_them_and_clocks_go_on() {
-    verified(&["words", "clocks"], 2);
+    verified(&["::words", "clocks"], 2);
     let entries = entries();
     let body = entry(&entries, "words");
     let instructions = [
