@@ -187,11 +187,9 @@ pub fn series(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// The static keeps its value on the host and lies in PTX's constant memory on the device, where
-/// `NAME` is a [`Constant`] of the static's type. The value is whatever the compiler evaluates; all
-/// of a package's statics together have at most 64 KiB. `#[constant(crate = PATH)]` says where
-/// `gpuprof` is, if the dependency is renamed.
-///
-/// [`Constant`]: struct@Constant
+/// `NAME` is a `gpuprof::Constant` of the static's type. The value is whatever the compiler
+/// evaluates; all of a package's statics together have at most 64 KiB. `#[constant(crate = PATH)]`
+/// says where `gpuprof` is, if the dependency is renamed.
 #[doc(alias("__constant__", "ConstantMemory", "ld.const"))]
 #[proc_macro_attribute]
 pub fn constant(attribute: TokenStream, item: TokenStream) -> TokenStream {
