@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{FakeGpu, Workspace};
+use crate::support::{FakeGpu, Tool, Workspace};
 
 const STRIDED: [&str; 4] = ["run", "--package", "vector", "gather/block=64,stride=8"];
 
@@ -57,6 +57,43 @@ fn a_rule_of_ones_own_speaks_and_a_wrong_one_is_refused_before_anything_runs() {
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     let outcome = workspace.gpuprof(&["rules", "blok-size"]).exits_with(2);
     assert!(outcome.stderr.contains("did you mean `block-size`?"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_rule_of_ones_own_speaks_in_json_lines_and_where_only_the_run_is() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (rules, run) = (path("rules"), path("run.json"));
+    let rule = |message: &str| {
+        let text = format!(
+            "id = \"own\"\nname = \"own\"\nwhen = \"loads >= 128\"\ncertainty = \"certain\"\n\
+             message = \"{message}\"\n[inputs]\n\
+             loads = \"smsp__sass_inst_executed_op_global_ld.sum\"\n"
+        );
+        fs::create_dir_all(&rules).expect("a folder can be made");
+        fs::write(folder.path().join("rules/own.toml"), text).expect("it can be written");
+    };
+    rule("{loads} loads");
+    let workspace = Workspace::fixture("workshop");
+    let arguments = ["--quiet", "--no-gate", "--rules", &rules, "--export-json", &run];
+    let arguments = [&STRIDED[..], &arguments, &["--message-format", "json"]].concat();
+    let lines = workspace.gpuprof(&arguments).exits_with(0).stdout;
+    let objects = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let advice: Vec<Value> = objects.filter(|line| line["advice"].is_array()).collect();
+    let [line] = &*advice else { panic!("not one line of advice: {lines}") };
+    assert!(line["advice"].to_string().contains(r#""message":"128 loads""#), "{line}");
+
+    let report = |more: &[&str]| {
+        let arguments = [&["report", "run.json"], more].concat();
+        let there = folder.path();
+        Tool::new(&arguments, there, &there.join("not-used")).run().exits_with(0).stdout
+    };
+    let text = report(&[]);
+    assert!(text.contains("128 loads at block=64,stride=8"), "{text}");
+    rule("of now: {loads}");
+    let text = report(&["--rules", &rules]);
+    assert!(text.contains("of now: 128 at block=64,stride=8"), "{text}");
+    assert!(!text.contains("128 loads"), "{text}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
+use gpuprof_model::run::RuleFile;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, Result};
@@ -17,6 +18,18 @@ pub struct OwnFile {
     pub path: Utf8PathBuf,
     /// What it says.
     pub text: String,
+}
+
+impl From<OwnFile> for RuleFile {
+    fn from(OwnFile { path, text }: OwnFile) -> Self {
+        Self { path: path.into_string(), text }
+    }
+}
+
+impl From<RuleFile> for OwnFile {
+    fn from(RuleFile { path, text }: RuleFile) -> Self {
+        Self { path: path.into(), text }
+    }
 }
 
 impl OwnFile {

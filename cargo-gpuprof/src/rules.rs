@@ -9,6 +9,7 @@ mod file;
 use camino::Utf8Path;
 use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_model::metric::{Catalogue, Origin};
+use gpuprof_model::run::Run;
 
 use crate::chips::Chips;
 use crate::error::Result;
@@ -55,6 +56,23 @@ const BUILT_IN: &[(&str, &str)] = built_in![
 /// A folder that was asked for and is not there, or a rule that is wrong (exit code 96).
 pub fn load(root: &Utf8Path, asked: Option<&Utf8Path>, known: &Catalogue) -> Result<Vec<Rule>> {
     all(&own(root, asked)?, known)
+}
+
+/// Ours and, unless the folder `asked` or else the usual one of the workspace at `root` has rules,
+/// those that `run` was made with: its workspace may be elsewhere.
+///
+/// # Errors
+/// As of [`load`].
+pub fn of_run(
+    run: &Run,
+    (root, asked): (&Utf8Path, Option<&Utf8Path>),
+    known: &Catalogue,
+) -> Result<Vec<Rule>> {
+    let mut files = own(root, asked)?;
+    if files.is_empty() {
+        files = run.provenance.rules.iter().cloned().map(Into::into).collect();
+    }
+    all(&files, known)
 }
 
 /// Ours and those of `files`.

@@ -110,12 +110,25 @@ pub struct Provenance {
     pub kernel_toolchain: Option<String>,
     /// The git revision of the workspace, with `-dirty` where it has changes.
     pub git_revision: Option<String>,
+    /// The workspace's own rules of advice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleFile>,
     /// The slice of a plan that it is, or the slices that it was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceRecord>,
     /// Where its time went, in the order in which the spans ended; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<Span>,
+}
+
+/// A file of rules of advice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RuleFile {
+    /// Where it was, for messages.
+    pub path: String,
+    /// Its TOML.
+    pub text: String,
 }
 
 /// A slice of a plan that was measured.

@@ -176,7 +176,7 @@ fn join(
     check_view(&opened.view, &catalogue, &union.run)?;
     let base = union.base.take();
     let against = opened.against(plan, base.as_ref())?;
-    let rules = rules::load(&opened.root, opened.rules.as_deref(), &catalogue)?;
+    let rules = rules::of_run(&union.run, (&opened.root, opened.rules.as_deref()), &catalogue)?;
     let mut run = judged::run(union, (plan, &each(slices)), &catalogue, against.as_ref())?;
     run.advice = advice::of_run(&run, &rules, &catalogue);
     Ok((run, base))

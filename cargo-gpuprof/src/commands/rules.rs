@@ -33,13 +33,16 @@ pub fn rules(options: &RulesOptions, out: &mut impl Write) -> Result<()> {
     let (root, target) = places(&options.place);
     let (layers, known) = layers(&root, &options.configuration)?;
     let folder = Settings::export(&layers.rules(options.rules.clone()), &root);
-    let all = load(&root, folder.as_deref(), &known)?;
     let run = match &options.run {
         Some(run) => Some(document::find(&target, run)?),
         None => None,
     };
     let catalogue =
         run.as_ref().map_or_else(|| known.clone(), |r| with_metrics_of(known.clone(), r));
+    let all = match &run {
+        Some(run) => rules::of_run(run, (&root, folder.as_deref()), &catalogue)?,
+        None => load(&root, folder.as_deref(), &known)?,
+    };
     let lacks = Lacks { run: run.as_ref(), catalogue: &catalogue, rules: &all };
     if let Some(id) = &options.rule {
         let Some(rule) = all.iter().find(|rule| rule.id == *id) else {

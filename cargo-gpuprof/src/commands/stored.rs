@@ -135,7 +135,7 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     let (layers, known) = layers(&root, &options.configuration)?;
     let catalogue = with_metrics_of(known, &run);
     let folder = Settings::export(&layers.rules(options.rules.clone()), &root);
-    let rules = rules::load(&root, folder.as_deref(), &catalogue)?;
+    let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     // What was advised when the run was made may rest on other rules.
     run.advice = advice::of_run(&run, &rules, &catalogue);
     let format = match (options.open, options.format) {
@@ -190,8 +190,8 @@ pub fn compare(
         scope: Scope::whole(),
     };
     let folder = Settings::export(&layers.rules(None), &root);
-    let rules = rules::load(&root, folder.as_deref(), &catalogue)?;
     let mut run = rejudge(&catalogue, after, &thresholds, &against);
+    let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     run.advice = advice::of_run(&run, &rules, &catalogue);
     let code = gate.exit_code(&run);
     let screen = on.screen(layers.color(options.color).value);

@@ -37,6 +37,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             input_sha256: BTreeMap::new(),
             kernel_toolchain: Some("rustc 1.95.0".into()),
             git_revision: Some("da5af21-dirty".into()),
+            rules: Vec::new(),
             profile: Some("bench".into()),
             kernel_arch: Some("sm_80".into()),
             order: None,

@@ -33,7 +33,7 @@ use gpuprof::prelude::*;
     flops = 2 * n * n * n,
     metrics(flop_rate, global_sectors, bank_conflicts, ptx_fp32_flops),
     threshold("every store_sectors_per_request <= 4"),
-    threshold("every ptx__shared_bank_conflicts_op_ld.sum == 0"),
+    threshold("on \"Emulated\" every ptx__shared_bank_conflicts_op_ld.sum == 0"),
     verify = matmul_on_host,
     tolerance = 1e-4,
 )]

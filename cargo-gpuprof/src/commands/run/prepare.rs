@@ -40,7 +40,6 @@ use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
-use gpuprof_analysis::advice::rule::Rule;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
 
@@ -155,7 +154,12 @@ pub(super) fn plan<'o>(
     let assignment = devices.assign(&counts, inputs.notes());
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
     let chosen = choose(chip)?;
-    let (rules, advised) = advice(&inputs, sections.catalogue(), chip)?;
+    let own_rules = inputs.source.rules(&inputs.settings.rules)?;
+    let rules = rules::all(&own_rules, sections.catalogue())?;
+    let advised = match inputs.settings.advice.value {
+        true => rules::metrics(&rules, chip),
+        false => Vec::new(),
+    };
     let catalogue = chip.map_or_else(|| sections.catalogue().clone(), |c| sections.catalogue_on(c));
     complete(&mut checked, (&chosen, &advised, &view.view), chip)?;
     if devices.emulated {
@@ -175,6 +179,7 @@ pub(super) fn plan<'o>(
         options,
         inputs,
         catalogue,
+        own_rules,
         rules,
         devices,
         setups,
@@ -201,23 +206,6 @@ fn complete(
         series.columns = expanded(mem::take(&mut series.columns), chip)?;
     }
     Ok(())
-}
-
-/// The rules of advice, and the metrics that they read on `chip`, where those are asked for.
-///
-/// # Errors
-/// A rule that is wrong (exit code 96).
-fn advice(
-    inputs: &Inputs,
-    known: &Catalogue,
-    chip: Option<&str>,
-) -> Result<(Vec<Rule>, Vec<String>)> {
-    let rules = rules::all(&inputs.source.rules(&inputs.settings.rules)?, known)?;
-    let metrics = match inputs.settings.advice.value {
-        true => rules::metrics(&rules, chip),
-        false => Vec::new(),
-    };
-    Ok((rules, metrics))
 }
 
 /// The series that `options` select, and what is told of both sides of a comparison.

@@ -20,6 +20,7 @@ use super::sides::Both;
 use crate::device::profiler;
 use crate::execute::{Ahead, Execution, HarnessProcess, Interrupt, Modules};
 use crate::options::{CacheControl, Interleave, Repeats, RunOptions};
+use crate::own_file::OwnFile;
 use crate::schedule::assignment::Assignment;
 use crate::store::journal::Made;
 use crate::store::plans::Plans;
@@ -32,7 +33,9 @@ pub(super) struct Plan<'o> {
     pub(super) inputs: Inputs,
     /// The metrics that are known, by the formulas of the chip.
     pub(super) catalogue: Catalogue,
-    /// The rules of advice.
+    /// The files of the user's rules of advice.
+    pub(super) own_rules: Vec<OwnFile>,
+    /// The rules of advice, ours and the user's.
     pub(super) rules: Vec<Rule>,
     /// The series, of both revisions where there are two.
     pub(super) both: Both,

@@ -46,6 +46,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         // Known at the end.
         seconds_per_process: None,
         order: schedule::described(*order, isolate, ahead.times, !plan.both.pairs.is_empty()),
+        rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
         slices: Vec::new(),
         spans: Vec::new(),
     }
@@ -58,6 +59,7 @@ pub(super) fn of_base(head: &Provenance, base: &Base, kernels: &Kernels) -> Prov
         ptx_sha256: hashes(kernels),
         kernel_toolchain: kernels.toolchain.clone(),
         git_revision: base.revision.clone(),
+        rules: Vec::new(),
         ..head.clone()
     }
 }
