@@ -22,11 +22,12 @@ use crate::configuration::Configuration;
 use crate::measurement::{
     DeviceName, DeviceRecord, LaunchRecord, OccupancyLimiter, Timing, Unverified,
 };
-use crate::metric::{Catalogue, Direction, built_in};
+use crate::metric::{Catalogue, built_in};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
 pub use metric_result::{MetricResult, ProcessValue, Statistics};
+use metrics::Directions;
 pub use metrics::Metrics;
 pub use shared::Shared;
 pub use span::{MOST_SPANS, Span, Spent};
@@ -357,21 +358,13 @@ impl Run {
     /// stored run is the one that was known when it was made. What a file set then stays, unless
     /// another has set it since.
     pub fn directed_by(&mut self, catalogue: &Catalogue) {
-        let mut known: BTreeMap<String, Option<(Direction, bool)>> = BTreeMap::new();
-        let direction = |name: &str| {
+        let mut known = Directions::new(|name| {
             let metric = catalogue.find(name).filter(|_| built_in(name).is_some())?;
             Some((metric.direction, metric.direction_set.is_some()))
-        };
+        });
         let mut shared = Shared::default();
         for row in self.series.iter_mut().flat_map(|series| &mut series.configurations) {
-            let turned = row.metrics.turn(|name, result| {
-                if !known.contains_key(name) {
-                    known.insert(name.to_owned(), direction(name));
-                }
-                let (direction, set) = (*known.get(name)?)?;
-                (set || !result.direction_set).then_some((direction, set))
-            });
-            if turned {
+            if row.metrics.turn(&mut known) {
                 shared.keep_once(&mut row.metrics);
             }
         }

@@ -71,6 +71,13 @@ pub struct Traffic {
     pub l2_hits: Option<f64>,
 }
 
+impl Traffic {
+    /// How many of the links were looked at.
+    pub fn measured(&self) -> usize {
+        self.links.iter().filter(|link| link.volume.is_some()).count()
+    }
+}
+
 /// The sums that a link may be counted by, the first that has a value; and its percent of peak.
 struct Counted {
     from: Node,

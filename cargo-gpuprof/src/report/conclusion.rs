@@ -210,7 +210,7 @@ fn line(Shown { finding, more }: &Shown<'_>, names: &Names<'_>) -> String {
         None => percent(change),
     });
     let cycles = finding.cycles_percent.map(|change| format!("{} in cycles", percent(change)));
-    let more = (*more > 0).then(|| format!("and {more} more configurations"));
+    let more = (*more > 0).then(|| format!("and {}", more_configurations(*more)));
     let warning = (finding.severity == Severity::Warn).then(|| "a warning".to_owned());
     let parts = [change, cycles, limit, warning, finding.reason.clone(), more];
     for part in parts.into_iter().flatten() {
@@ -218,6 +218,13 @@ fn line(Shown { finding, more }: &Shown<'_>, names: &Names<'_>) -> String {
         text.push_str(&part);
     }
     text
+}
+
+fn more_configurations(more: usize) -> String {
+    match more {
+        1 => "1 more configuration".to_owned(),
+        _ => format!("{more} more configurations"),
+    }
 }
 
 /// What is undecided, and what would decide it.
@@ -233,9 +240,8 @@ fn open(all: &[Finding], names: &Names<'_>) -> Option<List> {
         };
         let alike = match (more, finding.value) {
             (0, _) => String::new(),
-            (_, Some(_)) => format!(" (and {more} more configurations)"),
-            (1, None) => " (and 1 more threshold)".to_owned(),
-            (_, None) => format!(" (and {more} more thresholds)"),
+            (_, Some(_)) => format!(" (and {})", more_configurations(*more)),
+            (_, None) => format!(" (and {more} more)"),
         };
         let why = finding.reason.as_deref().unwrap_or("no reason is known");
         format!("{subject}{alike}: {why}")

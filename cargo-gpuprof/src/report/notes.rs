@@ -43,7 +43,8 @@ fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
     })
 }
 
-fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
+/// Why rows did not finish, each reason once.
+pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
     let mut groups: Vec<(&Status, Vec<&ConfigurationResult>)> = Vec::new();
     for row in rows.iter().filter(|row| row.status != Status::Finished) {
         match groups.iter_mut().find(|(status, _)| **status == row.status) {

@@ -48,7 +48,11 @@ pub fn parse(bytes: &[u8], path: &Utf8Path) -> Result<Run> {
     let at = |error: serde_json::Error| {
         wrong(format!("{path} is not a run document: {}", place(bytes, 0, &error)))
     };
-    let read: serde_json::Result<Run> = serde_json::from_slice(bytes);
+    // That it is UTF-8 is cheaper to check at once than text by text.
+    let read: serde_json::Result<Run> = match str::from_utf8(bytes) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(bytes),
+    };
     let schema_version = match &read {
         Ok(run) => run.schema_version,
         Err(_) => serde_json::from_slice::<Versioned>(bytes).map_err(at)?.schema_version,

@@ -5,6 +5,7 @@
 //! row refers to a table of those, and rows that have been through one
 //! [`Shared`](super::Shared) refer to the same. So do they to the names of those that have one.
 
+use std::collections::HashMap;
 use std::ops::Index;
 use std::sync::Arc;
 
@@ -15,6 +16,48 @@ use crate::metric::Direction;
 
 /// A metric and its name.
 pub(super) type Entry = (Arc<str>, MetricResult);
+
+/// The direction of a metric and whether a file set it, where it is to be given to results.
+pub(super) type Known = Option<(Direction, bool)>;
+
+/// Directions by name, looked up once for rows that have the same list of names or the same table.
+pub(super) struct Directions<F> {
+    by_name: F,
+    // The lists and tables are held, so that no other one comes to lie where they are.
+    names: HashMap<*const Vec<Arc<str>>, (Arc<Vec<Arc<str>>>, Vec<Known>)>,
+    tables: HashMap<*const Vec<Entry>, (Arc<Vec<Entry>>, Arc<Vec<Entry>>)>,
+}
+
+impl<F: Fn(&str) -> Known> Directions<F> {
+    /// Those that `by_name` has.
+    pub(super) fn new(by_name: F) -> Self {
+        Self { by_name, names: HashMap::new(), tables: HashMap::new() }
+    }
+
+    /// What is known of each of `names`.
+    fn of_names(&mut self, names: &Arc<Vec<Arc<str>>>) -> &[Known] {
+        let known = || names.iter().map(|name| (self.by_name)(name)).collect();
+        &self.names.entry(Arc::as_ptr(names)).or_insert_with(|| (names.clone(), known())).1
+    }
+
+    /// `table` with directions as known; the same one where it has them already.
+    fn of_table(&mut self, table: &Arc<Vec<Entry>>) -> Arc<Vec<Entry>> {
+        let made = || {
+            let mut made = table.as_ref().clone();
+            made.iter_mut().for_each(|(name, result)| turned(result, (self.by_name)(name)));
+            if made == **table { table.clone() } else { Arc::new(made) }
+        };
+        let entry = self.tables.entry(Arc::as_ptr(table));
+        entry.or_insert_with(|| (table.clone(), made())).1.clone()
+    }
+}
+
+/// Gives `result` the direction that is `known`; one that a file set goes only by another's.
+fn turned(result: &mut MetricResult, known: Known) {
+    if let Some((direction, set)) = known.filter(|(_, set)| *set || !result.direction_set) {
+        (result.direction, result.direction_set) = (direction, set);
+    }
+}
 
 /// Metrics by name.
 #[derive(Debug, Clone, Default)]
@@ -108,31 +151,15 @@ impl Metrics {
         Iter { names: &self.names, own: &self.own, absent: &self.absent }
     }
 
-    /// Gives each the direction, and whether a file set it, that `towards` has for it; whether a
-    /// table that other rows may refer to is now this row's alone.
-    pub(super) fn turn(
-        &mut self,
-        mut towards: impl FnMut(&str, &MetricResult) -> Option<(Direction, bool)>,
-    ) -> bool {
-        for (name, result) in self.names.iter().zip(&mut self.own) {
-            if let Some(direction) = towards(name, result) {
-                (result.direction, result.direction_set) = direction;
-            }
+    /// Gives each the direction that `known` has for it; whether its table is another one now.
+    pub(super) fn turn(&mut self, known: &mut Directions<impl Fn(&str) -> Known>) -> bool {
+        for (result, &known) in self.own.iter_mut().zip(known.of_names(&self.names)) {
+            turned(result, known);
         }
-        // Most are right, and only what is not is worth a copy of the table.
-        let mut other = |(name, result): &Entry| {
-            let now = (result.direction, result.direction_set);
-            towards(name, result).filter(|&direction| direction != now)
-        };
-        if !self.absent.iter().any(|entry| other(entry).is_some()) {
-            return false;
-        }
-        for entry in Arc::make_mut(&mut self.absent) {
-            if let Some(direction) = other(entry) {
-                (entry.1.direction, entry.1.direction_set) = direction;
-            }
-        }
-        true
+        let table = known.of_table(&self.absent);
+        let is_another = !Arc::ptr_eq(&table, &self.absent);
+        self.absent = table;
+        is_another
     }
 
     /// Of these, which are in the order of their names.

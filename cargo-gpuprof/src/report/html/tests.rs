@@ -85,6 +85,23 @@ fn a_run_without_anything_measured_is_a_page() {
     assert!(super::super::summary_line(&run("1", Vec::new())).contains("0 configurations"));
 }
 
+#[test]
+fn why_configurations_failed_stands_above_the_series() {
+    let broken = |at: u64| {
+        let mut row = failed(64 * at);
+        row.status = Status::Failed { reason: format!("reason {at}") };
+        row
+    };
+    let page = page(&run("1", vec![series((1..=5).map(broken).collect())]));
+    let (top, below) = page.split_once("id=\"series-").or(page.split_once("<section")).unwrap();
+    assert!(
+        top.contains("block=64") && top.contains("reason 1") && top.contains("reason 3"),
+        "{top}"
+    );
+    assert!(!top.contains("reason 4") && top.contains("More reasons (2)"), "{top}");
+    assert!(below.contains("reason 5"));
+}
+
 /// 500 configurations of 40 metrics are a page of less than a megabyte.
 #[test]
 fn a_large_run_is_a_small_page() {

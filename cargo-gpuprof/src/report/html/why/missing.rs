@@ -24,7 +24,7 @@ pub(super) fn shown(
         occupancy::occupancy(row, device).is_some_and(|occupancy| occupancy.achieved.is_some())
     };
     let carried = |row: &ConfigurationResult| {
-        memory::traffic(row).is_some_and(|traffic| traffic.l2_hits.is_some())
+        memory::traffic(row).is_some_and(|traffic| 2 * traffic.measured() >= traffic.links.len())
     };
     let tables = |row: &ConfigurationResult| !tables::of(row, &series.sections).0.is_empty();
     let parts = [
