@@ -20,12 +20,18 @@ pub(super) type Entry = (Arc<str>, MetricResult);
 /// The direction of a metric and whether a file set it, where it is to be given to results.
 pub(super) type Known = Option<(Direction, bool)>;
 
+/// The names of rows' own metrics.
+type Names = Arc<Vec<Arc<str>>>;
+
+/// A table that rows may refer to together.
+type Table = Arc<Vec<Entry>>;
+
 /// Directions by name, looked up once for rows that have the same list of names or the same table.
 pub(super) struct Directions<F> {
     by_name: F,
     // The lists and tables are held, so that no other one comes to lie where they are.
-    names: HashMap<*const Vec<Arc<str>>, (Arc<Vec<Arc<str>>>, Vec<Known>)>,
-    tables: HashMap<*const Vec<Entry>, (Arc<Vec<Entry>>, Arc<Vec<Entry>>)>,
+    names: HashMap<*const Vec<Arc<str>>, (Names, Vec<Known>)>,
+    tables: HashMap<*const Vec<Entry>, (Table, Table)>,
 }
 
 impl<F: Fn(&str) -> Known> Directions<F> {
@@ -35,13 +41,13 @@ impl<F: Fn(&str) -> Known> Directions<F> {
     }
 
     /// What is known of each of `names`.
-    fn of_names(&mut self, names: &Arc<Vec<Arc<str>>>) -> &[Known] {
+    fn of_names(&mut self, names: &Names) -> &[Known] {
         let known = || names.iter().map(|name| (self.by_name)(name)).collect();
         &self.names.entry(Arc::as_ptr(names)).or_insert_with(|| (names.clone(), known())).1
     }
 
     /// `table` with directions as known; the same one where it has them already.
-    fn of_table(&mut self, table: &Arc<Vec<Entry>>) -> Arc<Vec<Entry>> {
+    fn of_table(&mut self, table: &Table) -> Table {
         let made = || {
             let mut made = table.as_ref().clone();
             made.iter_mut().for_each(|(name, result)| turned(result, (self.by_name)(name)));
