@@ -1,8 +1,9 @@
-//! `cargo gpuprof runs`: stored runs are listed, shown and removed, and one under way is not.
+//! `cargo gpuprof runs`: stored runs are listed, shown and removed, and one under way is not; the
+//! page of one is opened in the browser.
 
 use std::fs;
 
-use crate::support::{Packed, wait_beside};
+use crate::support::{Packed, Tool, repository_folder, script, wait_beside, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Two runs, the second of which fails a threshold, by their ids.
@@ -78,4 +79,26 @@ fn a_run_that_is_under_way_is_listed_as_such_and_stays() {
     assert!(listed.stdout.contains("  unfinished  to be continued by --resume "), "{listed:?}");
     packed.other(&["runs", "rm", "--all"]).run().exits_with(0);
     assert!(fs::metadata(&run).is_err());
+}
+
+#[test]
+fn the_page_is_opened_by_the_systems_program_and_without_one_the_error_says_where_it_is() {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let there = folder.path();
+    let (programs, asked) = (there.join("bin"), there.join("asked"));
+    fs::create_dir(&programs).expect("it can be made");
+    let run = repository_folder().join("cargo-gpuprof/tests/golden/h200-saxpy-60.json");
+    let report = ["report", run.to_str().expect("its name is text"), "--open"];
+    let report = [&report[..], &["--output", "page.html"]].concat();
+    let tool = || Tool::new(&report, there, &there.join("target")).env("PATH", &programs);
+    let outcome = tool().run().exits_with(107);
+    let expected = "no program here opens page.html: ";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    let page = fs::read_to_string(there.join("page.html")).expect("the page is there");
+    assert!(page.contains("<!DOCTYPE html>"));
+    let text = format!("#!/bin/sh\necho \"$1\" > {0}.tmp\n/bin/mv {0}.tmp {0}\n", asked.display());
+    script(&programs.join("xdg-open"), &text);
+    tool().run().exits_with(0);
+    let opened = wait_for("the program to be asked", || fs::read_to_string(&asked).ok());
+    assert_eq!(opened, "page.html\n");
 }
