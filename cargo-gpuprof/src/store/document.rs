@@ -105,7 +105,8 @@ pub fn find(target_directory: &Utf8Path, text: &str) -> Result<Run> {
 /// Nothing, or more than one, has the name.
 pub fn locate(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf, Unnamed> {
     let path = Utf8Path::new(text);
-    if path.is_file() {
+    // What is there and no file is refused when it is read, in these words.
+    if path.exists() && !path.is_dir() {
         return Ok(path.to_owned());
     }
     if path.join(FILE).is_file() {
@@ -153,6 +154,13 @@ mod tests {
     use gpuprof_model::ExitCode;
     use gpuprof_model::run::SeriesResult;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_file_is_refused_by_its_kind() {
+        let error = find("target".into(), "/dev/null").unwrap_err();
+        assert_eq!(error.code, ExitCode::Configuration);
+        assert_eq!(error.message, "cannot read /dev/null: it is a device, not a file");
+    }
 
     fn run(id: &str) -> Run {
         gpuprof_analysis::fixture::run(id, Vec::new())
