@@ -311,6 +311,8 @@ pub struct InputFile {
 pub enum Unverified {
     /// What the kernel writes has no elements.
     NothingCompared,
+    /// The reference leaves the buffers as they were, as a kernel that does nothing would.
+    NothingChanged,
     /// The tolerance accepts what the buffers held before the launch.
     AnythingAccepted,
 }
@@ -321,6 +323,7 @@ impl Unverified {
     pub fn word(self) -> &'static str {
         match self {
             Self::NothingCompared => "nothing-compared",
+            Self::NothingChanged => "nothing-changed",
             Self::AnythingAccepted => "anything-accepted",
         }
     }

@@ -305,7 +305,7 @@ impl Source {
         names.filter(|name| !built(name)).collect()
     }
 
-    /// The git revision of the source, with `-dirty` where it has changes.
+    /// The git revision of the source, with `-dirty` where it has changes or sources that git does not track.
     pub fn git_revision(&self) -> Option<String> {
         match &self.origin {
             Origin::Workspace { metadata, .. } => git_revision(&metadata.workspace_root),
@@ -314,14 +314,39 @@ impl Source {
     }
 }
 
+/// What a build may read: where an untracked one lies, the revision does not hold all of the source.
+const SOURCES: [&str; 9] = [
+    "*.rs",
+    "*.cu",
+    "*.cuh",
+    "*.h",
+    "*.hpp",
+    "*.ptx",
+    "*Cargo.toml",
+    ".cargo/*",
+    ":(exclude)target",
+];
+
 fn git_revision(root: &Utf8Path) -> Option<String> {
+    let described =
+        git(root, &["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"], &[])?;
+    if described.ends_with("-dirty") {
+        return Some(described);
+    }
+    let untracked = git(root, &["ls-files", "--others", "--exclude-standard", "--"], &SOURCES)?;
+    Some(if untracked.is_empty() { described } else { format!("{described}-dirty") })
+}
+
+/// What git says on one line; none where it cannot.
+fn git(root: &Utf8Path, arguments: &[&str], more: &[&str]) -> Option<String> {
     let output = Command::new("git")
-        .args(["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"])
+        .args(arguments)
+        .args(more)
         .current_dir(root)
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .ok()
         .filter(|output| output.status.success())?;
-    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -1,5 +1,5 @@
 //! The conclusion of a run, as every format for people shows it: a sentence, what it rests on, and
-//! three lists of a few lines.
+//! four lists of a few lines.
 //!
 //! Input: a run. Output: texts, which a format lays out and escapes. What is shown of a long list
 //! was cut by the analysis; the run document holds all of it.
@@ -16,6 +16,12 @@ use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 use gpuprof_model::verdict::{Verdict, Weight};
 
+use super::note::Note;
+use super::notes;
+
+/// How many reasons for failures are told.
+const REASONS: usize = 3;
+
 /// The conclusion of a run in texts.
 pub(super) struct Told {
     /// All of it in one sentence.
@@ -24,7 +30,7 @@ pub(super) struct Told {
     pub weight: Weight,
     /// What the sentence rests on.
     pub notes: Vec<String>,
-    /// What failed, what improved, what is undecided; none that is empty.
+    /// What did not finish, what failed, what improved, what is undecided; none that is empty.
     pub lists: Vec<List>,
 }
 
@@ -58,6 +64,7 @@ pub(super) fn of(run: &Run) -> Option<Told> {
     // Where nothing was judged for one reason, the sentence has said it.
     let said = found.ending == Ending::NothingJudged && cut(undecided).shown.len() == 1;
     let lists = [
+        broken(run),
         changed("failed", failed, &names),
         changed("improved", improved, &names),
         open(undecided, &names).filter(|_| !said),
@@ -103,6 +110,29 @@ fn notes(run: &Run, conclusion: &Conclusion) -> Vec<String> {
         notes.push(format!("Which slowdown would have been caught is not known: {reason}."));
     }
     notes
+}
+
+/// The first reasons why configurations failed: nothing else says what to do next.
+pub(super) fn broken(run: &Run) -> Option<List> {
+    let names = Names(run);
+    let reasons: Vec<String> = run
+        .series
+        .iter()
+        .flat_map(|series| {
+            let name = names.of(&series.id.to_string()).into_owned();
+            let of = move |note: Note| format!("{name} at {}: {}", note.subject, note.text);
+            let notes = notes::unfinished(&series.configurations).into_iter();
+            notes.filter(|note| matches!(note.label, "failed" | "timeout")).map(of)
+        })
+        .collect();
+    let more = reasons.len().saturating_sub(REASONS);
+    let rest = (more > 0).then(|| format!("{more} more reasons are in the notes of each series"));
+    (!reasons.is_empty()).then(|| List {
+        title: "did not finish",
+        columns: Vec::new(),
+        lines: reasons.into_iter().take(REASONS).collect(),
+        rest: rest.into_iter().collect(),
+    })
 }
 
 /// How series are called.

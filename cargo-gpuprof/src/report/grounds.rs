@@ -24,8 +24,9 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let finished = rows.iter().filter(|row| row.status == Status::Finished);
     let (verified, not): (Vec<_>, Vec<_>) = finished.partition(|row| row.verified);
     let because = |why| not.iter().copied().filter(|row| row.unverified == why).collect::<Vec<_>>();
-    let [nothing, anything] =
-        [Unverified::NothingCompared, Unverified::AnythingAccepted].map(|why| because(Some(why)));
+    let [nothing, left, anything] =
+        [Unverified::NothingCompared, Unverified::NothingChanged, Unverified::AnythingAccepted]
+            .map(|why| because(Some(why)));
     let not = because(None);
     let (known, unknown): (Vec<_>, Vec<_>) =
         verified.iter().copied().partition(|row| row.largest_error.is_some());
@@ -34,14 +35,16 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     };
     let agreed = "agreed with the reference".to_owned();
     let without = "compared with no reference".to_owned();
-    let compared = !(verified.is_empty() && nothing.is_empty() && anything.is_empty());
+    let compared = [&verified, &nothing, &left, &anything].iter().any(|rows| !rows.is_empty());
     let unverified: &[_] = if compared { &not } else { &[] };
     let empty = "nothing was compared: what the kernel writes has no elements".to_owned();
+    let same = "the reference changes nothing, so a kernel that does nothing agrees".to_owned();
     let wide = "the tolerance accepts what the buffers held before the launch".to_owned();
     [
         note("verified", &known, largest(&known)),
         note("verified", &unknown, agreed),
         note("unverified", &nothing, empty),
+        note("unverified", &left, same),
         note("unverified", &anything, wide),
         note("unverified", unverified, without),
     ]

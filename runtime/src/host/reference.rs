@@ -71,6 +71,8 @@ pub(crate) struct Compared {
     pub(crate) largest: Option<f64>,
     /// How many elements were compared.
     pub(crate) elements: usize,
+    /// Whether the reference changes anything.
+    pub(crate) changes: bool,
     /// Whether what the buffers held before the launch would have differed, or is what the kernel
     /// had to leave.
     pub(crate) telling: bool,
@@ -82,6 +84,7 @@ impl Compared {
         Self {
             largest: self.largest.into_iter().chain(other.largest).reduce(f64::max),
             elements: self.elements + other.elements,
+            changes: self.changes || other.changes,
             telling: self.telling || other.telling,
         }
     }
@@ -90,6 +93,8 @@ impl Compared {
     pub(crate) fn unverified(self) -> Option<Unverified> {
         match self {
             Self { elements: 0, .. } => Some(Unverified::NothingCompared),
+            // A kernel that does nothing would agree as well.
+            Self { changes: false, .. } => Some(Unverified::NothingChanged),
             Self { telling: false, .. } => Some(Unverified::AnythingAccepted),
             _ => None,
         }
@@ -128,9 +133,9 @@ pub(crate) fn compare<T: Element>(
     }
     let Some(first) = first else {
         let mut changed = (0..host.len()).filter(|&at| changes(at)).peekable();
-        let telling = changed.peek().is_none()
-            || changed.any(|at| allowed.error(initial[at], host[at]) > 1.0);
-        return Ok(Compared { largest: Some(largest.0), elements: host.len(), telling });
+        let changes = changed.peek().is_some();
+        let telling = !changes || changed.any(|at| allowed.error(initial[at], host[at]) > 1.0);
+        return Ok(Compared { largest: Some(largest.0), elements: host.len(), changes, telling });
     };
     Err(Error::failed(format!(
         "verify failed: `{name}` differs from the host in {count} of {} elements; first {name}[{first}]: \
@@ -164,7 +169,7 @@ pub(crate) fn compare_by<T: Element>(
         Error::failed(reason)
     })?;
     let telling = changed == 0 || by(&initial.to_vec(), &host_lanes).is_err();
-    Ok(Compared { largest: None, elements: host.len(), telling })
+    Ok(Compared { largest: None, elements: host.len(), changes: changed > 0, telling })
 }
 
 /// That the kernel left `name` as it was, where the reference changes `changed` of `all` elements.
@@ -248,11 +253,16 @@ mod tests {
         };
         assert_eq!(why(&[0.0], &[1.0], &[3.0], 1e9), Some(Unverified::AnythingAccepted));
         assert_eq!(why(&[0.0, 0.0], &[1.0, 3.0], &[2.0, 3.0], 2.0), None);
-        assert_eq!(why(&[5.0], &[5.0], &[5.0], 0.0), None, "it had to be left as it was");
+        assert_eq!(why(&[5.0], &[5.0], &[5.0], 0.0), Some(Unverified::NothingChanged));
         assert_eq!(why(&[], &[], &[], 0.0), Some(Unverified::NothingCompared));
         // Of two buffers one says enough.
         let (empty, full) = (Compared::default(), compared(&[0], &[1_u8], &[1], 0).unwrap());
         assert_eq!(empty.and(full).unverified(), None);
+        let left = compared(&[5], &[5_u8], &[5], 0).unwrap();
+        assert_eq!(
+            (left.and(full).unverified(), left.and(empty).unverified()),
+            (None, Some(Unverified::NothingChanged))
+        );
         assert_eq!(empty.and(empty).unverified(), Some(Unverified::NothingCompared));
     }
 

@@ -207,21 +207,28 @@ impl<'a> Results<'a> {
         FoundOut { run, base, denied, budget }
     }
 
-    /// Keeps what the first pass of a revision says of its device.
+    /// Keeps what the first pass says of its device: for both revisions, since one run measures both
+    /// on it, and all passes of one may fail.
     fn take_device(&mut self, at: At, pass: Option<&PassResult>) {
-        let side = self.plan.both.checked[at.0].planned.side;
+        let Some(pass) = pass else { return };
         let device = self.plan.assignment.device(at);
-        let run = match side {
-            Side::Head => Some(&self.run),
-            Side::Base => self.base.as_ref().and_then(|base| base.run.as_ref().ok()),
+        let measured = !self.plan.both.pairs.is_empty();
+        let base = match &self.base {
+            Some(Against { run: Ok(base), .. }) if measured => Some(base),
+            _ => None,
         };
-        if run.is_none_or(|run| run.provenance.device.is_some()) {
+        let unknown = |run: &Run| run.provenance.device.is_none();
+        if !unknown(&self.run) && base.is_none_or(|base| !unknown(base)) {
             return;
         }
-        let known = pass.map(|pass| self.described(device, pass.device.clone()));
-        match (side, &mut self.base) {
-            (Side::Base, Some(Against { run: Ok(base), .. })) => base.provenance.device = known,
-            _ => self.run.provenance.device = known,
+        let known = self.described(device, pass.device.clone());
+        if let Some(Against { run: Ok(base), .. }) = self.base.as_mut().filter(|_| measured)
+            && unknown(base)
+        {
+            base.provenance.device = Some(known.clone());
+        }
+        if unknown(&self.run) {
+            self.run.provenance.device = Some(known);
         }
     }
 

@@ -98,7 +98,7 @@ fn why_configurations_failed_stands_above_the_series() {
         top.contains("block=64") && top.contains("reason 1") && top.contains("reason 3"),
         "{top}"
     );
-    assert!(!top.contains("reason 4") && top.contains("More reasons (2)"), "{top}");
+    assert!(!top.contains("reason 4") && top.contains("2 more reasons are in the notes"), "{top}");
     assert!(below.contains("reason 5"));
 }
 

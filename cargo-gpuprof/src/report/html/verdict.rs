@@ -13,12 +13,7 @@ use super::section::Section;
 use crate::report::chart;
 use crate::report::conclusion::{self, List};
 use crate::report::evidence::{evidence, others};
-use crate::report::note::Note;
-use crate::report::notes;
 use crate::report::summary_line;
-
-/// How many reasons for failures stand at the top.
-const REASONS: usize = 3;
 
 /// What the run comes to: one sentence, what it rests on, its lists, and the counts behind it.
 pub(super) fn sentence(run: &Run) -> Markup {
@@ -28,38 +23,15 @@ pub(super) fn sentence(run: &Run) -> Markup {
             Some(told) => {
                 @let (class, sign) = marked(told.weight);
                 p.verdict.(class) { (sign) " " (prose(&told.sentence)) }
-                (broken(run))
                 @for note in &told.notes { p { (prose(note)) } }
                 @for list in &told.lists { (listed(list)) }
             },
             None => {
                 (unjudged(run))
-                (broken(run))
+                @if let Some(list) = conclusion::broken(run) { (listed(&list)) }
             },
         }
         p { (summary_line(run)) "." }
-    }
-}
-
-/// The first reasons why configurations failed: nothing else tells what to do next.
-fn broken(run: &Run) -> Markup {
-    let reasons: Vec<String> = run
-        .series
-        .iter()
-        .flat_map(|series| {
-            let of = move |note: Note| format!("{} at {}: {}", series.id, note.subject, note.text);
-            let notes = notes::unfinished(&series.configurations).into_iter();
-            notes.filter(|note| matches!(note.label, "failed" | "timeout")).map(of)
-        })
-        .collect();
-    html! {
-        @if !reasons.is_empty() {
-            h2.list { "did not finish" }
-            ul { @for reason in reasons.iter().take(REASONS) { li { (prose(reason)) } } }
-            @if let Some(more @ 1..) = reasons.len().checked_sub(REASONS) {
-                p.faint { "More reasons (" (more) ") are below, under “Notes” of each series." }
-            }
-        }
     }
 }
 
