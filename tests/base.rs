@@ -25,6 +25,7 @@ fn a_merge_is_measured_beside_another_revision() {
     a_revision_that_cannot_be_compared_with_is_told(commits);
     a_merge_that_makes_a_kernel_worse_fails(commits);
     an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits);
+    what_a_merge_takes_from_its_gate_is_said(commits);
     a_checkout_of_the_users_is_a_base_too(commits);
     a_ci_job_leaves_what_people_and_programs_read(commits);
     slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits);
@@ -112,6 +113,28 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     let base = folder.join("base.json").display().to_string();
     let again = commits.workspace.gpuprof(&["compare", &base, run]).exits_with(100);
     assert!(again.stdout.contains(" FAIL  every load_sectors_per_request <= baseline"));
+}
+
+fn what_a_merge_takes_from_its_gate_is_said(commits: &Commits) {
+    let gone = "shop::kernels::scale no longer has the base's threshold `on \"Nowhere\" every \
+                duration <= 1 s`";
+    let ungated = "no threshold decides the exit code: `gate` is false (show-config says where)";
+    let root = &commits.workspace.root;
+    let (file, source) = (root.join(".config/gpuprof.toml"), root.join("shop/src/extra.rs"));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "gate = false\n").unwrap();
+    fs::write(&source, "// What a build may read.\n").unwrap();
+    let green = commits.run(&["--base", "worse~2", "--strict"]).exits_with(0);
+    let said = verdict(commits);
+    let red = commits.run(&["--base", "worse~2", "--strict", "--gate"]).exits_with(100);
+    fs::remove_file(&file).unwrap();
+    fs::remove_dir(file.parent().unwrap()).unwrap();
+    fs::remove_file(&source).unwrap();
+    assert_eq!(said["meaning"], "thresholds did not decide");
+    assert_eq!(said["comparison"]["notes"], serde_json::json!([ungated, gone]));
+    assert!(green.stdout.contains(&format!("\n note  {ungated}\n")), "{}", green.stdout);
+    assert!(green.stderr.contains(" with uncommitted changes\n"), "{}", green.stderr);
+    assert!(red.stderr.contains(gone) && !red.stderr.contains(ungated), "{}", red.stderr);
 }
 
 fn an_unchanged_revision_passes_and_a_dirty_tree_is_said(commits: &Commits) {

@@ -98,7 +98,13 @@ pub fn plan(
     }
     overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
     if total > 0 {
-        return Ok(planned);
+        return match selection.idle(&planned) {
+            Some(filter) => {
+                let message = no_match(std::slice::from_ref(filter), &known);
+                Err(Failure::new(ExitCode::NoSeries, message))
+            }
+            None => Ok(planned),
+        };
     }
     let message = if planned.is_empty() && selection.exact {
         let filters = selection.filters.join("`, `");

@@ -33,9 +33,10 @@ code=0
 if [ -n "${GPUPROF_GATE_PARTITION:-}" ]; then
     exec "${run[@]}" --partition "$GPUPROF_GATE_PARTITION" --slices "$out"
 elif [ -n "${GPUPROF_GATE_SLICES:-}" ]; then
-    cargo gpuprof merge "$GPUPROF_GATE_SLICES" --strict "${exports[@]}" || code=$?
+    cargo gpuprof merge "$GPUPROF_GATE_SLICES" --strict --gate "${exports[@]}" || code=$?
 else
-    "${run[@]}" --strict "${exports[@]}" || code=$?
+    # What the configuration file of the merge says of the gate does not count.
+    "${run[@]}" --strict --gate "${exports[@]}" || code=$?
 fi
 
 if [ -s "$out/run.json" ]; then

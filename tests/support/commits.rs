@@ -21,6 +21,7 @@ const KERNEL: &str = "
     grid = n.div_ceil(block),
     args(n, random(8 * n)),
     metrics(duration, load_sectors_per_request),
+    THRESHOLD
 )]
 pub unsafe fn NAME(n: u32, data: *mut f32) {
     let i = thread::global_x();
@@ -85,7 +86,13 @@ beside = { path = \"../../../beside\" }
 /// The library at a revision: its kernels by name and index. The revision's own configuration of
 /// cargo must be the one that is read.
 fn library(revision: &str, kernels: &[(&str, &str)]) -> String {
-    let of = |(name, index): &(&str, &str)| KERNEL.replace("NAME", name).replace("INDEX", index);
+    // A limit that only the first revision has, and that speaks of no device.
+    let threshold = match revision {
+        Commits::GOOD => r#"threshold("on \"Nowhere\" every duration <= 1 s"),"#,
+        _ => "",
+    };
+    let kernel = KERNEL.replace("    THRESHOLD\n", &format!("    {threshold}\n"));
+    let of = |(name, index): &(&str, &str)| kernel.replace("NAME", name).replace("INDEX", index);
     let kernels: String = kernels.iter().map(of).collect();
     let check = format!(
         "const _: () = assert!(env!(\"SHOP\").len() == {}, \"the configuration of another revision\");\n",

@@ -191,10 +191,15 @@ impl Against {
         }
         for theirs in baseline.series.iter().filter(|series| self.scope.holds(&series.id)) {
             match run.series.iter().find(|series| series.id == theirs.id) {
+                // What another slice measures is named here, without its configurations.
+                None if theirs.configurations.is_empty() => {}
                 None => comparison.vanished.push(theirs.id.to_string()),
                 Some(ours) => {
                     comparison.vanished.extend(only_in(theirs, ours));
-                    comparison.vanished.extend(lost_metrics(theirs, ours));
+                    // What failed says itself why it has no values.
+                    if !all_failed(ours) {
+                        comparison.vanished.extend(lost_metrics(theirs, ours));
+                    }
                 }
             }
         }
@@ -224,6 +229,13 @@ fn only_in<'r>(
     let there = ByKey::of(&other.configurations);
     let alone = move |row: &&ConfigurationResult| !there.has(row);
     one.configurations.iter().filter(alone).map(|row| format!("{}/{}", one.id, row.configuration))
+}
+
+/// Whether no configuration of `series` finished, and some failed: the run ends with that.
+fn all_failed(series: &SeriesResult) -> bool {
+    let any = |is: fn(&Status) -> bool| series.configurations.iter().any(|row| is(&row.status));
+    any(|status| matches!(status, Status::Failed { .. } | Status::Timeout { .. }))
+        && !any(|status| *status == Status::Finished)
 }
 
 /// Columns of the baseline that no configuration of the run has a value of any more.

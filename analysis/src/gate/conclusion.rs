@@ -16,7 +16,7 @@ mod sentence;
 
 use std::borrow::Cow;
 
-use gpuprof_model::conclusion::{Conclusion, Cost, Ending};
+use gpuprof_model::conclusion::{Conclusion, Cost, Ending, Finding};
 use gpuprof_model::run::Run;
 use gpuprof_model::threshold::Severity;
 
@@ -88,12 +88,22 @@ pub fn shown(run: &Run) -> Option<Cow<'_, Conclusion>> {
     }
 }
 
+/// Whether what `found` fails is to become better than the baseline, and it became no worse.
+fn misses_a_goal(found: &Finding) -> bool {
+    let (Some(before), Some(after), Some(limit)) = (found.baseline, found.value, found.limit)
+    else {
+        return false;
+    };
+    let between = |low: f64, high: f64| low < high && (low..=high).contains(&after.value);
+    between(limit.value, before.value) || between(before.value, limit.value)
+}
+
 fn ending(run: &Run, conclusion: &Conclusion) -> Ending {
     let hard = || conclusion.failed.iter().filter(|found| found.severity == Severity::Hard);
     let undecided = conclusion.undecided.iter().any(|found| found.severity == Severity::Hard);
     if unfinished(run) > 0 {
         Ending::Unfinished
-    } else if hard().any(|found| found.baseline.is_some()) {
+    } else if hard().any(|found| found.baseline.is_some() && !misses_a_goal(found)) {
         Ending::Regression
     } else if hard().next().is_some() {
         Ending::Violation

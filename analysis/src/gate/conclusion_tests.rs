@@ -109,6 +109,19 @@ fn one_configuration_got_slower() {
 }
 
 #[test]
+fn a_missed_improvement_is_no_regression() {
+    let catalogue = Catalogue::built_in();
+    let threshold = "every global_sectors <= baseline - 5%";
+    let threshold = Threshold::parse(threshold).unwrap();
+    let against = against(counted([1000.0, 1000.0]), false);
+    for (sectors, word) in [([1000.0, 980.0], "Threshold violated: 2"), ([900.0, 1001.0], "Reg")] {
+        let run = rejudge(&catalogue, counted(sectors), std::slice::from_ref(&threshold), &against);
+        let sentence = run.conclusion.unwrap().sentence;
+        assert!(sentence.starts_with(word), "{sentence}");
+    }
+}
+
+#[test]
 fn what_became_faster_is_told_once_by_its_time() {
     let found = concluded(11, &[0.0, -0.05, -0.1]);
     assert!(found.sentence.starts_with("No regression: 3 configurations judged, 2 improved, "));

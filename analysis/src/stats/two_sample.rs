@@ -9,8 +9,14 @@
 //! the degrees of freedom of Welch and Satterthwaite. Durations are read off a clock with a
 //! resolution, so each side's variance is at least that of rounding to it, resolution²/12: three
 //! equal readings do not prove that there is no noise.
+//!
+//! Processes of one run that are like their neighbours, as on a machine that drifts, say less than
+//! as many that are independent: where the lag-1 correlation ρ of a side is significant, the side
+//! counts as n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::stats::sequence;
 
 /// The fewest processes a side with which a difference is judged at all.
 pub const MIN_PROCESSES: usize = 3;
@@ -28,6 +34,12 @@ pub const BOUND: f64 = 0.95;
 /// The most processes that are ever advised.
 const MOST_ADVISED: u32 = 50;
 
+/// The fewest processes that tell whether neighbours are alike.
+const MIN_CORRELATED: usize = 8;
+
+/// The most that neighbours are taken to be alike: beyond it a run says next to nothing.
+const MOST_CORRELATION: f64 = 0.95;
+
 /// How two samples differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
@@ -37,8 +49,10 @@ pub struct Difference {
     pub p_value: f64,
     /// The variance of one process on either side.
     variances: (f64, f64),
-    /// How many processes on either side.
+    /// How many independent processes either side counts as.
     counts: (f64, f64),
+    /// What share of its processes either side counts as.
+    shares: (f64, f64),
 }
 
 impl Difference {
@@ -66,7 +80,7 @@ impl Difference {
     /// `None` where even fifty do not.
     pub fn processes_needed(&self, distance: f64, probability: f64) -> Option<u32> {
         let enough = |&n: &u32| {
-            let counts = (f64::from(n), f64::from(n));
+            let counts = (f64::from(n) * self.shares.0, f64::from(n) * self.shares.1);
             reach(self.variances, counts, probability) < distance
         };
         (3..=MOST_ADVISED).find(enough)
@@ -92,20 +106,46 @@ fn freedom((a, b): (f64, f64), counts: (f64, f64)) -> f64 {
 ///
 /// `None` where a side has fewer than [`MIN_PROCESSES`] values or one that is no finite number.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Difference> {
-    let side = |values: &[f64]| -> Option<(f64, f64, f64)> {
+    let side = |values: &[f64]| -> Option<Side> {
         if values.len() < MIN_PROCESSES || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
         let mean = statistical::mean(values);
         let count = values.len() as f64;
         let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        Some((mean, variance.max(resolution * resolution / 12.0), count))
+        let variance = variance.max(resolution * resolution / 12.0);
+        let share = independent(values);
+        // Two are the fewest that have a variance.
+        Some(Side { mean, variance, count: (count * share).max(2.0), share })
     };
     let (a, b) = (side(first)?, side(second)?);
-    let (variances, counts) = ((a.1, b.1), (a.2, b.2));
-    let mut difference = Difference { change: b.0 - a.0, p_value: 1.0, variances, counts };
+    let mut difference = Difference {
+        change: b.mean - a.mean,
+        p_value: 1.0,
+        variances: (a.variance, b.variance),
+        counts: (a.count, b.count),
+        shares: (a.share, b.share),
+    };
     difference.p_value = (2.0 * difference.probability_of(difference.change.abs())).min(1.0);
     Some(difference)
+}
+
+struct Side {
+    mean: f64,
+    variance: f64,
+    count: f64,
+    share: f64,
+}
+
+/// What share of `values`, in the order in which they were taken, is as good as independent: 1
+/// where their correlation is not significant (one-sided, 5 %).
+fn independent(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let found = sequence::autocorrelation(values).filter(|_| values.len() >= MIN_CORRELATED);
+    let Some(found) = found.filter(|found| *found > 1.645 / count.sqrt()) else { return 1.0 };
+    // The estimate of a short series is too small (Kendall, *Biometrika* 41, 1954).
+    let correlation = (found + (1.0 + 3.0 * found) / count).min(MOST_CORRELATION);
+    (1.0 - correlation) / (1.0 + correlation)
 }
 
 /// Which of several differences are significant together, so that the chance of even one false
@@ -131,6 +171,30 @@ mod tests {
 
     fn close(value: f64, expected: f64) {
         assert!((value - expected).abs() < 1e-4 * expected.abs().max(1.0), "{value} {expected}");
+    }
+
+    /// Runs in which nothing changed, whose processes are like their neighbours.
+    #[test]
+    fn neighbours_that_are_alike_are_no_replicates() {
+        let mut random = crate::stats::random::SplitMix(7);
+        let mut run = |rho: f64| -> Vec<f64> {
+            let mut last = random.normal();
+            let next = |_| {
+                last = rho * last + (1.0 - rho * rho).sqrt() * random.normal();
+                100.0 + last
+            };
+            (0..40).map(next).collect()
+        };
+        let mut alarms = |rho: f64| {
+            let found = (0..1000).filter(|_| {
+                let (first, second) = (run(rho), run(rho));
+                welch(&first, &second, 0.0).unwrap().p_value < 0.01
+            });
+            found.count()
+        };
+        let (independent, alike) = (alarms(0.0), alarms(0.7));
+        assert!((2..=20).contains(&independent), "{independent}");
+        assert!(alike <= 50, "{alike}; without the correction more than 250");
     }
 
     #[test]

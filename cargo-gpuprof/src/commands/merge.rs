@@ -11,7 +11,7 @@ mod judged;
 mod spans;
 mod union;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -178,8 +178,18 @@ fn join(
     let against = opened.against(plan, base.as_ref())?;
     let rules = rules::of_run(&union.run, (&opened.root, opened.rules.as_deref()), &catalogue)?;
     let mut run = judged::run(union, (plan, &each(slices)), &catalogue, against.as_ref())?;
+    if let Some(comparison) = &mut run.comparison {
+        comparison.notes = notes(slices);
+    }
     run.advice = advice::of_run(&run, &rules, &catalogue);
     Ok((run, base))
+}
+
+/// What the slices say of the comparison, each once.
+fn notes(slices: &[StoredSlice]) -> Vec<String> {
+    let mut said = HashSet::new();
+    let all = slices.iter().flat_map(|slice| &slice.manifest.notes);
+    all.filter(|note| said.insert(*note)).cloned().collect()
 }
 
 /// What slices say of each series of the run, in its order.

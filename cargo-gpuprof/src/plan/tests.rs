@@ -73,6 +73,10 @@ fn filters_take_series_or_single_configurations() {
     let failure = plan(all(), &select(&[], &["zzz"])).unwrap_err();
     assert_eq!(failure.code, ExitCode::NoSeries);
     assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
+    // One of several that takes nothing may be a kernel that has another name now.
+    assert_eq!(keys(&["::a", "block=64"]), ["a/block=64", "a/block=128", "b/block=64"]);
+    let failure = plan(all(), &select(&[], &["::a", "zzz"])).unwrap_err();
+    assert_eq!(failure.message, "no series matches `zzz`\nthere are:\n  p::t::a\n  p::t::b");
     let exact = Selection { exact: true, ..select(&[], &["a"]) };
     assert_eq!(
         plan(all(), &exact).unwrap_err().message,

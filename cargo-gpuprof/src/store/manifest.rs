@@ -55,6 +55,9 @@ pub struct Manifest {
     /// The devices; none on the emulated driver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
+    /// What weakens a comparison, as the report of the whole run says it too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// SHA-256 of the archive, where the slice is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<String>,

@@ -70,7 +70,11 @@ pub fn verdict_document(run: &Run, exit_code: ExitCode, gated: bool) -> VerdictD
         schema_version: SCHEMA_VERSION,
         run: run.id.clone(),
         exit_code,
-        meaning: exit_code.meaning().to_owned(),
+        meaning: match (exit_code, gated) {
+            (ExitCode::Success, false) => "thresholds did not decide",
+            _ => exit_code.meaning(),
+        }
+        .to_owned(),
         gated,
         judgements: run.series.iter().map(judgements).collect(),
         comparison: run.comparison.clone(),

@@ -214,6 +214,7 @@ fn stored(
             provenance: of_start(),
             base: None,
             devices: vec![h200()],
+            notes: Vec::new(),
             archive: None,
             start: start.clone(),
         },

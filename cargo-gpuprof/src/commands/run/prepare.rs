@@ -173,6 +173,9 @@ pub(super) fn plan<'o>(
     let limited = limited((&checked, &catalogue), (&inputs, options));
     let (repeat, most_rounds) = processes(&inputs, devices.emulated, limited.contains(&true));
     let both = both(&inputs, options, checked, &probe)?;
+    let gone = both.thresholds_gone();
+    gone.iter().for_each(console::say);
+    let notes = [notes, gone].concat();
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
@@ -227,7 +230,7 @@ fn selected(
 }
 
 /// What both sides of a comparison share, so that no difference between them tells it: the built-in
-/// metrics that this revision's files turn, and that nothing is verified.
+/// metrics that this revision's files turn, and that nothing is verified or gated.
 ///
 /// # Errors
 /// A file of a section.
@@ -244,12 +247,20 @@ fn shared_by_both(inputs: &Inputs) -> Result<Vec<String>> {
     if compares && !inputs.settings.verify.value {
         notes.push(UNVERIFIED.to_owned());
     }
+    let gate = &inputs.settings.gate;
+    if compares && !gate.value && !gate.on_command_line() && inputs.slice.is_none() {
+        notes.push(UNGATED.to_owned());
+    }
     Ok(notes)
 }
 
 /// What is said of `--no-verify` where two sides are compared.
 const UNVERIFIED: &str = "no result is compared with a reference (--no-verify), and a wrong one \
                           may be the faster one";
+
+/// What is said where the configuration or the environment takes the gate away.
+const UNGATED: &str =
+    "no threshold decides the exit code: `gate` is false (show-config says where)";
 
 /// Of each series: whether what limits on numbers leave open of it is measured further. The run is
 /// gated then, and one of them speaks of a noisy metric.

@@ -78,6 +78,21 @@ impl Both {
         &self.checked[self.heads..]
     }
 
+    /// The thresholds in annotations of the other revision that this one has not, as notes: a merge
+    /// that loosens what it is judged by says so.
+    pub(super) fn thresholds_gone(&self) -> Vec<String> {
+        let of = |(at, base): (usize, &Checked)| {
+            let head = self.pairs.head_of(self.heads + at).map(|(head, _)| &self.checked[head])?;
+            let ours = &head.planned.series;
+            let theirs = base.planned.series.thresholds.iter();
+            let gone = theirs.filter(|text| !ours.thresholds.contains(text));
+            let note =
+                |text: &String| format!("{} no longer has the base's threshold `{text}`", ours.id);
+            Some(gone.map(note).collect::<Vec<_>>())
+        };
+        self.bases().iter().enumerate().filter_map(of).flatten().collect()
+    }
+
     /// How many configurations each series of the other one has.
     pub(super) fn counts(&self) -> Vec<usize> {
         self.bases().iter().map(Checked::count).collect()

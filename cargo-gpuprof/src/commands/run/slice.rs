@@ -111,6 +111,7 @@ impl Slice {
             provenance: Provenance::default(),
             base: None,
             devices: Vec::new(),
+            notes: Vec::new(),
             archive: options.archive_file.as_deref().and_then(store::sha256_of),
             start,
         }

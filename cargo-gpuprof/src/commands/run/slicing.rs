@@ -182,6 +182,7 @@ pub(super) fn write(prepared: &Prepared<'_>, start: &Start) -> Result<()> {
         provenance,
         base,
         devices: plan.devices.records.clone(),
+        notes: plan.notes.clone(),
         ..slice.manifest(folder, start.clone(), plan.options)
     };
     manifest.write(&folder.path)
