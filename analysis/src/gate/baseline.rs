@@ -10,10 +10,11 @@ use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::series::{SeriesId, selects};
+use gpuprof_model::threshold::Statistic;
 
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::gate::change;
+use crate::gate::change::{self, Side};
 use crate::gate::default_gate::default_gate;
 use crate::gate::fingerprint;
 use crate::gate::judge::Baseline;
@@ -137,17 +138,25 @@ impl Against {
         };
         let bounds = Some(&budget.relative).filter(|_| self.in_rounds);
         let (before, after) = (ByKey::of(theirs), ByKey::of(&series.configurations));
+        let alike = |rows, metric: &str| Side::alike(rows, metric, Statistic::Median);
+        let columns: Vec<_> = columns
+            .iter()
+            .map(|m| (m, (bounds, (alike(theirs, m), alike(&series.configurations, m)))))
+            .collect();
         let mut changes: Vec<Change> = Vec::new();
         for row in &series.configurations {
             let before = before.get(row);
+            let columns = columns.iter();
             changes.extend(
-                columns.iter().filter_map(|m| change::change(m, before, Some(row), bounds)),
+                columns.filter_map(|(m, terms)| change::change(m, before, Some(row), *terms)),
             );
         }
         if self.scope.holds(&series.id) {
             for row in theirs.iter().filter(|row| !after.has(row)) {
                 changes.extend(
-                    columns.iter().filter_map(|m| change::change(m, Some(row), None, bounds)),
+                    columns
+                        .iter()
+                        .filter_map(|(m, terms)| change::change(m, Some(row), None, *terms)),
                 );
             }
         }

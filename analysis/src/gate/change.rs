@@ -31,6 +31,8 @@ pub struct Side {
     pub value: f64,
     processes: Vec<f64>,
     cycles: Vec<f64>,
+    /// How alike neighbouring processes are, as all configurations of the series show it.
+    alike: Option<f64>,
     /// The step in which values are read.
     resolution: f64,
     /// What ties of the configuration's values are broken by.
@@ -118,6 +120,7 @@ impl Side {
             counted_once: is_counted_once(row, result),
             resolution: resolution(row, metric, value),
             processes: processes(result, statistic),
+            alike: None,
             cycles: cycles.into_iter().flat_map(|c| &c.processes).map(|p| p.median).collect(),
             seed: seed(row, metric),
             class: result.class,
@@ -138,6 +141,25 @@ impl Side {
             "`{metric}` is {before} in the baseline and {after} here, so one number stands against \
              many; measure both sides alike"
         ))
+    }
+
+    /// This side, whose run has neighbours that are so `alike`.
+    #[must_use]
+    pub fn among(self, alike: Option<f64>) -> Self {
+        Self { alike, ..self }
+    }
+
+    /// How alike the neighbours among the processes of `rows` are.
+    pub fn alike<'r>(
+        rows: impl IntoIterator<Item = &'r ConfigurationResult>,
+        metric: &str,
+        statistic: Statistic,
+    ) -> Option<f64> {
+        let finished = rows.into_iter().filter(|row| row.status == Status::Finished);
+        let noisy = finished.filter_map(|row| row.metrics.get(metric));
+        let each = noisy.filter(|result| result.class == Class::Noisy);
+        let each: Vec<Vec<f64>> = each.map(|result| processes(result, statistic)).collect();
+        two_sample::alike(each.iter().map(Vec::as_slice))
     }
 
     /// Whether the processes of this side tell how far its values scatter: those of a counter that
@@ -218,8 +240,9 @@ impl Evidence {
             };
         }
         let resolution = baseline.resolution.max(run.resolution);
-        let Some(difference) = two_sample::welch(&baseline.processes, &run.processes, resolution)
-        else {
+        let (before, after) =
+            ((&*baseline.processes, baseline.alike), (&*run.processes, run.alike));
+        let Some(difference) = two_sample::welch_of_runs(before, after, resolution) else {
             let (theirs, ours) = (baseline.processes.len(), run.processes.len());
             let too_few = match baseline.scatters() && run.scatters() {
                 true => format!(
@@ -245,7 +268,8 @@ impl Evidence {
             baseline_processes: baseline.processes.len(),
             processes: run.processes.len(),
         };
-        let cycles = two_sample::welch(&baseline.cycles, &run.cycles, 0.0).and_then(|cycles| {
+        let (before, after) = ((&*baseline.cycles, baseline.alike), (&*run.cycles, run.alike));
+        let cycles = two_sample::welch_of_runs(before, after, 0.0).and_then(|cycles| {
             let change = 100.0 * cycles.change / statistical::mean(&baseline.cycles);
             change.is_finite().then_some((change, cycles.p_value))
         });
@@ -372,16 +396,16 @@ pub fn change(
     metric: &str,
     baseline: Option<&ConfigurationResult>,
     run: Option<&ConfigurationResult>,
-    bounds: Option<&Bounds>,
+    (bounds, alike): (Option<&Bounds>, (Option<f64>, Option<f64>)),
 ) -> Option<Change> {
     let row = run.or(baseline)?;
     let described = |row: Option<&ConfigurationResult>| {
         row.and_then(|row| row.metrics.get(metric)).map(|m| (m.unit, m.class, m.direction))
     };
-    let side = |row: Option<&ConfigurationResult>| {
-        row.and_then(|row| Side::of(row, metric, Statistic::Median).ok())
+    let side = |row: Option<&ConfigurationResult>, alike| {
+        row.and_then(|row| Some(Side::of(row, metric, Statistic::Median).ok()?.among(alike)))
     };
-    let (before, after) = (side(baseline), side(run));
+    let (before, after) = (side(baseline, alike.0), side(run, alike.1));
     if before.is_none() && after.is_none() {
         return None;
     }

@@ -29,7 +29,7 @@ fn passes(medians: &[f64], hertz: f64) -> Vec<PassResult> {
 }
 
 fn outcome_of(metric: &str, before: &ConfigurationResult, after: &ConfigurationResult) -> Change {
-    change(metric, Some(before), Some(after), None).unwrap()
+    change(metric, Some(before), Some(after), (None, (None, None))).unwrap()
 }
 
 #[test]
@@ -198,13 +198,19 @@ fn where_neither_direction_is_better_a_difference_is_a_change() {
 #[test]
 fn a_side_that_is_not_there_is_missing_or_new() {
     let row = timed(&[1_000.0; 3]);
-    assert_eq!(change("duration", Some(&row), None, None).unwrap().outcome, Outcome::Missing);
-    assert_eq!(change("duration", None, Some(&row), None).unwrap().outcome, Outcome::New);
+    assert_eq!(
+        change("duration", Some(&row), None, (None, (None, None))).unwrap().outcome,
+        Outcome::Missing
+    );
+    assert_eq!(
+        change("duration", None, Some(&row), (None, (None, None))).unwrap().outcome,
+        Outcome::New
+    );
     let emulated = finished(point(64, N), &[emulated_pass(64, N)]);
     let lost = outcome_of("duration", &row, &emulated);
     assert_eq!(lost.outcome, Outcome::Missing);
     assert_eq!(lost.reason.as_deref(), Some("the emulator reports no times"));
-    assert_eq!(change("dram_throughput", Some(&row), Some(&row), None), None);
+    assert_eq!(change("dram_throughput", Some(&row), Some(&row), (None, (None, None))), None);
 }
 
 proptest! {

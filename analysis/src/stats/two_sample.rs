@@ -11,8 +11,9 @@
 //! equal readings do not prove that there is no noise.
 //!
 //! Processes of one run that are like their neighbours, as on a machine that drifts, say less than
-//! as many that are independent: where the lag-1 correlation ρ of a side is significant, the side
-//! counts as n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946).
+//! as many that are independent: where their lag-1 correlation ρ is significant, a side counts as
+//! n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946). A few processes do
+//! not show it, but those of all configurations of a series do.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -34,8 +35,11 @@ pub const BOUND: f64 = 0.95;
 /// The most processes that are ever advised.
 const MOST_ADVISED: u32 = 50;
 
-/// The fewest processes that tell whether neighbours are alike.
-const MIN_CORRELATED: usize = 8;
+/// The fewest processes of a configuration that say something beside those of others.
+const MIN_ALIKE: usize = 7;
+
+/// The least correlation of a run that is taken into account.
+const LEAST_ALIKE: f64 = 0.2;
 
 /// The most that neighbours are taken to be alike: beyond it a run says next to nothing.
 const MOST_CORRELATION: f64 = 0.95;
@@ -106,7 +110,16 @@ fn freedom((a, b): (f64, f64), counts: (f64, f64)) -> f64 {
 ///
 /// `None` where a side has fewer than [`MIN_PROCESSES`] values or one that is no finite number.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Difference> {
-    let side = |values: &[f64]| -> Option<Side> {
+    welch_of_runs((first, None), (second, None), resolution)
+}
+
+/// As [`welch`], of sides with the correlation of neighbours that is known of their runs ([`alike`]).
+pub fn welch_of_runs(
+    first: (&[f64], Option<f64>),
+    second: (&[f64], Option<f64>),
+    resolution: f64,
+) -> Option<Difference> {
+    let side = |(values, alike): (&[f64], Option<f64>)| -> Option<Side> {
         if values.len() < MIN_PROCESSES || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
@@ -114,7 +127,8 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Differenc
         let count = values.len() as f64;
         let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let variance = variance.max(resolution * resolution / 12.0);
-        let share = independent(values);
+        let correlation = alike.unwrap_or(0.0);
+        let share = (1.0 - correlation) / (1.0 + correlation);
         // Two are the fewest that have a variance.
         Some(Side { mean, variance, count: (count * share).max(2.0), share })
     };
@@ -137,15 +151,22 @@ struct Side {
     share: f64,
 }
 
-/// What share of `values`, in the order in which they were taken, is as good as independent: 1
-/// where their correlation is not significant (one-sided, 5 %).
-fn independent(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let found = sequence::autocorrelation(values).filter(|_| values.len() >= MIN_CORRELATED);
-    let Some(found) = found.filter(|found| *found > 1.645 / count.sqrt()) else { return 1.0 };
-    // The estimate of a short series is too small (Kendall, *Biometrika* 41, 1954).
-    let correlation = (found + (1.0 + 3.0 * found) / count).min(MOST_CORRELATION);
-    (1.0 - correlation) / (1.0 + correlation)
+/// The correlation of neighbours among the processes of one run, each of whose `series` are one
+/// configuration's in the order in which they were taken: the mean of theirs, since most are too
+/// short to tell. `None` under [`LEAST_ALIKE`], and where chance explains it (one-sided, 0.1 %).
+pub fn alike<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
+    let long = series.into_iter().filter(|values| values.len() >= MIN_ALIKE);
+    let found: Vec<(f64, f64)> = long
+        .filter_map(|values| Some((sequence::autocorrelation(values)?, values.len() as f64)))
+        .collect();
+    let count = found.len() as f64;
+    // An estimate r of a short series is too small: its mean is ρ − (1 + 4ρ)/n (Marriott & Pope,
+    // *Biometrika* 41, 1954). Its variance is about 1/n.
+    let unbiased = |&(found, n): &(f64, f64)| (found + 1.0 / n) / (1.0 - 4.0 / n);
+    let variance = |&(_, n): &(f64, f64)| 1.0 / n / (1.0 - 4.0 / n).powi(2);
+    let mean = found.iter().map(unbiased).sum::<f64>() / count;
+    let error = found.iter().map(variance).sum::<f64>().sqrt() / count;
+    (mean > LEAST_ALIKE.max(3.09 * error)).then_some(mean.min(MOST_CORRELATION))
 }
 
 /// Which of several differences are significant together, so that the chance of even one false
@@ -188,13 +209,36 @@ mod tests {
         let mut alarms = |rho: f64| {
             let found = (0..1000).filter(|_| {
                 let (first, second) = (run(rho), run(rho));
-                welch(&first, &second, 0.0).unwrap().p_value < 0.01
+                let [a, b] = [&first, &second].map(|run| (&run[..], alike([&run[..]])));
+                welch_of_runs(a, b, 0.0).unwrap().p_value < 0.01
             });
             found.count()
         };
-        let (independent, alike) = (alarms(0.0), alarms(0.7));
+        let (independent, correlated) = (alarms(0.0), alarms(0.7));
         assert!((2..=20).contains(&independent), "{independent}");
-        assert!(alike <= 50, "{alike}; without the correction more than 250");
+        assert!(correlated <= 60, "{correlated}; without the correction more than 250");
+    }
+
+    #[test]
+    fn many_short_series_show_what_one_does_not() {
+        let mut random = crate::stats::random::SplitMix(11);
+        let mut all = |rho: f64| -> Vec<Vec<f64>> {
+            let mut run = || {
+                let mut last = random.normal();
+                let next = |_| {
+                    last = rho * last + (1.0 - rho * rho).sqrt() * random.normal();
+                    100.0 + last
+                };
+                (0..10).map(next).collect()
+            };
+            (0..50).map(|_| run()).collect()
+        };
+        let of = |all: &[Vec<f64>]| alike(all.iter().map(Vec::as_slice));
+        let found = of(&all(0.7)).unwrap();
+        assert!((0.5..0.8).contains(&found), "{found}");
+        let by_chance = (0..500).filter(|_| of(&all(0.0)).is_some()).count();
+        assert!(by_chance <= 5, "{by_chance}");
+        assert_eq!(alike([[1.0, 2.0, 3.0, 4.0].as_slice()]), None);
     }
 
     #[test]

@@ -158,9 +158,11 @@ mod tests {
 
     #[test]
     fn a_lock_that_cannot_be_used_is_no_busy_profiler() {
-        let mut lost = Profiler::at(Some("/nonexistent/gpuprof-profiler.lock".into()));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lock = file.path().join("profiler.lock");
+        let mut lost = Profiler::at(Some(lock.clone()));
         let failure = lost.take_for(&job(Pass::Counters { step: 0 })).unwrap_err();
         assert_eq!(failure.code, gpuprof_model::ExitCode::NotPossible);
-        assert!(failure.message.contains("/nonexistent/gpuprof-profiler.lock"), "{failure}");
+        assert!(failure.message.contains(lock.to_str().unwrap()), "{failure}");
     }
 }

@@ -54,6 +54,8 @@ pub(super) fn every<'r>(
 ) -> Vec<Pair<'r>> {
     let speaks_of = |row: &&ConfigurationResult| threshold.selector.matches(&row.configuration);
     let (before, after) = (ByKey::of(theirs), ByKey::of(ours));
+    let [of_theirs, of_ours] =
+        [theirs, ours].map(|rows| Side::alike(rows, &threshold.metric, threshold.statistic));
     let mut pairs = Vec::new();
     for row in ours.iter().filter(speaks_of) {
         let key = &row.configuration;
@@ -69,7 +71,9 @@ pub(super) fn every<'r>(
             continue;
         }
         match (side(before), side(row)) {
-            (Ok(before), Ok(after)) => pairs.push((row, before, after)),
+            (Ok(before), Ok(after)) => {
+                pairs.push((row, before.among(of_theirs), after.among(of_ours)));
+            }
             (_, Err(why)) if is_unstable(row, &threshold.metric) => {
                 lacks.unstable.push(format!("{key}: {why}"));
             }
