@@ -134,7 +134,7 @@ fn what_ends_a_kernel_is_told_in_its_own_words() {
 
 #[test]
 fn a_block_beyond_the_launch_bounds_is_invalid_and_the_bounds_are_in_the_ptx() {
-    let outcome = run(&["bounds::", "double", "bounded", "--message-format", "json"]);
+    let outcome = run(&["double", "bounded", "--message-format", "json"]);
     let rows = outcome.events_of("configuration-finished");
     let told = rows.iter().map(|row| {
         let (key, status) = (&row["configuration"], &row["status"]);

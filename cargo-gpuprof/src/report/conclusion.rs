@@ -126,7 +126,10 @@ pub(super) fn broken(run: &Run) -> Option<List> {
         })
         .collect();
     let more = reasons.len().saturating_sub(REASONS);
-    let rest = (more > 0).then(|| format!("{more} more reasons are in the notes of each series"));
+    let rest = (more > 0).then(|| match more {
+        1 => "one more reason is in the notes of its series".to_owned(),
+        more => format!("{more} more reasons are in the notes of each series"),
+    });
     (!reasons.is_empty()).then(|| List {
         title: "did not finish",
         columns: Vec::new(),

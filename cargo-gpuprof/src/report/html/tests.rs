@@ -1,6 +1,9 @@
-use gpuprof_analysis::fixture::{failed, finished, gpu_pass, point, row, run, series};
+use gpuprof_analysis::fixture::{failed, finished, gpu_pass, judge, point, row, run, series};
+use gpuprof_analysis::gate::judge::Baseline;
 use gpuprof_analysis::view::View;
+use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, Status};
+use gpuprof_model::threshold::Threshold;
 
 use super::Html;
 use crate::report::Report;
@@ -137,4 +140,29 @@ fn a_run_of_many_rows_is_a_page_of_few() {
     let mut out = Vec::new();
     Html.write_as(&View { all: true, ..View::default() }, &run, &mut out).unwrap();
     assert_eq!(String::from_utf8(out).unwrap().matches("<tr id=").count(), 5_000);
+}
+
+/// Passing thresholds are folded where they would push what matters off the screen.
+#[test]
+fn many_passing_thresholds_are_folded_and_the_violated_one_is_not() {
+    let mut run = run("1", vec![series(vec![row(64, "duration", Ok(9e3))])]);
+    let judged = |text: &str| {
+        let threshold = Threshold::parse(text).unwrap();
+        let rows = &run.series[0].configurations;
+        let catalogue = Catalogue::built_in();
+        judge(&catalogue, &threshold, "attribute", rows, None, &Baseline::none())
+    };
+    let passed = (0..9).map(|at| judged(&format!("every duration <= {} us", 20 + at)));
+    let violated = judged("every duration <= 2 us");
+    let all: Vec<_> = passed.chain([violated]).collect();
+    run.series[0].judgements = all;
+    let (open, folded) = page(&run).split_once("9 thresholds passed").map(own).unwrap();
+    assert!(open.contains("&lt;= 2 us") && !open.contains("&lt;= 20 us"), "{open}");
+    assert!(open.ends_with("<details><summary>") && folded.contains("&lt;= 28 us"), "{folded}");
+    run.series[0].judgements.remove(0);
+    assert!(!page(&run).contains("thresholds passed"));
+}
+
+fn own((before, after): (&str, &str)) -> (String, String) {
+    (before.to_owned(), after.to_owned())
 }

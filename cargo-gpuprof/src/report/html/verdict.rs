@@ -86,32 +86,51 @@ fn listed(list: &List) -> Markup {
     }
 }
 
-/// Every judged threshold, the worst first.
+/// How many thresholds that pass are shown without being asked for.
+const PASSES: usize = 8;
+
+/// Every judged threshold, the worst first; those that pass are folded where they are many.
 pub(super) fn thresholds(sections: &[Section<'_>]) -> Markup {
     let mut all: Vec<(&Section<'_>, &Judgement)> = sections
         .iter()
         .flat_map(|s| s.part.series.judgements.iter().map(move |judgement| (s, judgement)))
         .collect();
     all.sort_by_key(|(_, judgement)| Reverse(judgement.weight()));
+    let passed = all.partition_point(|(_, judgement)| judgement.weight() != Weight::Fine);
+    let (open, passed) = all.split_at(passed);
     html! {
-        @if !all.is_empty() {
-            div.wide tabindex="0" role="region" aria-label="Thresholds" {
-                table {
-                    thead {
-                        tr {
-                            th { "verdict" } th { "series" } th { "threshold" }
-                            th { "value and limit" } th { "margin" } th { "decided by" } th { "set by" }
-                        }
-                    }
-                    tbody { @for (section, judgement) in &all { (row(section, judgement)) } }
-                }
+        @if passed.len() <= PASSES {
+            @if !all.is_empty() { (table("Thresholds", &all)) }
+        } @else {
+            @if !open.is_empty() { (table("Thresholds", open)) }
+            details {
+                summary { (passed.len()) " thresholds passed" }
+                (table("Thresholds that passed", passed))
             }
+        }
+        @if !all.is_empty() {
             p.key {
                 "● the value, to scale between the two numbers · bar: its interval between processes · \
                  red line: the limit · margin: how far the value is from the limit, in percent of the \
                  limit; below 0 it is beyond · set by: the kernel's "
                 code { "attribute" } ", a configuration file, " code { "--threshold" }
                 " of the command line, or the " code { "default" } " gate of gpuprof"
+            }
+        }
+    }
+}
+
+fn table(label: &str, rows: &[(&Section<'_>, &Judgement)]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead {
+                    tr {
+                        th { "verdict" } th { "series" } th { "threshold" }
+                        th { "value and limit" } th { "margin" } th { "decided by" } th { "set by" }
+                    }
+                }
+                tbody { @for (section, judgement) in rows { (row(section, judgement)) } }
             }
         }
     }
