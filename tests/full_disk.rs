@@ -187,3 +187,26 @@ fn a_disk_that_is_really_full() {
     assert_eq!(events(&output, "run-finished")[0]["exit_code"], 110);
     assert!(text(&output.stderr).contains("No space left on device"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_reply_that_cannot_be_written_is_no_failure_of_its_configuration() {
+    let packed = Packed::new();
+    let (child, run) = under_way(&packed, &["--message-format", "json"]);
+    // The processes that wait for the test have not replied; a folder lies where each would.
+    let mut in_the_way = Vec::new();
+    for entry in fs::read_dir(run.join("passes")).expect("it is there") {
+        let path = text(entry.expect("it can be read").path().as_os_str().as_encoded_bytes());
+        let Some(pass) = path.strip_suffix(".request.json") else { continue };
+        if !Path::new(&format!("{pass}.reply.json")).exists() {
+            in_the_way.push(format!("{pass}.reply.json.unfinished"));
+        }
+    }
+    in_the_way.iter().for_each(|path| fs::create_dir(path).expect("it can be made"));
+    go_on(&packed);
+    let output = ended(child);
+    assert_told(&output, "reply.json: the process that measured could not; the end of its stderr");
+    in_the_way.iter().for_each(|path| fs::remove_dir(path).unwrap_or_default());
+    let outcome = sweep(&packed, &["--resume", "--message-format", "json"]).run().exits_with(0);
+    let rows = outcome.events_of("configuration-finished");
+    assert!(rows.len() == CONFIGURATIONS && rows.iter().all(|row| row["status"] == "finished"));
+}

@@ -19,6 +19,10 @@ use crate::space::Space;
 /// The protocol this build speaks. It changes whenever a request or reply changes its meaning.
 pub const VERSION: u32 = 7;
 
+/// The exit code of a harness that measured and could not write its reply. The configuration did
+/// nothing wrong, so the run ends and can be resumed. No shell and no convention has this code.
+pub const UNWRITTEN: u8 = 174;
+
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use gpuprof_model::comparison::{Change, Comparison, Mismatch, Outcome};
+use gpuprof_model::measurement::Source;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{ConfigurationResult, Provenance, Run, SeriesResult, Status};
 use gpuprof_model::series::{SeriesId, selects};
@@ -247,13 +248,21 @@ fn all_failed(series: &SeriesResult) -> bool {
         && !any(|status| *status == Status::Finished)
 }
 
-/// Columns of the baseline that no configuration of the run has a value of any more.
+/// Columns of the baseline that no configuration of the run has a value of any more, and totals of
+/// an emulated one, which every emulated run has.
 fn lost_metrics<'r>(
     theirs: &'r SeriesResult,
     ours: &'r SeriesResult,
 ) -> impl Iterator<Item = String> + 'r {
-    let lost = move |name: &&String| has(theirs, name) && !has(ours, name);
-    theirs.columns.iter().filter(lost).map(|name| format!("{}: {name}", ours.id))
+    let lost = move |name: &&str| has(theirs, name) && !has(ours, name);
+    let shown = theirs.columns.iter().map(String::as_str);
+    let emulated = |name: &str| {
+        let mut found = theirs.configurations.iter().filter_map(|row| row.metrics.get(name));
+        found.any(|result| result.source == Source::Emulated)
+    };
+    let unshown = |total: &&str| theirs.columns.iter().all(|column| column != total);
+    let totals = TOTALS.into_iter().filter(unshown).filter(move |total| emulated(total));
+    shown.chain(totals).filter(lost).map(|name| format!("{}: {name}", ours.id))
 }
 
 /// What the baseline verified by a reference and the run did not, though it finished both: a wrong

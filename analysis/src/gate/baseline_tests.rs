@@ -64,6 +64,19 @@ fn a_metric_that_nothing_has_any_more_has_vanished() {
     assert_eq!(told.vanished, ["saxpy::kernels::a: global_sectors"]);
 }
 
+/// A default threshold speaks of what both have, so a total that is gone would take its own along.
+#[test]
+fn a_total_of_the_emulator_that_is_gone_has_vanished_though_no_column_shows_it() {
+    let mut before = run(vec![series(vec![emulated(64, 1 << 20)])]);
+    before.series[0].columns = vec!["load_sectors_per_request".into()];
+    let mut after = before.clone();
+    let lost = after.series[0].configurations[0].metrics.get_mut("global_bytes").unwrap();
+    lost.value = Err("not recorded".into());
+    let told = against(before, Scope::whole()).comparison(&after);
+    let id = &after.series[0].id;
+    assert_eq!(told.vanished, [format!("{id}: global_bytes")]);
+}
+
 #[test]
 fn what_was_verified_there_and_not_here_is_told_and_is_no_pass_under_strict() {
     let verified = |which: [bool; 2]| {

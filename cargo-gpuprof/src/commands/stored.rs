@@ -1,13 +1,13 @@
 //! `report` and `compare`: what can be done with stored runs, without a GPU.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::ValueEnum;
 use gpuprof_model::metric::Catalogue;
-use gpuprof_model::run::{MetricResult, Run};
+use gpuprof_model::run::{MetricResult, Run, SeriesResult};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::{ExitCode, ParseError, Threshold};
@@ -16,6 +16,7 @@ use super::StandardOutput;
 use super::browser;
 use super::charts::ChartFolder;
 use super::settings::{self, Layers, Settings};
+use super::thresholds;
 use super::viewed::{self, PlacedView};
 use crate::build::host;
 use crate::config::Config;
@@ -30,7 +31,7 @@ use crate::store::baseline::Baselines;
 use crate::store::{document, write_whole_by};
 use gpuprof_analysis::advice;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
-use gpuprof_analysis::gate::run::rejudge;
+use gpuprof_analysis::gate::run::rejudge_each;
 use gpuprof_analysis::view::{self, View};
 
 /// The workspace root and the target folder.
@@ -162,10 +163,11 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
     }
 }
 
-/// Judges a stored run against another.
+/// Judges a stored run against another, by the thresholds that it was judged by, those of the
+/// configuration file and of the command line.
 ///
 /// # Errors
-/// No such runs, a malformed condition, a view that does not fit, standard output.
+/// No such runs, a malformed condition, a configuration file that does not fit, a view that does not fit, standard output.
 pub fn compare(
     options: &CompareOptions,
     on: StandardOutput,
@@ -180,8 +182,13 @@ pub fn compare(
     // Directions are the run's: what a file set for the baseline alone does not turn the run.
     let catalogue = with_names_of(with_metrics_of(known, &after), &before);
     let view = view(&options.view, &layers, options.format, (&catalogue, &after))?;
-    let thresholds = conditions(&catalogue, &options.threshold)?;
-    check_axes(&thresholds, &after)?;
+    let given = conditions(&catalogue, &options.threshold)?;
+    check_axes(&given, &after)?;
+    let mut in_force = HashMap::new();
+    for series in &after.series {
+        let own = thresholds::of_stored(&catalogue, series, &layers, &given)?;
+        in_force.insert(series.id.clone(), own);
+    }
     let against = Against {
         name: options.baseline.clone(),
         across_devices: layers.across_devices(options.judging.across_devices()).value,
@@ -190,7 +197,8 @@ pub fn compare(
         scope: Scope::whole(),
     };
     let folder = Settings::export(&layers.rules(None), &root);
-    let mut run = rejudge(&catalogue, after, &thresholds, &against);
+    let of = |series: &SeriesResult| in_force.get(&series.id).cloned().unwrap_or_default();
+    let mut run = rejudge_each(&catalogue, after, of, &against);
     let rules = rules::of_run(&run, (&root, folder.as_deref()), &catalogue)?;
     run.advice = advice::of_run(&run, &rules, &catalogue);
     let code = gate.exit_code(&run);

@@ -7,6 +7,7 @@
 
 use gpuprof_model::metric::{Catalogue, group};
 use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::run::SeriesResult;
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::threshold::Selector;
 use gpuprof_model::verdict::{Layer, Place};
@@ -16,6 +17,7 @@ use super::settings::Layers;
 use crate::chips::{BREAKDOWN, Chips};
 use crate::config::{Config, DEFAULT_PATH, Written};
 use crate::error::{Failure, Result};
+use gpuprof_analysis::{gate::run as gate, view};
 
 /// A threshold and where it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,6 +120,61 @@ pub fn with_replaced(
         all.push(Placed { threshold, origin, place, replaced_by: None });
     }
     wrong.map_or(Ok(all), Err)
+}
+
+/// The thresholds that a stored `series` is judged by: those that it was judged by when it was
+/// measured, those of the configuration file of today, and `given` on the command line. A later one
+/// replaces an earlier one that says the same thing: the attribute's, the stored configuration
+/// file's, today's, the stored command line's, `given`.
+///
+/// # Errors
+/// A stored threshold that this version does not understand, and one of the configuration file that
+/// does not fit the series (exit code 96).
+pub fn of_stored(
+    catalogue: &Catalogue,
+    series: &SeriesResult,
+    layers: &Layers,
+    given: &[Threshold],
+) -> Result<Vec<gate::Written>> {
+    let stored = stored(series)?;
+    let step = |is: fn(&Layer) -> bool| -> Vec<gate::Written> {
+        stored.iter().filter(|(_, origin, _)| is(origin)).cloned().collect()
+    };
+    let series = Annotated {
+        key: series.id.to_string(),
+        place: format!("{}:{}", series.file, series.line),
+        thresholds: &[],
+        axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
+    };
+    let today = of(catalogue, &series, layers, &[])?.into_iter();
+    let steps = [
+        step(|origin| *origin == Layer::Attribute),
+        step(|origin| matches!(origin, Layer::Configuration(_))),
+        today.map(|placed| (placed.threshold, placed.origin, placed.place)).collect(),
+        step(|origin| *origin == Layer::CommandLine),
+        given.iter().map(|threshold| (threshold.clone(), Layer::CommandLine, None)).collect(),
+    ];
+    let mut all: Vec<gate::Written> = Vec::new();
+    for step in steps {
+        all.retain(|(earlier, ..)| !step.iter().any(|(later, ..)| says_the_same(earlier, later)));
+        all.extend(step);
+    }
+    Ok(all)
+}
+
+/// What `series` was judged by, but for the default thresholds, which come with each baseline.
+fn stored(series: &SeriesResult) -> Result<Vec<gate::Written>> {
+    let judged = series.judgements.iter().map(|j| (&j.threshold, &j.origin, j.place.clone()));
+    let silent = series.not_applicable.iter().map(|n| (&n.threshold, &n.origin, None));
+    let written = judged.chain(silent).filter(|(_, origin, _)| **origin != Layer::Default);
+    let parsed = written.map(|(text, origin, place)| {
+        let threshold = Threshold::parse(text).map_err(|error| {
+            let of = format!("the stored thresholds of {}", series.id);
+            Failure::new(ExitCode::Configuration, error.render(&of, text))
+        })?;
+        Ok((threshold, origin.clone(), place))
+    });
+    parsed.collect()
 }
 
 fn says_the_same(a: &Threshold, b: &Threshold) -> bool {

@@ -1,4 +1,6 @@
 use super::*;
+use gpuprof_analysis::fixture::{emulated, series};
+use gpuprof_model::verdict::NotApplicable;
 
 /// The thresholds of a series with the axes `block` and `h`, each with the layer that replaces it.
 fn layered(attribute: &[&str], file: &str, line: &[&str]) -> Result<Vec<(String, Option<String>)>> {
@@ -82,4 +84,41 @@ fn a_share_of_the_peak_of_what_is_in_percent_already_is_refused_with_what_to_wri
         "{}",
         failure.message
     );
+}
+
+/// What a stored run was judged by goes with it, and the later of two that say the same holds.
+#[test]
+fn a_stored_series_keeps_its_thresholds_but_for_those_that_are_said_again() {
+    let mut series = series(vec![emulated(64, 1 << 20)]);
+    let file = || Layer::Configuration(DEFAULT_PATH.to_owned());
+    let stored = [
+        ("every global_sectors <= 1", Layer::Attribute),
+        ("every global_bytes <= 1 B", file()),
+        ("every ptx_instructions <= 1", Layer::CommandLine),
+        ("every registers <= 1", Layer::CommandLine),
+        ("every duration <= baseline + 9%", Layer::Attribute),
+        ("every bank_conflicts <= baseline", Layer::Default),
+    ];
+    let silent = |(text, origin): (&str, Layer)| NotApplicable { threshold: text.into(), origin };
+    series.not_applicable = stored.into_iter().map(silent).collect();
+    let config = "thresholds = [\"every global_bytes <= 2 B\", \"every registers <= 2\"]";
+    let config = Config::parse(config, DEFAULT_PATH.into()).unwrap();
+    let layers = Layers::new(&config, None).unwrap();
+    let given = [Threshold::parse("every ptx_instructions <= 3").unwrap()];
+    let all = of_stored(&Catalogue::built_in(), &series, &layers, &given).unwrap();
+    let texts: Vec<&str> = all.iter().map(|(threshold, ..)| threshold.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "every global_sectors <= 1",
+            "every duration <= baseline + 9%",
+            "every global_bytes <= 2 B",
+            "every registers <= 1",
+            "every ptx_instructions <= 3",
+        ]
+    );
+    series.not_applicable[0].threshold = "of a later version".into();
+    let refused = of_stored(&Catalogue::built_in(), &series, &layers, &given).unwrap_err();
+    assert_eq!(refused.code, ExitCode::Configuration);
+    assert!(refused.message.contains("the stored thresholds of "), "{}", refused.message);
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::protocol::{
-    Header, MeasureRequest, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, Then, VERSION,
+    Header, MeasureRequest, REQUEST_ENV, RUNNER_ENV, Request, RequestBody, Then, UNWRITTEN, VERSION,
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -102,6 +102,8 @@ pub enum Ended {
         how: String,
         /// What it wrote.
         stderr: Stderr,
+        /// The reply that it could not write, where that is why it ended.
+        unwritten: Option<Utf8PathBuf>,
     },
     /// It took too long and was killed.
     TimedOut {
@@ -334,7 +336,9 @@ impl Running {
     pub(super) fn without(&self, how: String) -> Ended {
         let status = self.exited.as_ref().and_then(|exited| exited.as_ref().ok());
         let killed = status.is_some_and(|s| s.signal() == Some(Signal::KILL.as_raw()));
-        Ended::Without { how, killed, stderr: self.stderr() }
+        let failed = status.is_some_and(|s| s.code() == Some(i32::from(UNWRITTEN)));
+        let unwritten = self.replies.front().filter(|_| failed).cloned();
+        Ended::Without { how, killed, stderr: self.stderr(), unwritten }
     }
 
     /// Kills it, since it has taken `limit`.

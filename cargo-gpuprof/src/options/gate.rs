@@ -166,8 +166,8 @@ pub struct CompareOptions {
     /// The run to judge
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
-    /// Condition to judge by, instead of the default ones, such as 'every duration <= baseline +
-    /// 5%'
+    /// Condition to judge by as well, such as 'every duration <= baseline + 5%'; it replaces the
+    /// run's own or the default one that says the same
     #[arg(long, value_name = "CONDITION")]
     pub threshold: Vec<String>,
     /// What may decide the exit code.

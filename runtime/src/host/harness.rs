@@ -1,12 +1,14 @@
 //! `main` of a harness: answers the runner's request, or libtest's command line.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::{MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody};
+use gpuprof_model::protocol::{
+    MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, UNWRITTEN,
+};
 use gpuprof_model::series::entry_point;
 
 use super::collect::plan;
@@ -43,8 +45,9 @@ pub fn harness_main(target: &HarnessTarget) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("gpuprof: {error}");
-            ExitCode::from(FAILED)
+            // It may be on the disk that is full, where `eprintln!` would panic.
+            let _ = writeln!(io::stderr(), "gpuprof: {error}");
+            ExitCode::from(if reply::is_unwritten(&error) { UNWRITTEN } else { FAILED })
         }
     }
 }

@@ -5,6 +5,7 @@
 //! Only the header is read first, so that a runner of another version gets an answer it
 //! understands.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,12 +52,30 @@ pub(crate) fn write(path: &Path, body: ReplyBody, handover: &Handover) -> io::Re
     put(path, Some(body), handover)
 }
 
+/// A reply could not be written.
+#[derive(Debug)]
+pub(crate) struct Unwritten(io::Error);
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the reply could not be written: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unwritten {}
+
+/// Whether `error` is that a reply could not be written.
+pub(crate) fn is_unwritten(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Unwritten>())
+}
+
 fn put(path: &Path, body: Option<ReplyBody>, handover: &Handover) -> io::Result<()> {
     let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
-    fs::write(&unfinished, serde_json::to_vec(&Reply { header, body })?)?;
-    fs::rename(&unfinished, path)?;
+    let text = serde_json::to_vec(&Reply { header, body })?;
+    let written = fs::write(&unfinished, text).and_then(|()| fs::rename(&unfinished, path));
+    written.map_err(|error| io::Error::other(Unwritten(error)))?;
     handover.tell(Notice::Replied);
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! have to run again.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::{fs, io};
 
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
@@ -15,7 +15,7 @@ use gpuprof_model::run::Status;
 use super::event::{At, Event};
 use super::sweep::{INTERRUPTED, Sweep};
 use crate::commands::settings::Origin;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::execute::{Ended, Handover, Image, Job, Pass};
 use crate::schedule::Step;
 
@@ -156,7 +156,15 @@ impl Sweep<'_, '_> {
     }
 
     /// Takes that a job's process gave no reply. Returns what must run again.
+    ///
+    /// # Errors
+    /// The process could not write its reply: what it measured is lost, and says nothing against
+    /// its configuration.
     pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
+        if let Ended::Without { unwritten: Some(path), stderr, .. } = ended {
+            let why = format!("the process that measured could not{}", stderr.tail());
+            return Err(Failure::output(path.as_std_path(), &io::Error::other(why)));
+        }
         let SeriesDescription { file, line, .. } = &self.planned.checked[job.series].planned.series;
         let status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
         let (Status::Failed { reason } | Status::Timeout { reason } | Status::Skipped { reason }) =
