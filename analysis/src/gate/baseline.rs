@@ -256,12 +256,10 @@ fn lost_metrics<'r>(
 ) -> impl Iterator<Item = String> + 'r {
     let lost = move |name: &&str| has(theirs, name) && !has(ours, name);
     let shown = theirs.columns.iter().map(String::as_str);
-    let emulated = |name: &str| {
-        let mut found = theirs.configurations.iter().filter_map(|row| row.metrics.get(name));
-        found.any(|result| result.source == Source::Emulated)
-    };
+    let mut values = theirs.configurations.iter().flat_map(|row| &row.metrics);
+    let emulated = values.any(|(_, result)| result.source == Source::Emulated);
     let unshown = |total: &&str| theirs.columns.iter().all(|column| column != total);
-    let totals = TOTALS.into_iter().filter(unshown).filter(move |total| emulated(total));
+    let totals = TOTALS.into_iter().filter(unshown).filter(move |_| emulated);
     shown.chain(totals).filter(lost).map(|name| format!("{}: {name}", ours.id))
 }
 

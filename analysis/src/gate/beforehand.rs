@@ -19,9 +19,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::gate::budget::Budget;
 use crate::gate::by_key::ByKey;
-use crate::gate::change::{self, resolution};
+use crate::gate::change::{self, Side, resolution};
 use crate::gate::default_gate::default_gate;
-use crate::stats::two_sample::{BOUND, MIN_PROCESSES};
+use crate::stats::two_sample::{self, BOUND, MIN_PROCESSES};
 
 /// The most processes a side that are ever advised.
 const MOST_ADVISED: u32 = 50;
@@ -75,7 +75,13 @@ pub fn ability<'p>(
         let default = default.filter(|gate| !thresholds.iter().any(|own| own.replaces(gate)));
         for threshold in thresholds.iter().copied().chain(&default) {
             let rows = configurations.iter().filter(|c| threshold.selector.matches(c));
-            let of = |row| Question::of(catalogue, threshold, by_key.at(row)?);
+            let name = catalogue.find(&threshold.metric).map(|metric| metric.name.to_string());
+            let alike = name
+                .and_then(|name| Side::alike(&theirs.configurations, &name, threshold.statistic));
+            let of = |row| {
+                let question = Question::of(catalogue, threshold, by_key.at(row)?)?;
+                Some(Question { alike, ..question })
+            };
             questions.extend(rows.filter_map(of));
         }
     }
@@ -116,6 +122,8 @@ struct Question {
     scatter: Option<f64>,
     /// How far the limit is from the baseline, as a share of it.
     allowed: f64,
+    /// How alike neighbouring processes of the series are.
+    alike: Option<f64>,
 }
 
 impl Question {
@@ -144,7 +152,8 @@ impl Question {
         let scatter = (values.len() > 1)
             .then(|| statistical::standard_deviation(&values, None).max(step) / value.abs());
         let processes = u32::try_from(values.len()).ok()?;
-        Some(Self { configuration: row.configuration.to_string(), processes, scatter, allowed })
+        let configuration = row.configuration.to_string();
+        Some(Self { configuration, processes, scatter, allowed, alike: None })
     }
 
     /// How much it scatters for its limit.
@@ -159,7 +168,9 @@ impl Question {
         if base < least || head < least {
             return None;
         }
-        let (a, b) = (f64::from(base), f64::from(head));
+        // The run's are supposed to be as alike as the baseline's.
+        let of_side = |count| two_sample::independent(f64::from(count), self.alike);
+        let (a, b) = (of_side(base), of_side(head));
         // Welch and Satterthwaite's, of two sides that scatter alike.
         let freedom =
             (1.0 / a + 1.0 / b).powi(2) / (1.0 / (a * a * (a - 1.0)) + 1.0 / (b * b * (b - 1.0)));

@@ -95,3 +95,32 @@ fn what_is_not_compared_by_its_noise_asks_nothing() {
     let none = ability(&Catalogue::built_in(), planned, &base, &Budget::up_to(29, 1, 0), 7);
     assert_eq!(none, None);
 }
+
+/// Processes whose neighbours are alike say less than their number: of as many, a larger slowdown
+/// would be caught, as the judge then sees it.
+#[test]
+fn alike_neighbours_make_the_forecast_modest() {
+    let of_time = |alike: f64| {
+        let mut random = SplitMix(3);
+        let mut row = |at: u64| {
+            let mut noise = random.normal();
+            let passes: Vec<_> = (0..10)
+                .map(|_| {
+                    noise = alike * noise + (1.0 - alike * alike).sqrt() * random.normal();
+                    gpu_pass(at, 1 << 20, &[100_000.0 * (1.0 + 0.01 * noise)])
+                })
+                .collect();
+            finished(point(at, 1 << 20), &passes)
+        };
+        let rows: Vec<_> = (1..=60).map(|at| row(32 * at)).collect();
+        let points: Vec<_> = rows.iter().map(|row| row.configuration.clone()).collect();
+        let base = fixture::run("r", vec![series(rows)]);
+        let planned = [(&base.series[0].id, &points[..], Vec::new())];
+        let budget = Budget::up_to(29, 60, 0);
+        ability(&Catalogue::built_in(), planned, &base, &budget, 10).unwrap()
+    };
+    let (independent, alike) = (of_time(0.0), of_time(0.7));
+    let (less, more) = (independent.catches_percent.unwrap(), alike.catches_percent.unwrap());
+    assert!(more > 2.0 * less, "{less} {more}");
+    assert!(alike.decides < independent.decides && alike.needed != independent.needed);
+}

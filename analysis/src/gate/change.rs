@@ -337,10 +337,13 @@ impl Evidence {
         let rose = self.difference.is_some_and(|difference| difference.change > 0.0);
         let as_wanted = wanted == Wanted::Different || rose == rises;
         if !significant || !as_wanted {
-            return Err(format!(
-                "the difference is within the noise ({})",
-                confidence_text(&confidence)
-            ));
+            let interval = &confidence.percent;
+            let alone = as_wanted && (interval.low > 0.0 || interval.high < 0.0);
+            let why = match alone {
+                true => "the difference is sure enough alone, and not among all that are judged",
+                false => "the difference is within the noise",
+            };
+            return Err(format!("{why} ({})", confidence_text(&confidence)));
         }
         match self.cycles {
             Some((change, p))

@@ -127,10 +127,7 @@ pub fn welch_of_runs(
         let count = values.len() as f64;
         let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let variance = variance.max(resolution * resolution / 12.0);
-        let correlation = alike.unwrap_or(0.0);
-        let share = (1.0 - correlation) / (1.0 + correlation);
-        // Two are the fewest that have a variance.
-        Some(Side { mean, variance, count: (count * share).max(2.0), share })
+        Some(Side { mean, variance, count: independent(count, alike), share: share(alike) })
     };
     let (a, b) = (side(first)?, side(second)?);
     let mut difference = Difference {
@@ -142,6 +139,17 @@ pub fn welch_of_runs(
     };
     difference.p_value = (2.0 * difference.probability_of(difference.change.abs())).min(1.0);
     Some(difference)
+}
+
+/// How many independent processes `count` of them say as much as, whose neighbours are so `alike`;
+/// two are the fewest that have a variance.
+pub fn independent(count: f64, alike: Option<f64>) -> f64 {
+    (count * share(alike)).max(2.0)
+}
+
+fn share(alike: Option<f64>) -> f64 {
+    let correlation = alike.unwrap_or(0.0);
+    (1.0 - correlation) / (1.0 + correlation)
 }
 
 struct Side {

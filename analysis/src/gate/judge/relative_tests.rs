@@ -92,6 +92,15 @@ fn noise_is_inconclusive_and_never_a_failure_nor_a_silent_pass() {
         judged("duration <= baseline + 2%", &before, &[timed(64, &noisy.map(|t| t * 1.03))]);
     assert_eq!(beyond.verdict, Verdict::Inconclusive);
     assert!(beyond.reason.unwrap().starts_with("the difference is within the noise (95% interval"));
+    // Nobody calls an interval beyond the limit noise: what it lacks is certainty for all at once.
+    let alone = judged(
+        "duration <= baseline + 2%",
+        &[timed(64, &[99_000.0, 101_000.0, 100_000.0, 98_500.0, 101_500.0])],
+        &[timed(64, &[101_100.0, 103_100.0, 102_100.0, 100_600.0, 103_600.0])],
+    );
+    assert_eq!(alone.verdict, Verdict::Inconclusive);
+    let told = alone.reason.unwrap();
+    assert!(told.starts_with("the difference is sure enough alone, and not among all"), "{told}");
     let same = judged("duration <= baseline + 2%", &before, &before);
     assert_eq!(same.verdict, Verdict::Inconclusive);
     assert!(
