@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::{Cursor, ParseError};
+use crate::text::{Cursor, ParseError, of_fair_length};
 
 mod check;
 mod evaluate;
@@ -45,6 +45,7 @@ impl Expression {
             return Err(ParseError::new("the expression is empty", 0..text.len())
                 .with_help("write a condition such as block >= 256, or leave it out"));
         }
+        of_fair_length(text)?;
         let mut cursor = Cursor::new(text);
         let root = parse::level(&mut cursor, 0, 0)?;
         if cursor.at_end() {

@@ -81,6 +81,22 @@ pub(crate) struct Cursor<'a> {
     at: usize,
 }
 
+/// The longest text of an expression, in bytes: a chain of operators is a tree as deep as it is
+/// long, and what walks a deeper one would leave the stack.
+const MOST_BYTES: usize = 10_000;
+
+/// Refuses an expression that is too long to be walked.
+///
+/// # Errors
+/// Its length and the limit.
+pub(crate) fn of_fair_length(text: &str) -> Result<(), ParseError> {
+    if text.len() <= MOST_BYTES {
+        return Ok(());
+    }
+    let message = format!("the expression has {} bytes, and {MOST_BYTES} is the most", text.len());
+    Err(ParseError::new(message, 0..1))
+}
+
 impl<'a> Cursor<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }

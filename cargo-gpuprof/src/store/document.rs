@@ -123,12 +123,23 @@ pub fn locate(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf, Un
 /// # Errors
 /// Nothing, or more than one, has the name (exit code 2).
 pub fn resumable(target_directory: &Utf8Path, text: &str) -> Result<Utf8PathBuf> {
-    among(target_directory, text, journal::FILE).map_err(|unnamed| match unnamed {
+    let found = among(target_directory, text, journal::FILE).map_err(|unnamed| match unnamed {
         Unnamed::Empty(runs) => Failure::usage(format!(
             "there is no run to resume below {runs}; the same command without --resume begins one"
         )),
         unnamed => unnamed.failure("run to resume", text),
-    })
+    })?;
+    // The last run may have been killed before its journal was there; the one before it is another.
+    let last = among(target_directory, text, order::FILE).ok().filter(|_| text == "latest");
+    match last.filter(|last| *last != found && !last.join(FILE).is_file()) {
+        None => Ok(found),
+        Some(last) => Err(Failure::usage(format!(
+            "the latest run, {}, has measured nothing: the same command without --resume begins \
+             anew, and --resume {} goes on with the one before",
+            last.file_name().unwrap_or_default(),
+            found.file_name().unwrap_or_default()
+        ))),
+    }
 }
 
 fn among(target_directory: &Utf8Path, text: &str, file: &str) -> Result<Utf8PathBuf, Unnamed> {
@@ -216,6 +227,22 @@ mod tests {
         let run = target.join("gpuprof/runs/20251121T01-1");
         fs::write(run.join(journal::FILE), "").unwrap();
         assert_eq!(resumable(&target, "latest").unwrap(), run);
+        // A later one that was killed before it had a journal; one that was merged never has any.
+        let later = target.join("gpuprof/runs/20251121T02-1");
+        fs::create_dir_all(&later).unwrap();
+        fs::write(later.join(order::FILE), "1\n").unwrap();
+        let refused = resumable(&target, "latest").unwrap_err();
+        assert_eq!(refused.code, ExitCode::Usage);
+        assert!(
+            refused.message.starts_with("the latest run, 20251121T02-1, has measured nothing")
+                && refused.message.contains("--resume 20251121T01-1"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(resumable(&target, "20251121T01").unwrap(), run);
+        fs::write(later.join("run.json"), "{}").unwrap();
+        assert_eq!(resumable(&target, "latest").unwrap(), run);
+        fs::remove_dir_all(later).unwrap();
         let other = resumable(&target, "2024").unwrap_err().message;
         assert_eq!(other, "no run to resume is named `2024`: the last one is 20251121T01-1");
     }

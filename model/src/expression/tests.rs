@@ -182,3 +182,13 @@ proptest! {
         }
     }
 }
+
+/// What walks a chain goes as deep as it is long.
+#[test]
+fn a_chain_that_would_leave_the_stack_is_refused_and_a_long_one_is_not() {
+    let chain = |operators: usize| format!("0 < 1{}", "+1".repeat(operators));
+    let long = Expression::parse(&chain(1_500)).unwrap();
+    assert_eq!(long.clone(), long);
+    let refused = Expression::parse(&chain(30_000)).unwrap_err();
+    assert_eq!(refused.message, "the expression has 60005 bytes, and 10000 is the most");
+}

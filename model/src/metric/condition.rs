@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::formula::{Formula, Undefined};
-use crate::text::{Cursor, ParseError};
+use crate::text::{Cursor, ParseError, of_fair_length};
 
 /// A parsed condition, and the text that it was parsed from.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +52,7 @@ impl Condition {
     /// # Errors
     /// The place that does not follow the grammar.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
+        of_fair_length(text)?;
         let mut cursor = Cursor::new(text);
         let root = any(&mut cursor, 0)?;
         if cursor.at_end() {

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::share::{are_parts, part_of};
 use crate::quantity::parse_number;
-use crate::text::{Cursor, ParseError};
+use crate::text::{Cursor, ParseError, of_fair_length};
 
 /// A parsed formula, and the text that it was parsed from.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +98,7 @@ impl Formula {
     /// # Errors
     /// The place that does not follow the grammar.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
+        of_fair_length(text)?;
         let mut cursor = Cursor::new(text);
         let root = sum(&mut cursor, 0)?;
         if cursor.at_end() {
