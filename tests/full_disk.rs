@@ -204,7 +204,7 @@ fn a_reply_that_cannot_be_written_is_no_failure_of_its_configuration() {
     in_the_way.iter().for_each(|path| fs::create_dir(path).expect("it can be made"));
     go_on(&packed);
     let output = ended(child);
-    assert_told(&output, "reply.json: the process that measured could not; the end of its stderr");
+    assert_told(&output, "reply.json: Is a directory");
     in_the_way.iter().for_each(|path| fs::remove_dir(path).unwrap_or_default());
     let outcome = sweep(&packed, &["--resume", "--message-format", "json"]).run().exits_with(0);
     let rows = outcome.events_of("configuration-finished");

@@ -13,6 +13,7 @@ mod selection;
 use std::collections::BTreeSet;
 
 use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::series::selects;
 use gpuprof_model::suggest::{did_you_mean, nearest};
 use gpuprof_model::{Configuration, ExitCode};
 
@@ -98,7 +99,7 @@ pub fn plan(
     }
     overrides::check_used(&planned.iter().map(|p| &p.series).collect::<Vec<_>>(), &overrides)?;
     if total > 0 {
-        return match selection.idle(&planned) {
+        return match idle(selection, &planned) {
             Some(filter) => {
                 let message = no_match(std::slice::from_ref(filter), &known);
                 Err(Failure::new(ExitCode::NoSeries, message))
@@ -106,12 +107,34 @@ pub fn plan(
             None => Ok(planned),
         };
     }
+    Err(nothing(&planned, selection, &known))
+}
+
+/// A filter, beside others, that takes nothing of what is `planned`; a sample does not tell.
+fn idle<'s>(selection: &'s Selection, planned: &[PlannedSeries]) -> Option<&'s String> {
+    if selection.filters.len() < 2 || selection.sample.is_some() {
+        return None;
+    }
+    let takes = |filter: &String| {
+        let filter = std::slice::from_ref(filter);
+        planned.iter().any(|series| {
+            let id = series.series.id.to_string();
+            let key = |point: &Configuration| format!("{id}/{point}");
+            selects(filter, selection.exact, &id)
+                || series.configurations.iter().any(|p| selects(filter, selection.exact, &key(p)))
+        })
+    };
+    selection.filters.iter().find(|filter| !takes(filter))
+}
+
+/// Why no configuration is left of the series `known`, of which `planned` are selected.
+fn nothing(planned: &[PlannedSeries], selection: &Selection, known: &[String]) -> Failure {
     let message = if planned.is_empty() && selection.exact {
         let filters = selection.filters.join("`, `");
-        let known = there_are(&known);
+        let known = there_are(known);
         format!("no key equals `{filters}` (--exact compares whole keys)\n{known}")
     } else if planned.is_empty() {
-        no_match(&selection.filters, &known)
+        no_match(&selection.filters, known)
     } else {
         let conditions = |p: &PlannedSeries| {
             let all: Vec<String> =
@@ -121,7 +144,7 @@ pub fn plan(
         let series: Vec<String> = planned.iter().map(conditions).collect();
         format!("no configuration meets the conditions of {}", series.join(", "))
     };
-    Err(Failure::new(ExitCode::NoSeries, message))
+    Failure::new(ExitCode::NoSeries, message)
 }
 
 /// A series of the other revision with the overrides of `selection` that fit it: what only this

@@ -23,6 +23,9 @@ pub const VERSION: u32 = 7;
 /// nothing wrong, so the run ends and can be resumed. No shell and no convention has this code.
 pub const UNWRITTEN: u8 = 174;
 
+/// How its last line on stderr begins then; the system's error follows.
+pub const UNWRITTEN_REPLY: &str = "gpuprof: cannot write the reply: ";
+
 /// The environment variable that holds the path of the request.
 pub const REQUEST_ENV: &str = "__GPUPROF_REQUEST";
 

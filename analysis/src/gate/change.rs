@@ -68,10 +68,17 @@ pub struct Evidence {
 pub fn number(result: &MetricResult, statistic: Statistic) -> Result<f64, &str> {
     let value = *result.value.as_ref().map_err(String::as_str)?;
     let number = match (statistic, &result.statistics) {
+        (Statistic::Median, _) => value,
         (Statistic::P95, Some(samples)) => samples.p95,
         (Statistic::Min, Some(samples)) => samples.min,
         (Statistic::Mean, Some(samples)) => samples.mean,
-        _ => value,
+        // A document may leave them out, and has what the processes say.
+        (Statistic::Min, None) => {
+            processes(result, statistic).into_iter().reduce(f64::min).unwrap_or(value)
+        }
+        (Statistic::P95 | Statistic::Mean, None) => {
+            median(&processes(result, statistic)).unwrap_or(value)
+        }
     };
     if number.is_finite() { Ok(number) } else { Err("the value is not a finite number") }
 }

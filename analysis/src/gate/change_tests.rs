@@ -243,3 +243,16 @@ proptest! {
         prop_assert!(back == turned || [there, back].contains(&Outcome::Same), "{there} {back}");
     }
 }
+
+/// A document may hold what the processes say and no statistics over all samples.
+#[test]
+fn a_statistic_that_no_document_holds_is_that_of_the_processes_and_never_the_median() {
+    let mut row = timed(&[10_000.0, 12_000.0, 11_000.0]);
+    let duration = row.metrics.get_mut("duration").unwrap();
+    duration.statistics = None;
+    let of = |statistic| number(duration, statistic).unwrap();
+    assert_eq!(of(Statistic::Median), 11_000.0);
+    assert_eq!(of(Statistic::Min), 10_000.0 - 64.0);
+    assert_eq!(of(Statistic::P95), 11_000.0 + 64.0);
+    assert_eq!(of(Statistic::Mean), 11_000.0);
+}

@@ -12,8 +12,8 @@
 //!
 //! Processes of one run that are like their neighbours, as on a machine that drifts, say less than
 //! as many that are independent: where their lag-1 correlation ρ is significant, a side counts as
-//! n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946). A few processes do
-//! not show it, but those of all configurations of a series do.
+//! n (1−ρ)/(1+ρ) processes (Bayley & Hammersley, *Supplement to the JRSS* 8, 1946). A few processes
+//! do not show it, but those of all configurations of a series do.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -113,7 +113,8 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Differenc
     welch_of_runs((first, None), (second, None), resolution)
 }
 
-/// As [`welch`], of sides with the correlation of neighbours that is known of their runs ([`alike`]).
+/// As [`welch`], of sides with the correlation of neighbours that is known of their runs
+/// ([`alike`]).
 pub fn welch_of_runs(
     first: (&[f64], Option<f64>),
     second: (&[f64], Option<f64>),

@@ -305,7 +305,8 @@ impl Source {
         names.filter(|name| !built(name)).collect()
     }
 
-    /// The git revision of the source, with `-dirty` where it has changes or sources that git does not track.
+    /// The git revision of the source, with `-dirty` where it has changes or sources that git does
+    /// not track.
     pub fn git_revision(&self) -> Option<String> {
         match &self.origin {
             Origin::Workspace { metadata, .. } => git_revision(&metadata.workspace_root),
@@ -314,7 +315,8 @@ impl Source {
     }
 }
 
-/// What a build may read: where an untracked one lies, the revision does not hold all of the source.
+/// What a build may read: where an untracked one lies, the revision does not hold all of the
+/// source.
 const SOURCES: [&str; 9] = [
     "*.rs",
     "*.cu",

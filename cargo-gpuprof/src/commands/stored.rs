@@ -167,7 +167,8 @@ pub fn report(options: &ReportOptions, on: StandardOutput, out: &mut impl Write)
 /// configuration file and of the command line.
 ///
 /// # Errors
-/// No such runs, a malformed condition, a configuration file that does not fit, a view that does not fit, standard output.
+/// No such runs, a malformed condition, a configuration file or a view that does not fit, standard
+/// output.
 pub fn compare(
     options: &CompareOptions,
     on: StandardOutput,

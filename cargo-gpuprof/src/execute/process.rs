@@ -135,6 +135,11 @@ impl Stderr {
         Self(lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"))
     }
 
+    /// The last line of it, if there is one.
+    pub fn last_line(&self) -> Option<&str> {
+        self.0.lines().next_back()
+    }
+
     /// The end, ready to be appended to a sentence; empty where nothing was written.
     pub fn tail(&self) -> String {
         if self.0.is_empty() {

@@ -1,10 +1,9 @@
 //! What to take of the series, and how far they are searched for it.
 
+use gpuprof_model::ParseError;
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::series::selects;
-use gpuprof_model::{Configuration, ParseError};
 
-use super::PlannedSeries;
 use super::overrides::Override;
 use crate::error::Failure;
 use crate::options::Defaults;
@@ -55,23 +54,6 @@ impl Selection {
             (id.ends_with(before) && fits(point, series)) || fits(filter, series)
         };
         self.takes(&id) || self.filters.iter().any(|filter| in_configuration(filter))
-    }
-
-    /// A filter, beside others, that takes nothing of what is `planned`; a sample does not tell.
-    pub(super) fn idle(&self, planned: &[PlannedSeries]) -> Option<&String> {
-        if self.filters.len() < 2 || self.sample.is_some() {
-            return None;
-        }
-        let takes = |filter: &String| {
-            let filter = std::slice::from_ref(filter);
-            planned.iter().any(|series| {
-                let id = series.series.id.to_string();
-                let key = |point: &Configuration| format!("{id}/{point}");
-                selects(filter, self.exact, &id)
-                    || series.configurations.iter().any(|p| selects(filter, self.exact, &key(p)))
-            })
-        };
-        self.filters.iter().find(|filter| !takes(filter))
     }
 
     /// Whether a key of `series` is taken.

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gpuprof_model::notice::Notice;
-use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, VERSION};
+use gpuprof_model::protocol::{Header, Reply, ReplyBody, Request, UNWRITTEN_REPLY, VERSION};
 use serde::Deserialize;
 
 use super::handover::Handover;
@@ -58,7 +58,9 @@ pub(crate) struct Unwritten(io::Error);
 
 impl fmt::Display for Unwritten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the reply could not be written: {}", self.0)
+        // The harness says who speaks.
+        let said = UNWRITTEN_REPLY.trim_start_matches("gpuprof: ");
+        write!(f, "{said}{}", self.0)
     }
 }
 

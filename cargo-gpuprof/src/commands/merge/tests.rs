@@ -169,6 +169,10 @@ fn divided(method: Method, by: PartitionBy, count: u32) -> Vec<StoredSlice> {
     (1..=count).map(|slice| stored(&plan, slice, &slices, &all)).collect()
 }
 
+fn threshold(text: &str) -> OwnThreshold {
+    OwnThreshold { text: text.into(), origin: Layer::Attribute, place: None }
+}
+
 fn stored(
     plan: &Outline,
     slice: u32,
@@ -188,14 +192,7 @@ fn stored(
             description: description.clone(),
             columns: description.metrics.clone(),
             sections: Vec::new(),
-            thresholds: THRESHOLDS
-                .iter()
-                .map(|&text| OwnThreshold {
-                    text: text.into(),
-                    origin: Layer::Attribute,
-                    place: None,
-                })
-                .collect(),
+            thresholds: THRESHOLDS.map(threshold).into(),
             configurations: positions.iter().map(|&at| of[at].configuration.clone()).collect(),
             positions,
         });

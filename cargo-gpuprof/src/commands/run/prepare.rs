@@ -146,10 +146,7 @@ pub(super) fn plan<'o>(
         chosen.map_err(|failure| settings.sections.blamed(failure))
     };
     let mut devices = Devices::find(settings, &probe, &source.harnesses[0])?;
-    if devices.emulated && options.needs_times {
-        inputs.folder.discard();
-        return Err(Failure::new(ExitCode::NotPossible, NO_NOISE));
-    }
+    refuse_without_times(&devices, options, &inputs)?;
     let counts: Vec<usize> = checked.iter().map(Checked::count).collect();
     let assignment = devices.assign(&counts, inputs.notes());
     let chip = devices.records.first().and_then(|d| chip_of(d.compute_capability));
@@ -173,9 +170,7 @@ pub(super) fn plan<'o>(
     let limited = limited((&checked, &catalogue), (&inputs, options));
     let (repeat, most_rounds) = processes(&inputs, devices.emulated, limited.contains(&true));
     let both = both(&inputs, options, checked, &probe)?;
-    let gone = both.thresholds_gone();
-    gone.iter().for_each(console::say);
-    let notes = [notes, gone].concat();
+    let notes = [notes, told(both.thresholds_gone())].concat();
     let plan = Plan {
         assignment: assignment.with_partners(&both.pairs, &both.counts()),
         both,
@@ -194,6 +189,21 @@ pub(super) fn plan<'o>(
         notes,
     };
     Ok((plan, holds))
+}
+
+/// `notes`, each of which is said.
+fn told(notes: Vec<String>) -> Vec<String> {
+    notes.iter().for_each(console::say);
+    notes
+}
+
+/// Nothing that asks for times runs on the emulated driver, which has none.
+fn refuse_without_times(devices: &Devices, options: &RunOptions, inputs: &Inputs) -> Result<()> {
+    if devices.emulated && options.needs_times {
+        inputs.folder.discard();
+        return Err(Failure::new(ExitCode::NotPossible, NO_NOISE));
+    }
+    Ok(())
 }
 
 /// Gives each series what follows from the chip and the view: sections, what rules read, columns.

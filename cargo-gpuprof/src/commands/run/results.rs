@@ -207,8 +207,8 @@ impl<'a> Results<'a> {
         FoundOut { run, base, denied, budget }
     }
 
-    /// Keeps what the first pass says of its device: for both revisions, since one run measures both
-    /// on it, and all passes of one may fail.
+    /// Keeps what the first pass says of its device: for both revisions, since one run measures
+    /// both on it, and all passes of one may fail.
     fn take_device(&mut self, at: At, pass: Option<&PassResult>) {
         let Some(pass) = pass else { return };
         let device = self.plan.assignment.device(at);

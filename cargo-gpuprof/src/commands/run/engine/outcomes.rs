@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 use std::{fs, io};
 
+use camino::Utf8Path;
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::{PassOutcome, PassResult};
-use gpuprof_model::protocol::SeriesDescription;
+use gpuprof_model::protocol::{SeriesDescription, UNWRITTEN_REPLY};
 use gpuprof_model::run::Status;
 
 use super::event::{At, Event};
@@ -162,8 +163,9 @@ impl Sweep<'_, '_> {
     /// its configuration.
     pub(super) fn lose(&mut self, job: &Job, ended: &Ended) -> Result<Option<Vec<Job>>> {
         if let Ended::Without { unwritten: Some(path), stderr, .. } = ended {
-            let why = format!("the process that measured could not{}", stderr.tail());
-            return Err(Failure::output(path.as_std_path(), &io::Error::other(why)));
+            let said = stderr.last_line().and_then(|line| line.strip_prefix(UNWRITTEN_REPLY));
+            let error = said.map_or_else(|| why_not(path), io::Error::other);
+            return Err(Failure::output(path.as_std_path(), &error));
         }
         let SeriesDescription { file, line, .. } = &self.planned.checked[job.series].planned.series;
         let status = status_of(ended, self.planned.limit, &format!("{file}:{line}"));
@@ -204,6 +206,15 @@ impl Sweep<'_, '_> {
         state.ended = Some(status);
         told
     }
+}
+
+/// Why `path` could not be written by a process that could not say so: where the disk is full, its
+/// stderr is on it as well.
+fn why_not(path: &Utf8Path) -> io::Error {
+    let probe = path.with_extension("probe");
+    let written = fs::write(&probe, [0; 1 << 16]);
+    let _ = fs::remove_file(&probe);
+    written.err().unwrap_or_else(|| io::Error::other("the process that measured could not"))
 }
 
 /// What became of a configuration in a process.
