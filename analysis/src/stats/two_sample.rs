@@ -162,7 +162,7 @@ struct Side {
 
 /// The correlation of neighbours among the processes of one run, each of whose `series` are one
 /// configuration's in the order in which they were taken: the mean of theirs, since most are too
-/// short to tell. `None` under [`LEAST_ALIKE`], and where chance explains it (one-sided, 0.1 %).
+/// short to tell. `None` under 0.2, and where chance explains it (one-sided, 0.1 %).
 pub fn alike<'s>(series: impl IntoIterator<Item = &'s [f64]>) -> Option<f64> {
     let long = series.into_iter().filter(|values| values.len() >= MIN_ALIKE);
     let found: Vec<(f64, f64)> = long
