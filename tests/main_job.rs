@@ -226,7 +226,9 @@ fn every_export_is_written_to_its_file() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let path = |name: &str| folder.path().join("made/for/it").join(name).display().to_string();
     let (csv, json, markdown) = (path("run.csv"), path("run.json"), path("run.md"));
+    let junit = path("run.xml");
     let exports = ["--export-csv", &csv, "--export-json", &json, "--export-markdown", &markdown];
+    let exports = [&exports[..], &["--export-junit", &junit]].concat();
     let workspace = Workspace::fixture("workshop");
     let run = ["run", "--package", "vector", "gather"];
     let outcome = workspace.gpuprof(&[&run[..], &exports].concat()).exits_with(0);
@@ -259,6 +261,12 @@ fn every_export_is_written_to_its_file() {
     assert_eq!(rows.lines().filter(|line| line.contains(",load_sectors_per_request,")).count(), 4);
     let document = read_json(json.as_ref());
     assert_eq!(document["series"][0]["configurations"].as_array().map(Vec::len), Some(4));
+    let cases = fs::read_to_string(junit).expect("the cases are there");
+    assert_eq!(
+        cases.matches("<testcase ").count(),
+        4 + 2,
+        "configurations and thresholds: {cases}"
+    );
 }
 
 #[test]

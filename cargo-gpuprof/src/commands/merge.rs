@@ -112,7 +112,7 @@ impl Opened {
         let (layers, catalogue): (Layers, _) = layers(&root, &options.configuration)?;
         let settings = Settings::new(&options.of_run(), &layers);
         let view = viewed::placed(&options.view, &layers)?;
-        let exports = Exports::open(&settings, &root)?;
+        let exports = Exports::open(&settings, settings.gate(), &root)?;
         let baselines = Baselines::new(&root, &target);
         let rules = Settings::export(&layers.rules(None), &root);
         Ok(Self { root, target, settings, view, exports, catalogue, baselines, rules })

@@ -156,6 +156,7 @@ export-csv = "out/all.csv"
 export-html = "out/all.html"
 export-svg = "out/charts"
 export-json = "out/all.json"
+export-junit = "out/all.xml"
 export-markdown = "out/all.md"
 color = "never"
 quiet = true

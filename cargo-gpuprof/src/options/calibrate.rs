@@ -15,7 +15,7 @@ pub struct CalibrateOptions {
         long,
         value_name = "RUN",
         conflicts_with_all =
-            ["export_csv", "export_html", "export_json", "export_markdown", "export_svg"]
+            ["export_csv", "export_html", "export_json", "export_junit", "export_markdown", "export_svg"]
     )]
     pub from: Option<String>,
     /// Rate runs with so many configurations, in all their series together, instead of those that

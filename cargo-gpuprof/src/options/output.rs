@@ -33,6 +33,9 @@ pub struct OutputOptions {
     /// Write the run document as JSON; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_json: Option<Utf8PathBuf>,
+    /// Write JUnit XML, one test case per configuration; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_junit: Option<Utf8PathBuf>,
     /// Write Markdown tables; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<Utf8PathBuf>,

@@ -166,6 +166,9 @@ macro_rules! settings {
             /// The JSON file that is written as well.
             export_json "--export-json": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.output.export_json.clone();
+            /// The JUnit file that is written as well.
+            export_junit "--export-junit": Utf8PathBuf => Option<Utf8PathBuf> = None,
+                |o| o.output.export_junit.clone();
             /// The Markdown file that is written as well.
             export_markdown "--export-markdown": Utf8PathBuf => Option<Utf8PathBuf> = None,
                 |o| o.output.export_markdown.clone();

@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::view::View;
 use gpuprof_model::run::Run;
 
@@ -14,7 +15,7 @@ use crate::commands::settings::Settings;
 use crate::console::Notes;
 use crate::error::{Failure, Result};
 use crate::options::MessageFormat;
-use crate::report::{Csv, Html, Json, Markdown, Report};
+use crate::report::{Csv, Html, Json, Junit, Markdown, Report};
 use crate::store::{check_writable, write_whole_by};
 
 /// The path that means standard output.
@@ -28,16 +29,22 @@ pub(in crate::commands) struct Exports {
 }
 
 impl Exports {
-    /// Checks that every path can be written, and that standard output is to hold one document. A
-    /// path of the configuration file starts at the workspace's `root`.
+    /// Checks that every path can be written, and that standard output and every file are to hold
+    /// one document. A path of the configuration file starts at the workspace's `root`; what `gate`
+    /// fails, `JUnit` fails.
     ///
     /// # Errors
-    /// A path that cannot (exit code 110); two documents (exit code 2).
-    pub(in crate::commands) fn open(settings: &Settings, root: &Utf8Path) -> Result<Self> {
-        let asked: [(_, _, Box<dyn Report>); 4] = [
+    /// A path that cannot (exit code 110); two documents for one place (exit code 2).
+    pub(in crate::commands) fn open(
+        settings: &Settings,
+        gate: Gate,
+        root: &Utf8Path,
+    ) -> Result<Self> {
+        let asked: [(_, _, Box<dyn Report>); 5] = [
             ("--export-csv", &settings.export_csv, Box::new(Csv)),
             ("--export-html", &settings.export_html, Box::new(Html)),
             ("--export-json", &settings.export_json, Box::new(Json)),
+            ("--export-junit", &settings.export_junit, Box::new(Junit { gate })),
             ("--export-markdown", &settings.export_markdown, Box::new(Markdown)),
         ];
         let asked =
@@ -52,17 +59,23 @@ impl Exports {
                 "{first} and {second} both write to standard output: give one of them a file"
             )));
         }
-        let mut exports = Vec::new();
-        for (_, path, report) in asked {
+        let mut exports: Vec<(&str, Utf8PathBuf, Box<dyn Report>)> = Vec::new();
+        for (name, path, report) in asked {
             let Some(path) = path else { continue };
+            if let Some((first, ..)) = exports.iter().find(|(_, other, _)| *other == path) {
+                return Err(Failure::usage(format!(
+                    "{first} and {name} both write to {path}: give one of them another file"
+                )));
+            }
             if path != STANDARD_OUTPUT {
                 check_writable(&path)?;
             }
-            exports.push((path, report));
+            exports.push((name, path, report));
         }
+        let files = exports.into_iter().map(|(_, path, report)| (path, report)).collect();
         let charts = Settings::export(&settings.export_svg, root);
         let charts = charts.map(|path| ChartFolder::open(&path)).transpose()?;
-        Ok(Self { files: exports, charts })
+        Ok(Self { files, charts })
     }
 
     /// Writes every file; all are tried, the first failure is told.

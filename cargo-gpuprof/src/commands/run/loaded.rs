@@ -46,7 +46,7 @@ pub(super) fn run(
     let layers = Layers::new(&config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let placed = viewed::placed(&options.view, &layers)?;
-    let exports = Exports::open(&settings, &root)?;
+    let exports = Exports::open(&settings, settings.gate(), &root)?;
     let Some(baseline) = settings.baseline_of(&root) else {
         return Err(Failure::usage(format!(
             "--load-baseline {name} has nothing to be compared with: add --baseline OTHER"

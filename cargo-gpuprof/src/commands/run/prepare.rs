@@ -40,6 +40,7 @@ use crate::sections::chip_of;
 use crate::store::baseline::Baselines;
 use crate::store::plans::Plans;
 use crate::store::{self, RunFolder, document};
+use gpuprof_analysis::gate::run::Gate;
 use gpuprof_analysis::sequential::{LOOKS, Most};
 use gpuprof_analysis::view::View;
 
@@ -58,11 +59,13 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
     let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
     let settings = Settings::new(options, &layers);
     let view = viewed::placed(&options.view, &layers)?;
-    let exports = Exports::open(&settings, opened.root())?;
+    let is_slice = slice::wanted(options).is_some();
+    // A slice decides nothing.
+    let gate = Gate { gated: settings.gate.value && !is_slice, ..settings.gate() };
+    let exports = Exports::open(&settings, gate, opened.root())?;
     let build = build_options(&options.cargo, settings.quiet.value, &layers);
     let (unpacked, mut source) = opened.build(build.clone())?;
     let mut base = Base::open(options, &settings, &build, &source)?;
-    let is_slice = slice::wanted(options).is_some();
     let folder = match &options.gate.resume {
         _ if is_slice => RunFolder::of_slice()?,
         None => RunFolder::create(&source.target_directory)?,

@@ -103,8 +103,8 @@ impl<'a> Conditions<'a> {
             baseline: _, base: _, across_devices: _, keep_runs: _,
             // What is shown and written.
             best_by: _, reference: _, filter: _, columns: _, sort: _, top: _, pareto: _,
-            message_format: _, export_csv: _, export_html: _, export_json: _, export_markdown: _,
-            export_svg: _, color: _, quiet: _,
+            message_format: _, export_csv: _, export_html: _, export_json: _, export_junit: _,
+            export_markdown: _, export_svg: _, color: _, quiet: _,
         } = settings;
         Self {
             ahead: ahead.value.map(Into::into),
