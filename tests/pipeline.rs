@@ -1,26 +1,39 @@
-//! Series functions that launch annotated kernels by their types, on the emulated driver.
+//! Series functions that launch annotated kernels by their types, on the emulated driver and a
+//! fake GPU.
 
 use serde_json::Value;
 
 use crate::support::replay::workshop;
+use crate::support::{FakeGpu, Outcome};
+
+/// The table of launches in the report of `run`, each line with single spaces.
+fn launches(run: &Outcome) -> Vec<String> {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let stdout = run.tidy_stdout();
+    stdout.lines().skip_while(|line| !line.contains("launches of")).take(6).map(words).collect()
+}
 
 #[test]
 fn several_kernels_are_one_measured_range_whose_launches_are_shown() {
     let arguments = ["run", "--package", "pipeline", "pipeline::kernels::sum/"];
     let run = workshop().gpuprof(&arguments).exits_with(0);
-    let launches: Vec<String> = run
-        .tidy_stdout()
-        .lines()
-        .skip_while(|line| !line.contains("launches of"))
-        .take(6)
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
+    let launches = launches(&run);
     assert_eq!(launches[0], "3 launches of block=32,n=1024");
     assert_eq!(launches[1], "launches kernel grid block");
     assert_eq!(
         launches[3..],
         ["1 thread_sums_ITEMS_8 4 32", "1 thread_sums_ITEMS_4 1 32", "1 total 1 32"]
     );
+}
+
+#[test]
+fn a_gpu_does_not_tell_the_launches_and_the_launcher_records_those_of_one_call() {
+    let gpu = FakeGpu::new();
+    let arguments = ["run", "--package", "pipeline", "pipeline::kernels::sum/", "--repeat", "1"];
+    let run = gpu.tool(&workshop(), &arguments).run().exits_with(0);
+    let launches = launches(&run);
+    assert_eq!(launches[0], "3 launches of block=32,n=1024");
+    assert_eq!(launches[3], "1 thread_sums_ITEMS_8 4 32");
 }
 
 #[test]

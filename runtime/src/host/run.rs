@@ -399,8 +399,9 @@ impl<'a> Run<'a> {
                     bandwidth::copy(&self.session.stream, self.session.device.l2_bytes)?;
             }
         }
-        if !self.session.device.emulated {
-            self.result.launches = self.log.take();
+        let launched = self.log.take();
+        if !self.session.device.emulated && !launched.is_empty() {
+            self.result.launches = launched;
         }
         self.take_facts(&config)
     }
