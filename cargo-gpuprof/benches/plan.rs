@@ -76,6 +76,7 @@ fn described(clauses: &[&str]) -> SeriesDescription {
         metrics: Vec::new(),
         device_function: true,
         declared: None,
+        launches: Default::default(),
     }
 }
 

@@ -24,6 +24,7 @@ mod html;
 mod json;
 pub mod json_lines;
 mod junit;
+mod launches;
 mod markdown;
 mod mermaid;
 mod noise;

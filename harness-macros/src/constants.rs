@@ -21,9 +21,9 @@ pub(crate) const MOST: usize = 64;
 /// One entry point: a value for every constant.
 pub(crate) struct Instance {
     /// The beginning of its name in the PTX.
-    symbol: String,
+    pub(crate) symbol: String,
     /// The constants with their values as Rust has them, in the order of the generic parameters.
-    values: Vec<TokenStream>,
+    pub(crate) values: Vec<TokenStream>,
 }
 
 /// Refuses generics that are no constants with an axis each, and constants that are no generics.

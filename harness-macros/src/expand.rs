@@ -12,6 +12,7 @@ use crate::bounds;
 use crate::checked;
 use crate::constants;
 use crate::kernel::Kernel;
+use crate::launcher;
 use crate::place;
 use crate::registration::Entry;
 use crate::renamed;
@@ -35,11 +36,13 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let run = local("run");
     let place = place::of(&item.sig);
     let constants = kernel.space.constants().map(|(name, _)| name.to_string());
+    let has_launcher = kernel.launcher.is_some();
     let body = quote! {
         #gpuprof::__private::Body::Kernel {
             symbol: #symbol,
             place: #place,
             constants: &[#(#constants),*],
+            launcher: #has_launcher,
             run: #run,
         }
     };
@@ -48,6 +51,7 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
         functions_of_entry.extend(constants::on_host(&kernel.instances, &item.sig.ident));
     }
     let mut out = functions(kernel, item);
+    out.extend(launcher::of(kernel, item, &place));
     out.extend(entry.emit(&body, &functions_of_entry));
     out
 }

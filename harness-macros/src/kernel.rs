@@ -24,8 +24,8 @@ use crate::signature::{self, Parameter, Passing};
 use crate::tolerance;
 use crate::verification::{Given, Verification};
 use crate::vocabulary::{
-    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, VALUE_KEYS, count, example, example_of_buffers,
-    keys, unknown_key,
+    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, OF_RUST, VALUE_KEYS, count, example,
+    example_of_buffers, keys, unknown_key,
 };
 
 /// Where the code of a kernel is.
@@ -69,6 +69,8 @@ pub(crate) struct Kernel {
     pub(crate) reset: Option<Ident>,
     /// The generators' seed.
     pub(crate) seed: Option<u64>,
+    /// The type by which series functions launch it.
+    pub(crate) launcher: Option<Ident>,
 }
 
 impl Kernel {
@@ -109,6 +111,7 @@ impl Kernel {
             verification,
             reset: keys.value("reset").and_then(|value| tolerance::reset(value, &mut errors)),
             seed: keys.seed(&mut errors),
+            launcher: keys.launcher(&mut errors),
             space: keys.space,
             metrics: keys.metrics,
             thresholds: keys.thresholds,
@@ -192,6 +195,12 @@ impl Keys {
                 (parameters, None)
             }
             Home::Elsewhere(block) => {
+                if let Some(key) = find(&OF_RUST) {
+                    errors.at(
+                        key,
+                        format!("`{key}` is for kernels in Rust: series functions load others by run.context()"),
+                    );
+                }
                 if let Some(key) = find(&bounds::KEYS) {
                     errors.at(
                         key,
@@ -405,6 +414,20 @@ impl Keys {
                 None
             }
         }
+    }
+
+    /// The name in `launcher = NAME`.
+    fn launcher(&self, errors: &mut Errors) -> Option<Ident> {
+        let value = self.value("launcher")?;
+        let name = match value {
+            Expr::Path(path) if path.qself.is_none() => path.path.get_ident().cloned(),
+            _ => None,
+        };
+        if name.is_none() {
+            let example = example("launcher");
+            errors.at(value, format!("`launcher` takes the name of a new type: {example}"));
+        }
+        name
     }
 
     fn seed(&self, errors: &mut Errors) -> Option<u64> {

@@ -23,6 +23,7 @@ mod errors;
 mod expand;
 mod items;
 mod kernel;
+mod launcher;
 mod parameter;
 mod place;
 mod print;
@@ -92,6 +93,7 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// | `tolerance = EXPR`, `tolerance(BUFFER = EXPR, …)` | how far a float may be from it, see below |
 /// | `compare = FUNCTION`, `compare(BUFFER = FUNCTION, …)` | what compares a buffer instead, see below |
 /// | `reset = each`, `reset = once` | what timed samples find in the buffers, see below |
+/// | `launcher = TYPE` | a new type, by which [`macro@series`] functions launch the kernel, see below |
 /// | `name = "…"` | the series' and entry point's name, in place of the function's |
 /// | `crate = PATH` | where `gpuprof` is, if the dependency is renamed |
 ///
@@ -125,6 +127,13 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// A kernel with constants is generic: `unsafe fn matmul<const TILE: usize>(…)` with
 /// `const TILE = [8, 16]` becomes the entry points `matmul_TILE_8` and `matmul_TILE_16`, at most
 /// 64. Its body, unlike other generic code, may say `shared!([f32; TILE * TILE])`.
+///
+/// # Launchers
+///
+/// `launcher = Saxpy` declares the type `Saxpy` beside the kernel, as visible as the kernel is and
+/// with its constants as generic parameters. `run.kernel(Saxpy)` in a series function makes a
+/// launcher of it, whose arguments are those of the kernel: numbers and structs by value, and a
+/// `&CudaSlice<T>` or `&mut CudaSlice<T>` for memory that the kernel reads or writes.
 #[doc(alias = "__global__")]
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {

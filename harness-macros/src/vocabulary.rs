@@ -3,7 +3,7 @@
 use gpuprof_model::suggest;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 16] = [
+pub(crate) const VALUE_KEYS: [&str; 17] = [
     "grid",
     "block",
     "shared",
@@ -18,6 +18,7 @@ pub(crate) const VALUE_KEYS: [&str; 16] = [
     "reset",
     "name",
     "seed",
+    "launcher",
     "crate",
     "symbol",
 ];
@@ -27,6 +28,9 @@ pub(crate) const OF_BUFFERS: [&str; 2] = ["tolerance", "compare"];
 
 /// The keys of declared kernels alone.
 pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
+
+/// The keys of kernels in Rust alone.
+pub(crate) const OF_RUST: [&str; 1] = ["launcher"];
 
 /// Keys written `key(list)`.
 pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
@@ -68,6 +72,7 @@ pub(crate) fn example(key: &str) -> &'static str {
         "reset" => "reset = once",
         "name" => "name = \"saxpy\"",
         "seed" => "seed = 42",
+        "launcher" => "launcher = Saxpy",
         "symbol" => "symbol = \"scan<{ITEMS}, float>\"",
         _ => "crate = ::gpuprof",
     }

@@ -4,7 +4,7 @@
 //! the request names. Standard output belongs to the user's code. Both sides read [`Header`] first,
 //! so a harness and a runner of different versions can always tell each other which they speak.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -321,6 +321,10 @@ pub struct SeriesDescription {
     /// The kernel's declaration, where it lives elsewhere: compiled by the runner.
     #[serde(default)]
     pub declared: Option<DeclaredKernel>,
+    /// The packages whose kernels a series function may launch by name: built to PTX by the
+    /// runner. None where the series is a kernel.
+    #[serde(default)]
+    pub launches: BTreeSet<String>,
 }
 
 impl SeriesDescription {

@@ -296,7 +296,10 @@ pub use cudarc;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use gpuprof_model::AxisValue;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::{AxisType, Error, Extent, IntoExtent, IntoNumber, Launch, Parameter, Result, Run};
+pub use host::{
+    AxisType, Error, Extent, IntoExtent, IntoNumber, Kernel, KernelLauncher, Launch, Parameter,
+    Result, Run,
+};
 
 /// What kernels and series functions usually need.
 ///

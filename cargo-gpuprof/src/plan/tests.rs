@@ -16,6 +16,7 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
         metrics: Vec::new(),
         device_function: true,
         declared: None,
+        launches: Default::default(),
     };
     (0, series)
 }

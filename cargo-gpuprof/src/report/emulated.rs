@@ -41,7 +41,8 @@ const COLUMNS: [(&str, &[&str]); 4] = [
 ];
 
 /// Nothing but a rule under the header.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
+pub(super) const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// A launch, as the driver writes it.
 #[derive(Debug, Deserialize)]
@@ -150,7 +151,7 @@ fn readable(symbol: &str) -> String {
 }
 
 /// `256`, `16x16`, `8x8x4`.
-fn dimensions([x, y, z]: [u32; 3]) -> String {
+pub(super) fn dimensions([x, y, z]: [u32; 3]) -> String {
     match (y, z) {
         (1, 1) => x.to_string(),
         (_, 1) => format!("{x}x{y}"),

@@ -22,7 +22,9 @@ use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::wrap::wrapped;
-use super::{Report, Summary, advice, axes, changes, conclusion, grid, place_of, plot, remarks};
+use super::{
+    Report, Summary, advice, axes, changes, conclusion, grid, launches, place_of, plot, remarks,
+};
 use crate::store::calm;
 use crate::terminal;
 use gpuprof_analysis::view::by_device::parts;
@@ -146,6 +148,7 @@ impl Table {
                 }
             }
         }
+        launches::write(&viewed.series, out)?;
         write_notes(&notes::of(&viewed.series, &columns), self, out)?;
         advice::write(advised, self.width, paint, out)?;
         write_judgements(&series.judgements, self, out)?;

@@ -183,7 +183,7 @@ fn set_up<'s>(
     request: &'s MeasureRequest,
 ) -> Result<KernelRun<'s>> {
     let (module_name, name, place, set_up) = match entry.body {
-        Body::Kernel { symbol, place, constants, run } => {
+        Body::Kernel { symbol, place, constants, run, .. } => {
             let name = entry_point(symbol, constants, &request.configuration);
             (ModuleName::Package(entry.source_package), name, place, run)
         }

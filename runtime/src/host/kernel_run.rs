@@ -9,9 +9,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use cudarc::driver::CudaFunction;
-use cudarc::driver::sys::{
-    CUdevice_attribute as Attribute, CUfunction_attribute_enum as FunctionAttribute,
-};
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset,
 };
@@ -30,15 +27,13 @@ use super::extent::{Extent, IntoExtent};
 use super::generator::Place;
 use super::held::Held;
 use super::inputs::{self, Argument};
+use super::launch_limits;
 use super::launcher::Launcher;
 use super::number::{IntoNumber, Scalar, convert};
 use super::parameter::{self, Parameter};
 use super::ptx_reads;
 use super::run::Run;
 use super::session::Session;
-
-/// Dynamic shared memory that needs no opt-in.
-const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
 /// The package whose annotation it is.
 #[derive(Clone, Copy, Debug)]
@@ -479,14 +474,8 @@ impl<'r> KernelRun<'r> {
     /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared
     /// memory.
     fn check_launch(&self, block: [u32; 3], shared: u32) -> Result<()> {
-        let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
         let session = self.run.session;
-        let most = session.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-        if threads > most {
-            return Err(Error::invalid(format!(
-                "a block of {threads} threads exceeds the device's limit of {most}"
-            )));
-        }
+        let threads = launch_limits::of_device(session, block)?;
         let declared = self.run.request.declared.as_ref();
         if let Some(reason) = declared.and_then(|entry| entry.refusal(block)) {
             return Err(Error::invalid(reason));
@@ -497,36 +486,7 @@ impl<'r> KernelRun<'r> {
                  compiled"
             )));
         }
-        let most = u64::try_from(self.function.max_threads_per_block()?).unwrap_or(0);
-        if threads > most {
-            return Err(Error::invalid(format!(
-                "a block of {threads} threads exceeds this kernel's limit of {most}, which its registers \
-                 set"
-            )));
-        }
-        let fixed = u64::try_from(self.function.shared_size_bytes()?).unwrap_or(0);
-        if fixed > u64::from(DEFAULT_SHARED_BYTES) {
-            return Err(Error::invalid(format!(
-                "the kernel has {fixed} bytes of static shared memory, and the limit is \
-                 {DEFAULT_SHARED_BYTES}: use dynamic_shared! for more"
-            )));
-        }
-        if shared > DEFAULT_SHARED_BYTES {
-            let most = session
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-            if u64::from(shared) + fixed > most {
-                return Err(Error::invalid(format!(
-                    "{shared} bytes of dynamic and {fixed} bytes of static shared memory exceed \
-                     the device's limit of {most} per block"
-                )));
-            }
-            let bytes = i32::try_from(shared)?;
-            self.function.set_attribute(
-                FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                bytes,
-            )?;
-        }
-        Ok(())
+        launch_limits::of_kernel(session, &self.function, threads, shared)
     }
 }
 

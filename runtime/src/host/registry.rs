@@ -3,7 +3,7 @@
 //! Input: one static per annotation, placed by the linker. Output: the series in source order.
 //! A series lost by the linker is why a harness without any is an error and not an empty success.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gpuprof_model::declared::DeclaredKernel;
@@ -66,6 +66,8 @@ pub enum Body {
         place: &'static str,
         /// The axes whose values are compiled in, which the name says between the two.
         constants: &'static [&'static str],
+        /// Whether series functions may launch it.
+        launcher: bool,
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
     },
@@ -165,7 +167,17 @@ fn describe_one(
             Body::Declared { declaration, .. } => Some(DeclaredKernel::from(declaration)),
             Body::Kernel { .. } | Body::Series(_) => None,
         },
+        launches: match entry.body {
+            Body::Series(_) => SERIES.iter().filter_map(launched).collect(),
+            Body::Kernel { .. } | Body::Declared { .. } => BTreeSet::new(),
+        },
     })
+}
+
+/// The package of `entry`, where series functions may launch its kernel.
+fn launched(entry: &SeriesEntry) -> Option<String> {
+    matches!(entry.body, Body::Kernel { launcher: true, .. })
+        .then(|| entry.source_package.to_owned())
 }
 
 #[cfg(test)]

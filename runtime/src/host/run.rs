@@ -1,6 +1,7 @@
 //! The launch context: what a series function, and every kernel, measures through.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
@@ -15,9 +16,10 @@ use super::collect::cupti::{Collection, Member};
 use super::collect::{bandwidth, emulator, events, facts};
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
+use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, LaunchLog};
 use super::launch::Launch;
 use super::number::{IntoNumber, amount, convert};
-use super::session::Session;
+use super::session::{ModuleName, Session};
 
 /// One pass over one configuration.
 ///
@@ -56,6 +58,8 @@ pub struct Run<'a> {
     config: PartialConfig,
     pub(crate) call: Call<'a>,
     measured: bool,
+    /// What its launchers launched.
+    log: Rc<LaunchLog>,
 }
 
 /// What the function is called for that this is given to.
@@ -89,6 +93,7 @@ impl<'a> Run<'a> {
             config: PartialConfig::default(),
             call,
             measured: false,
+            log: Rc::default(),
         }
     }
 
@@ -280,6 +285,51 @@ impl<'a> Run<'a> {
         self.function = Some(function.clone());
     }
 
+    /// Makes a launcher of an annotated kernel, which is named by the type that `launcher = NAME`
+    /// in its annotation declares. The grid and the block are each launch's own.
+    ///
+    /// # Errors
+    /// The driver's, of loading the kernel.
+    ///
+    /// ```
+    /// use gpuprof::prelude::*;
+    ///
+    /// /// sums[b] ← Σ of the block's part of x
+    /// #[gpuprof::kernel(
+    ///     series(block = [256], n = [64K]),
+    ///     grid = n / block,
+    ///     args(random(n), zeros(n / block)),
+    ///     launcher = BlockSums,
+    /// )]
+    /// pub fn block_sums(x: &[f32], mut sums: DisjointSlice<f32>) {
+    ///     // …
+    /// }
+    ///
+    /// /// The sum of all elements: those of blocks, and then of these.
+    /// #[gpuprof::series(block = [256], n = [64K])]
+    /// fn sum(run: &mut Run<'_>) -> gpuprof::Result<()> {
+    ///     let (n, block) = (run.value::<usize>("n")?, run.value::<usize>("block")?);
+    ///     let (sums, stream) = (run.kernel(BlockSums)?, run.stream());
+    ///     let x = stream.alloc_zeros::<f32>(n)?;
+    ///     let mut of_blocks = stream.alloc_zeros::<f32>(n / block)?;
+    ///     let mut of_all = stream.alloc_zeros::<f32>(1)?;
+    ///     run.measure(|_| {
+    ///         // SAFETY: the kernel is told how many elements each buffer has.
+    ///         unsafe { sums.launch(n / block, block, (&x, &mut of_blocks))? };
+    ///         // SAFETY: as above.
+    ///         unsafe { sums.launch(1, block, (&of_blocks, &mut of_all)) }
+    ///     })
+    /// }
+    /// ```
+    #[doc(alias("cuModuleGetFunction", "cuLaunchKernel"))]
+    pub fn kernel<K: Kernel>(&self, _kernel: K) -> Result<KernelLauncher<'a, K>> {
+        let EntryPoint { package, symbol, place } = K::ENTRY;
+        let name = ModuleName::Package(package);
+        let (module, _) = self.session.load_module(self.request, name)?;
+        let function = self.session.function(&module, symbol, place, name)?;
+        Ok(KernelLauncher::new(self.session, function, self.log.clone()))
+    }
+
     /// Measures what `launch` queues on [`Run::stream`].
     ///
     /// On a GPU it is called many times, for warm-up and samples; on the emulated driver once. What
@@ -325,7 +375,8 @@ impl<'a> Run<'a> {
         }
         self.measured = true;
         let config = self.launch_config()?;
-        let mut once = || launch(&config).map(drop).map_err(Into::into);
+        let log = self.log.clone();
+        let mut once = || log.first(|| launch(&config).map(drop).map_err(Into::into));
         if self.session.device.emulated {
             emulator::take_report()?;
             once().map_err(|e| self.session.explain(e))?;
@@ -347,6 +398,10 @@ impl<'a> Run<'a> {
                 self.result.copy_bandwidth =
                     bandwidth::copy(&self.session.stream, self.session.device.l2_bytes)?;
             }
+        }
+        let launched = self.log.take();
+        if !self.session.device.emulated && !launched.is_empty() {
+            self.result.launches = launched;
         }
         self.take_facts(&config)
     }

@@ -8,7 +8,7 @@ use crate::commands::{KernelTarget, Source};
 use crate::declared::Needed;
 use crate::error::Result;
 use crate::execute::Interrupt;
-use crate::plan::Side;
+use crate::plan::{PlannedSeries, Side};
 
 /// The newest CUDA version whose PTX the emulated driver takes.
 const EMULATED: (u32, u32) = (13, 5);
@@ -16,6 +16,15 @@ const EMULATED: (u32, u32) = (13, 5);
 /// The version 13.0 of a driver that says 13000.
 fn cuda_version(version: u32) -> (u32, u32) {
     (version / 1000, version % 1000 / 10)
+}
+
+/// The packages whose device functions `planned` launches.
+fn packages_of(planned: &PlannedSeries) -> BTreeSet<String> {
+    let mut packages = planned.series.launches.clone();
+    if planned.series.device_function {
+        packages.insert(planned.series.source_package.clone());
+    }
+    packages
 }
 
 /// The kernels that `plan` needs of one revision, from its `source`.
@@ -31,9 +40,7 @@ pub(super) fn of(
     let own = plan.both.checked.iter().map(|c| &c.planned).filter(|p| p.side == side);
     let declared: Vec<Needed<'_>> =
         own.clone().filter_map(|p| Needed::of(&p.series, &p.configurations)).collect();
-    let device_functions = own.filter(|planned| planned.series.device_function);
-    let packages: BTreeSet<String> =
-        device_functions.map(|planned| planned.series.source_package.clone()).collect();
+    let packages: BTreeSet<String> = own.flat_map(packages_of).collect();
     let settings = &plan.inputs.settings;
     let toolchain = settings.kernel_toolchain.value.as_deref();
     let newest = match plan.devices.records.first() {

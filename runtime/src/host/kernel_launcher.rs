@@ -1,0 +1,268 @@
+//! Launches of annotated kernels that a series function makes itself.
+//!
+//! Input: the type that `launcher = NAME` declares, extents, and arguments of the kernel's types.
+//! Output: launches on the stream of the pass, each recorded where the driver does not report it.
+
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
+use gpuprof_model::measurement::LaunchRecord;
+use gpuprof_model::series::without_place;
+
+use super::collect::identity;
+use super::error::Result;
+use super::extent::IntoExtent;
+use super::held::Held;
+use super::launch_limits;
+use super::launcher::Launcher;
+use super::number::{IntoNumber, convert};
+use super::parameter::{self, Parameter};
+use super::session::Session;
+
+/// Kernels that series functions launch by [`Run::kernel`](crate::Run::kernel): the types that
+/// `launcher = NAME` declares.
+///
+/// ```
+/// use gpuprof::prelude::*;
+///
+/// /// y ← 2·y
+/// #[gpuprof::kernel(
+///     series(block = 64..1024, n = [1M]),
+///     grid = n.div_ceil(block),
+///     args(random(n)),
+///     launcher = Double,
+/// )]
+/// pub fn double(mut y: DisjointSlice<f32>) {
+///     let i = thread::index_1d();
+///     if let Some(y) = y.get_mut(i) {
+///         *y *= 2.0;
+///     }
+/// }
+///
+/// fn is_a_kernel(_: impl gpuprof::Kernel) {}
+/// is_a_kernel(Double);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no kernel that a series function can launch",
+    note = "`launcher = NAME` in #[gpuprof::kernel(…)] declares such a type; a kernel with constants \
+            has one entry point for each of the values in its series"
+)]
+pub trait Kernel {
+    /// Its arguments as a tuple: numbers and structs by value, `&CudaSlice<T>` for memory that it
+    /// reads, `&mut CudaSlice<T>` for memory that it writes.
+    ///
+    /// ```
+    /// use gpuprof::cudarc::driver::CudaSlice;
+    ///
+    /// /// A kernel that takes a number and a buffer that it writes.
+    /// fn fills<K>(_: K)
+    /// where
+    ///     K: for<'a> gpuprof::Kernel<Arguments<'a> = (f32, &'a mut CudaSlice<f32>)>,
+    /// {
+    /// }
+    /// ```
+    type Arguments<'a>;
+
+    /// Where its code is.
+    #[doc(hidden)]
+    const ENTRY: EntryPoint;
+
+    /// Hands `arguments` to a launch.
+    #[doc(hidden)]
+    fn pass<'a>(arguments: Self::Arguments<'a>, to: &mut Passed<'a>);
+}
+
+/// Where the code of a kernel is.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryPoint {
+    /// The package whose kernels it is built with.
+    pub package: &'static str,
+    /// The beginning of its name in the PTX.
+    pub symbol: &'static str,
+    /// The end of its name where others have the same.
+    pub place: &'static str,
+}
+
+/// The arguments of one launch.
+pub struct Passed<'a> {
+    stream: &'a CudaStream,
+    parameters: Vec<Vec<u8>>,
+    /// Tells cudarc, once the launch is queued, that the stream uses the buffers.
+    used: Vec<SyncOnDrop<'a>>,
+}
+
+impl<'a> Passed<'a> {
+    /// Adds a number or a struct.
+    pub fn value(&mut self, value: impl Parameter) {
+        self.parameters.push(parameter::bytes(value));
+    }
+
+    /// Adds memory that the kernel reads, with its length in elements of `T` where it is `sliced`.
+    pub fn input<T: Held>(&mut self, buffer: &'a CudaSlice<T::Lane>, sliced: bool) {
+        let length = buffer.len();
+        let (address, used) = buffer.device_ptr(self.stream);
+        self.add::<T>(address, used, sliced.then_some(length));
+    }
+
+    /// Adds memory that the kernel writes, likewise.
+    pub fn output<T: Held>(&mut self, buffer: &'a mut CudaSlice<T::Lane>, sliced: bool) {
+        let length = buffer.len();
+        let (address, used) = buffer.device_ptr_mut(self.stream);
+        self.add::<T>(address, used, sliced.then_some(length));
+    }
+
+    fn add<T: Held>(&mut self, address: u64, used: SyncOnDrop<'a>, length: Option<usize>) {
+        self.parameters.push(address.to_ne_bytes().to_vec());
+        let length = length.map(|lanes| ((lanes / T::LANES) as u64).to_ne_bytes().to_vec());
+        self.parameters.extend(length);
+        self.used.push(used);
+    }
+}
+
+/// The launches of the first call of what is measured.
+#[derive(Default)]
+pub(crate) struct LaunchLog {
+    open: Cell<bool>,
+    launches: RefCell<Vec<LaunchRecord>>,
+}
+
+impl LaunchLog {
+    /// What `once` does, with its launches recorded unless there are some already.
+    pub(crate) fn first<R>(&self, once: impl FnOnce() -> R) -> R {
+        self.open.set(self.launches.borrow().is_empty());
+        let done = once();
+        self.open.set(false);
+        done
+    }
+
+    /// Takes what was recorded.
+    pub(crate) fn take(&self) -> Vec<LaunchRecord> {
+        self.launches.take()
+    }
+
+    fn add(&self, launch: impl FnOnce() -> LaunchRecord) {
+        if self.open.get() {
+            self.launches.borrow_mut().push(launch());
+        }
+    }
+}
+
+/// Launches one kernel as often as a series function likes: what
+/// [`Run::kernel`](crate::Run::kernel) makes.
+///
+/// ```
+/// use gpuprof::{Kernel, KernelLauncher, Result};
+///
+/// /// Launches a kernel without parameters twice.
+/// fn twice<K: for<'a> Kernel<Arguments<'a> = ()>>(kernel: &KernelLauncher<'_, K>) -> Result<()> {
+///     // SAFETY: the kernel takes nothing.
+///     unsafe { kernel.launch(1, 32, ())? };
+///     unsafe { kernel.launch(1, 32, ()) }
+/// }
+/// ```
+pub struct KernelLauncher<'r, K> {
+    session: &'r Session,
+    function: CudaFunction,
+    symbol: String,
+    shared: u32,
+    log: Rc<LaunchLog>,
+    kernel: PhantomData<K>,
+}
+
+impl<'r, K: Kernel> KernelLauncher<'r, K> {
+    /// A launcher of `function`, which is called `symbol` in the PTX.
+    pub(crate) fn new(
+        session: &'r Session,
+        (function, symbol): (CudaFunction, String),
+        log: Rc<LaunchLog>,
+    ) -> Self {
+        Self { session, function, symbol, shared: 0, log, kernel: PhantomData }
+    }
+
+    /// Sets the dynamic shared memory of the launches that follow, in bytes.
+    ///
+    /// # Errors
+    /// A number that 32 bits cannot hold.
+    ///
+    /// ```
+    /// use gpuprof::{Kernel, KernelLauncher, Result};
+    ///
+    /// /// One float of shared memory for each thread.
+    /// fn one_float<K: Kernel>(kernel: &mut KernelLauncher<'_, K>, block: u32) -> Result<()> {
+    ///     kernel.shared(4 * block)
+    /// }
+    /// ```
+    #[doc(alias("sharedMemBytes", "dynamicSmemBytes"))]
+    pub fn shared(&mut self, bytes: impl IntoNumber) -> Result<()> {
+        self.shared = convert("shared", bytes)?;
+        Ok(())
+    }
+
+    /// Queues a launch of `grid` blocks of `block` threads on the stream of the pass.
+    ///
+    /// # Errors
+    /// Extents or shared memory that the device or the kernel does not allow: the configuration is
+    /// invalid. The driver's errors.
+    ///
+    /// # Safety
+    /// The arguments must be what the kernel's author asks for: buffers that are long enough for
+    /// the grid, the block and the numbers beside them.
+    ///
+    /// ```
+    /// use gpuprof::cudarc::driver::CudaSlice;
+    /// use gpuprof::{Kernel, KernelLauncher, Result};
+    ///
+    /// /// Launches a kernel that takes one slice, with a thread for each element.
+    /// fn launch<K>(kernel: &KernelLauncher<'_, K>, x: &CudaSlice<f32>) -> Result<()>
+    /// where
+    ///     K: for<'a> Kernel<Arguments<'a> = (&'a CudaSlice<f32>,)>,
+    /// {
+    ///     // SAFETY: the kernel is told how many elements the slice has.
+    ///     unsafe { kernel.launch(x.len().div_ceil(256), 256, (x,)) }
+    /// }
+    /// ```
+    #[doc(alias("cuLaunchKernel", "cudaLaunchKernel"))]
+    pub unsafe fn launch<'l>(
+        &'l self,
+        grid: impl IntoExtent,
+        block: impl IntoExtent,
+        arguments: K::Arguments<'l>,
+    ) -> Result<()> {
+        let grid = grid.into_extent("grid")?.launch("grid")?;
+        let block = block.into_extent("block")?.launch("block")?;
+        let threads = launch_limits::of_device(self.session, block)?;
+        launch_limits::of_kernel(self.session, &self.function, threads, self.shared)?;
+        let stream = &self.session.stream;
+        let mut passed = Passed { stream, parameters: Vec::new(), used: Vec::new() };
+        K::pass(arguments, &mut passed);
+        let mut launcher = Launcher {
+            function: self.function.clone(),
+            stream: stream.clone(),
+            grid,
+            block,
+            shared: self.shared,
+            cluster: None,
+            parameters: passed.parameters,
+        };
+        launcher.launch().map_err(|error| {
+            let reason = format!("launching `{}`: {error}", without_place(&self.symbol));
+            error.in_words(reason)
+        })?;
+        drop(passed.used);
+        self.log.add(|| {
+            let (context, stream) = identity::numbers(stream);
+            LaunchRecord {
+                kernel: without_place(&self.symbol).to_owned(),
+                grid,
+                block,
+                shared_bytes: self.shared,
+                cluster: None,
+                context,
+                stream,
+            }
+        });
+        Ok(())
+    }
+}

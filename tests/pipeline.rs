@@ -1,0 +1,55 @@
+//! Series functions that launch annotated kernels by their types, on the emulated driver and a
+//! fake GPU.
+
+use serde_json::Value;
+
+use crate::support::replay::workshop;
+use crate::support::{FakeGpu, Outcome};
+
+/// The table of launches in the report of `run`, each line with single spaces.
+fn launches(run: &Outcome) -> Vec<String> {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let stdout = run.tidy_stdout();
+    stdout.lines().skip_while(|line| !line.contains("launches of")).take(6).map(words).collect()
+}
+
+#[test]
+fn several_kernels_are_one_measured_range_whose_launches_are_shown() {
+    let arguments = ["run", "--package", "pipeline", "pipeline::kernels::sum/"];
+    let run = workshop().gpuprof(&arguments).exits_with(0);
+    let launches = launches(&run);
+    assert_eq!(launches[0], "3 launches of block=32,n=1024");
+    assert_eq!(launches[1], "launches kernel grid block");
+    assert_eq!(
+        launches[3..],
+        ["1 thread_sums_ITEMS_8 4 32", "1 thread_sums_ITEMS_4 1 32", "1 total 1 32"]
+    );
+}
+
+#[test]
+fn a_gpu_does_not_tell_the_launches_and_the_launcher_records_those_of_one_call() {
+    let gpu = FakeGpu::new();
+    let arguments = ["run", "--package", "pipeline", "pipeline::kernels::sum/", "--repeat", "1"];
+    let run = gpu.tool(&workshop(), &arguments).run().exits_with(0);
+    let launches = launches(&run);
+    assert_eq!(launches[0], "3 launches of block=32,n=1024");
+    assert_eq!(launches[3], "1 thread_sums_ITEMS_8 4 32");
+}
+
+#[test]
+fn results_are_verified_and_a_launch_that_is_refused_is_invalid() {
+    let filter = "pipeline::kernels::sum/";
+    let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];
+    let run = workshop().gpuprof(&arguments).exits_with(0);
+    let rows = run.events_of("configuration-finished");
+    let told: Vec<(&str, &Value)> = rows
+        .iter()
+        .map(|row| (row["status"].as_str().unwrap_or_default(), &row["verified"]))
+        .collect();
+    let (yes, no) = (Value::Bool(true), Value::Bool(false));
+    assert_eq!(told, [("finished", &yes), ("finished", &yes), ("invalid", &no)]);
+    assert_eq!(
+        rows[2]["status_reason"],
+        "a block of 2048 threads exceeds the device's limit of 1024"
+    );
+}
