@@ -155,11 +155,11 @@ fn larger_tiles_of_the_scan_tell_each_other_less() {
     let metrics = ["global_sectors", "load_sectors_per_request", "bank_conflicts"];
     assert_snapshot!(rows(&outcome, &metrics), @"
     scan block=256,VECTORS=1,n=524288 verified: global_sectors 136943.0, load_sectors_per_request 15.166485782504884, bank_conflicts 0.0
-    scan block=256,VECTORS=2,n=524288 verified: global_sectors 133935.0, load_sectors_per_request 15.544012870604458, bank_conflicts 0.0
     scan block=256,VECTORS=4,n=524288 verified: global_sectors 132431.0, load_sectors_per_request 15.749940800378878, bank_conflicts 0.0
+    scan block=256,VECTORS=8,n=524288 verified: global_sectors 131679.0, load_sectors_per_request 15.857658090887233, bank_conflicts 0.0
     scan block=512,VECTORS=1,n=524288 verified: global_sectors 133935.0, load_sectors_per_request 15.544012870604458, bank_conflicts 0.0
-    scan block=512,VECTORS=2,n=524288 verified: global_sectors 132431.0, load_sectors_per_request 15.749940800378878, bank_conflicts 0.0
     scan block=512,VECTORS=4,n=524288 verified: global_sectors 131679.0, load_sectors_per_request 15.857658090887233, bank_conflicts 0.0
+    scan block=512,VECTORS=8,n=524288 verified: global_sectors 131303.0, load_sectors_per_request 15.9127695662709, bank_conflicts 0.0
     ");
     assert_eq!(unmet(&outcome), [""; 0]);
 }
@@ -168,10 +168,10 @@ fn larger_tiles_of_the_scan_tell_each_other_less() {
 fn larger_tiles_of_the_radix_sort_store_longer_runs() {
     let outcome = run("radix-sort");
     assert_snapshot!(rows(&outcome, &["global_sectors", "store_sectors_per_request"]), @"
-    radix_pass block=256,ITEMS=8,n=98304,shift=8 verified: global_sectors 43771.0, store_sectors_per_request 7.409968684759916
-    radix_pass block=256,ITEMS=12,n=98304,shift=8 verified: global_sectors 38215.0, store_sectors_per_request 6.677572706935123
-    radix_pass block=512,ITEMS=8,n=98304,shift=8 verified: global_sectors 35501.0, store_sectors_per_request 6.28915313225058
-    radix_pass block=512,ITEMS=12,n=98304,shift=8 verified: global_sectors 32715.0, store_sectors_per_request 5.849096385542168
+    radix_pass block=256,ITEMS=8,n=98304,shift=8 verified: global_sectors 48091.0, store_sectors_per_request 7.409968684759916
+    radix_pass block=256,ITEMS=12,n=98304,shift=8 verified: global_sectors 40999.0, store_sectors_per_request 6.677572706935123
+    radix_pass block=512,ITEMS=8,n=98304,shift=8 verified: global_sectors 37517.0, store_sectors_per_request 6.28915313225058
+    radix_pass block=512,ITEMS=12,n=98304,shift=8 verified: global_sectors 33963.0, store_sectors_per_request 5.849096385542168
     ");
     assert_eq!(unmet(&outcome), [""; 0]);
 }
@@ -180,12 +180,12 @@ fn larger_tiles_of_the_radix_sort_store_longer_runs() {
 fn fewer_lanes_a_row_of_the_sparse_product_need_fewer_instructions() {
     let outcome = run("csr");
     assert_snapshot!(rows(&outcome, &["ptx_instructions", "load_sectors_per_request"]), @"
-    csr_product LANES=8,block=128,rows=4096 verified: ptx_instructions 197632.0, load_sectors_per_request 3.0827362804878047
-    csr_product LANES=8,block=256,rows=4096 verified: ptx_instructions 197632.0, load_sectors_per_request 3.0827362804878047
-    csr_product LANES=16,block=128,rows=4096 verified: ptx_instructions 272384.0, load_sectors_per_request 2.6289760044642856
-    csr_product LANES=16,block=256,rows=4096 verified: ptx_instructions 272384.0, load_sectors_per_request 2.6289760044642856
-    csr_product LANES=32,block=128,rows=4096 verified: ptx_instructions 390144.0, load_sectors_per_request 2.3292915029469548
-    csr_product LANES=32,block=256,rows=4096 verified: ptx_instructions 390144.0, load_sectors_per_request 2.3292915029469548
+    csr_product LANES=4,block=128,rows=4096 verified: ptx_instructions 179712.0, load_sectors_per_request 4.23522258254717
+    csr_product LANES=4,block=256,rows=4096 verified: ptx_instructions 179712.0, load_sectors_per_request 4.23522258254717
+    csr_product LANES=8,block=128,rows=4096 verified: ptx_instructions 222208.0, load_sectors_per_request 2.9091796875
+    csr_product LANES=8,block=256,rows=4096 verified: ptx_instructions 222208.0, load_sectors_per_request 2.9091796875
+    csr_product LANES=32,block=128,rows=4096 verified: ptx_instructions 383936.0, load_sectors_per_request 2.3292915029469548
+    csr_product LANES=32,block=256,rows=4096 verified: ptx_instructions 383936.0, load_sectors_per_request 2.3292915029469548
     ");
     assert_eq!(unmet(&outcome), [""; 0]);
 }

@@ -1,11 +1,11 @@
 //! One pass of a radix sort: keys move to where their digit of eight bits belongs, in order.
 //!
 //! A block takes the next tile of keys (Adinets and Merrill 2022, *Onesweep*). Its warps rank each
-//! key among those of the same digit, by one vote a bit. A thread for each digit then looks back
-//! over the tiles before, which publish how many keys of the digit they have, until it meets one
-//! that knows the sum up to its end. In shared memory the keys of a tile are brought into their
-//! order, so that neighbouring threads store neighbouring keys. Each key is read once and written
-//! once; where each digit begins in the result is an input.
+//! key among those of the same digit, by one vote a bit, and the tile publishes how many keys of
+//! each digit it has. In shared memory its keys are brought into their order, so that neighbouring
+//! threads store neighbouring keys. A thread for each digit then looks back over the tiles before,
+//! four at a time, until it meets one that knows the sum up to its end. Each key is read once and
+//! written once; where each digit begins in the result is an input.
 //!
 //! ```text
 //! cargo gpuprof run --package radix-sort
@@ -30,11 +30,14 @@ const COUNT: u32 = 1 << 30;
 /// In the upper bits of a word: the lower ones are how many there are up to the tile's end.
 const PREFIX: u32 = 2 << 30;
 
-/// Does `$body` for each `$i` below `$count`, which is at most 12, without a loop: what it keeps in
+/// How many tiles a thread looks at together.
+const WINDOW: usize = 4;
+
+/// Does `$body` for each `$i` below `$count`, which is at most 16, without a loop: what it keeps in
 /// arrays stays in registers.
 macro_rules! unrolled {
     ($i:ident < $count:expr => $body:block) => {
-        unrolled!(@ $i $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11)
+        unrolled!(@ $i $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
     };
     (@ $i:ident $count:expr, $body:block, $($value:literal)*) => {
         $(if $value < $count {
@@ -63,6 +66,8 @@ macro_rules! unrolled {
     metrics(throughput, load_sectors_per_request, store_sectors_per_request, global_sectors),
     threshold("every load_sectors_per_request <= 4"),
     threshold("every store_sectors_per_request <= 8"),
+    max_block = 512,
+    min_blocks = 3,
     verify = pass_on_host,
 )]
 pub unsafe fn radix_pass<const ITEMS: usize>(
@@ -97,15 +102,7 @@ pub unsafe fn radix_pass<const ITEMS: usize>(
     block::sync();
     // SAFETY: the counts were written before the barrier, and a thread has at most one digit;
     // `known` holds a word for each digit of each tile.
-    unsafe {
-        let count = if thread < DIGITS as u32 { scan_warps(of_warps, thread) } else { 0 };
-        let in_tile = block::exclusive_sum(count, shared!([u32; block::SCRATCH]));
-        if thread < DIGITS as u32 {
-            let before = starts[thread as usize] + look_back(known, tile, thread, count);
-            firsts.write(thread, in_tile);
-            places.write(thread, before.wrapping_sub(in_tile));
-        }
-    }
+    let (count, in_tile) = unsafe { counts(of_warps, firsts, known, tile) };
     block::sync();
     unrolled!(i < ITEMS => {
         let digit = digit_of(own[i]);
@@ -115,6 +112,13 @@ pub unsafe fn radix_pass<const ITEMS: usize>(
             of_tile.write(at, own[i]);
         }
     });
+    // Meanwhile the tiles before have published their counts.
+    if thread < DIGITS as u32 {
+        // SAFETY: as above.
+        let before = unsafe { look_back(known, tile, thread, count) } + starts[thread as usize];
+        // SAFETY: a thread has at most one digit.
+        unsafe { places.write(thread, before.wrapping_sub(in_tile)) };
+    }
     block::sync();
     unrolled!(i < ITEMS => {
         let at = i as u32 * size + thread;
@@ -178,6 +182,34 @@ unsafe fn scan_warps(of_warps: Shared<u32, (u32, u32)>, digit: u32) -> u32 {
     sum
 }
 
+/// How many keys of this thread's digit the tile has, which it publishes, and how many of lower
+/// digits, which become the firsts; for all threads of the block.
+///
+/// # Safety
+/// As for [`scan_warps`] and [`word`], and nothing else accesses `firsts`.
+unsafe fn counts(
+    of_warps: Shared<u32, (u32, u32)>,
+    firsts: Shared<u32>,
+    known: *mut u32,
+    tile: u32,
+) -> (u32, u32) {
+    let digit = thread::x();
+    let has_digit = digit < DIGITS as u32;
+    // SAFETY: the caller's; threads beyond the digits have none.
+    let count = if has_digit { unsafe { scan_warps(of_warps, digit) } } else { 0 };
+    if has_digit {
+        // SAFETY: the caller's.
+        unsafe { publish(known, tile, digit, count) };
+    }
+    // SAFETY: the scratch memory is this call's own.
+    let in_tile = unsafe { block::exclusive_sum(count, shared!([u32; block::SCRATCH])) };
+    if has_digit {
+        // SAFETY: a thread has one digit.
+        unsafe { firsts.write(digit, in_tile) };
+    }
+    (count, in_tile)
+}
+
 /// The lanes whose digit is this lane's.
 fn peers(digit: u32) -> u32 {
     let mut peers = u32::MAX;
@@ -189,29 +221,55 @@ fn peers(digit: u32) -> u32 {
     peers
 }
 
-/// How many keys of `digit` the tiles before `tile` have, which has `count`.
+/// The word of `digit` and `tile`.
 ///
 /// # Safety
-/// `known` holds a word for each digit of each tile, blocks of all tiles below `tile` run, and no
-/// other thread of the block calls this for the same digit.
+/// `known` holds a word for each digit of each tile.
+unsafe fn word(known: *mut u32, tile: u32, digit: u32) -> Atomic<u32> {
+    // SAFETY: the caller's.
+    unsafe { Atomic::from_ptr(known.add(tile as usize * DIGITS + digit as usize)) }
+}
+
+/// Tells the tiles after `tile` how many keys of `digit` it has.
+///
+/// # Safety
+/// As for [`word`].
+unsafe fn publish(known: *mut u32, tile: u32, digit: u32, count: u32) {
+    let state = if tile == 0 { PREFIX } else { COUNT };
+    // SAFETY: the caller's.
+    unsafe { word(known, tile, digit) }.store(state | count, Ordering::Relaxed);
+}
+
+/// How many keys of `digit` the tiles before `tile` have, which has published `count`.
+///
+/// # Safety
+/// As for [`word`]; blocks of all tiles below `tile` run, and no other thread calls this for the
+/// same digit and tile.
 unsafe fn look_back(known: *mut u32, tile: u32, digit: u32, count: u32) -> u32 {
-    let word = |tile: u32| {
-        let at = tile as usize * DIGITS + digit as usize;
-        // SAFETY: the caller's, for a tile.
-        unsafe { Atomic::from_ptr(known.add(at)) }
-    };
-    if tile > 0 {
-        word(tile).store(COUNT | count, Ordering::Relaxed);
-    }
     let (mut before, mut end) = (0, tile);
     while end > 0 {
-        let of_last = word(end - 1).load(Ordering::Relaxed);
-        if of_last >= COUNT {
-            before += of_last % COUNT;
-            end = if of_last >= PREFIX { 0 } else { end - 1 };
-        }
+        // Loads of a window are on their way together.
+        let mut window = [PREFIX; WINDOW];
+        unrolled!(i < WINDOW => {
+            if let Some(nearer) = end.checked_sub(1 + i as u32) {
+                // SAFETY: the caller's, for a tile.
+                window[i] = unsafe { word(known, nearer, digit) }.load(Ordering::Relaxed);
+            }
+        });
+        let mut going = true;
+        unrolled!(i < WINDOW => {
+            going &= window[i] >= COUNT;
+            if going {
+                before += window[i] % COUNT;
+                going = window[i] < PREFIX;
+                end = if going { end - 1 } else { 0 };
+            }
+        });
     }
-    word(tile).store(PREFIX | (before + count), Ordering::Relaxed);
+    if tile > 0 {
+        // SAFETY: the caller's.
+        unsafe { word(known, tile, digit) }.store(PREFIX | (before + count), Ordering::Relaxed);
+    }
     before
 }
 

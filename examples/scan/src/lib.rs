@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Look at `global_sectors`: 8 bytes an element are 131,072 of them. What tiles tell each other
-//! adds 4.5 % with 1,024 elements a tile, and 0.5 % with 8,192.
+//! adds 4.5 % with 1,024 elements a tile, and 0.2 % with 16,384.
 
 use gpuprof::atomic::{Atomic, Ordering};
 use gpuprof::prelude::*;
@@ -33,11 +33,11 @@ const SUM: u64 = 1 << 32;
 /// In the upper half of a tile's word: the lower half is the sum up to the tile's end.
 const PREFIX: u64 = 2 << 32;
 
-/// `$body` for each `$v` below `$count`, which is at most 4, without a loop: LLVM does not unroll
+/// `$body` for each `$v` below `$count`, which is at most 8, without a loop: LLVM does not unroll
 /// one with shuffles, and the vectors would lie in local memory.
 macro_rules! each {
     ($v:ident of $count:ident $body:block) => {
-        each!(@ $v $count $body 0, 1, 2, 3)
+        each!(@ $v $count $body 0, 1, 2, 3, 4, 5, 6, 7)
     };
     (@ $v:ident $count:ident $body:block $($number:literal),*) => {
         $(if $count > $number {
@@ -51,7 +51,7 @@ macro_rules! each {
 ///
 /// Blocks must consist of whole warps, and `n` of whole tiles.
 #[gpuprof::kernel(
-    series(block = [256, 512], const VECTORS = [1, 2, 4], n = [512K]),
+    series(block = [256, 512], const VECTORS = [1, 4, 8], n = [512K]),
     grid = n / (4 * VECTORS * block),
     args(random(n / 4), zeros(n / 4), zeros(1), zeros(n / (4 * VECTORS * block))),
     bytes = 8 * n,
