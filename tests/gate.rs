@@ -291,6 +291,14 @@ fn two_baselines_are_compared_without_measuring(repository: &Repository) {
         ),
         (&["--load-baseline", "after", "--resume"], "cannot be used with"),
         (&["copy", "--load-baseline", "after", "--baseline", "before"], "cannot be used with"),
+        (
+            &["--load-baseline", "after", "--baseline", "before", "-p", "scan"],
+            "cannot be used with",
+        ),
+        (
+            &["--load-baseline", "after", "--baseline", "before", "--partition", "hash:1/2"],
+            "cannot be used with",
+        ),
     ] {
         let refused = repository.run(arguments).exits_with(2);
         assert!(refused.stderr.contains(told), "{}", refused.stderr);

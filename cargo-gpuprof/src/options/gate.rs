@@ -38,6 +38,7 @@ pub struct GateOptions {
         value_name = "NAME|FILE",
         conflicts_with_all = [
             "save_baseline", "resume", "dry_run", "archive_file", "filters", "series", "sample",
+            "package", "exclude", "partition",
         ],
         help_heading = "Gate"
     )]
