@@ -32,6 +32,13 @@ pub struct Placed {
     pub replaced_by: Option<Layer>,
 }
 
+impl Placed {
+    /// The threshold, its layer and its line.
+    pub fn written(self) -> gate::Written {
+        (self.threshold, self.origin, self.place)
+    }
+}
+
 /// What the thresholds of a series depend on.
 #[derive(Debug, Clone)]
 pub struct Annotated<'s> {
@@ -52,6 +59,18 @@ impl<'s> From<&'s SeriesDescription> for Annotated<'s> {
             place: format!("{}:{}", series.file, series.line),
             thresholds: &series.thresholds,
             axes: series.space.names().collect(),
+        }
+    }
+}
+
+impl<'s> Annotated<'s> {
+    /// A stored `series` whose annotation had `thresholds`.
+    pub fn of_stored(series: &'s SeriesResult, thresholds: &'s [String]) -> Self {
+        Self {
+            key: series.id.to_string(),
+            place: format!("{}:{}", series.file, series.line),
+            thresholds,
+            axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
         }
     }
 }
@@ -140,17 +159,11 @@ pub fn of_stored(
     let step = |is: fn(&Layer) -> bool| -> Vec<gate::Written> {
         stored.iter().filter(|(_, origin, _)| is(origin)).cloned().collect()
     };
-    let series = Annotated {
-        key: series.id.to_string(),
-        place: format!("{}:{}", series.file, series.line),
-        thresholds: &[],
-        axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
-    };
-    let today = of(catalogue, &series, layers, &[])?.into_iter();
+    let today = of(catalogue, &Annotated::of_stored(series, &[]), layers, &[])?.into_iter();
     let steps = [
         step(|origin| *origin == Layer::Attribute),
         step(|origin| matches!(origin, Layer::Configuration(_))),
-        today.map(|placed| (placed.threshold, placed.origin, placed.place)).collect(),
+        today.map(Placed::written).collect(),
         step(|origin| *origin == Layer::CommandLine),
         given.iter().map(|threshold| (threshold.clone(), Layer::CommandLine, None)).collect(),
     ];

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Write};
 
-use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::escaped;
+use super::launches::{self, dimensions};
 use crate::json_text;
 
 /// The version of the JSON document.
@@ -39,10 +39,6 @@ const COLUMNS: [(&str, &[&str]); 4] = [
     ),
     ("divergent", &["ptx__branches_divergent.sum"]),
 ];
-
-/// Nothing but a rule under the header.
-pub(super) const STYLE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// A launch, as the driver writes it.
 #[derive(Debug, Deserialize)]
@@ -150,15 +146,6 @@ fn readable(symbol: &str) -> String {
     demangled.map_or_else(|_| symbol.to_owned(), |name| format!("{name:#}"))
 }
 
-/// `256`, `16x16`, `8x8x4`.
-pub(super) fn dimensions([x, y, z]: [u32; 3]) -> String {
-    match (y, z) {
-        (1, 1) => x.to_string(),
-        (_, 1) => format!("{x}x{y}"),
-        _ => format!("{x}x{y}x{z}"),
-    }
-}
-
 /// A name that fits its column.
 fn cut(name: &str) -> String {
     if name.chars().count() <= NAME_WIDTH {
@@ -175,25 +162,16 @@ pub fn table(emulated: &Emulated, out: &mut dyn Write) -> io::Result<()> {
     if emulated.launches.is_empty() {
         return Ok(());
     }
-    let mut table = comfy_table::Table::new();
-    table.load_style(STYLE);
-    table.set_header(
-        ["launches", "kernel", "grid", "block"].into_iter().chain(COLUMNS.map(|c| c.0)),
-    );
-    for row in &emulated.launches {
+    let rows = emulated.launches.iter().map(|row| {
         let sum = |(_, names): (&str, &[&str])| {
             let values = names.iter().filter_map(|name| row.counters.get(*name));
             values.sum::<u64>().to_string()
         };
         let shape = [dimensions(row.grid), dimensions(row.block)];
         let head = [row.launches.to_string(), cut(&row.kernel)].into_iter().chain(shape);
-        table.add_row(head.chain(COLUMNS.map(sum)));
-    }
-    // All but the kernel's name.
-    for (_, column) in table.column_iter_mut().enumerate().filter(|(at, _)| *at != 1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+        head.chain(COLUMNS.map(sum))
+    });
+    launches::table(&COLUMNS.map(|column| column.0), rows, out)
 }
 
 /// CSV with a header: `kernel,symbol,grid,block,shared_bytes,launches`, then every counter.

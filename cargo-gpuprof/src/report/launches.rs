@@ -4,15 +4,17 @@
 //! each kernel and shape came first, with how many there were; nothing where every configuration
 //! launches once.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use comfy_table::CellAlignment;
+use comfy_table::{CellAlignment, LineStyle, TableStyle};
 use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 use gpuprof_model::series::without_place;
 use gpuprof_model::text::one_line;
 
-use super::emulated::{STYLE, dimensions};
+/// Nothing but a rule under the header.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// The most kinds of launch that are shown.
 const MOST: usize = 20;
@@ -30,33 +32,56 @@ pub(super) fn write(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()
     let kinds = kinds(row);
     let total = row.launches.len();
     writeln!(out, "\n {total} launches of {}", one_line(&row.configuration.to_string()))?;
-    let mut table = comfy_table::Table::new();
-    table.load_style(STYLE);
-    table.set_header(["launches", "kernel", "grid", "block"]);
-    for (launch, count) in kinds.iter().take(MOST) {
+    let rows = kinds.iter().take(MOST).map(|(launch, count)| {
         let kernel = one_line(without_place(&launch.kernel)).to_string();
-        let shape = [dimensions(launch.grid), dimensions(launch.block)];
-        table.add_row([count.to_string(), kernel].into_iter().chain(shape));
-    }
-    for (_, column) in table.column_iter_mut().enumerate().filter(|(at, _)| *at != 1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;
+        [count.to_string(), kernel, dimensions(launch.grid), dimensions(launch.block)]
+    });
+    table(&[], rows, out)?;
     if let Some(more) = kinds.len().checked_sub(MOST).filter(|&more| more > 0) {
         writeln!(out, " and {more} more kinds of launch")?;
     }
     Ok(())
 }
 
+/// Writes `rows` of launches, kernel, grid, block and `further` columns, without borders.
+///
+/// # Errors
+/// `out` could not be written.
+pub(super) fn table<R: IntoIterator<Item = String>>(
+    further: &[&str],
+    rows: impl Iterator<Item = R>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut table = comfy_table::Table::new();
+    table.load_style(STYLE);
+    table.set_header(["launches", "kernel", "grid", "block"].iter().chain(further));
+    for row in rows {
+        table.add_row(row);
+    }
+    // All but the kernel's name.
+    for (_, column) in table.column_iter_mut().enumerate().filter(|(at, _)| *at != 1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+}
+
+/// `256`, `16x16`, `8x8x4`.
+pub(super) fn dimensions([x, y, z]: [u32; 3]) -> String {
+    match (y, z) {
+        (1, 1) => x.to_string(),
+        (_, 1) => format!("{x}x{y}"),
+        _ => format!("{x}x{y}x{z}"),
+    }
+}
+
 /// The launches of `row` by kernel and shape.
 fn kinds(row: &ConfigurationResult) -> Vec<Kind<'_>> {
     let mut kinds: Vec<Kind<'_>> = Vec::new();
+    let mut places = HashMap::new();
     for launch in &row.launches {
-        let alike = |(other, _): &&mut Kind<'_>| {
-            let shape = |it: &LaunchRecord| (it.grid, it.block, it.shared_bytes, it.cluster);
-            other.kernel == launch.kernel && shape(other) == shape(launch)
-        };
-        match kinds.iter_mut().find(alike) {
+        let LaunchRecord { kernel, grid, block, shared_bytes, cluster, .. } = launch;
+        let at = *places.entry((kernel, grid, block, shared_bytes, cluster)).or_insert(kinds.len());
+        match kinds.get_mut(at) {
             Some((_, count)) => *count += 1,
             None => kinds.push((launch, 1)),
         }

@@ -1,10 +1,11 @@
 //! The launch context: what a series function, and every kernel, measures through.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
 };
@@ -60,6 +61,8 @@ pub struct Run<'a> {
     measured: bool,
     /// What its launchers launched.
     log: Rc<LaunchLog>,
+    /// The modules of its launchers by package.
+    modules: RefCell<BTreeMap<&'static str, Arc<CudaModule>>>,
 }
 
 /// What the function is called for that this is given to.
@@ -94,6 +97,7 @@ impl<'a> Run<'a> {
             call,
             measured: false,
             log: Rc::default(),
+            modules: RefCell::default(),
         }
     }
 
@@ -325,7 +329,15 @@ impl<'a> Run<'a> {
     pub fn kernel<K: Kernel>(&self, _kernel: K) -> Result<KernelLauncher<'a, K>> {
         let EntryPoint { package, symbol, place } = K::ENTRY;
         let name = ModuleName::Package(package);
-        let (module, _) = self.session.load_module(self.request, name)?;
+        let loaded = self.modules.borrow().get(package).cloned();
+        let module = match loaded {
+            Some(module) => module,
+            None => {
+                let (module, _) = self.session.load_module(self.request, name)?;
+                self.modules.borrow_mut().insert(package, module.clone());
+                module
+            }
+        };
         let function = self.session.function(&module, symbol, place, name)?;
         Ok(KernelLauncher::new(self.session, function, self.log.clone()))
     }

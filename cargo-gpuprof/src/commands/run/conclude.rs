@@ -68,8 +68,7 @@ pub(super) fn conclude(
     };
     run.conclusion = conclusion::of(&run, &known);
     run.advice = advice::of_run(&run, &prepared.plan.rules, &prepared.plan.catalogue);
-    // A slice decides nothing.
-    let gate = Gate { gated: settings.gate.value && inputs.slice.is_none(), ..settings.gate() };
+    let gate = inputs.gate;
     let ending = Ending {
         inputs,
         base: base.as_ref().and_then(|base| base.run.as_ref().ok()),

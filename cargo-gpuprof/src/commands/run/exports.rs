@@ -47,32 +47,20 @@ impl Exports {
             ("--export-junit", &settings.export_junit, Box::new(Junit { gate })),
             ("--export-markdown", &settings.export_markdown, Box::new(Markdown)),
         ];
-        let asked =
-            asked.map(|(name, setting, report)| (name, Settings::export(setting, root), report));
-        let to_stdout = asked.iter().filter(|(_, path, _)| is_stdout(path));
-        let mut to_stdout: Vec<&str> = to_stdout.map(|(name, ..)| *name).collect();
+        let mut files: Vec<(Utf8PathBuf, Box<dyn Report>)> = Vec::new();
+        let mut taken: Vec<(&str, Utf8PathBuf)> = Vec::new();
+        for (name, setting, report) in asked {
+            let Some(path) = Settings::export(setting, root) else { continue };
+            taken.push((name, path.clone()));
+            files.push((path, report));
+        }
         if settings.message_format.value == MessageFormat::Json {
-            to_stdout.push("--message-format json");
+            taken.push(("--message-format json", STANDARD_OUTPUT.into()));
         }
-        if let [first, second, ..] = to_stdout[..] {
-            return Err(Failure::usage(format!(
-                "{first} and {second} both write to standard output: give one of them a file"
-            )));
+        check_places(&taken)?;
+        for (path, _) in files.iter().filter(|(path, _)| path != STANDARD_OUTPUT) {
+            check_writable(path)?;
         }
-        let mut exports: Vec<(&str, Utf8PathBuf, Box<dyn Report>)> = Vec::new();
-        for (name, path, report) in asked {
-            let Some(path) = path else { continue };
-            if let Some((first, ..)) = exports.iter().find(|(_, other, _)| *other == path) {
-                return Err(Failure::usage(format!(
-                    "{first} and {name} both write to {path}: give one of them another file"
-                )));
-            }
-            if path != STANDARD_OUTPUT {
-                check_writable(&path)?;
-            }
-            exports.push((name, path, report));
-        }
-        let files = exports.into_iter().map(|(_, path, report)| (path, report)).collect();
         let charts = Settings::export(&settings.export_svg, root);
         let charts = charts.map(|path| ChartFolder::open(&path)).transpose()?;
         Ok(Self { files, charts })
@@ -118,6 +106,19 @@ impl Exports {
     }
 }
 
-fn is_stdout(path: &Option<Utf8PathBuf>) -> bool {
-    path.as_ref().is_some_and(|path| path == STANDARD_OUTPUT)
+/// Each place holds one document.
+fn check_places(taken: &[(&str, Utf8PathBuf)]) -> Result<()> {
+    for (at, (second, path)) in taken.iter().enumerate() {
+        let Some((first, _)) = taken[..at].iter().find(|(_, other)| other == path) else {
+            continue;
+        };
+        let (place, remedy) = match path.as_str() {
+            STANDARD_OUTPUT => ("standard output", "a file"),
+            file => (file, "another file"),
+        };
+        return Err(Failure::usage(format!(
+            "{first} and {second} both write to {place}: give one of them {remedy}"
+        )));
+    }
+    Ok(())
 }

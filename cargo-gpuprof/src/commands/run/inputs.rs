@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use gpuprof_analysis::gate::baseline::Against;
+use gpuprof_analysis::gate::run::Gate;
 use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::run::SectionColumns;
 use tempfile::TempDir;
@@ -24,6 +25,8 @@ use crate::store::RunFolder;
 pub(super) struct Inputs {
     /// How the run is shown.
     pub(super) view: PlacedView,
+    /// What decides its exit code: a slice decides nothing.
+    pub(super) gate: Gate,
     /// Which files it is written to as well.
     pub(super) exports: Exports,
     /// Harnesses, and where kernels come from.

@@ -18,7 +18,7 @@ use super::against;
 use super::exports::Exports;
 use crate::commands::settings::{Layers, Settings};
 use crate::commands::stored::{check_view, places, with_metrics_of};
-use crate::commands::thresholds::{self, Annotated};
+use crate::commands::thresholds::{self, Annotated, Placed};
 use crate::commands::{StandardOutput, viewed};
 use crate::config::Config;
 use crate::error::{Failure, Result};
@@ -28,7 +28,6 @@ use crate::sections::{self, Sections};
 use crate::store::baseline::Baselines;
 use gpuprof_analysis::gate::baseline::{Against, Scope};
 use gpuprof_analysis::gate::run::{Written, rejudge_each};
-use gpuprof_analysis::view;
 
 /// Judges the stored run `name` against the baseline.
 ///
@@ -108,12 +107,7 @@ fn written(
     let others = series.not_applicable.iter().map(|other| (&other.threshold, &other.origin));
     let all = judged.chain(others).filter(|(_, origin)| **origin == Layer::Attribute);
     let attribute: Vec<String> = all.map(|(threshold, _)| threshold.clone()).collect();
-    let annotated = Annotated {
-        key: series.id.to_string(),
-        place: format!("{}:{}", series.file, series.line),
-        thresholds: &attribute,
-        axes: view::types(series).into_iter().map(|(axis, _)| axis).collect(),
-    };
+    let annotated = Annotated::of_stored(series, &attribute);
     let placed = thresholds::of(catalogue, &annotated, layers, command_line)?;
-    Ok(placed.into_iter().map(|p| (p.threshold, p.origin, p.place)).collect())
+    Ok(placed.into_iter().map(Placed::written).collect())
 }

@@ -60,7 +60,6 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
     let settings = Settings::new(options, &layers);
     let view = viewed::placed(&options.view, &layers)?;
     let is_slice = slice::wanted(options).is_some();
-    // A slice decides nothing.
     let gate = Gate { gated: settings.gate.value && !is_slice, ..settings.gate() };
     let exports = Exports::open(&settings, gate, opened.root())?;
     let build = build_options(&options.cargo, settings.quiet.value, &layers);
@@ -90,6 +89,7 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
     };
     Ok(Inputs {
         view,
+        gate,
         exports,
         source,
         _unpacked: unpacked,
