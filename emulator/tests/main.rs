@@ -4,9 +4,11 @@
 mod arithmetic;
 mod common;
 mod driver;
+mod halves;
 mod hazards;
 mod kernels;
 mod masks;
+mod operations;
 mod properties;
 mod ptx;
 mod rust_kernels;

@@ -228,7 +228,7 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
             "\ncp.async.ca.shared.global [%r1], [%rd1], 4;",
             "unsupported PTX instruction 'cp.async.ca.shared.global' at line 9",
         ),
-        ("", "add.sat.f16 %h1, %h2, %h3;", "unsupported PTX instruction 'add.sat.f16' at line 8"),
+        ("", "add.rz.f16 %h1, %h2, %h3;", "unsupported PTX instruction 'add.rz.f16' at line 8"),
         (
             "",
             "add.rn.relu.f32 %r1, %r2, %r3;",

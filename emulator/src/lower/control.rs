@@ -15,6 +15,8 @@ impl<'a> Builder<'_, 'a> {
             "ret" => self.bare(i, &["uni"], ControlOp::Return.into()),
             "exit" => self.bare(i, &[], ControlOp::Exit.into()),
             "trap" => self.bare(i, &[], ControlOp::Trap.into()),
+            "brkpt" => self.bare(i, &[], ControlOp::Breakpoint.into()),
+            "pmevent" => event(i),
             "membar" | "fence" => self.fence(i),
             "nanosleep" => Ok(Op::Nop),
             "prefetch" | "prefetchu" => prefetch(i),
@@ -89,6 +91,15 @@ impl<'a> Builder<'_, 'a> {
         let id = self.source32(id, WORD, i.line)?;
         Ok(Op::Barrier(Barrier { kind, id, threads, d, p, negate }))
     }
+}
+
+/// `pmevent` tells a profiler something, and the kernel nothing.
+fn event(i: &Instruction<'_>) -> Lowered<Op> {
+    let mut words = Modifiers::of(i);
+    words.take("mask");
+    words.done(i)?;
+    let [_] = operands(i)?;
+    Ok(Op::Nop)
 }
 
 fn prefetch(i: &Instruction<'_>) -> Lowered<Op> {

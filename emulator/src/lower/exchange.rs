@@ -15,6 +15,7 @@ impl<'a> Builder<'_, 'a> {
             "shfl" => self.shuffle(i),
             "vote" | "match" | "redux" => self.vote(i),
             "activemask" => self.active_mask(i),
+            "elect" => self.elect(i),
             _ => return None,
         })
     }
@@ -25,6 +26,17 @@ impl<'a> Builder<'_, 'a> {
         words.done(i)?;
         let [d] = operands(i)?;
         Ok(MoveOp::ActiveMask { d: self.destination(d, File::R32, i.line)? }.into())
+    }
+
+    /// `elect.sync d|p, members`
+    fn elect(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        if i.modifiers != ["sync"] {
+            return Err(unsupported(i));
+        }
+        let [d @ Operand::Pair(..), members] = operands(i)? else { return Err(unsupported(i)) };
+        let (d, p) = self.pair(i, d)?;
+        let members = self.source32(members, WORD, i.line)?;
+        Ok(ExchangeOp::Elect { d, p, members }.into())
     }
 
     fn pair(&mut self, i: &Instruction<'a>, operand: &Operand<'a>) -> Lowered<(Slot, Slot)> {

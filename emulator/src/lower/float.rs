@@ -181,30 +181,24 @@ impl<'a> Builder<'_, 'a> {
         let Some((cmp, unsigned)) = words.take_first().and_then(comparison) else {
             return Err(unsupported(i));
         };
-        let combine = match words.take_one(&["and", "or", "xor"]) {
-            Some("and") => Some(Combine::And),
-            Some("or") => Some(Combine::Or),
-            Some(_) => Some(Combine::Xor),
-            None => None,
-        };
+        let combine = words.combination();
         let ftz = words.take("ftz");
         let types = words.types();
         words.done(i)?;
         let Some((&ty, result)) = types.split_last() else { return Err(unsupported(i)) };
         let kind = compared(ty, unsigned).ok_or_else(|| unsupported(i))?;
+        if ftz && !matches!(kind, Scalar::F16 | Scalar::F32) {
+            return Err(unsupported(i));
+        }
         let [d, a, b, rest @ ..] = i.operands.as_slice() else { return Err(unsupported(i)) };
         let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
         if i.opcode == "set" {
-            let float = match result {
-                [Type::Float(4)] => true,
-                [Type::Unsigned(4) | Type::Signed(4) | Type::Bits(4)] => false,
-                _ => return Err(unsupported(i)),
-            };
-            if combine.is_some() || !rest.is_empty() {
-                return Err(unsupported(i));
-            }
+            let [result] = *result else { return Err(unsupported(i)) };
+            let yes = true_value(result, kind).ok_or_else(|| unsupported(i))?;
+            let (combine, c, negate) = self.combined(i, combine, rest)?;
             let d = self.destination(d, File::R32, i.line)?;
-            return Ok(FloatOp::Set { ty: kind, cmp, ftz, float, d, a, b }.into());
+            let how = SetTo { ty: kind, cmp, ftz, yes, d, a, b, combine, c, negate };
+            return Ok(FloatOp::Set(how).into());
         }
         let (d, q) = match d {
             Operand::Pair(d, q) => {
@@ -213,19 +207,32 @@ impl<'a> Builder<'_, 'a> {
             d => (self.destination(d, File::Pred, i.line)?, self.sink()),
         };
         let plain = combine.is_none() && q == self.sink() && !ftz;
-        let (combine, c, negate) = match (kind, combine, rest) {
-            (Scalar::S32, None, []) if plain => return Ok(ArithOp::SetpS32 { cmp, d, a, b }.into()),
-            (Scalar::U32, None, []) if plain => return Ok(ArithOp::SetpU32 { cmp, d, a, b }.into()),
-            (Scalar::F32, None, []) if plain => return Ok(ArithOp::SetpF32 { cmp, d, a, b }.into()),
-            // Without a combination: `or` with a predicate that is never set.
-            (_, None, []) => (Combine::Or, self.never(), false),
-            (_, Some(combine), [c]) => {
-                let (c, negate) = self.predicate(c, i.line)?;
-                (combine, c, negate)
-            }
-            _ => return Err(unsupported(i)),
-        };
+        match (kind, rest) {
+            (Scalar::S32, []) if plain => return Ok(ArithOp::SetpS32 { cmp, d, a, b }.into()),
+            (Scalar::U32, []) if plain => return Ok(ArithOp::SetpU32 { cmp, d, a, b }.into()),
+            (Scalar::F32, []) if plain => return Ok(ArithOp::SetpF32 { cmp, d, a, b }.into()),
+            _ => {}
+        }
+        let (combine, c, negate) = self.combined(i, combine, rest)?;
         Ok(FloatOp::Setp(Setp { ty: kind, cmp, ftz, d, q, a, b, combine, c, negate }).into())
+    }
+
+    /// What a comparison's result is combined with: `or` with a predicate that is never set, if
+    /// nothing was written.
+    pub(super) fn combined(
+        &mut self,
+        i: &Instruction<'a>,
+        combine: Option<Combine>,
+        rest: &[Operand<'a>],
+    ) -> Lowered<(Combine, Slot, bool)> {
+        match (combine, rest) {
+            (None, []) => Ok((Combine::Or, self.never(), false)),
+            (Some(combine), [c]) => {
+                let (c, negate) = self.predicate(c, i.line)?;
+                Ok((combine, c, negate))
+            }
+            _ => Err(unsupported(i)),
+        }
     }
 
     /// `cvt`
@@ -233,17 +240,23 @@ impl<'a> Builder<'_, 'a> {
         let mut words = Modifiers::of(i);
         let rounding = words.cvt_rounding();
         let (ftz, sat) = (words.take("ftz"), words.take("sat"));
+        let (relu, finite) = (words.take("relu"), words.take("satfinite"));
         let types = words.types();
         words.done(i)?;
         let [to_ty, from_ty] = types[..] else { return Err(unsupported(i)) };
         let (Some(to), Some(from)) = (scalar(to_ty), scalar(from_ty)) else {
             return Err(unsupported(i));
         };
+        let to_half = from == Scalar::F32 && matches!(to, Scalar::F16 | Scalar::BF16);
+        if (relu || finite) && !to_half {
+            return Err(unsupported(i));
+        }
         let [d, a] = operands(i)?;
         let (d, file) = self.destination_any(d, file_of(to_ty), i.line)?;
         let (a, wide_source) = self.source_any(a, from_ty, i.line)?;
         let wide_destination = file == File::R64;
-        let how = Conversion { from, to, rounding, ftz, sat, wide_source, wide_destination };
+        let clamp = Clamp { sat, relu, finite };
+        let how = Conversion { from, to, rounding, ftz, clamp, wide_source, wide_destination };
         Ok(ArithOp::Convert { how, d, a }.into())
     }
 }
@@ -259,11 +272,23 @@ fn compared(ty: Type, unsigned: bool) -> Option<Scalar> {
             _ => None,
         };
     }
-    (!matches!(kind, Scalar::U8 | Scalar::S8 | Scalar::F16 | Scalar::BF16)).then_some(kind)
+    (!matches!(kind, Scalar::U8 | Scalar::S8)).then_some(kind)
+}
+
+/// What `set` writes where a comparison of `compared` values holds.
+fn true_value(result: Type, compared: Scalar) -> Option<u32> {
+    Some(match (result, compared) {
+        (Type::Float(4), _) => 1f32.to_bits(),
+        (Type::Unsigned(4) | Type::Signed(4) | Type::Bits(4), _) => u32::MAX,
+        (Type::Float(2), _) => 0x3c00,
+        (Type::BFloat16, _) => 0x3f80,
+        (Type::Unsigned(2) | Type::Signed(2), Scalar::F16 | Scalar::BF16) => 0xffff,
+        _ => return None,
+    })
 }
 
 /// A comparison and whether its name forces unsigned operands.
-fn comparison(word: &str) -> Option<(Cmp, bool)> {
+pub(super) fn comparison(word: &str) -> Option<(Cmp, bool)> {
     Some(match word {
         "eq" => (Cmp::Eq, false),
         "ne" => (Cmp::Ne, false),

@@ -32,12 +32,13 @@ impl<'a> Builder<'_, 'a> {
         Some(match i.opcode {
             "add" | "sub" | "addc" | "subc" | "mul" | "mul24" | "div" | "rem" | "min" | "max"
             | "and" | "or" | "xor" => self.integer(i),
-            "mad" => self.mad(i),
+            "mad" | "madc" => self.mad(i),
             "neg" | "abs" | "not" | "cnot" | "brev" | "popc" | "clz" | "bfind" => self.unary(i),
             "shl" | "shr" => self.shift(i),
             "bfe" | "bfi" => self.bit_field(i),
             "lop3" => self.lop3(i),
-            "shf" | "prmt" | "sad" | "dp4a" => self.ternary(i),
+            "shf" | "sad" | "dp4a" | "dp2a" => self.ternary(i),
+            "prmt" => self.permute(i),
             _ => return None,
         })
     }
@@ -47,7 +48,7 @@ impl<'a> Builder<'_, 'a> {
         let mut words = Modifiers::of(i);
         let carry_out = words.take("cc");
         if carry_out || matches!(i.opcode, "addc" | "subc") {
-            return self.carry(i, words, carry_out);
+            return self.sum_with_carry(i, words, carry_out);
         }
         let high = words.take_one(&["lo", "hi", "wide"]);
         let saturate = words.take("sat");
@@ -124,34 +125,6 @@ impl<'a> Builder<'_, 'a> {
         Ok(ArithOp::PredLogic { op, d, a, b }.into())
     }
 
-    fn carry(&mut self, i: &Instruction<'a>, mut words: Modifiers<'a>, write: bool) -> Lowered<Op> {
-        let ty = words.one_type(i)?;
-        words.done(i)?;
-        let file = file_of(ty);
-        if !matches!(i.opcode, "add" | "addc" | "sub" | "subc") || ty.bytes() < 4 {
-            return Err(unsupported(i));
-        }
-        let carry = match self.carry {
-            Some(slot) => slot,
-            None => Slot::private(self.registers(File::Pred, 1, i.line)?),
-        };
-        self.carry = Some(carry);
-        let [d, a, b] = operands(i)?;
-        let d = self.destination(d, file, i.line)?;
-        let (a, b) = (self.source(a, ty, i.line)?, self.source(b, ty, i.line)?);
-        Ok(IntegerOp::Carry(Carry {
-            wide: file == File::R64,
-            subtract: i.opcode.starts_with("sub"),
-            read: i.opcode.ends_with('c'),
-            write,
-            carry,
-            d,
-            a,
-            b,
-        })
-        .into())
-    }
-
     fn mul_wide(&mut self, i: &Instruction<'a>, ty: Type) -> Lowered<Op> {
         let [d, a, b] = operands(i)?;
         let signed = ty.is_signed();
@@ -169,6 +142,10 @@ impl<'a> Builder<'_, 'a> {
     /// `mad` on integers.
     fn mad(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
+        let carry_out = words.take("cc");
+        if carry_out || i.opcode == "madc" {
+            return self.product_with_carry(i, words, carry_out);
+        }
         let part = words.take_one(&["lo", "hi", "wide"]);
         let ty = words.one_type(i)?;
         words.done(i)?;
@@ -316,20 +293,38 @@ impl<'a> Builder<'_, 'a> {
         self.ternary32(i, Ternary::Lop3(*table as u8), ty, [d, a, b, c])
     }
 
-    /// `shf prmt sad dp4a`.
+    /// `prmt`
+    fn permute(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
+        let mut words = Modifiers::of(i);
+        let mode = match words.take_one(&["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"]) {
+            None => Permute::Selected,
+            Some("f4e") => Permute::Forward,
+            Some("b4e") => Permute::Backward,
+            Some("rc8") => Permute::Byte,
+            Some("ecl") => Permute::ClampLeft,
+            Some("ecr") => Permute::ClampRight,
+            Some(_) => Permute::Half,
+        };
+        let ty = words.one_type(i)?;
+        words.done(i)?;
+        let [d, a, b, c] = operands(i)?;
+        self.ternary32(i, Ternary::Prmt(mode), ty, [d, a, b, c])
+    }
+
+    /// `shf sad dp4a dp2a`.
     fn ternary(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let side = words.take_one(&["l", "r"]);
+        let part = words.take_one(&["lo", "hi"]);
         let bound = words.take_one(&["wrap", "clamp"]);
         let types = words.types();
         words.done(i)?;
         let Some(&ty) = types.first() else { return Err(unsupported(i)) };
-        let op = match (i.opcode, side, bound) {
+        let op = match (i.opcode, side.or(part), bound) {
             ("shf", Some("l"), Some("wrap")) => Ternary::ShfLeftWrap,
             ("shf", Some("l"), Some("clamp")) => Ternary::ShfLeftClamp,
             ("shf", Some("r"), Some("wrap")) => Ternary::ShfRightWrap,
             ("shf", Some("r"), Some("clamp")) => Ternary::ShfRightClamp,
-            ("prmt", None, None) => Ternary::Prmt,
             ("sad", None, None) if ty.bytes() == 4 => {
                 pick(ty.is_signed(), Ternary::SadS, Ternary::SadU)
             }
@@ -341,6 +336,11 @@ impl<'a> Builder<'_, 'a> {
                     (true, false) => Ternary::Dp4aSU,
                 }
             }
+            ("dp2a", Some(part @ ("lo" | "hi")), None) if types.len() == 2 => Ternary::Dp2a {
+                high: part == "hi",
+                a_signed: types[0].is_signed(),
+                b_signed: types[1].is_signed(),
+            },
             _ => return Err(unsupported(i)),
         };
         let [d, a, b, c] = operands(i)?;

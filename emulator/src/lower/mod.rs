@@ -7,6 +7,7 @@
 pub mod address;
 mod builder;
 mod built_in;
+mod carry;
 mod control;
 mod dispatch;
 mod exchange;

@@ -1,7 +1,7 @@
 //! The dot-words of one instruction, taken one by one; whatever nobody takes is refused.
 
 use super::builder::Lowered;
-use super::inst::{CvtRounding, FloatMode, Rounding};
+use super::inst::{Combine, CvtRounding, FloatMode, Rounding};
 use crate::ptx::PtxError;
 use crate::ptx::ast::{Instruction, Type};
 
@@ -80,6 +80,15 @@ impl<'i> Modifiers<'i> {
             return CvtRounding::Integer(direction(word));
         }
         self.rounding().map_or(CvtRounding::None, CvtRounding::Float)
+    }
+
+    /// How a comparison's result is combined with another predicate.
+    pub(super) fn combination(&mut self) -> Option<Combine> {
+        Some(match self.take_one(&["and", "or", "xor"])? {
+            "and" => Combine::And,
+            "or" => Combine::Or,
+            _ => Combine::Xor,
+        })
     }
 
     /// Refuses the instruction if a word is left.

@@ -5,6 +5,7 @@
 //! [`scalar`](super::scalar).
 
 use super::bits::{bits32, bits64, flush, shift_left32, shift_right32};
+use super::comparison;
 use super::lanes::Lanes;
 use super::scalar;
 use crate::lower::inst::{
@@ -194,7 +195,7 @@ fn compare_floats(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot)
         Cmp::Gt => lanes.test32(a, b, |a, b| f32(a) > f32(b)),
         Cmp::Ge => lanes.test32(a, b, |a, b| f32(a) >= f32(b)),
         rare => lanes.test32(a, b, |a, b| {
-            scalar::compare_floats(rare, f64::from(f32(a)), f64::from(f32(b)))
+            comparison::compare_floats(rare, f64::from(f32(a)), f64::from(f32(b)))
         }),
     };
     lanes.set_pred(d, bits, m);
@@ -204,7 +205,8 @@ fn compare_floats(lanes: &mut Lanes<'_>, cmp: Cmp, d: Slot, (a, b): (Slot, Slot)
 #[inline(always)]
 fn convert(lanes: &mut Lanes<'_>, how: Conversion, d: Slot, a: Slot, m: u32) {
     use Scalar::{F32, F64, S32, S64, U32, U64};
-    let Conversion { from, to, rounding, ftz, sat, wide_source, wide_destination } = how;
+    let Conversion { from, to, rounding, ftz, clamp, wide_source, wide_destination } = how;
+    let sat = clamp.sat;
     match (from, to, wide_source, wide_destination) {
         (U32, U64 | S64, false, true) if !sat => lanes.widen(d, (a,), m, u64::from),
         (S32, U64 | S64, false, true) if !sat => {

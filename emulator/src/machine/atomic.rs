@@ -4,10 +4,10 @@ use super::bits::{bits32, bits64};
 use super::checked::touch;
 use super::context::Context;
 use super::fault::Fault;
-use super::half::operate;
+use super::half::sum;
 use super::per_lane::{cell, read, write};
 use super::request::{Verb, admit, parts};
-use crate::lower::inst::{Atomic, AtomicOp, HalfFormat, HalfOp, Scalar};
+use crate::lower::inst::{Atomic, AtomicOp, HalfFormat, Scalar};
 
 /// Executes an atomic for the lanes of `on`.
 #[inline(never)]
@@ -53,8 +53,8 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
 fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
     match (op, ty) {
         (AtomicOp::Add, Scalar::F32) => bits32(f32::from_bits(old) + f32::from_bits(b)),
-        (AtomicOp::AddHalf, ty) => operate(HalfOp::Add, format(ty), false, [old, b, 0]),
-        (AtomicOp::AddPair, ty) => operate(HalfOp::Add, format(ty), true, [old, b, 0]),
+        (AtomicOp::AddHalf, ty) => sum(format(ty), false, old, b),
+        (AtomicOp::AddPair, ty) => sum(format(ty), true, old, b),
         (AtomicOp::Min, Scalar::S32) => (old as i32).min(b as i32) as u32,
         (AtomicOp::Max, Scalar::S32) => (old as i32).max(b as i32) as u32,
         _ => apply(op, u64::from(old), u64::from(b), u64::from(c)) as u32,

@@ -84,24 +84,12 @@ fn float_direction(rounding: CvtRounding) -> Rounding {
 /// Flushing and saturation of a floating-point result.
 fn finish(how: Conversion, bits: u64) -> u64 {
     let bits = if how.ftz && how.to == Scalar::F32 { u64::from(flush(bits as u32)) } else { bits };
-    if !how.sat {
-        return bits;
-    }
-    match how.to {
-        Scalar::F32 => u64::from(saturate(f32::from_bits(bits as u32)).to_bits()),
-        Scalar::F64 => {
-            let value = f64::from_bits(bits);
-            if value > 0.0 { value.min(1.0).to_bits() } else { 0 }
+    match (how.to, format(how.to)) {
+        (Scalar::F32, _) if how.clamp.sat => {
+            u64::from(saturate(f32::from_bits(bits as u32)).to_bits())
         }
-        Scalar::F16 | Scalar::BF16 => {
-            let format = if how.to == Scalar::F16 { F16 } else { BF16 };
-            let one = format.round(false, 1, 0, Rounding::Nearest);
-            match format.decode(bits) {
-                Value::Nan | Value::Infinite(true) | Value::Finite(true, ..) => 0,
-                _ => bits.min(one),
-            }
-        }
-        _ => bits,
+        (_, Some(format)) => format.clamp(bits, how.clamp),
+        (_, None) => bits,
     }
 }
 
@@ -109,7 +97,7 @@ fn integer_to_integer(how: Conversion, bits: u64) -> u64 {
     let (width, signed) = integer(how.from);
     let mut value = extend(bits, width, signed);
     let (width, signed) = integer(how.to);
-    if how.sat {
+    if how.clamp.sat {
         let (low, high) = limits(width, signed);
         value = value.clamp(low, high);
     }
@@ -173,6 +161,7 @@ fn round_to_integral(value: Value, direction: Rounding) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::inst::Clamp;
     use proptest::prelude::*;
 
     fn how(from: Scalar, to: Scalar, rounding: CvtRounding, sat: bool) -> Conversion {
@@ -181,7 +170,7 @@ mod tests {
             to,
             rounding,
             ftz: false,
-            sat,
+            clamp: Clamp { sat, ..Clamp::NONE },
             wide_source: from.is_wide(),
             wide_destination: to.is_wide(),
         }

@@ -1,4 +1,5 @@
-//! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `bar.warp.sync`.
+//! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`,
+//! `bar.warp.sync`.
 //!
 //! Lanes of a warp run in lockstep here, so the lanes that take part are those that are active
 //! together. Those whose masks differ exchange apart, as tiles of a warp do. A member mask that
@@ -21,6 +22,7 @@ pub fn execute(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) -> Outcome {
     | ExchangeOp::Vote { members, .. }
     | ExchangeOp::Match { members, .. }
     | ExchangeOp::Redux { members, .. }
+    | ExchangeOp::Elect { members, .. }
     | ExchangeOp::WarpSync { members }) = *op;
     let masks = *cx.lanes.get32(members);
     let mut left = on;
@@ -74,6 +76,11 @@ fn among(cx: &mut Context<'_>, op: &ExchangeOp, on: u32) {
                 (0..32).filter(|lane| on & (1 << lane) != 0).map(|lane: usize| values[lane]);
             let total = taking_part.reduce(|x, y| binary32(op, x, y)).unwrap_or(0);
             cx.lanes.set32(d, &[total; 32], on);
+        }
+        ExchangeOp::Elect { d, p, .. } => {
+            let leader = on.trailing_zeros();
+            cx.lanes.set32(d, &[leader; 32], on);
+            cx.lanes.set_pred(p, 1 << leader, on);
         }
         ExchangeOp::WarpSync { .. } => {}
     }

@@ -140,6 +140,10 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
             let what = "the kernel executed a trap instruction (in Rust, a panic)";
             return Err(cx.fault(FaultKind::Trap, on, what.to_owned()));
         }
+        ControlOp::Breakpoint if on != 0 => {
+            let what = "the kernel executed a breakpoint (brkpt), and no debugger is there";
+            return Err(cx.fault(FaultKind::Trap, on, what.to_owned()));
+        }
         ControlOp::Assert { arguments } if on != 0 => {
             return Err(speech::failed_assertion(cx, arguments, on));
         }
@@ -154,6 +158,7 @@ fn transfer(cx: &mut Context<'_>, op: &ControlOp, on: u32, now: u64) -> Outcome 
         | ControlOp::Return
         | ControlOp::Exit
         | ControlOp::Trap
+        | ControlOp::Breakpoint
         | ControlOp::Assert { .. } => {}
     }
     Ok(())

@@ -2,7 +2,8 @@
 //!
 //! Division by zero is undefined in PTX; like the hardware, quotient and remainder are all ones.
 
-use crate::lower::inst::{Binary, Count, Shift, Ternary, Unary};
+use super::bits::extend;
+use crate::lower::inst::{Binary, Count, Permute, Shift, Ternary, Unary};
 
 /// One operand, 32 bits.
 pub fn unary32(op: Unary, a: u32) -> u32 {
@@ -185,7 +186,7 @@ pub fn ternary32(op: Ternary, a: u32, b: u32, c: u32) -> u32 {
         Ternary::SadS => c.wrapping_add((a as i32).abs_diff(b as i32)),
         Ternary::BfeU => bfe(u64::from(a), b, c, 32, false) as u32,
         Ternary::BfeS => bfe(u64::from(a), b, c, 32, true) as u32,
-        Ternary::Prmt => prmt(a, b, c),
+        Ternary::Prmt(mode) => permute(mode, a, b, c),
         Ternary::ShfLeftWrap => (funnel << (c & 31) >> 32) as u32,
         Ternary::ShfLeftClamp => (funnel << c.min(32) >> 32) as u32,
         Ternary::ShfRightWrap => (funnel >> (c & 31)) as u32,
@@ -195,7 +196,37 @@ pub fn ternary32(op: Ternary, a: u32, b: u32, c: u32) -> u32 {
         Ternary::Dp4aSS => dp4a(a, b, c, true, true),
         Ternary::Dp4aUS => dp4a(a, b, c, false, true),
         Ternary::Dp4aSU => dp4a(a, b, c, true, false),
+        Ternary::Dp2a { high, a_signed, b_signed } => dp2a(high, (a, a_signed), (b, b_signed), c),
     }
+}
+
+fn dp2a(high: bool, (a, a_signed): (u32, bool), (b, b_signed): (u32, bool), c: u32) -> u32 {
+    let extended = |value: u32, bytes: u8, signed: bool| extend(u64::from(value), bytes, signed);
+    (0..2).fold(c, |sum, at| {
+        let half = extended(a >> (16 * at), 2, a_signed);
+        let byte = extended(b >> (8 * at + if high { 16 } else { 0 }), 1, b_signed);
+        sum.wrapping_add(half.wrapping_mul(byte) as u32)
+    })
+}
+
+/// The low or the high half of the product, plus `c` and a carry: the sum, and whether it carries.
+pub fn mad_carry(
+    wide: bool,
+    (signed, high): (bool, bool),
+    [a, b, c]: [u64; 3],
+    carry: bool,
+) -> (u64, bool) {
+    let width = if wide { 64 } else { 32 };
+    let bytes = if wide { 8 } else { 4 };
+    let factor = |value: u64| match signed {
+        true => i128::from(extend(value, bytes, true).cast_signed()).cast_unsigned(),
+        false => u128::from(extend(value, bytes, false)),
+    };
+    let product = factor(a).wrapping_mul(factor(b));
+    let part = if high { product >> width } else { product };
+    let field = u128::from(u64::MAX >> (64 - width));
+    let sum = (part & field) + (u128::from(c) & field) + u128::from(carry);
+    ((sum & field) as u64, sum > field)
 }
 
 fn dp4a(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
@@ -210,6 +241,21 @@ fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
         let term = |value: u32, bit: u32| if row >> bit & 1 == 1 { value } else { !value };
         result | (term(a, 2) & term(b, 1) & term(c, 0))
     })
+}
+
+fn permute(mode: Permute, a: u32, b: u32, selector: u32) -> u32 {
+    let at = selector & 3;
+    // The bytes of each mode, the highest first, as one selector.
+    let chosen = match mode {
+        Permute::Selected => selector,
+        Permute::Forward => [0x3210, 0x4321, 0x5432, 0x6543][at as usize],
+        Permute::Backward => [0x5670, 0x6701, 0x7012, 0x0123][at as usize],
+        Permute::Byte => 0x1111 * at,
+        Permute::ClampLeft => [0x3210, 0x3211, 0x3222, 0x3333][at as usize],
+        Permute::ClampRight => [0x0000, 0x1110, 0x2210, 0x3210][at as usize],
+        Permute::Half => [0x1010, 0x3232][(at & 1) as usize],
+    };
+    prmt(a, b, chosen)
 }
 
 fn prmt(a: u32, b: u32, selector: u32) -> u32 {

@@ -1,14 +1,17 @@
 //! The arithmetic that is not worth vectorising: one lane after the other, out of the loop's way.
 
 use super::bits::{flush, shift_left32, shift_right32};
+use super::bytes;
+use super::comparison::{compare_floats, compare_ordered};
 use super::convert;
 use super::float;
 use super::half;
 use super::integer;
 use super::lanes::Lanes;
 use crate::lower::inst::{
-    Binary, Carry, Cmp, Combine, Conversion, Float2, FloatClass, FloatMode, FloatOp, IntegerOp,
-    Scalar, Setp, Shift, Slot, Ternary, Unary,
+    Binary, Carry, Clamp, Cmp, Combine, ComparePairs, Conversion, Float2, FloatClass, FloatMode,
+    FloatOp, HalfFormat, IntegerOp, MadCarry, PairResult, Scalar, SetTo, Setp, Shift, Slot,
+    Ternary, Unary,
 };
 
 /// Executes an integer operation for the lanes of `m`.
@@ -65,6 +68,7 @@ pub fn integer(lanes: &mut Lanes<'_>, op: &IntegerOp, m: u32) {
             lanes.set64(d, &result, m);
         }
         IntegerOp::Carry(how) => carry(lanes, how, m),
+        IntegerOp::MadCarry(how) => mad_carry(lanes, how, m),
         IntegerOp::Select64 { d, a, b, p } => select(lanes, d, (a, b, p), m),
     }
 }
@@ -95,17 +99,57 @@ pub fn float(lanes: &mut Lanes<'_>, op: &FloatOp, m: u32) {
             lanes.set_pred(q, combine(with, !bits, other), m);
             lanes.set_pred(d, combine(with, bits, other), m);
         }
-        FloatOp::Set { ty, cmp, ftz, float, d, a, b } => {
-            let bits = compare(lanes, ty, cmp, ftz, a, b);
-            let yes = if float { 1f32.to_bits() } else { u32::MAX };
-            let result = std::array::from_fn(|lane| if bits & (1 << lane) != 0 { yes } else { 0 });
+        FloatOp::Set(ref how) => set(lanes, how, m),
+        FloatOp::ComparePairs(ref how) => compare_pairs(lanes, how, m),
+        FloatOp::Half { op, format, packed, finish, d, a, b, c } => {
+            lanes.map3_32(d, (a, b, c), m, |a, b, c| {
+                half::operate(op, (format, packed), finish, [a, b, c])
+            });
+        }
+        FloatOp::PackHalves { format, rounding, relu, finite, d, a, b } => {
+            let clamp = Clamp { sat: false, relu, finite };
+            lanes.map2_32(d, (a, b), m, |a, b| half::pack(format, rounding, clamp, a, b));
+        }
+        FloatOp::BytesOfFloats { format, relu, d, a, b } => {
+            lanes.map2_32(d, (a, b), m, |a, b| bytes::of_floats(format, relu, a, b));
+        }
+        FloatOp::BytesOfHalves { format, relu, d, a } => {
+            lanes.map1_32(d, (a,), m, |a| bytes::of_halves(format, relu, a));
+        }
+        FloatOp::HalvesOfBytes { format, relu, d, a } => {
+            lanes.map1_32(d, (a,), m, |a| bytes::to_halves(format, relu, a));
+        }
+    }
+}
+
+fn set(lanes: &mut Lanes<'_>, how: &SetTo, m: u32) {
+    let bits = compare(lanes, how.ty, how.cmp, how.ftz, how.a, how.b);
+    let other = if how.negate { !lanes.pred(how.c) } else { lanes.pred(how.c) };
+    let holds = combine(how.combine, bits, other);
+    let result = std::array::from_fn(|lane| if holds & (1 << lane) != 0 { how.yes } else { 0 });
+    lanes.set32(how.d, &result, m);
+}
+
+fn compare_pairs(lanes: &mut Lanes<'_>, how: &ComparePairs, m: u32) {
+    let other = if how.negate { !lanes.pred(how.c) } else { lanes.pred(how.c) };
+    let [low, high] = [0, 16].map(|shift| {
+        let bits = lanes.test32(how.a, how.b, |a, b| half::compare(how, shift, a, b));
+        combine(how.combine, bits, other)
+    });
+    match how.result {
+        PairResult::Predicates { d, q } => {
+            lanes.set_pred(d, low, m);
+            lanes.set_pred(q, high, m);
+        }
+        PairResult::Halves { d, ones } => {
+            let yes = match (ones, how.format) {
+                (false, _) => 0xffff,
+                (true, HalfFormat::F16) => 0x3c00,
+                (true, HalfFormat::BF16) => 0x3f80,
+            };
+            let of = |bits: u32, lane: usize| if bits & (1 << lane) != 0 { yes } else { 0 };
+            let result = std::array::from_fn(|lane| of(high, lane) << 16 | of(low, lane));
             lanes.set32(d, &result, m);
-        }
-        FloatOp::Half { op, format, packed, d, a, b, c } => {
-            lanes.map3_32(d, (a, b, c), m, |a, b, c| half::operate(op, format, packed, [a, b, c]));
-        }
-        FloatOp::PackHalves { format, d, a, b } => {
-            lanes.map2_32(d, (a, b), m, |a, b| half::pack(format, a, b));
         }
     }
 }
@@ -155,6 +199,24 @@ fn carry(lanes: &mut Lanes<'_>, how: Carry, m: u32) {
     }
 }
 
+fn mad_carry(lanes: &mut Lanes<'_>, how: MadCarry, m: u32) {
+    let MadCarry { wide, signed, high, read, write, carry, d, a, b, c } = how;
+    let (a, b, c) = (lanes.any(a, wide), lanes.any(b, wide), lanes.any(c, wide));
+    let carry_in = if read { lanes.pred(carry) } else { 0 };
+    let (mut result, mut carry_out) = ([0; 32], 0);
+    for lane in 0..32 {
+        let carry = carry_in >> lane & 1 == 1;
+        let factors = [a[lane], b[lane], c[lane]];
+        let (sum, carries) = integer::mad_carry(wide, (signed, high), factors, carry);
+        result[lane] = sum;
+        carry_out |= u32::from(carries) << lane;
+    }
+    lanes.set_any(d, wide, &result, m);
+    if write {
+        lanes.set_pred(carry, carry_out, m);
+    }
+}
+
 fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot) -> u32 {
     let float = |bits: u32| f64::from(f32::from_bits(if ftz { flush(bits) } else { bits }));
     match ty {
@@ -167,43 +229,13 @@ fn compare(lanes: &Lanes<'_>, ty: Scalar, cmp: Cmp, ftz: bool, a: Slot, b: Slot)
         Scalar::F64 => {
             lanes.test64(a, b, |a, b| compare_floats(cmp, f64::from_bits(a), f64::from_bits(b)))
         }
-        Scalar::U8 | Scalar::S8 | Scalar::U32 | Scalar::F16 | Scalar::BF16 => {
+        Scalar::F16 | Scalar::BF16 => {
+            let format = if ty == Scalar::F16 { HalfFormat::F16 } else { HalfFormat::BF16 };
+            lanes.test32(a, b, |a, b| half::compare_one(format, ftz, cmp, a, b))
+        }
+        Scalar::U8 | Scalar::S8 | Scalar::U32 => {
             lanes.test32(a, b, |a, b| compare_ordered(cmp, a, b))
         }
-    }
-}
-
-fn compare_ordered<T: Ord>(cmp: Cmp, a: T, b: T) -> bool {
-    match cmp {
-        Cmp::Eq | Cmp::EqU => a == b,
-        Cmp::Ne | Cmp::NeU => a != b,
-        Cmp::Lt | Cmp::LtU => a < b,
-        Cmp::Le | Cmp::LeU => a <= b,
-        Cmp::Gt | Cmp::GtU => a > b,
-        Cmp::Ge | Cmp::GeU => a >= b,
-        Cmp::Num => true,
-        Cmp::Nan => false,
-    }
-}
-
-/// A floating-point comparison; single precision widens exactly.
-pub fn compare_floats(cmp: Cmp, a: f64, b: f64) -> bool {
-    let unordered = a.is_nan() || b.is_nan();
-    match cmp {
-        Cmp::Eq => a == b,
-        Cmp::Ne => !unordered && a != b,
-        Cmp::Lt => a < b,
-        Cmp::Le => a <= b,
-        Cmp::Gt => a > b,
-        Cmp::Ge => a >= b,
-        Cmp::EqU => unordered || a == b,
-        Cmp::NeU => unordered || a != b,
-        Cmp::LtU => unordered || a < b,
-        Cmp::LeU => unordered || a <= b,
-        Cmp::GtU => unordered || a > b,
-        Cmp::GeU => unordered || a >= b,
-        Cmp::Num => !unordered,
-        Cmp::Nan => unordered,
     }
 }
 

@@ -4,7 +4,7 @@
 //! A finite value is `mantissa × 2^exponent`; an operation keeps enough bits (and one sticky bit
 //! for all the rest) that one rounding at the end is the correct one.
 
-use crate::lower::inst::Rounding;
+use crate::lower::inst::{Clamp, Rounding};
 
 /// A binary interchange format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,31 @@ impl Format {
     fn infinity(self, negative: bool) -> u64 {
         let exponent = (2 * self.max_exponent + 1) as u64;
         u64::from(negative) << self.sign_shift() | exponent << (self.precision - 1)
+    }
+
+    /// Whether the bits are of a number below the normal ones, and not 0.
+    pub fn is_subnormal(self, bits: u64) -> bool {
+        let fraction = (1 << (self.precision - 1)) - 1;
+        let exponent = ((1 << self.sign_shift()) - 1) & !fraction;
+        bits & exponent == 0 && bits & fraction != 0
+    }
+
+    /// A result held within a range.
+    pub fn clamp(self, bits: u64, how: Clamp) -> u64 {
+        let negative = bits >> self.sign_shift() & 1 == 1;
+        match self.decode(bits) {
+            Value::Nan => {
+                if how.sat {
+                    0
+                } else {
+                    bits
+                }
+            }
+            _ if negative && (how.sat || how.relu) => 0,
+            _ if how.sat => bits.min(self.round(false, 1, 0, Rounding::Nearest)),
+            Value::Infinite(negative) if how.finite => self.infinity(negative) - 1,
+            _ => bits,
+        }
     }
 
     /// Decodes bits.

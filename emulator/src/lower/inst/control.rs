@@ -65,6 +65,8 @@ pub enum ControlOp {
     Return,
     Exit,
     Trap,
+    /// `brkpt`
+    Breakpoint,
     /// `call __assertfail`: `arguments` names a table of the words of its message, file and line.
     Assert {
         arguments: u32,
@@ -90,7 +92,12 @@ impl ControlOp {
                 show(see, [], [(File::by_width(*what == Clock::Full), d)]);
             }
             Self::Print { d, .. } => show(see, [], [(File::R32, d)]),
-            Self::Call { .. } | Self::Return | Self::Exit | Self::Trap | Self::Assert { .. } => {}
+            Self::Call { .. }
+            | Self::Return
+            | Self::Exit
+            | Self::Trap
+            | Self::Breakpoint
+            | Self::Assert { .. } => {}
         }
     }
 }

@@ -27,11 +27,45 @@ pub enum Vote {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(missing_docs, reason = "fields are operands in PTX order")]
 pub enum ExchangeOp {
-    Shuffle { mode: Shuffle, d: Slot, p: Slot, a: Slot, b: Slot, c: Slot, members: Slot },
-    Vote { mode: Vote, d: Slot, a: Slot, negate: bool, members: Slot },
-    Match { wide: bool, all: bool, d: Slot, p: Slot, a: Slot, members: Slot },
-    Redux { op: Binary, d: Slot, a: Slot, members: Slot },
-    WarpSync { members: Slot },
+    Shuffle {
+        mode: Shuffle,
+        d: Slot,
+        p: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        members: Slot,
+    },
+    Vote {
+        mode: Vote,
+        d: Slot,
+        a: Slot,
+        negate: bool,
+        members: Slot,
+    },
+    Match {
+        wide: bool,
+        all: bool,
+        d: Slot,
+        p: Slot,
+        a: Slot,
+        members: Slot,
+    },
+    Redux {
+        op: Binary,
+        d: Slot,
+        a: Slot,
+        members: Slot,
+    },
+    /// `elect.sync`: the lane in `d`, and the predicate set in that lane alone.
+    Elect {
+        d: Slot,
+        p: Slot,
+        members: Slot,
+    },
+    WarpSync {
+        members: Slot,
+    },
 }
 
 impl ExchangeOp {
@@ -52,6 +86,7 @@ impl ExchangeOp {
                 show(see, sources, [(R32, d), (Pred, p)]);
             }
             Self::Redux { d, a, members, .. } => show(see, [(R32, a), (R32, members)], [(R32, d)]),
+            Self::Elect { d, p, members } => show(see, [(R32, members)], [(R32, d), (Pred, p)]),
             Self::WarpSync { members } => show(see, [(R32, members)], []),
         }
     }

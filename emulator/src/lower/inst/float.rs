@@ -1,7 +1,7 @@
 //! Floating-point operations in any mode, and comparisons of any type.
 
 use super::slot::{File, Slot, Visitor, show};
-use super::types::{Cmp, Combine, FloatMode, Scalar};
+use super::types::{Cmp, Combine, FloatMode, Rounding, Scalar};
 
 /// One-operand floating-point operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,16 @@ pub enum HalfFormat {
     BF16,
 }
 
-/// Operations on halves. `nan`: a NaN wins over a number.
+/// How a float of a byte is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's")]
+pub enum ByteFormat {
+    E4M3,
+    E5M2,
+}
+
+/// Operations on halves. `nan`: a NaN wins over a number. `xorsign`: of the sizes, and negative if
+/// one of the two is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's")]
 pub enum HalfOp {
@@ -54,8 +63,71 @@ pub enum HalfOp {
     Fma,
     Neg,
     Abs,
-    Min { nan: bool },
-    Max { nan: bool },
+    Min { nan: bool, xorsign: bool },
+    Max { nan: bool, xorsign: bool },
+    Ex2,
+    Tanh,
+}
+
+/// What becomes of a result of halves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HalfFinish {
+    /// `.ftz`: subnormal operands and results are 0.
+    pub flush: bool,
+    /// `.sat`: it is clamped to [0, 1], NaN to 0.
+    pub saturate: bool,
+    /// `.relu`: negative ones are 0.
+    pub relu: bool,
+}
+
+/// A comparison of two pairs of halves, each combined with `c`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub struct ComparePairs {
+    pub format: HalfFormat,
+    pub cmp: Cmp,
+    pub flush: bool,
+    pub result: PairResult,
+    pub a: Slot,
+    pub b: Slot,
+    pub combine: Combine,
+    pub c: Slot,
+    pub negate: bool,
+}
+
+/// Where the results of comparing two pairs go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairResult {
+    /// `setp`: of the lower halves, and of the upper ones.
+    Predicates {
+        /// Of the lower halves.
+        d: Slot,
+        /// Of the upper halves.
+        q: Slot,
+    },
+    /// `set`: each half of `d` is 1.0, or all ones.
+    Halves {
+        /// The register.
+        d: Slot,
+        /// Whether it is 1.0.
+        ones: bool,
+    },
+}
+
+/// A comparison in general with a result in a register: `yes`, or 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub struct SetTo {
+    pub ty: Scalar,
+    pub cmp: Cmp,
+    pub ftz: bool,
+    pub yes: u32,
+    pub d: Slot,
+    pub a: Slot,
+    pub b: Slot,
+    pub combine: Combine,
+    pub c: Slot,
+    pub negate: bool,
 }
 
 /// `testp` classes.
@@ -149,21 +221,14 @@ pub enum FloatOp {
         a: Slot,
     },
     Setp(Setp),
-    /// `set`: an all-ones or 1.0 result in a 32-bit register.
-    Set {
-        ty: Scalar,
-        cmp: Cmp,
-        ftz: bool,
-        float: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
+    Set(SetTo),
+    ComparePairs(ComparePairs),
     /// On one half, or on two in a register.
     Half {
         op: HalfOp,
         format: HalfFormat,
         packed: bool,
+        finish: HalfFinish,
         d: Slot,
         a: Slot,
         b: Slot,
@@ -172,9 +237,32 @@ pub enum FloatOp {
     /// `cvt` of two single-precision numbers to two halves, the first one's upper.
     PackHalves {
         format: HalfFormat,
+        rounding: Rounding,
+        relu: bool,
+        finite: bool,
         d: Slot,
         a: Slot,
         b: Slot,
+    },
+    /// The same to two bytes.
+    BytesOfFloats {
+        format: ByteFormat,
+        relu: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    BytesOfHalves {
+        format: ByteFormat,
+        relu: bool,
+        d: Slot,
+        a: Slot,
+    },
+    HalvesOfBytes {
+        format: ByteFormat,
+        relu: bool,
+        d: Slot,
+        a: Slot,
     },
 }
 
@@ -196,14 +284,27 @@ impl FloatOp {
                 let file = File::by_width(ty.is_wide());
                 show(see, [(file, a), (file, b), (Pred, c)], [(Pred, d), (Pred, q)]);
             }
-            Self::Set { ty, d, a, b, .. } => {
+            Self::Set(SetTo { ty, d, a, b, c, .. }) => {
+                show(see, [(Pred, c)], []);
                 let file = File::by_width(ty.is_wide());
                 show(see, [(file, a), (file, b)], [(R32, d)]);
             }
             Self::Half { d, a, b, c, .. } => {
                 show(see, [(R32, a), (R32, b), (R32, c)], [(R32, d)]);
             }
-            Self::PackHalves { d, a, b, .. } => show(see, [(R32, a), (R32, b)], [(R32, d)]),
+            Self::ComparePairs(ComparePairs { result, a, b, c, .. }) => {
+                show(see, [(R32, a), (R32, b), (Pred, c)], []);
+                match result {
+                    PairResult::Predicates { d, q } => show(see, [], [(Pred, d), (Pred, q)]),
+                    PairResult::Halves { d, .. } => show(see, [], [(R32, d)]),
+                }
+            }
+            Self::PackHalves { d, a, b, .. } | Self::BytesOfFloats { d, a, b, .. } => {
+                show(see, [(R32, a), (R32, b)], [(R32, d)]);
+            }
+            Self::BytesOfHalves { d, a, .. } | Self::HalvesOfBytes { d, a, .. } => {
+                show(see, [(R32, a)], [(R32, d)]);
+            }
         }
     }
 
@@ -216,9 +317,13 @@ impl FloatOp {
             | Self::Float1_64 { .. }
             | Self::TestFloat { .. }
             | Self::Setp(_)
-            | Self::Set { .. }
+            | Self::Set(_)
+            | Self::ComparePairs(_)
             | Self::Half { .. }
-            | Self::PackHalves { .. } => None,
+            | Self::PackHalves { .. }
+            | Self::BytesOfFloats { .. }
+            | Self::BytesOfHalves { .. }
+            | Self::HalvesOfBytes { .. } => None,
         }
     }
 }

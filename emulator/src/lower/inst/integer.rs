@@ -83,7 +83,7 @@ pub enum Ternary {
     SadS,
     BfeU,
     BfeS,
-    Prmt,
+    Prmt(Permute),
     ShfLeftWrap,
     ShfLeftClamp,
     ShfRightWrap,
@@ -94,6 +94,31 @@ pub enum Ternary {
     Dp4aSS,
     Dp4aUS,
     Dp4aSU,
+    /// Halves of `a` by the lower or the upper two bytes of `b`.
+    Dp2a {
+        high: bool,
+        a_signed: bool,
+        b_signed: bool,
+    },
+}
+
+/// How `prmt` chooses bytes of its two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permute {
+    /// Each by four bits.
+    Selected,
+    /// `f4e`: four from the chosen one on.
+    Forward,
+    /// `b4e`: four from the chosen one back.
+    Backward,
+    /// `rc8`: one, four times.
+    Byte,
+    /// `ecl`: not below the chosen one.
+    ClampLeft,
+    /// `ecr`: not above the chosen one.
+    ClampRight,
+    /// `rc16`: two, twice.
+    Half,
 }
 
 /// `add.cc`, `addc`, `addc.cc` and their `sub` twins; `carry` is the condition-code predicate.
@@ -108,6 +133,22 @@ pub struct Carry {
     pub d: Slot,
     pub a: Slot,
     pub b: Slot,
+}
+
+/// `mad.lo.cc`, `madc.hi` and their like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are operands in PTX order")]
+pub struct MadCarry {
+    pub wide: bool,
+    pub signed: bool,
+    pub high: bool,
+    pub read: bool,
+    pub write: bool,
+    pub carry: Slot,
+    pub d: Slot,
+    pub a: Slot,
+    pub b: Slot,
+    pub c: Slot,
 }
 
 /// Integer operations that are not worth vectorising. Fields: `d` destination, `a`, `b`, `c`, `e`
@@ -205,6 +246,7 @@ pub enum IntegerOp {
         c: Slot,
     },
     Carry(Carry),
+    MadCarry(MadCarry),
     Select64 {
         d: Slot,
         a: Slot,
@@ -247,6 +289,12 @@ impl IntegerOp {
                 let file = File::by_width(*wide);
                 show(see, [(file, a), (file, b)], [(file, d)]);
                 // Both ends of the chain: it is read, written, or passed on.
+                show(see, [(Pred, carry)], []);
+                show(see, [], [(Pred, carry)]);
+            }
+            Self::MadCarry(MadCarry { wide, carry, d, a, b, c, .. }) => {
+                let file = File::by_width(*wide);
+                show(see, [(file, a), (file, b), (file, c)], [(file, d)]);
                 show(see, [(Pred, carry)], []);
                 show(see, [], [(Pred, carry)]);
             }

@@ -21,12 +21,15 @@ mod types;
 pub use arith::ArithOp;
 pub use control::{Barrier, BarrierKind, Clock, ControlOp};
 pub use exchange::{ExchangeOp, Shuffle, Vote};
-pub use float::{Float1, Float2, FloatClass, FloatCount, FloatOp, HalfFormat, HalfOp, Setp};
-pub use integer::{Binary, Carry, Count, IntegerOp, Shift, Ternary, Unary};
+pub use float::{
+    ByteFormat, ComparePairs, Float1, Float2, FloatClass, FloatCount, FloatOp, HalfFinish,
+    HalfFormat, HalfOp, PairResult, SetTo, Setp,
+};
+pub use integer::{Binary, Carry, Count, IntegerOp, MadCarry, Permute, Shift, Ternary, Unary};
 pub use memory::{Address, Atomic, AtomicOp, Element, Space};
 pub use moves::MoveOp;
 pub use slot::{File, Role, Slot, Visitor};
-pub use types::{Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
+pub use types::{Clamp, Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
 
 /// When a lane takes part: always, or if a predicate is true or false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

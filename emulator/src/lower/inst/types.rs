@@ -96,6 +96,22 @@ pub enum CvtRounding {
     Integer(Rounding),
 }
 
+/// What becomes of results of a conversion that lie beyond a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clamp {
+    /// `.sat`: to the destination's range, or to [0, 1].
+    pub sat: bool,
+    /// `.relu`: negative ones are 0.
+    pub relu: bool,
+    /// `.satfinite`: infinite ones are the largest finite ones.
+    pub finite: bool,
+}
+
+impl Clamp {
+    /// Nothing.
+    pub const NONE: Self = Self { sat: false, relu: false, finite: false };
+}
+
 /// A conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conversion {
@@ -107,8 +123,8 @@ pub struct Conversion {
     pub rounding: CvtRounding,
     /// Subnormals become zero.
     pub ftz: bool,
-    /// Clamp to the destination's range, or to [0, 1].
-    pub sat: bool,
+    /// What becomes of results beyond a range.
+    pub clamp: Clamp,
     /// The source register's file is the 64-bit one.
     pub wide_source: bool,
     /// The destination register's file is the 64-bit one.
