@@ -230,3 +230,25 @@ fn a_reference_may_use_the_configuration_and_results_are_compared_as_asked() {
 fn structs_and_flags_arrive_by_value() {
     verified(&["of_all", "::only"], 3);
 }
+
+#[test]
+fn a_kernel_is_compiled_for_each_type_of_an_axis() {
+    verified(&["::axpy", "duplicate", "fold", "launched"], 18);
+    let entries = entries();
+    let loads = |name: &str, load: &str| {
+        let body = entry(&entries, name);
+        assert!(body.contains(load), "{name} has no {load}: {body}");
+    };
+    loads("axpy_T_f16", "fma.rn.f16");
+    loads("axpy_T_bf16", "fma.rn.bf16");
+    loads("axpy_T_f64", "fma.rn.f64");
+    loads("duplicate_T_f32x4", "ld.global.nc.v4");
+    loads("fold_ITEMS_4_Op_Largest_T_f16", "max.f32");
+}
+
+#[test]
+fn a_run_may_choose_among_the_types_and_no_others() {
+    verified(&["fold", "--series", "T=f16", "--series", "Op=Sum"], 2);
+    let outcome = run(&["fold", "--series", "T=f64"]);
+    assert_snapshot!(outcome.exits_with(2).stderr, @"error: axis `T` of data::kernels::fold is compiled for f16, f32, not for f64; choose one of these, or add it to const T at data/src/types.rs:72");
+}

@@ -87,12 +87,19 @@ fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written(
 fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone() {
     let outcome = run("in-cuda", &[]).exits_with(0);
     assert_snapshot!(rows(&outcome), @r#"
+    axpy/block=64,n=256,T=f16 finished verified
+    axpy/block=64,n=256,T=f32 finished verified
+    axpy/block=64,n=256,T=f64 finished verified
     count/block=64,n=256,FIRST=3,UP=false finished
     count/block=64,n=256,FIRST=3,UP=true finished
     flagged/block=64,n=256,way=down finished verified
     flagged/block=64,n=256,way=up finished verified
     offset/block=64,n=256,WIDTH=1 finished verified
     offset/block=64,n=256,WIDTH=4 finished verified
+    pairs/block=64,n=256,Op=Product,T=f16 finished
+    pairs/block=64,n=256,Op=Product,T=f32 finished
+    pairs/block=64,n=256,Op=Sum,T=f16 finished
+    pairs/block=64,n=256,Op=Sum,T=f32 finished
     scale/block=128,n=1000,ITEMS=1 finished verified
     scale/block=128,n=1000,ITEMS=2 finished verified
     scale/block=128,n=1000,ITEMS=3 invalid: `scale<3, float>` does not compile: kernels/scale.cu:13:5: static assertion failed with "three items are not a power of two"
@@ -107,6 +114,7 @@ fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone
     in-cuda/kernels/scale.cu -Ikernels/include -DOFFSET=7
     in-cuda/kernels/scale.cu -Ikernels/include -DOFFSET=7 -DWIDTH=1
     in-cuda/kernels/scale.cu -Ikernels/include -DOFFSET=7 -DWIDTH=4
+    in-cuda/kernels/types.cu
     ");
 }
 

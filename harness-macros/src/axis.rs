@@ -13,6 +13,7 @@ use quote::{ToTokens, quote_spanned};
 
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
+use crate::type_axis::TypeAxis;
 
 /// One axis as the annotation declares it.
 pub(crate) struct DeclaredAxis {
@@ -31,6 +32,8 @@ pub(crate) struct DeclaredSpace {
     pub(crate) axes: Vec<DeclaredAxis>,
     /// The names of all axes, also of those whose values are wrong.
     pub(crate) names: Vec<Ident>,
+    /// Those among the constants whose values are types.
+    pub(crate) types: Vec<TypeAxis>,
     /// The clauses, in the model's grammar.
     pub(crate) clauses: Vec<String>,
 }
@@ -47,11 +50,23 @@ impl DeclaredSpace {
     }
 }
 
-/// Reads the axes of a series, and refuses duplicate names.
-pub(crate) fn declared(items: Vec<Item>, errors: &mut Errors) -> DeclaredSpace {
+/// Reads the axes of a series of a kernel that is generic over `types`, and refuses duplicate
+/// names.
+pub(crate) fn declared(items: Vec<Item>, types: &[Ident], errors: &mut Errors) -> DeclaredSpace {
     let mut out = DeclaredSpace::default();
     let mut texts: Vec<ClauseText> = Vec::new();
     for item in items {
+        let item = match of_types(item, types, errors) {
+            (item, None) => item,
+            (item, Some(axis)) => {
+                out.types.push(axis.clone());
+                if axis.values.is_empty() {
+                    out.names.push(axis.name);
+                    continue;
+                }
+                item
+            }
+        };
         let Some((text, names)) = clause(item, errors) else { continue };
         let mut sound = true;
         for name in names {
@@ -83,6 +98,18 @@ pub(crate) fn declared(items: Vec<Item>, errors: &mut Errors) -> DeclaredSpace {
         }
     }
     out
+}
+
+/// The axis of types that `item` is, where `types` has its name; it is a constant to the model. It
+/// has no types where something is wrong with them.
+fn of_types(item: Item, types: &[Ident], errors: &mut Errors) -> (Item, Option<TypeAxis>) {
+    match item.form {
+        Form::Value(values) | Form::Constant(values) if types.contains(&item.name) => {
+            let axis = TypeAxis::read(&item.name, &values, errors);
+            (Item { name: item.name, form: Form::Constant(values) }, Some(axis))
+        }
+        form => (Item { form, ..item }, None),
+    }
 }
 
 /// The axes of `space` at the places of `names`, in the order written.
@@ -222,7 +249,7 @@ mod tests {
     fn parse(text: &str) -> Result<DeclaredSpace, String> {
         let mut errors = Errors::default();
         let items = split(text.parse().unwrap(), "AXIS = VALUES", &mut errors);
-        let space = declared(items, &mut errors);
+        let space = declared(items, &[], &mut errors);
         errors.into_result().map_err(|all| {
             all.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join(" | ")
         })?;
@@ -279,7 +306,7 @@ mod tests {
         let column = |text: &str| {
             let mut errors = Errors::default();
             let items = split(text.parse().unwrap(), "AXIS = VALUES", &mut errors);
-            declared(items, &mut errors);
+            declared(items, &[], &mut errors);
             errors.into_result().unwrap_err().span().start().column
         };
         assert_eq!(column("n = [64, 64..32]"), 11);

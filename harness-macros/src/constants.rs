@@ -1,15 +1,16 @@
-//! Constants: a kernel's const generic parameters, and the copies of it that are compiled.
+//! Constants and types: a kernel's generic parameters, and the copies of it that are compiled.
 //!
 //! Input: a generic kernel and the axes that say which values its parameters take. Output: one
 //! [`Instance`] a combination of values. On the device each is a module with the parameters as
-//! plain constants and a copy of the function, and not an instantiation of it: `shared!` declares
-//! its memory by an item, and an item cannot name the generic parameters of the function around it.
+//! plain constants and type aliases, and a copy of the function, and not an instantiation of it:
+//! `shared!` declares its memory by an item, and an item cannot name the generic parameters of the
+//! function around it.
 
 use gpuprof_model::series::entry_point;
 use gpuprof_model::{AxisValue, Configuration};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{ConstParam, GenericParam, ItemFn};
+use syn::{ConstParam, GenericParam, ItemFn, TypeParam};
 
 use crate::axis::DeclaredSpace;
 use crate::errors::Errors;
@@ -18,25 +19,38 @@ use crate::slices::Entry;
 /// The most entry points that one kernel may become.
 pub(crate) const MOST: usize = 64;
 
-/// One entry point: a value for every constant.
+/// One entry point: a value for every constant, and a type for every type parameter.
 pub(crate) struct Instance {
     /// The beginning of its name in the PTX.
     pub(crate) symbol: String,
-    /// The constants with their values as Rust has them, in the order of the generic parameters.
+    /// The values and types as Rust has them, in the order of the generic parameters.
     pub(crate) values: Vec<TokenStream>,
+    /// The types alone, each behind its parameter.
+    pub(crate) types: Vec<(Ident, Ident)>,
 }
 
-/// Refuses generics that are no constants with an axis each, and constants that are no generics.
+impl Instance {
+    /// An alias for each of its types, so that what mentions the parameter means the type.
+    pub(crate) fn aliases(&self) -> TokenStream {
+        let (names, types): (Vec<_>, Vec<_>) = self.types.iter().map(|(n, t)| (n, t)).unzip();
+        quote!(#(#[allow(dead_code, non_camel_case_types)] pub type #names = #types;)*)
+    }
+}
+
+/// Refuses generics without an axis each, and constants that are no generics.
 pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
     let generics = &item.sig.generics;
     for parameter in &generics.params {
-        let GenericParam::Const(parameter) = parameter else {
-            errors.at(
-                parameter,
-                "a kernel's generic parameters are constants: const TILE: usize, with \
-                 const TILE = [8, 16] in series(…)",
-            );
-            continue;
+        let parameter = match parameter {
+            GenericParam::Const(parameter) => parameter,
+            GenericParam::Type(parameter) => {
+                check_type(parameter, space, errors);
+                continue;
+            }
+            GenericParam::Lifetime(_) => {
+                errors.at(parameter, "a kernel has no lifetime parameters: leave them out");
+                continue;
+            }
         };
         let name = &parameter.ident;
         match space.axis(&name.to_string()) {
@@ -53,14 +67,30 @@ pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
         }
     }
     check_values(item, space, errors);
-    if parameters(item).next().is_some()
+    if !generics.params.is_empty()
         && let Some(place) = find_super(item.block.to_token_stream())
     {
         errors.push(syn::Error::new(
             place,
-            "`super` names another module here, because a kernel with constants is compiled once \
-             per value, each in its own module: write the path from `crate`",
+            "`super` names another module here, because a generic kernel is compiled once per \
+             value, each in its own module: write the path from `crate`",
         ));
+    }
+}
+
+/// Refuses a type parameter whose types nothing lists.
+pub(crate) fn check_type(parameter: &TypeParam, space: &DeclaredSpace, errors: &mut Errors) {
+    let name = &parameter.ident;
+    if space.types.iter().any(|axis| axis.name == *name) {
+        return;
+    }
+    match space.names.iter().find(|own| *own == name) {
+        Some(axis) => errors.at(
+            axis,
+            format!("`{name}` is a type of the kernel: list its types alone, {name} = [f32, f64]"),
+        ),
+        None => errors
+            .at(parameter, format!("`{name}` needs its types: {name} = [f32, f64] in series(…)")),
     }
 }
 
@@ -69,7 +99,8 @@ pub(crate) fn check(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
 fn check_values(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
     let mut count = 1_usize;
     for (name, values) in space.constants() {
-        if parameters(item).all(|parameter| parameter.ident != *name) {
+        let is_type = space.types.iter().any(|axis| axis.name == *name);
+        if !is_type && parameters(item).all(|parameter| parameter.ident != *name) {
             errors.at(
                 name,
                 format!(
@@ -78,7 +109,8 @@ fn check_values(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) {
                 ),
             );
         }
-        if let Some(value) = values.iter().find(|value| literal(value, name.span()).is_none()) {
+        let wrong = |value: &&AxisValue| !is_type && literal(value, name.span()).is_none();
+        if let Some(value) = values.iter().find(wrong) {
             errors.at(
                 name,
                 format!("invalid constant `{value}`; expected a whole number, `true` or `false`"),
@@ -142,14 +174,26 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
         };
         points = points.iter().flat_map(longer).collect();
     }
+    let ty = |name: &Ident, point: &Configuration| {
+        let axis = space.types.iter().find(|axis| axis.name == *name)?;
+        axis.value(&point.get(&name.to_string())?.to_string()).cloned()
+    };
+    let value = |parameter: &GenericParam, point: &Configuration| match parameter {
+        GenericParam::Const(parameter) => {
+            let name = parameter.ident.to_string();
+            let place = space.axis(&name)?.name.span();
+            literal(point.get(&name)?, place)
+        }
+        GenericParam::Type(parameter) => Some(ty(&parameter.ident, point)?.to_token_stream()),
+        GenericParam::Lifetime(_) => None,
+    };
     let instance = |point: Configuration| Instance {
         symbol: entry_point(symbol, &names, &point),
-        values: parameters(item)
-            .filter_map(|parameter| {
-                let name = parameter.ident.to_string();
-                let place = space.axis(&name)?.name.span();
-                literal(point.get(&name)?, place)
-            })
+        values: item.sig.generics.params.iter().filter_map(|p| value(p, &point)).collect(),
+        types: space
+            .types
+            .iter()
+            .filter_map(|axis| Some((axis.name.clone(), ty(&axis.name, &point)?)))
             .collect(),
     };
     points.into_iter().map(instance).collect()
@@ -168,11 +212,10 @@ pub(crate) fn on_device(
     let ItemFn { attrs, vis, sig, .. } = item;
     let (name, Entry { inputs, block }) = (&sig.ident, entry);
     let conditions: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
-    let (parameters, types): (Vec<_>, Vec<_>) =
-        parameters(item).map(|parameter| (&parameter.ident, &parameter.ty)).unzip();
     let module = |instance: &Instance| format_ident!("__gpuprof_{}", instance.symbol);
     let copies = instances.iter().map(|instance| {
-        let (module, symbol, values) = (module(instance), &instance.symbol, &instance.values);
+        let (module, symbol, aliases) = (module(instance), &instance.symbol, instance.aliases());
+        let constants = item.sig.generics.params.iter().zip(&instance.values).filter_map(constant);
         let told = told(symbol);
         let block = if told.is_empty() { block.clone() } else { quote!({ #told #block }) };
         quote! {
@@ -182,7 +225,8 @@ pub(crate) fn on_device(
             mod #module {
                 #[allow(unused_imports)]
                 use super::*;
-                #(#[allow(non_upper_case_globals)] pub const #parameters: #types = #values;)*
+                #aliases
+                #(#constants)*
                 #(#attrs)*
                 #[unsafe(export_name = ::core::concat!(#symbol, #place))]
                 #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
@@ -198,6 +242,12 @@ pub(crate) fn on_device(
         #[allow(unused_imports)]
         #vis use #first::#name;
     }
+}
+
+/// A generic constant as a plain one.
+fn constant((parameter, value): (&GenericParam, &TokenStream)) -> Option<TokenStream> {
+    let GenericParam::Const(ConstParam { ident, ty, .. }) = parameter else { return None };
+    Some(quote!(#[allow(non_upper_case_globals)] pub const #ident: #ty = #value;))
 }
 
 /// Names every instantiation on the host, so that a value that its parameter cannot hold is an

@@ -21,7 +21,7 @@ use crate::registration::Entry;
 use crate::signature::Parameter;
 pub(crate) use block::Block;
 pub(crate) use symbol::symbol;
-pub(crate) use types::parameters;
+pub(crate) use types::{is_number, parameters};
 
 /// The expansion of the attribute `tokens` on the block `item`.
 pub(crate) fn kernels(tokens: TokenStream, item: &ItemForeignMod) -> syn::Result<TokenStream> {
@@ -125,10 +125,19 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
         let (name, value) = (define.name.to_string(), &define.value);
         quote!((#name, #value))
     });
+    let types = kernel.space.types.iter().flat_map(|axis| {
+        let (name, gp) = (axis.name.to_string(), &gp);
+        axis.values.iter().map(move |value| {
+            let rust = value.to_string();
+            let (cpp, bytes) = types::spelled_type(&rust);
+            quote!(#gp::DeclaredType { axis: #name, rust: #rust, cpp: #cpp, bytes: #bytes })
+        })
+    });
+    let types: Vec<TokenStream> = types.collect();
     let symbol = kernel.expression.as_deref().unwrap_or(&kernel.symbol);
     let parameters = kernel.parameters.iter().zip(&item.sig.inputs).map(|(parameter, input)| {
         let name = parameter.name.to_string();
-        let (rust, cpp, bytes) = types::spelled(parameter);
+        let (rust, cpp, bytes) = types::spelled(parameter, &kernel.space.types);
         let at = place(parameter, input);
         // `line!()` at the place of the type.
         let (line, column) =
@@ -148,6 +157,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
                 options: &[#(#options),*],
                 symbol: #symbol,
                 parameters: &[#(#parameters),*],
+                types: &[#(#types),*],
             },
             run: #run,
         }

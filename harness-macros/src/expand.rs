@@ -11,6 +11,7 @@ use crate::axis::DeclaredAxis;
 use crate::bounds;
 use crate::checked;
 use crate::constants;
+use crate::declared;
 use crate::kernel::Kernel;
 use crate::launcher;
 use crate::place;
@@ -18,6 +19,7 @@ use crate::registration::Entry;
 use crate::renamed;
 use crate::signature::{Parameter, Passing};
 use crate::slices;
+use crate::type_axis::{self, TypeAxis};
 
 /// The expansion of `kernel` on `item`.
 pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
@@ -94,7 +96,10 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
     let k = local("k");
-    let axes = kernel.space.axes.iter().map(|axis| axis_variable(axis, &gp, &k));
+    let types = &kernel.space.types;
+    let is_type = |axis: &&DeclaredAxis| types.iter().any(|other| other.name == axis.name);
+    let axes = kernel.space.axes.iter().filter(|axis| !is_type(axis));
+    let axes = axes.map(|axis| axis_variable(axis, &gp, &k));
     let launch = LAUNCH_AXES.iter().filter_map(|key| launch(kernel, key, &gp, &k));
     let declared = kernel.declared.iter().map(|(key, value)| {
         let method = Ident::new(&key.to_string(), inner(value));
@@ -115,20 +120,39 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         .map(|(parameter, value)| argument(parameter, value, &gp, &k));
     let checks = local("checks");
     let verification = kernel.verification.statements(&kernel.parameters, &gp, &checks);
+    let statements = quote! {
+        #(#launch)*
+        #(#bounds)*
+        #(#declared)*
+        #seed
+        #reset
+        #(#arguments)*
+        #verification
+        #k.execute(#checks)
+    };
+    let word = |name: &Ident| {
+        let name = name.to_string();
+        quote!(#k.word(#name)?.as_str())
+    };
+    let otherwise = quote!(#k.not_compiled());
+    let known = in_rust(kernel);
+    let statements = type_axis::dispatched(&known, &statements, &word, &otherwise);
     quote! {
         #[allow(unused_variables, non_snake_case)]
         fn #run(#k: &mut #gp::KernelRun<'_>) -> #gp::Result<()> {
             #(#axes)*
-            #(#launch)*
-            #(#bounds)*
-            #(#declared)*
-            #seed
-            #reset
-            #(#arguments)*
-            #verification
-            #k.execute(#checks)
+            #statements
         }
     }
+}
+
+/// The axes of types that Rust knows: a template of CUDA C++ also takes types that only its file
+/// has, of which no argument can consist.
+fn in_rust(kernel: &Kernel) -> Vec<TypeAxis> {
+    let is_known = |axis: &&TypeAxis| {
+        kernel.expression.is_none() || axis.values.iter().all(declared::is_number)
+    };
+    kernel.space.types.iter().filter(is_known).cloned().collect()
 }
 
 /// `let n: u64 = …`, so that the annotation's expressions can say `n`.

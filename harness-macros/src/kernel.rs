@@ -22,6 +22,7 @@ use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::signature::{self, Parameter, Passing};
 use crate::tolerance;
+use crate::type_axis;
 use crate::verification::{Given, Verification};
 use crate::vocabulary::{
     GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, OF_RUST, VALUE_KEYS, count, example,
@@ -77,7 +78,8 @@ impl Kernel {
     /// Reads the attribute `tokens` on `item`, whose code is at `home`.
     pub(crate) fn parse(tokens: TokenStream, item: &ItemFn, home: Home<'_>) -> syn::Result<Self> {
         let mut errors = Errors::default();
-        let mut keys = Keys::default();
+        let types = type_axis::parameters(&item.sig.generics);
+        let mut keys = Keys { types, ..Keys::default() };
         for item in items::split(tokens, "KEY = VALUE or KEY(LIST)", &mut errors) {
             keys.read(item, &mut errors);
         }
@@ -123,6 +125,8 @@ impl Kernel {
 /// The keys as they are read.
 #[derive(Default)]
 struct Keys {
+    /// The type parameters of the kernel.
+    types: Vec<Ident>,
     seen: Vec<Ident>,
     /// What misspelt keys were probably meant to be: not called missing on top.
     meant: Vec<&'static str>,
@@ -190,7 +194,7 @@ impl Keys {
                 if let Some(key) = find(&OF_DECLARED) {
                     errors.at(key, format!("`{key}` is for kernels that #[kernels(…)] declares"));
                 }
-                let parameters = signature::parameters(item, errors);
+                let parameters = signature::parameters(item, &self.space.types, errors);
                 constants::check(item, &self.space, errors);
                 (parameters, None)
             }
@@ -215,7 +219,7 @@ impl Keys {
                     }
                     text.ok()
                 });
-                let parameters = declared::parameters(item, errors);
+                let parameters = declared::parameters(item, &self.space.types, errors);
                 let name = declared::symbol(key.as_ref(), item, &self.space, block, errors);
                 (parameters, Some(name))
             }
@@ -226,7 +230,7 @@ impl Keys {
         match name.to_string().as_str() {
             "series" => {
                 let items = items::split(list.stream(), "AXIS = VALUES", errors);
-                self.space = axis::declared(items, errors);
+                self.space = axis::declared(items, &self.types, errors);
             }
             "args" => {
                 let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
@@ -370,16 +374,19 @@ impl Keys {
                 );
                 continue;
             }
-            let ty = signature::text(&parameter.scalar);
-            let remedy = match (name.to_string().as_str(), signature::is_float(&parameter.scalar)) {
-                ("permutation", true) => {
-                    "gives whole numbers, and `X` is of T: take an integer type"
-                }
-                ("normal", false) => "gives floats, and `X` is of T: take random_in(n, low..high)",
-                _ => continue,
-            };
-            let remedy = remedy.replace('X', &of.to_string()).replace('T', &ty);
-            errors.at(value, format!("`{name}` {remedy}"));
+            for ty in type_axis::possible(&parameter.scalar, &self.space.types) {
+                let remedy = match (name.to_string().as_str(), signature::is_float(&ty)) {
+                    ("permutation", true) => {
+                        "gives whole numbers, and `X` is of T: take an integer type"
+                    }
+                    ("normal", false) => {
+                        "gives floats, and `X` is of T: take random_in(n, low..high)"
+                    }
+                    _ => continue,
+                };
+                let remedy = remedy.replace('X', &of.to_string()).replace('T', &ty);
+                errors.at(value, format!("`{name}` {remedy}"));
+            }
         }
     }
 

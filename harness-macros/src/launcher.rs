@@ -1,15 +1,17 @@
 //! `launcher = NAME`: the type by which series functions launch a kernel.
 //!
-//! Input: a checked kernel. Output: the type, host-only, with the kernel's constants as its generic
-//! parameters and one implementation of `Kernel` for each entry point, so that a value that was
-//! never compiled is an error where it is named.
+//! Input: a checked kernel. Output: the type, host-only, with the kernel's constants and types as
+//! its generic parameters and one implementation of `Kernel` for each entry point, so that a value
+//! that was never compiled is an error where it is named. A kernel with types has a function of the
+//! launcher's name as well, which makes one: `run.kernel(Scale::<f32>())`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::ItemFn;
+use syn::{Generics, ItemFn};
 
 use crate::kernel::Kernel;
 use crate::signature::{Parameter, Passing};
+use crate::type_axis;
 
 /// The type and its implementations; nothing where none is asked for. `place` is the end of the
 /// entry points' names.
@@ -20,23 +22,15 @@ pub(crate) fn of(kernel: &Kernel, item: &ItemFn, place: &TokenStream) -> TokenSt
     let (vis, generics) = (&item.vis, &item.sig.generics);
     let conditions: Vec<_> = item.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let docs = format!("Launches `{}` in a series function.", item.sig.ident);
-    let points: Vec<(&str, TokenStream)> = if kernel.instances.is_empty() {
-        vec![(kernel.symbol.as_str(), quote!(#name))]
-    } else {
-        let point = kernel.instances.iter().map(|instance| {
-            let values = &instance.values;
-            (instance.symbol.as_str(), quote!(#name<#(#values),*>))
-        });
-        point.collect()
-    };
+    let points = points(kernel, name);
     let types = kernel.parameters.iter().map(|parameter| argument(parameter, gpuprof, &gp));
     let types: Vec<TokenStream> = types.collect();
     let names: Vec<Ident> = (0..types.len())
         .map(|at| format_ident!("argument{at}", span = Span::mixed_site()))
         .collect();
     let passed: Vec<TokenStream> = kernel.parameters.iter().zip(&names).map(pass).collect();
-    let implementations = points.iter().map(|(symbol, ty)| {
-        quote! {
+    let implementations = points.iter().map(|(symbol, ty, aliases)| {
+        let implementation = quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
             impl #gpuprof::Kernel for #ty {
@@ -51,17 +45,71 @@ pub(crate) fn of(kernel: &Kernel, item: &ItemFn, place: &TokenStream) -> TokenSt
                     #(#passed)*
                 }
             }
+        };
+        if aliases.is_empty() {
+            return implementation;
+        }
+        quote! {
+            #[cfg(not(target_arch = "nvptx64"))]
+            const _: () = {
+                #aliases
+                #implementation
+            };
         }
     });
+    let members = members(generics);
+    let maker = maker(name, item, &docs);
+    let maker = maker.map(|maker| quote!(#(#conditions)* #maker));
+    let bounds = &generics.where_clause;
     quote! {
         #(#conditions)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc = #docs]
         #[derive(Debug, Clone, Copy)]
         #[allow(dead_code)]
-        #vis struct #name #generics;
+        #vis struct #name #generics #bounds #members
+        #maker
         #(#implementations)*
     }
+}
+
+/// The beginning of each entry point's name, the launcher's type for it, and the aliases of types
+/// with which its parameters are told.
+fn points<'k>(kernel: &'k Kernel, name: &Ident) -> Vec<(&'k str, TokenStream, TokenStream)> {
+    if kernel.instances.is_empty() {
+        return vec![(kernel.symbol.as_str(), quote!(#name), TokenStream::new())];
+    }
+    let point = kernel.instances.iter().map(|instance| {
+        let values = &instance.values;
+        (instance.symbol.as_str(), quote!(#name<#(#values),*>), instance.aliases())
+    });
+    point.collect()
+}
+
+/// What follows the head of the launcher: one with type parameters mentions them.
+fn members(generics: &Generics) -> TokenStream {
+    match type_axis::parameters(generics).as_slice() {
+        [] => quote!(;),
+        types => quote!({ of: ::core::marker::PhantomData<fn() -> (#(#types,)*)> }),
+    }
+}
+
+/// The function that makes the launcher called `name`, where it has type parameters: such a type
+/// cannot be a unit, which its name alone would make.
+fn maker(name: &Ident, item: &ItemFn, docs: &str) -> Option<TokenStream> {
+    let (vis, generics) = (&item.vis, &item.sig.generics);
+    if type_axis::parameters(generics).is_empty() {
+        return None;
+    }
+    let (parameters, arguments, bounds) = generics.split_for_impl();
+    Some(quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[doc = #docs]
+        #[allow(dead_code, non_snake_case)]
+        #vis const fn #name #parameters () -> #name #arguments #bounds {
+            #name { of: ::core::marker::PhantomData }
+        }
+    })
 }
 
 /// The type of the argument for `parameter`.

@@ -34,6 +34,7 @@ mod shared;
 mod signature;
 mod slices;
 mod tolerance;
+mod type_axis;
 mod verification;
 mod vocabulary;
 

@@ -61,7 +61,7 @@ impl Series {
         for item in items::split(tokens, "AXIS = VALUES", &mut errors) {
             axes.extend(series.read(item, &mut errors));
         }
-        series.space = axis::declared(axes, &mut errors);
+        series.space = axis::declared(axes, &[], &mut errors);
         for (name, _) in series.space.constants() {
             errors.at(name, "constants belong to a #[kernel]: a host function compiles its own");
         }

@@ -8,6 +8,7 @@ use syn::{
 
 use crate::bare;
 use crate::errors::Errors;
+use crate::type_axis::{self, TypeAxis};
 
 /// The types that a kernel may take and point to. Pairs and vectors cannot be taken by value, which
 /// is a type error in the registration.
@@ -43,8 +44,9 @@ pub(crate) struct Parameter {
     pub(crate) sliced: bool,
 }
 
-/// Reads the parameters of `item`, and refuses what cannot be a kernel.
-pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
+/// Reads the parameters of `item`, which is generic over `types`, and refuses what cannot be a
+/// kernel.
+pub(crate) fn parameters(item: &ItemFn, types: &[TypeAxis], errors: &mut Errors) -> Vec<Parameter> {
     let signature = &item.sig;
     if !matches!(signature.safety, Safety::Unsafe(_)) && signature.inputs.iter().any(is_pointer) {
         errors.at(
@@ -70,10 +72,11 @@ pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
             "a kernel cannot return a value: write results through a `DisjointSlice<T>` or a `*mut T`",
         );
     }
-    signature.inputs.iter().filter_map(|input| parameter(input, errors)).collect()
+    let types = type_axis::of_generics(&signature.generics, types);
+    signature.inputs.iter().filter_map(|input| parameter(input, &types, errors)).collect()
 }
 
-fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
+fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
         errors.at(input, "a kernel must be a free function: it cannot take `self`");
         return None;
@@ -107,6 +110,10 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
             None => (Passing::Scalar, other, false),
         },
     };
+    if let Some(axis) = type_axis::of(scalar, types) {
+        let passing = of_axis(axis, passing, &name.as_ref()?.to_string(), errors)?;
+        return Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced });
+    }
     if passing == Passing::Scalar && is_value(scalar) {
         return Some(Parameter {
             name: name?,
@@ -130,6 +137,29 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
     Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced })
 }
 
+/// How a parameter called `name` is passed that consists of the types of `axis`: memory holds
+/// numbers, and what is taken by value is a number with every type or a struct with every type.
+fn of_axis(axis: &TypeAxis, passing: Passing, name: &str, errors: &mut Errors) -> Option<Passing> {
+    let is_number = |value: &&Ident| SCALARS.iter().any(|scalar| *value == scalar);
+    let other = axis.values.iter().find(|value| !is_number(value));
+    match (passing, other) {
+        (_, None) => Some(passing),
+        (Passing::Scalar, Some(_)) if !axis.values.iter().any(|value| is_number(&value)) => {
+            Some(Passing::Value)
+        }
+        (_, Some(other)) => {
+            errors.at(
+                other,
+                format!(
+                    "`{name}` cannot consist of `{other}`: a kernel's parameters are numbers of fixed \
+                     size, or memory of them"
+                ),
+            );
+            None
+        }
+    }
+}
+
 /// Why a kernel cannot take `&mut [element]`.
 fn shared_by_all(element: &Type) -> String {
     let element = text(element);
@@ -140,9 +170,8 @@ fn shared_by_all(element: &Type) -> String {
     )
 }
 
-/// Whether `ty` is a float, or consists of floats.
-pub(crate) fn is_float(ty: &Type) -> bool {
-    let name = text(ty);
+/// Whether the type called `name` is a float, or consists of floats.
+pub(crate) fn is_float(name: &str) -> bool {
     name.starts_with('f') || name.starts_with("bf")
 }
 
@@ -189,7 +218,14 @@ mod tests {
 
     fn check(text: &str) -> Result<Vec<(String, Passing)>, String> {
         let mut errors = Errors::default();
-        let parameters = parameters(&syn::parse_str(text).unwrap(), &mut errors);
+        let item: ItemFn = syn::parse_str(text).unwrap();
+        let values = |all: &[&str]| all.iter().map(|ty| syn::parse_str(ty).unwrap()).collect();
+        let types = [
+            TypeAxis { name: syn::parse_quote!(T), values: values(&["f32", "f16"]) },
+            TypeAxis { name: syn::parse_quote!(S), values: values(&["Shape", "Size"]) },
+            TypeAxis { name: syn::parse_quote!(M), values: values(&["u32", "Shape"]) },
+        ];
+        let parameters = parameters(&item, &types, &mut errors);
         errors.into_result().map_err(|all| {
             all.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join(" | ")
         })?;
@@ -207,6 +243,29 @@ mod tests {
                 ("x".into(), Passing::Input),
                 ("y".into(), Passing::Output)
             ]
+        );
+    }
+
+    #[test]
+    fn a_parameter_may_have_a_type_of_an_axis() {
+        let Ok(read) = check("unsafe fn k<T, S>(a: T, s: S, x: &[T], y: *mut T) {}") else {
+            panic!("refused");
+        };
+        assert!(
+            read == [
+                ("a".into(), Passing::Scalar),
+                ("s".into(), Passing::Value),
+                ("x".into(), Passing::Input),
+                ("y".into(), Passing::Output)
+            ]
+        );
+        for text in ["fn k<S>(x: &[S]) {}", "fn k<M>(m: M) {}"] {
+            let Err(message) = check(text) else { panic!("accepted") };
+            assert!(message.contains("cannot consist of `Shape`"), "{message}");
+        }
+        assert!(
+            check("fn k<U>(x: &[U]) {}").is_ok(),
+            "its types are missing, which is told elsewhere"
         );
     }
 

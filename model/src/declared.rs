@@ -4,6 +4,8 @@
 //! what its launch must keep. An instance is a kernel with a value for every constant of its
 //! series: constants that its name holds are template arguments, the others are definitions.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
@@ -22,8 +24,24 @@ pub struct DeclaredKernel {
     pub options: Vec<String>,
     /// What it is called there, with `{NAME}` for the value of a constant.
     pub symbol: String,
-    /// Its parameters.
+    /// Its parameters, in which `{T}` stands for the type of an axis.
     pub parameters: Vec<DeclaredParameter>,
+    /// The types that axes of types have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<DeclaredType>,
+}
+
+/// A type that a declared kernel may be instantiated with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredType {
+    /// The axis.
+    pub axis: String,
+    /// The type in Rust, which is the value of the axis.
+    pub rust: String,
+    /// The same in CUDA C++.
+    pub cpp: String,
+    /// Its size; 0 where nothing of it is passed.
+    pub bytes: u32,
 }
 
 /// Where a declared kernel lives.
@@ -67,13 +85,43 @@ impl DeclaredKernel {
         for constant in constants {
             let Some(value) = configuration.get(constant) else { continue };
             let place = format!("{{{constant}}}");
+            let value = match self.ty(constant, configuration) {
+                Some(ty) if matches!(self.source, DeclaredSource::Cuda(_)) => ty.cpp.clone(),
+                _ => value.to_string(),
+            };
             if name.contains(&place) {
-                name = name.replace(&place, &value.to_string());
+                name = name.replace(&place, &value);
             } else {
-                defines.push((constant.to_owned(), value.to_string()));
+                defines.push((constant.to_owned(), value));
             }
         }
         (name, defines)
+    }
+
+    /// The type of `axis` in `configuration`, if it is an axis of types.
+    fn ty(&self, axis: &str, configuration: &Configuration) -> Option<&DeclaredType> {
+        let value = configuration.get(axis)?.to_string();
+        self.types.iter().find(|ty| ty.axis == axis && ty.rust == value)
+    }
+
+    /// The parameters of the instance of `configuration`.
+    pub fn parameters_of(&self, configuration: &Configuration) -> Vec<DeclaredParameter> {
+        let axes: BTreeSet<&str> = self.types.iter().map(|ty| ty.axis.as_str()).collect();
+        let types: Vec<&DeclaredType> =
+            axes.into_iter().filter_map(|axis| self.ty(axis, configuration)).collect();
+        let of_types = |parameter: &DeclaredParameter| {
+            let mut parameter = parameter.clone();
+            for ty in &types {
+                let place = format!("{{{}}}", ty.axis);
+                if parameter.rust == place {
+                    parameter.bytes = ty.bytes;
+                }
+                parameter.rust = parameter.rust.replace(&place, &ty.rust);
+                parameter.cpp = parameter.cpp.replace(&place, &ty.cpp);
+            }
+            parameter
+        };
+        self.parameters.iter().map(of_types).collect()
     }
 }
 
@@ -144,7 +192,46 @@ mod tests {
             options: Vec::new(),
             symbol: symbol.to_owned(),
             parameters: Vec::new(),
+            types: Vec::new(),
         }
+    }
+
+    #[test]
+    fn an_axis_of_types_chooses_the_types_of_parameters_and_the_template_argument() {
+        let ty = |rust: &str, cpp: &str, bytes| DeclaredType {
+            axis: "T".into(),
+            rust: rust.into(),
+            cpp: cpp.into(),
+            bytes,
+        };
+        let parameter = |rust: &str, cpp: &str, bytes| DeclaredParameter {
+            name: "x".into(),
+            rust: rust.into(),
+            cpp: cpp.into(),
+            bytes,
+            line: 1,
+            column: 1,
+        };
+        let mut kernel = kernel("scale<{T}>");
+        kernel.types = vec![ty("f32", "float", 4), ty("f16", "__half", 2)];
+        kernel.parameters = vec![
+            parameter("u32", "unsigned int", 4),
+            parameter("{T}", "{T}", 0),
+            parameter("*const {T}", "const {T} *", 8),
+        ];
+        let point = Configuration(vec![("T".into(), AxisValue::Word("f16".into()))]);
+        assert_eq!(kernel.instance(["T"], &point).0, "scale<__half>");
+        assert_eq!(
+            kernel.parameters_of(&point),
+            [
+                parameter("u32", "unsigned int", 4),
+                parameter("f16", "__half", 2),
+                parameter("*const f16", "const __half *", 8),
+            ]
+        );
+        kernel.source = DeclaredSource::PtxFile("a.ptx".into());
+        kernel.symbol = "scale_{T}".into();
+        assert_eq!(kernel.instance(["T"], &point).0, "scale_f16");
     }
 
     #[test]

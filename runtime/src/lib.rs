@@ -41,7 +41,7 @@
 //! | index threads, synchronise and exchange | [`thread`], [`block`], [`grid`], [`warp`] |
 //! | take slices, vectors and halves | [`DisjointSlice`], [`f32x4`], [`struct@f16`] |
 //! | share memory | [`shared!`](macro@shared), [`Shared`], [`atomic`] |
-//! | compute | [`FloatMath`], [`FastMath`] |
+//! | compute | [`FloatMath`], [`FastMath`], [`Real`] |
 //! | keep code out of the kernel build | [`macro@host`] |
 //!
 //! CUDA's names (`threadIdx`, `__syncthreads`, `atomicAdd`) find their counterparts in the search.

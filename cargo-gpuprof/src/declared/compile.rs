@@ -154,7 +154,7 @@ fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
     let once = asked.iter().filter(|asked| names.insert(asked.name.as_str()));
     let instance = |asked: &Asked<'_>| {
         let file = PathBuf::from(&asked.series.file);
-        let declared = asked.declared.parameters.iter().map(|parameter| Declared {
+        let declared = asked.parameters.iter().map(|parameter| Declared {
             cpp: parameter.cpp.clone(),
             rust: parameter.rust.clone(),
             declared_at: Place {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gpuprof_model::Configuration;
-use gpuprof_model::declared::{DeclaredEntry, DeclaredKernel, DeclaredSource, instance_key};
+use gpuprof_model::declared::{
+    DeclaredEntry, DeclaredKernel, DeclaredParameter, DeclaredSource, instance_key,
+};
 use gpuprof_model::protocol::SeriesDescription;
 
 use super::module_file;
@@ -69,6 +71,8 @@ pub(super) struct Asked<'a> {
     pub(super) declared: &'a DeclaredKernel,
     /// The values of its constants.
     pub(super) key: String,
+    /// Its parameters.
+    pub(super) parameters: Vec<DeclaredParameter>,
     /// What it is called where it lives.
     pub(super) name: String,
     /// Its definitions for the preprocessor.
@@ -82,7 +86,8 @@ impl<'a> Asked<'a> {
         let Some(declared) = &series.declared else { return Vec::new() };
         let one = |configuration: &Configuration| {
             let (name, defines) = declared.instance(constants(series), configuration);
-            Asked { series, declared, key: key(series, configuration), name, defines }
+            let parameters = declared.parameters_of(configuration);
+            Asked { series, declared, key: key(series, configuration), parameters, name, defines }
         };
         needed.configurations.iter().map(one).collect()
     }

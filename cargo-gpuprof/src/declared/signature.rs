@@ -28,7 +28,7 @@ pub(super) fn found<'p>(
     let Some(point) = points.iter().find(|point| point.name == symbol) else {
         return Err(here(not_there(asked, symbol, points)));
     };
-    let (declared, name) = (&asked.declared.parameters, &asked.name);
+    let (declared, name) = (&asked.parameters, &asked.name);
     if declared.len() != point.parameters.len() {
         let (ours, theirs) = (declared.len(), point.parameters.len());
         let plural = if ours == 1 { "" } else { "s" };

@@ -1,7 +1,7 @@
 //! What a declared kernel is called where it lives: `symbol = "ns::scan<{ITEMS}, float>"`.
 //!
-//! Input: the key, or the function's name and its const generic parameters. Output: the text, in
-//! which `{NAME}` stands for the value of a constant. A constant that it does not name is a
+//! Input: the key, or the function's name and its generic parameters. Output: the text, in which
+//! `{NAME}` stands for the value of a constant or a type. A constant that it does not name is a
 //! definition (`-D`) instead, so it is in nobody's way here.
 
 use gpuprof_model::AxisValue;
@@ -12,7 +12,7 @@ use syn::{GenericParam, ItemFn, LitStr};
 use super::block::Block;
 use super::define;
 use crate::axis::DeclaredSpace;
-use crate::constants::MOST;
+use crate::constants::{self, MOST};
 use crate::errors::Errors;
 
 /// What the kernel of `item` is called, where it has the `key`; and what is wrong with its
@@ -52,17 +52,21 @@ pub(crate) fn symbol(
     text
 }
 
-/// The names of the const generic parameters, each of which needs an axis.
+/// The names of the generic parameters, each of which needs an axis.
 fn generics(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) -> Vec<String> {
     let mut names = Vec::new();
     for parameter in &item.sig.generics.params {
-        let GenericParam::Const(constant) = parameter else {
-            errors.at(
-                parameter,
-                "the generic parameters of a declared kernel are constants; name types in \
-                 symbol = \"scan<float>\"",
-            );
-            continue;
+        let constant = match parameter {
+            GenericParam::Const(constant) => constant,
+            GenericParam::Type(ty) => {
+                constants::check_type(ty, space, errors);
+                names.push(ty.ident.to_string());
+                continue;
+            }
+            GenericParam::Lifetime(_) => {
+                errors.at(parameter, "a kernel has no lifetime parameters: leave them out");
+                continue;
+            }
         };
         let name = constant.ident.to_string();
         if space.constants().all(|(known, _)| *known != name) && !space.names.is_empty() {
@@ -113,9 +117,10 @@ fn check_constants(text: &str, space: &DeclaredSpace, block: &Block, errors: &mu
                 errors.at(name, format!("`{}` is in define(…) as well", define.name));
             }
         }
+        let is_type = space.types.iter().any(|axis| axis.name == own);
         let constant = |value: &AxisValue| match value {
             AxisValue::Int(_) => true,
-            AxisValue::Word(word) => word == "true" || word == "false",
+            AxisValue::Word(word) => is_type || word == "true" || word == "false",
             AxisValue::Dims(_) => false,
         };
         if let Some(value) = values.iter().find(|value| !constant(value)) {

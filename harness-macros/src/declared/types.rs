@@ -2,12 +2,14 @@
 //!
 //! Input: the declaration. Output: its parameters, and how CUDA C++ spells each.
 
+use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{FnArg, ItemFn, Pat, PointerMutability, ReturnType, Type};
 
 use crate::bare;
 use crate::errors::Errors;
 use crate::signature::{Parameter, Passing};
+use crate::type_axis::{self, TypeAxis};
 
 /// The types that a declared kernel may point to, with their spelling in CUDA C++. The first
 /// [`BY_VALUE`] may be taken by value.
@@ -46,8 +48,9 @@ const BY_VALUE: usize = 15;
 /// The bytes of an address.
 const ADDRESS: u32 = 8;
 
-/// Reads the parameters of the declaration `item`, and refuses what no kernel declares.
-pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
+/// Reads the parameters of the declaration `item`, which is generic over `types`, and refuses what
+/// no kernel declares.
+pub(crate) fn parameters(item: &ItemFn, types: &[TypeAxis], errors: &mut Errors) -> Vec<Parameter> {
     let signature = &item.sig;
     if let Some(dots) = &signature.variadic {
         errors.at(dots, "a kernel takes a fixed number of parameters");
@@ -60,10 +63,11 @@ pub(crate) fn parameters(item: &ItemFn, errors: &mut Errors) -> Vec<Parameter> {
             "a kernel cannot return a value: it writes results through a `*mut T`",
         );
     }
-    signature.inputs.iter().filter_map(|input| parameter(input, errors)).collect()
+    let types = type_axis::of_generics(&signature.generics, types);
+    signature.inputs.iter().filter_map(|input| parameter(input, &types, errors)).collect()
 }
 
-fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
+fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
         errors.at(input, "a kernel is a free function: it cannot take `self`");
         return None;
@@ -83,6 +87,10 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
         other if is_bool(other) => (Passing::Value, other),
         other => (Passing::Scalar, other),
     };
+    if let Some(axis) = type_axis::of(scalar, types) {
+        check_types(axis, passing, &name, errors)?;
+        return Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false });
+    }
     let known = row(scalar);
     let by_value = || TYPES[..BY_VALUE].iter().any(|row| Some(row) == known);
     let to_bool = is_bool(scalar) && passing != Passing::Value;
@@ -91,6 +99,37 @@ fn parameter(input: &FnArg, errors: &mut Errors) -> Option<Parameter> {
         return None;
     }
     Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false })
+}
+
+/// Refuses a parameter called `name` that consists of the types of `axis`, where one is none that a
+/// declared kernel takes so.
+fn check_types(axis: &TypeAxis, passing: Passing, name: &Ident, errors: &mut Errors) -> Option<()> {
+    let rows = match passing {
+        Passing::Scalar | Passing::Value => &TYPES[1..BY_VALUE],
+        Passing::Input | Passing::Output => &TYPES[1..],
+    };
+    let Some(other) = axis.values.iter().find(|ty| rows.iter().all(|(rust, ..)| *ty != rust))
+    else {
+        return Some(());
+    };
+    let names: Vec<&str> = rows.iter().map(|(rust, ..)| *rust).collect();
+    errors.at(
+        other,
+        format!("`{name}` cannot consist of `{other}`: here it takes {}", names.join(", ")),
+    );
+    None
+}
+
+/// Whether Rust has the type called `name` as well: whether it is a number.
+pub(crate) fn is_number(name: &Ident) -> bool {
+    TYPES.iter().any(|(rust, ..)| name == rust)
+}
+
+/// How CUDA C++ spells the type called `rust`, and its bytes: what is unknown, such as a functor,
+/// is called as it is and never passed.
+pub(super) fn spelled_type(rust: &str) -> (String, u32) {
+    let known = TYPES.iter().find(|(name, ..)| *name == rust);
+    known.map_or((rust.to_owned(), 0), |(_, cpp, bytes)| ((*cpp).to_owned(), *bytes))
 }
 
 fn is_bool(ty: &Type) -> bool {
@@ -117,10 +156,16 @@ fn refused(ty: &Type) -> String {
     )
 }
 
-/// The type of a parameter as Rust and as CUDA C++ spell it, and its bytes.
-pub(super) fn spelled(parameter: &Parameter) -> (String, String, u32) {
+/// The type of a parameter as Rust and as CUDA C++ spell it, and its bytes. `{T}` stands for the
+/// type of an axis.
+pub(super) fn spelled(parameter: &Parameter, types: &[TypeAxis]) -> (String, String, u32) {
     let scalar = parameter.scalar.to_token_stream().to_string();
     let (cpp, bytes) = row(&parameter.scalar).map_or(("void", 0), |(_, cpp, bytes)| (cpp, *bytes));
+    let axis = type_axis::of(&parameter.scalar, types).map(|axis| format!("{{{}}}", axis.name));
+    let (scalar, cpp) = match &axis {
+        Some(placeholder) => (placeholder.clone(), placeholder.as_str()),
+        None => (scalar, cpp),
+    };
     match parameter.passing {
         Passing::Scalar | Passing::Value => (scalar, cpp.to_owned(), bytes),
         Passing::Input => (format!("*const {scalar}"), format!("const {cpp} *"), ADDRESS),

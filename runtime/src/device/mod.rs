@@ -41,7 +41,7 @@ pub use constant::{Constant, ConstantArray};
 pub use disjoint::DisjointSlice;
 pub use half::{bf16, bf16x2, f16, f16x2};
 pub use index::ThreadIndex;
-pub use math::{FastMath, FloatMath};
+pub use math::{FastMath, FloatMath, Real};
 pub use shared::{Shared, SharedElement, SharedIndex, Slot};
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) use vector::every_vector;
@@ -65,7 +65,7 @@ pub(crate) mod prelude {
     pub use super::half::{bf16, bf16x2, f16, f16x2};
     pub use super::vector::*;
     pub use super::{
-        Constant, DisjointSlice, FastMath, FloatMath, Shared, SharedElement, atomic, bits, block,
-        fence, grid, math, thread, warp,
+        Constant, DisjointSlice, FastMath, FloatMath, Real, Shared, SharedElement, atomic, bits,
+        block, fence, grid, math, thread, warp,
     };
 }

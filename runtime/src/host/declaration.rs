@@ -21,6 +21,21 @@ pub struct Declaration {
     pub symbol: &'static str,
     /// Its parameters.
     pub parameters: &'static [DeclaredParameter],
+    /// The types that axes of types have.
+    pub types: &'static [DeclaredType],
+}
+
+/// A type that a declared kernel may be instantiated with.
+#[derive(Debug, Clone, Copy)]
+pub struct DeclaredType {
+    /// The axis.
+    pub axis: &'static str,
+    /// The type in Rust, which is the value of the axis.
+    pub rust: &'static str,
+    /// The same in CUDA C++.
+    pub cpp: &'static str,
+    /// Its size; 0 where nothing of it is passed.
+    pub bytes: u32,
 }
 
 /// Where a declared kernel lives.
@@ -63,6 +78,12 @@ impl From<&Declaration> for DeclaredKernel {
             line: it.line,
             column: it.column,
         };
+        let ty = |it: &DeclaredType| gpuprof_model::declared::DeclaredType {
+            axis: it.axis.to_owned(),
+            rust: it.rust.to_owned(),
+            cpp: it.cpp.to_owned(),
+            bytes: it.bytes,
+        };
         Self {
             source: match declaration.source {
                 Source::Cuda(files) => DeclaredSource::Cuda(texts(files)),
@@ -74,6 +95,7 @@ impl From<&Declaration> for DeclaredKernel {
             options: texts(declaration.options),
             symbol: declaration.symbol.to_owned(),
             parameters: declaration.parameters.iter().map(parameter).collect(),
+            types: declaration.types.iter().map(ty).collect(),
         }
     }
 }

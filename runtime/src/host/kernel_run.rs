@@ -122,6 +122,15 @@ impl<'r> KernelRun<'r> {
         self.run.value(axis)
     }
 
+    /// What a configuration ends as whose types the kernel has no instance for.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn not_compiled(&self) -> Result<()> {
+        let configuration = &self.run.request.configuration;
+        Err(Error::failed(format!("the kernel is not compiled for the types of {configuration}")))
+    }
+
     /// Sets the block.
     ///
     /// # Errors

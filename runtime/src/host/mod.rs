@@ -59,7 +59,7 @@ pub mod private {
     pub use super::checked;
     pub use super::checks::Checks;
     pub use super::contents::Contents;
-    pub use super::declaration::{Declaration, DeclaredParameter, Source};
+    pub use super::declaration::{Declaration, DeclaredParameter, DeclaredType, Source};
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
     pub use super::generator::{Generator, generators};

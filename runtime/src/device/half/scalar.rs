@@ -7,6 +7,21 @@ use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAss
 #[cfg(not(target_arch = "nvptx64"))]
 use super::on_host;
 
+/// The `f32` towards zero from `value`, with an odd last bit where it is not `value` itself: what
+/// is rounded from it to a half is what `value` is rounded to (Boldo and Melquiond, "Emulation of
+/// FMA and correctly rounded sums", 2008).
+#[cfg(any(target_arch = "nvptx64", test))]
+#[inline]
+pub(super) fn odd(value: f64) -> f32 {
+    let near = value as f32;
+    let back = f64::from(near);
+    if back == value || value.is_nan() {
+        return near;
+    }
+    let bits = near.to_bits() - u32::from(back.abs() > value.abs());
+    f32::from_bits(bits | 1)
+}
+
 /// One instruction on 16-bit registers: `d` of the named sources.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! instruction {
@@ -208,11 +223,16 @@ macro_rules! half {
             }
         }
 
-        /// The host's side of values that an annotation or a generator gives.
-        #[cfg(not(target_arch = "nvptx64"))]
         impl $name {
             /// The nearest number, rounded once; of two equally near ones, the even.
+            #[doc(alias("__double2half", "__double2bfloat16"))]
+            #[inline]
             pub fn from_f64(value: f64) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                {
+                    Self::from_f32(odd(value))
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
                 Self(on_host::$layout.round(value))
             }
         }

@@ -81,3 +81,24 @@ fn a_pair_holds_the_first_half_in_its_lower_bits() {
         [1.0, -4.0]
     );
 }
+
+#[test]
+fn what_is_rounded_on_the_way_through_f32_is_rounded_as_once() {
+    let check = |value: f64| {
+        for value in [value, -value] {
+            let odd = super::scalar::odd(value);
+            assert_eq!(f16::from_f32(odd).to_bits(), f16::from_f64(value).to_bits(), "{value:e}");
+            assert_eq!(bf16::from_f32(odd).to_bits(), bf16::from_f64(value).to_bits(), "{value:e}");
+        }
+    };
+    for bits in 0..0x7fff_u16 {
+        for low in [f16::from_bits(bits).to_f64(), bf16::from_bits(bits).to_f64()] {
+            let high = bf16::from_bits(bits + 1).to_f64();
+            for value in [low, low.next_up(), low.next_down(), (low + high) / 2.0] {
+                [value, value.next_up(), value.next_down()].into_iter().for_each(check);
+            }
+        }
+    }
+    [f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e-46, 3.5e38].into_iter().for_each(check);
+    assert!(super::scalar::odd(f64::NAN).is_nan());
+}

@@ -2,11 +2,15 @@
 
 use super::sealed;
 
-/// The functions of `f32` and `f64` that `core` lacks, named as in `std`.
+/// The functions of floats that `core` lacks, named as in `std`.
 ///
 /// On the host these are `std`'s own; in a kernel `sqrt` to `round_ties_even` are one instruction
 /// that rounds correctly. The others are within a few units in the last place of `std`'s: the
-/// book's page on mathematics has the largest error and the cost of each.
+/// book's page on mathematics has the largest error and the cost of each. Those of [`f16`] and
+/// [`bf16`] are computed in `f32` and rounded.
+///
+/// [`f16`]: crate::f16
+/// [`bf16`]: crate::bf16
 ///
 /// ```
 /// use gpuprof::prelude::*;

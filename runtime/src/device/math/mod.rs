@@ -18,10 +18,12 @@
 
 mod fast;
 mod float;
+mod halves;
 #[cfg(target_arch = "nvptx64")]
 mod on_device;
 #[cfg(not(target_arch = "nvptx64"))]
 mod on_host;
+mod real;
 #[doc(hidden)]
 pub mod single;
 mod special;
@@ -30,6 +32,7 @@ mod tests;
 
 pub use fast::FastMath;
 pub use float::FloatMath;
+pub use real::Real;
 pub use special::{erf, erfc, gamma, ln_gamma};
 
 mod sealed {
