@@ -13,3 +13,4 @@ mod properties;
 mod ptx;
 mod rust_kernels;
 mod tiles;
+mod transfers;

@@ -225,8 +225,8 @@ fn what_is_not_executed_is_refused_by_name_and_line() {
         ),
         (
             "",
-            "\ncp.async.ca.shared.global [%r1], [%rd1], 4;",
-            "unsupported PTX instruction 'cp.async.ca.shared.global' at line 9",
+            "\ntex.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r6}];",
+            "unsupported PTX instruction 'tex.2d.v4.f32.f32' at line 9",
         ),
         ("", "add.rz.f16 %h1, %h2, %h3;", "unsupported PTX instruction 'add.rz.f16' at line 8"),
         (

@@ -69,6 +69,10 @@ pub struct MemoryCounts {
     pub shared_store: SharedCounts,
     /// Shared atomics, warp level.
     pub shared_atomics: u64,
+    /// `cp.async`, its reads of global memory.
+    pub copies: GlobalCounts,
+    /// `ldmatrix`.
+    pub matrices: SharedCounts,
     /// Local loads, warp level.
     pub local_loads: u64,
     /// Local stores, warp level.
@@ -129,6 +133,8 @@ impl AddAssign<&Counts> for Counts {
         mine.atomic += theirs.atomic;
         mine.shared_load += theirs.shared_load;
         mine.shared_store += theirs.shared_store;
+        mine.copies += theirs.copies;
+        mine.matrices += theirs.matrices;
         mine.shared_atomics += theirs.shared_atomics;
         mine.local_loads += theirs.local_loads;
         mine.local_stores += theirs.local_stores;

@@ -1,7 +1,7 @@
 //! The counters by name.
 
 use super::{Counts, GlobalCounts, SharedCounts};
-use crate::lower::inst::{ControlOp, ExchangeOp, FloatCount, Guard, Inst, Op};
+use crate::lower::inst::{ControlOp, ExchangeOp, FloatCount, Guard, Inst, Op, TransferOp};
 use crate::lower::program::Program;
 
 /// What one instruction contributes to beyond the instruction counts.
@@ -30,6 +30,8 @@ fn class(inst: &Inst) -> Class {
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::Atomic(_)
+        | Op::Transfer(_)
+        | Op::Mbarrier(_)
         | Op::Exchange(_)
         | Op::Branch { .. }
         | Op::Control(_)
@@ -76,10 +78,28 @@ pub fn counters(program: &Program, counts: &Counts) -> Vec<(String, u64)> {
     }
     put("ptx__inst_executed_op_shared_atom.sum", memory.shared_atomics);
 
+    transfers(program, counts, &mut put);
     instructions(program, counts, &mut put);
     put("ptx__local_ld.sum", memory.local_loads);
     put("ptx__local_st.sum", memory.local_stores);
     all
+}
+
+/// The counters of copies and matrices, of kernels that have any.
+fn transfers(program: &Program, counts: &Counts, put: &mut impl FnMut(&str, u64)) {
+    let has = |is: fn(&TransferOp) -> bool| {
+        program.code.iter().any(|inst| matches!(&inst.op, Op::Transfer(op) if is(op)))
+    };
+    if has(|op| matches!(op, TransferOp::Copy(_))) {
+        put("ptx__async_copies.sum", counts.memory.copies.requests);
+        put("ptx__async_copy_sectors.sum", counts.memory.copies.sectors);
+    }
+    if has(|op| matches!(op, TransferOp::Matrix { .. })) {
+        let matrices = counts.memory.matrices;
+        put("ptx__matrix_loads.sum", matrices.requests);
+        put("ptx__matrix_load_wavefronts.sum", matrices.wavefronts);
+        put("ptx__matrix_load_bank_conflicts.sum", matrices.wavefronts - matrices.ideal);
+    }
 }
 
 /// The counters that are sums over instructions.

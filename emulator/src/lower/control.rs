@@ -35,7 +35,11 @@ impl<'a> Builder<'_, 'a> {
     fn fence(&mut self, i: &Instruction<'a>) -> Lowered<Op> {
         let mut words = Modifiers::of(i);
         let beyond_block = words.take_one(&["gl", "sys", "gpu", "cluster"]).is_some();
-        words.ignore(|word| matches!(word, "cta" | "sc" | "acq_rel" | "acquire" | "release"));
+        // Everything that is copied beside a kernel is in memory once it is there.
+        words.ignore(|word| {
+            matches!(word, "cta" | "sc" | "acq_rel" | "acquire" | "release" | "mbarrier_init")
+                || matches!(word, "proxy" | "async" | "async::global" | "async::shared::cta")
+        });
         words.done(i)?;
         self.ordered |= beyond_block;
         Ok(Op::Fence)

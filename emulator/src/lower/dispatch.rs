@@ -14,6 +14,7 @@ impl<'a> Builder<'_, 'a> {
             .or_else(|| self.move_group(i))
             .or_else(|| self.memory_group(i))
             .or_else(|| self.exchange_group(i))
+            .or_else(|| self.transfer_group(i))
             .or_else(|| self.control_group(i))
             .unwrap_or_else(|| Err(unsupported(i)))
     }

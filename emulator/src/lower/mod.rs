@@ -24,6 +24,7 @@ mod post_dominators;
 pub mod program;
 mod refused;
 mod storage;
+mod transfer;
 
 pub use builder::Symbols;
 pub use program::Program;

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::fault::{Fault, FaultKind};
-use super::hazard::{Hazard, Touch};
+use super::hazard::{By, Hazard, Touch};
 use super::request::{Part, Verb, refuse};
 use crate::lower::inst::Space;
 
@@ -36,10 +36,21 @@ pub fn touch(
     verb: Verb,
     changed: u32,
 ) -> Outcome {
+    let by = cx.by(strong);
+    touch_by(cx, part, (bytes, by), verb, changed)
+}
+
+/// The same by an instruction that the warp executed before.
+pub fn touch_by(
+    cx: &mut Context<'_>,
+    part: &Part,
+    (bytes, by): (u32, By),
+    verb: Verb,
+    changed: u32,
+) -> Outcome {
     if part.space != Space::Shared || !cx.shadow.is_on() {
         return Ok(());
     }
-    let by = cx.by(strong);
     let touch = |lane: usize| match verb {
         Verb::Read => Touch::Read,
         Verb::Write => Touch::Write(changed & (1 << lane) != 0),

@@ -10,9 +10,11 @@ use super::atomic;
 use super::context::{Arrival, Context, Stop};
 use super::exchange;
 use super::fault::{Fault, FaultKind};
+use super::mbarrier::{self, Waits};
 use super::moves;
 use super::scalar;
 use super::speech;
+use super::transfer;
 use crate::lower::flow::is_end;
 use crate::lower::inst::{Barrier, Clock, ControlOp, Guard, Op, Slot};
 
@@ -73,8 +75,11 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             Op::Integer(ref op) => scalar::integer(&mut cx.lanes, op, on),
             Op::Float(ref op) => scalar::float(&mut cx.lanes, op, on),
             Op::Move(ref op) => moves::execute(&mut cx.lanes, op, on),
-            Op::Atomic(ref atomic) if on != 0 => atomic::execute(cx, atomic, on)?,
-            Op::Exchange(ref op) if on != 0 => exchange::execute(cx, op, on)?,
+            ref op @ (Op::Atomic(_) | Op::Exchange(_) | Op::Transfer(_) | Op::Mbarrier(_)) => {
+                if on != 0 && together(cx, op, on)? == Waits::Yes {
+                    return Ok(Stop::Turn);
+                }
+            }
             Op::Barrier(ref barrier) if on != 0 => {
                 if let Some(arrival) = arrive(cx, barrier, on)? {
                     return Ok(Stop::Barrier(arrival));
@@ -86,15 +91,32 @@ fn turn(cx: &mut Context<'_>, left: &mut u32) -> Result<Stop, Box<Fault>> {
             }
             Op::Fence => cx.shadow.meet(),
             // Nobody takes part.
-            Op::Load { .. }
-            | Op::Store { .. }
-            | Op::Branch { .. }
-            | Op::Atomic(_)
-            | Op::Exchange(_)
-            | Op::Barrier(_)
-            | Op::Nop => {}
+            Op::Load { .. } | Op::Store { .. } | Op::Branch { .. } | Op::Barrier(_) | Op::Nop => {}
         }
     }
+}
+
+/// What threads do to each other, by a module each.
+fn together(cx: &mut Context<'_>, op: &Op, on: u32) -> Result<Waits, Box<Fault>> {
+    match op {
+        Op::Atomic(atomic) => atomic::execute(cx, atomic, on)?,
+        Op::Exchange(op) => exchange::execute(cx, op, on)?,
+        Op::Transfer(op) => transfer::execute(cx, op, on)?,
+        Op::Mbarrier(barrier) => return mbarrier::execute(cx, barrier, on),
+        // The loop itself executes these.
+        Op::Arith(_)
+        | Op::Integer(_)
+        | Op::Float(_)
+        | Op::Move(_)
+        | Op::Load { .. }
+        | Op::Store { .. }
+        | Op::Barrier(_)
+        | Op::Branch { .. }
+        | Op::Control(_)
+        | Op::Fence
+        | Op::Nop => {}
+    }
+    Ok(Waits::No)
 }
 
 /// Counts the instruction; the lanes that take part.

@@ -66,36 +66,51 @@ pub fn parts(cx: &Context<'_>, address: Address, on: u32) -> Vec<Part> {
 
 /// Checks every lane of a part, and counts the request.
 pub fn admit(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outcome {
-    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
-        let address = part.addresses[lane];
-        if !address.is_multiple_of(u64::from(bytes)) {
-            return Err(refuse(cx, part, lane, bytes, verb, FaultKind::Misaligned));
-        }
-        let inside = match part.space {
-            Space::Shared => address + u64::from(bytes) <= u64::from(cx.shared_bytes),
-            Space::Local => address + u64::from(bytes) <= u64::from(cx.program.local_bytes),
-            Space::Param => {
-                address + u64::from(bytes) <= u64::from(cx.program.param_bytes)
-                    && verb == Verb::Read
-            }
-            _ => allocation(cx, address)
-                .is_some_and(|found| found.contains(address, u64::from(bytes))),
-        };
-        if verb != Verb::Read && part.space == Space::Global && inside && !is_writable(cx, address)
-        {
-            return Err(refuse(cx, part, lane, bytes, verb, FaultKind::ReadOnly));
-        }
-        if !inside {
-            let kind = match part.space {
-                Space::Shared | Space::Local | Space::Param => FaultKind::OutOfBounds,
-                _ if address < 0x1_0000 => FaultKind::Null,
-                _ if cx.memory.was_freed(address) => FaultKind::UseAfterFree,
-                _ => FaultKind::OutOfBounds,
-            };
-            return Err(refuse(cx, part, lane, bytes, verb, kind));
-        }
-    }
+    check(cx, part, bytes, verb)?;
     count(cx, part, bytes, verb);
+    Ok(())
+}
+
+/// Checks every lane of a part.
+pub fn check(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) -> Outcome {
+    for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
+        check_lane(cx, part, lane, (bytes, bytes), verb)?;
+    }
+    Ok(())
+}
+
+/// Checks a lane of a part, which accesses `bytes` at a multiple of `aligned`.
+pub fn check_lane(
+    cx: &mut Context<'_>,
+    part: &Part,
+    lane: usize,
+    (bytes, aligned): (u32, u32),
+    verb: Verb,
+) -> Outcome {
+    let address = part.addresses[lane];
+    if !address.is_multiple_of(u64::from(aligned)) {
+        return Err(refuse(cx, part, lane, aligned, verb, FaultKind::Misaligned));
+    }
+    let inside = match part.space {
+        Space::Shared => address + u64::from(bytes) <= u64::from(cx.shared_bytes),
+        Space::Local => address + u64::from(bytes) <= u64::from(cx.program.local_bytes),
+        Space::Param => {
+            address + u64::from(bytes) <= u64::from(cx.program.param_bytes) && verb == Verb::Read
+        }
+        _ => allocation(cx, address).is_some_and(|found| found.contains(address, u64::from(bytes))),
+    };
+    if verb != Verb::Read && part.space == Space::Global && inside && !is_writable(cx, address) {
+        return Err(refuse(cx, part, lane, bytes, verb, FaultKind::ReadOnly));
+    }
+    if !inside {
+        let kind = match part.space {
+            Space::Shared | Space::Local | Space::Param => FaultKind::OutOfBounds,
+            _ if address < 0x1_0000 => FaultKind::Null,
+            _ if cx.memory.was_freed(address) => FaultKind::UseAfterFree,
+            _ => FaultKind::OutOfBounds,
+        };
+        return Err(refuse(cx, part, lane, bytes, verb, kind));
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! The stack holds lanes that wait: at a reconvergence point, on the other side of a branch, or in
 //! a caller. A lane is active in one place at a time, and a lane that left is in no entry.
 
+use super::copies::Copies;
 use crate::lower::inst::NOWHERE;
 
 /// Lanes that wait.
@@ -45,6 +46,8 @@ pub struct Warp {
     pub state: State,
     /// Its number in the block.
     pub index: u32,
+    /// Copies that its lanes started.
+    pub copies: Copies,
     stack: Vec<Entry>,
 }
 
@@ -59,6 +62,7 @@ impl Warp {
             live: 0,
             state: State::Ready,
             index,
+            copies: Copies::default(),
             stack: Vec::new(),
         };
         warp.restart(lanes);
@@ -71,6 +75,7 @@ impl Warp {
         (self.pc, self.active, self.live) = (0, mask, mask);
         (self.reconverge, self.join) = (NOWHERE, NOWHERE);
         self.state = State::Ready;
+        self.copies.clear();
         self.stack.clear();
     }
 

@@ -253,6 +253,8 @@ pub enum Operand<'a> {
     Offset(&'a str, i64),
     /// `[base+offset]`
     Address(AddressBase<'a>, i64),
+    /// `[base, {coordinates}]` of a texture or a tensor, which nothing executes.
+    Coordinates,
     /// `{a, b}`
     Vector(Vec<Operand<'a>>),
     /// `(a, b)` of a call.

@@ -232,6 +232,10 @@ impl<'a> Parser<'a> {
         if self.eat(b'+') || self.peek() == Token::Punct(b'-') {
             offset += self.integer()?;
         }
+        if self.eat(b',') {
+            self.list(b']')?;
+            return Ok(Operand::Coordinates);
+        }
         self.expect(b']')?;
         Ok(Operand::Address(base, offset))
     }

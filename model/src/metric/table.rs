@@ -372,6 +372,11 @@ const ROWS: &[Row] = &[
     counter("smsp__sass_inst_executed_op_shared_ld.sum", "warp requests of shared loads"),
     counter("smsp__sass_inst_executed_op_shared_st.sum", "warp requests of shared stores"),
     counter("ptx__inst_executed_op_shared_atom.sum", "warp requests of shared atomics"),
+    counter("ptx__async_copies.sum", "warp requests of copies from global to shared memory"),
+    counter("ptx__async_copy_sectors.sum", "sectors of global memory that such copies read"),
+    counter("ptx__matrix_loads.sum", "loads of matrices from shared memory by warps"),
+    counter("ptx__matrix_load_wavefronts.sum", "passes over the banks by loads of matrices"),
+    counter("ptx__matrix_load_bank_conflicts.sum", "bank conflicts of loads of matrices"),
     counter("ptx__inst_executed.sum", "PTX instructions executed by warps"),
     counter("ptx__thread_inst_executed.sum", "PTX instructions executed by threads"),
     counter(

@@ -13,9 +13,11 @@ mod control;
 mod exchange;
 mod float;
 mod integer;
+mod mbarrier;
 mod memory;
 mod moves;
 mod slot;
+mod transfer;
 mod types;
 
 pub use arith::ArithOp;
@@ -26,9 +28,11 @@ pub use float::{
     HalfFormat, HalfOp, PairResult, SetTo, Setp,
 };
 pub use integer::{Binary, Carry, Count, IntegerOp, MadCarry, Permute, Shift, Ternary, Unary};
+pub use mbarrier::{Mbarrier, MbarrierOp, Phase};
 pub use memory::{Address, Atomic, AtomicOp, Element, Space};
 pub use moves::MoveOp;
 pub use slot::{File, Role, Slot, Visitor};
+pub use transfer::{AsyncCopy, TransferOp};
 pub use types::{Clamp, Cmp, Combine, Conversion, CvtRounding, FloatMode, Rounding, Scalar};
 
 /// When a lane takes part: always, or if a predicate is true or false.
@@ -82,6 +86,10 @@ pub enum Op {
     },
     /// `atom`, `red`
     Atomic(Atomic),
+    /// `cp.async`, `ldmatrix`
+    Transfer(TransferOp),
+    /// `mbarrier`
+    Mbarrier(Mbarrier),
     /// Between the lanes of a warp.
     Exchange(ExchangeOp),
     /// `bar`, `barrier`
@@ -117,6 +125,7 @@ group! {
     Float(FloatOp)
     Move(MoveOp)
     Atomic(Atomic)
+    Transfer(TransferOp)
     Exchange(ExchangeOp)
     Barrier(Barrier)
     Control(ControlOp)
@@ -143,6 +152,8 @@ impl Inst {
                 element.slots(a, Role::Read, see);
             }
             Op::Atomic(atomic) => atomic.slots(see),
+            Op::Transfer(op) => op.slots(see),
+            Op::Mbarrier(barrier) => barrier.slots(see),
             Op::Exchange(op) => op.slots(see),
             Op::Barrier(barrier) => barrier.slots(see),
             Op::Control(op) => op.slots(see),
