@@ -82,7 +82,7 @@ fn ask(process: &HarnessProcess<'_>, harness: &Harness, body: RequestBody) -> Re
         Ended::Without { how, stderr, .. } => {
             Err(failed(format!("{place} could not list its series: it {how}{}", stderr.tail())))
         }
-        Ended::TimedOut { seconds, stderr } => Err(failed(format!(
+        Ended::TimedOut { seconds, stderr, .. } => Err(failed(format!(
             "{place} did not list its series within {seconds} s{}",
             stderr.tail()
         ))),

@@ -38,6 +38,9 @@ pub const VISIBLE_ENV: &str = "CUDA_VISIBLE_DEVICES";
 /// takes seconds where that is much.
 const TAKEN_DOWN: Duration = Duration::from_secs(5);
 
+/// The file in which the emulated driver keeps how far a long launch is. Other drivers know none.
+const PLACE_ENV: &str = "GPUEMU_WHERE";
+
 /// How long a harness may take to say what it holds.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -109,6 +112,8 @@ pub enum Ended {
     TimedOut {
         /// The limit.
         seconds: u64,
+        /// Where its kernel was, if the emulated driver told that.
+        place: Option<String>,
         /// What it wrote.
         stderr: Stderr,
     },
@@ -177,8 +182,8 @@ impl HarnessProcess<'_> {
     pub fn start(&self, asked: Asked<'_>, body: RequestBody) -> Result<Running> {
         let Asked { name, harness, waits, single_stream, then } = asked;
         let file = |kind: &str| self.folder.join(format!("{name}.{kind}"));
-        let (request_path, reply_path, stderr_path) =
-            (file("request.json"), file("reply.json"), file("stderr"));
+        let (request_path, reply_path, stderr_path, place_path) =
+            (file("request.json"), file("reply.json"), file("stderr"), file("place"));
         let then_path = (!then.is_empty()).then(|| file("then.reply.json"));
         let header = Header { protocol: VERSION, version: env!("CARGO_PKG_VERSION").to_owned() };
         let request = Request {
@@ -197,7 +202,7 @@ impl HarnessProcess<'_> {
         // Those of a run that was killed and is resumed are not the answers to this request.
         let replies: Vec<Utf8PathBuf> =
             [Some(reply_path), then_path].into_iter().flatten().collect();
-        for path in &replies {
+        for path in replies.iter().chain([&place_path]) {
             let _ = fs::remove_file(path);
         }
         let create = |path: &Utf8PathBuf| {
@@ -216,6 +221,7 @@ impl HarnessProcess<'_> {
         };
         let (line, stdin) = HarnessLine::new().map_err(started)?;
         let mut command = self.command(harness, &request_path, single_stream);
+        command.env(PLACE_ENV, &place_path);
         command.stdin(stdin).stdout(create(&file("stdout"))?).stderr(create(&stderr_path)?);
         let mut child = command.spawn().map_err(started)?;
         let group = Pid::from_child(&child);
@@ -224,7 +230,7 @@ impl HarnessProcess<'_> {
             started(e)
         })?;
         let replies = replies.into();
-        Ok(Running { group, status, exited: None, line, replies, stderr_path })
+        Ok(Running { group, status, exited: None, line, replies, stderr_path, place_path })
     }
 
     /// The command that asks `harness` what is in `request_path`.
@@ -284,6 +290,8 @@ pub struct Running {
     /// Where those of its replies go that have not been read.
     replies: VecDeque<Utf8PathBuf>,
     stderr_path: Utf8PathBuf,
+    /// Where the emulated driver keeps how far a long launch is.
+    place_path: Utf8PathBuf,
 }
 
 impl Running {
@@ -349,7 +357,9 @@ impl Running {
     /// Kills it, since it has taken `limit`.
     pub(super) fn timed_out(&mut self, limit: Duration) -> Ended {
         take_down([&mut *self]);
-        Ended::TimedOut { seconds: limit.as_secs(), stderr: self.stderr() }
+        let place = fs::read_to_string(&self.place_path).ok();
+        let _ = fs::remove_file(&self.place_path);
+        Ended::TimedOut { seconds: limit.as_secs(), place, stderr: self.stderr() }
     }
 }
 

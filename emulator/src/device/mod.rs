@@ -20,9 +20,11 @@ pub use report::{fault_json, launch_json, quote};
 
 use crate::counters;
 use crate::driver::host_cpu;
+use crate::machine::watch::Watch;
 use crate::machine::{Launch, Memory};
 use crate::ptx::PtxError;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An emulated GPU.
@@ -36,6 +38,8 @@ pub struct Device {
     launch_count: u64,
     host_threads: usize,
     checks: Checks,
+    /// Where a launch that takes long tells how far it is.
+    place_file: Option<PathBuf>,
 }
 
 impl Default for Device {
@@ -66,6 +70,9 @@ impl Device {
                 Ok("all") => Checks::All,
                 _ => Checks::Some,
             },
+            place_file: std::env::var_os("GPUEMU_WHERE")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
         }
     }
 
@@ -123,6 +130,7 @@ impl Device {
             host_threads: self.host_threads,
             runner: host_cpu::runner(),
             checks: self.checks,
+            watch: self.place_file.clone().map(Watch::begin),
         };
         let (ran, said) = launch.run();
         say(&said);

@@ -15,6 +15,9 @@ use crate::counters::Counts;
 use crate::lower::inst::{Barrier, BarrierKind, Op};
 use crate::lower::program::{Const32, Const64, LaneMask, Special, WarpInit};
 
+/// So many warp instructions later it is told again where the launch is, or a turn later.
+const UNTOLD: u64 = 1 << 20;
+
 /// What runs blocks.
 pub struct Worker<'l> {
     launch: &'l Launch<'l>,
@@ -27,6 +30,8 @@ pub struct Worker<'l> {
     warps: Vec<Warp>,
     arrivals: Vec<Option<Arrival>>,
     last_allocation: usize,
+    /// Warp instructions since somebody was told where the launch is.
+    untold: u64,
     /// The block that runs.
     linear: u64,
     /// What has been counted so far.
@@ -60,6 +65,7 @@ impl<'l> Worker<'l> {
             warps: (0..warps as u32).map(|index| Warp::new(index, threads - 32 * index)).collect(),
             arrivals: vec![None; warps],
             last_allocation: 0,
+            untold: 0,
             linear: 0,
             counts: Counts::new(program.code.len()),
             said: Vec::new(),
@@ -192,7 +198,7 @@ impl<'l> Worker<'l> {
     }
 
     fn run_warp(&mut self, index: usize, clock: &mut u64) -> Result<Stop, Box<Fault>> {
-        let launch = self.launch;
+        let (launch, before) = (self.launch, *clock);
         let local_words = launch.local_words();
         let mut context = Context {
             program: launch.program,
@@ -210,7 +216,33 @@ impl<'l> Worker<'l> {
             said: &mut self.said,
             last_allocation: &mut self.last_allocation,
         };
-        (launch.runner)(&mut context)
+        let stop = (launch.runner)(&mut context);
+        self.untold += *clock - before;
+        if let Some(watch) = launch.watch.as_ref().filter(|_| self.untold >= UNTOLD) {
+            self.untold = 0;
+            watch.look(|| self.place(index));
+        }
+        stop
+    }
+
+    /// Where a warp is, in words.
+    fn place(&self, index: usize) -> String {
+        let (warp, launch) = (&self.warps[index], self.launch);
+        let lane = (warp.index, warp.active.trailing_zeros().min(31));
+        // One that ended has no next instruction.
+        let pc = Some(warp.pc).filter(|&pc| (pc as usize) < launch.program.code.len());
+        let fault = Fault {
+            kind: FaultKind::Undefined,
+            pc,
+            callers: warp.callers(),
+            lane: Some(lane),
+            access: None,
+            hazard: None,
+            detail: "it was still running".to_owned(),
+            place: None,
+        };
+        let block = launch.block_index(self.linear);
+        FaultReport::new(&fault, launch.program, block, launch.block, launch.memory).message
     }
 
     /// Lets the warps go on whose barrier is complete.

@@ -4,6 +4,7 @@ use super::bits::extend;
 use super::checks::Checks;
 use super::context::Runner;
 use super::memory::Memory;
+use super::watch::Watch;
 
 use crate::lower::inst::{Element, Op, Space};
 use crate::lower::program::Program;
@@ -33,6 +34,8 @@ pub struct Launch<'l> {
     pub runner: Runner,
     /// Which blocks' accesses to shared memory are checked for races and the like.
     pub checks: Checks,
+    /// Where it tells how far it is, if it takes long.
+    pub watch: Option<Watch>,
 }
 
 impl Launch<'_> {

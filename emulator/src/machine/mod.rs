@@ -40,6 +40,7 @@ mod softfloat;
 mod speech;
 mod transfer;
 mod warp;
+pub mod watch;
 
 pub use context::Runner;
 pub use fault::FaultReport;

@@ -235,9 +235,9 @@ fn status_of(ended: &Ended, limit: &Origin, place: &str) -> Status {
         Ended::Without { how, stderr, .. } => {
             Status::Failed { reason: format!("the process {how}{}", stderr.tail()) }
         }
-        Ended::TimedOut { seconds, stderr } => Status::Timeout {
+        Ended::TimedOut { seconds, place: at, stderr } => Status::Timeout {
             reason: format!(
-                "the process ran for {seconds} s and was killed ({}); its series is at {place}{}",
+                "the process ran for {seconds} s and was killed ({}){}; its series is at {place}{}",
                 match limit {
                     Origin::Default => "the default limit; --timeout raises it".to_owned(),
                     Origin::Configuration(file) => {
@@ -245,6 +245,7 @@ fn status_of(ended: &Ended, limit: &Origin, place: &str) -> Status {
                     }
                     Origin::CommandLine(option) => format!("the limit of {option}"),
                 },
+                at.as_ref().map(|at| format!("; {at}")).unwrap_or_default(),
                 stderr.tail()
             ),
         },
