@@ -225,7 +225,7 @@ fn slices_of_ci_jobs_come_to_the_verdict_of_one_job(commits: &Commits) {
         for differs in ["/id", "/comparison/run", "/conclusion/sentence", "/conclusion/cost"] {
             *run.pointer_mut(differs).unwrap() = serde_json::Value::Null;
         }
-        for differs in ["started", "slices", "spans"] {
+        for differs in ["started", "slices", "spans", "costs"] {
             run["provenance"].as_object_mut().unwrap().remove(differs);
         }
         run

@@ -73,6 +73,97 @@ fn slices_are_disjoint_make_the_whole_and_decide_nothing() {
     assert_eq!(packed.runs(), [""; 0].map(PathBuf::from));
 }
 
+/// Two series of four and of eight configurations: by their number, one to each of two slices.
+#[test]
+fn costs_of_a_stored_run_balance_slices_and_are_a_part_of_the_plan() {
+    let packed = Packed::new();
+    packed.tool(&PLAN).run().exits_with(0);
+    let run = packed.runs().pop().unwrap();
+    let costs = json(&run.join("run.json"))["provenance"]["costs"].clone();
+    let costs = costs.as_array().unwrap();
+    let told = |cost: &Value| (cost["series"].clone(), cost["configurations"].as_u64().unwrap());
+    assert_eq!(costs.len(), 2, "{costs:?}");
+    assert!(costs.iter().all(|cost| cost["microseconds"].as_u64().unwrap() > 0), "{costs:?}");
+    let counts: Vec<u64> = costs.iter().map(|cost| told(cost).1).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 10, "{costs:?}");
+
+    // A past run in which a configuration of the short series took most of the time.
+    let with_costs = |name: &str, each: [u64; 2]| {
+        let mut document = json(&run.join("run.json"));
+        for (cost, each) in
+            document["provenance"]["costs"].as_array_mut().unwrap().iter_mut().zip(each)
+        {
+            cost["microseconds"] = (cost["configurations"].as_u64().unwrap() * each).into();
+        }
+        fs::write(packed.path().join(name), document.to_string()).unwrap();
+    };
+    with_costs("past.json", [1_000_000, 10]);
+    with_costs("other.json", [10, 1_000_000]);
+    let listed = |slice: &str, more: &[&str]| {
+        let list = ["list", "--archive-file", "packed.tar.zst", "--message-format", "json"];
+        let part = ["--partition", slice, "--partition-by", "configuration"];
+        let outcome = packed.other(&[&list[..], &PLAN, &part, more].concat()).run().exits_with(0);
+        let kernel = |event: &Value| event["series"]["id"]["kernel"].to_string();
+        (keys_of(&outcome, "series", kernel), outcome.stderr)
+    };
+    // By number: as many as each other. By cost: those that cost something are dealt out first.
+    let by_number = ["slice:1/3", "slice:2/3", "slice:3/3"].map(|slice| listed(slice, &[]).0.len());
+    assert_eq!(by_number.iter().sum::<usize>(), 10);
+    assert!(by_number.iter().all(|count| (3..=4).contains(count)), "{by_number:?}");
+    let first = costs[0]["series"].as_str().unwrap().rsplit("::").next().unwrap().to_owned();
+    let dear = |keys: &[String]| keys.iter().filter(|key| key.contains(&first)).count();
+    let past = ["--partition-costs", "past.json"];
+    let by_cost = ["slice:1/3", "slice:2/3", "slice:3/3"].map(|slice| {
+        let (keys, said) = listed(slice, &past);
+        let number = &slice[6..7];
+        let told = format!("slice {number} of 3 has about ");
+        assert!(said.contains(&told) && said.contains(" took in past.json"), "{said}");
+        (dear(&keys), keys.len())
+    });
+    let dear: Vec<usize> = by_cost.iter().map(|(dear, _)| *dear).collect();
+    assert!(dear.iter().max().unwrap() - dear.iter().min().unwrap() <= 1, "{by_cost:?}");
+    assert_eq!(by_cost.iter().map(|(_, all)| all).sum::<usize>(), 10, "{by_cost:?}");
+
+    // They are a part of the plan: a slice with others is of another one.
+    measure(&packed, 1, 2, &past).exits_with(0);
+    measure(&packed, 2, 2, &["--partition-costs", "other.json"]).exits_with(0);
+    let refused = merge(&packed, &["slices"]).exits_with(2);
+    assert!(refused.stderr.contains(" costs (--partition-costs): `"), "{}", refused.stderr);
+    fs::remove_dir_all(packed.path().join("slices")).unwrap();
+    measure(&packed, 1, 2, &past).exits_with(0);
+    measure(&packed, 2, 2, &past).exits_with(0);
+    merge(&packed, &["slices"]).exits_with(0);
+    // What a merged run cost can be used again.
+    let merged = json(&packed.runs().pop().unwrap().join("run.json"));
+    let merged = merged["provenance"]["costs"].as_array().unwrap();
+    let of_merged: BTreeSet<String> = merged.iter().map(|cost| told(cost).0.to_string()).collect();
+    let of_run: BTreeSet<String> = costs.iter().map(|cost| told(cost).0.to_string()).collect();
+    assert_eq!(of_merged, of_run);
+}
+
+#[test]
+fn costs_that_cannot_be_the_same_for_every_slice_are_refused() {
+    let packed = Packed::new();
+    let part = ["--partition", "slice:1/2", "--partition-costs"];
+    let without = packed.tool(&["--partition-costs", "main"]).run().exits_with(2);
+    assert!(without.stderr.contains("--partition <METHOD:M/N>"), "{}", without.stderr);
+    let refused = |costs: &str, said: &str| {
+        let refused = packed.tool(&[&part[..], &[costs]].concat()).run().exits_with(2);
+        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    };
+    refused("latest", "--partition-costs latest may be another run by the time that the next");
+    refused("nowhere", "no baseline, file or run is named `nowhere`");
+    packed.tool(&PLAN).run().exits_with(0);
+    let run = packed.runs().pop().unwrap();
+    let mut old = json(&run.join("run.json"));
+    old["provenance"].as_object_mut().unwrap().remove("costs");
+    fs::write(packed.path().join("old.json"), old.to_string()).unwrap();
+    refused("old.json", "that run does not know how long its series took");
+    let hash = ["--partition", "hash:1/2", "--partition-costs", "old.json"];
+    let hash = packed.tool(&hash).run().exits_with(2);
+    assert!(hash.stderr.contains("balances slice:M/N; hash:M/N keeps"), "{}", hash.stderr);
+}
+
 #[test]
 fn an_empty_slice_is_a_success_that_says_so() {
     let packed = Packed::new();
@@ -222,6 +313,47 @@ fn merged_slices_are_the_undivided_run() {
         packed.other(&["compare", "latest", "latest"]).run().exits_with(0);
         packed.other(&["report", "--format", "html"]).run().exits_with(0);
     }
+}
+
+#[test]
+fn a_merged_run_says_which_slice_and_which_host_measured_what() {
+    let packed = Packed::new();
+    for slice in 1..=2 {
+        measure(&packed, slice, 3, &[]).exits_with(0);
+    }
+    let files = ["--export-csv", "merged.csv", "--export-junit", "merged.xml"];
+    let merged = merge(&packed, &[&["slices", "--partial"], &files[..]].concat()).exits_with(0);
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned();
+    let said = format!("merged from 2 of 3 slices, measured on {host}");
+    assert!(merged.stdout.contains(&said), "{}", merged.stdout);
+    let of_slice: Vec<BTreeSet<String>> = slices(&packed)
+        .iter()
+        .map(|slice| keys(slice).iter().map(|key| key.split(' ').next().unwrap().into()).collect())
+        .collect();
+    let csv = fs::read_to_string(packed.path().join("merged.csv")).unwrap();
+    let mut lines = csv.lines();
+    let titles: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |title: &str| titles.iter().position(|t| *t == title).expect(title);
+    let (rank, slice_at, host_at) = (at("rank"), at("slice"), at("host"));
+    assert_eq!((slice_at, host_at), (rank + 1, rank + 2), "{titles:?}");
+    let mut seen = BTreeSet::new();
+    for line in csv::ReaderBuilder::new().from_reader(csv.as_bytes()).records() {
+        let line = line.unwrap();
+        let slice: usize = line[slice_at].parse().unwrap();
+        assert_eq!(line[host_at], host);
+        assert!(of_slice[slice - 1].contains(&format!("\"{}\"", &line[at("kernel")])), "{line:?}");
+        seen.insert(slice);
+    }
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    let junit = fs::read_to_string(packed.path().join("merged.xml")).unwrap();
+    for told in ["name=\"slice\" value=\"1\"", "name=\"slice\" value=\"2\""] {
+        assert!(junit.contains(told), "{junit}");
+    }
+    assert!(junit.contains(&format!("name=\"host\" value=\"{host}\"")), "{junit}");
+    // A run that was not merged has no such columns.
+    packed.tool(&[&PLAN[..], &["--export-csv", "whole.csv"]].concat()).run().exits_with(0);
+    let whole = fs::read_to_string(packed.path().join("whole.csv")).unwrap();
+    assert!(!whole.lines().next().unwrap().contains("slice"), "{whole}");
 }
 
 /// The trace of a merged run has the runner and the device of each slice.

@@ -26,6 +26,7 @@ pub mod json_lines;
 mod junit;
 mod launches;
 mod markdown;
+mod measured_by;
 mod mermaid;
 mod noise;
 mod note;

@@ -4,6 +4,7 @@
 //! joined by name. The document carries [`SCHEMA_VERSION`], so that a reader can refuse what it
 //! does not know.
 
+mod cost;
 mod document;
 mod metric_result;
 mod metrics;
@@ -26,6 +27,7 @@ use crate::metric::{Catalogue, built_in};
 use crate::series::SeriesId;
 use crate::verdict::{Judgement, NotApplicable};
 
+pub use cost::SeriesCost;
 pub use metric_result::{MetricResult, ProcessValue, Statistics};
 use metrics::Directions;
 pub use metrics::Metrics;
@@ -120,6 +122,9 @@ pub struct Provenance {
     /// Where its time went, in the order in which the spans ended; none in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<Span>,
+    /// What its series cost, in its order; none in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<SeriesCost>,
 }
 
 /// A file of rules of advice.
@@ -147,6 +152,22 @@ pub struct SliceRecord {
     /// What the scheduler or the CI called the job, by the names of its variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scheduler: BTreeMap<String, String>,
+    /// What it has of each series of the run that it was merged into; empty in its own run, and in
+    /// older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<SlicePart>,
+}
+
+/// What a machine measured of a series for a slice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SlicePart {
+    /// The series.
+    pub series: String,
+    /// The positions of its configurations in the run, as ranges: the first and the last of each.
+    pub configurations: Vec<(u32, u32)>,
+    /// The machine; empty for what was not measured.
+    pub host: String,
 }
 
 /// One series of a run. Its serde form says once what its rows have in common.

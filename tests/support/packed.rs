@@ -83,7 +83,9 @@ impl Packed {
         document["id"] = Value::Null;
         document["provenance"]["started"] = Value::Null;
         if let Some(provenance) = document["provenance"].as_object_mut() {
-            provenance.remove("spans");
+            for timed in ["spans", "costs"] {
+                provenance.remove(timed);
+            }
         }
         // A resumed run does not know how long all of it took.
         if let Some(Value::Object(cost)) = document.pointer_mut("/conclusion/cost") {

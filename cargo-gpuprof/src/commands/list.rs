@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use gpuprof_model::Axis;
 use gpuprof_model::protocol::SeriesDescription;
 
-use super::partition::{self, Own};
+use super::partition::{self, Costs, Own};
 use super::selection::selection;
 use super::settings::{Layers, build_options};
 use super::{Opened, Wanted};
@@ -39,8 +39,11 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let flat = described.into_iter().flat_map(|(h, all)| all.into_iter().map(move |s| (h, s)));
     let mut planned = plan::plan(flat, &selection)?;
     if let Some(part) = options.part.partition {
-        let slices = partition::slices(planned.iter(), part, options.part.partition_by);
+        let costs = Costs::read(&options.part, &source.root(), &source.target_directory)?;
+        let by = options.part.partition_by;
+        let slices = partition::slices(planned.iter(), part, by, costs.as_ref());
         let own = partition::own(&slices, planned.len(), part);
+        costs.iter().for_each(|costs| console::say(costs.told(part, &own, planned.iter())));
         let mut all: Vec<_> = planned.into_iter().map(Some).collect();
         let here = |own: &Own| {
             let mut planned = all[own.series].take()?;

@@ -8,6 +8,7 @@ mod absent;
 mod agree;
 mod chosen;
 mod judged;
+mod parts;
 mod spans;
 mod union;
 
@@ -171,7 +172,7 @@ fn join(
     (plan, slices): (&Outline, &mut [StoredSlice]),
 ) -> Result<(Run, Option<Run>)> {
     let mut union = union::of(id, slices)?;
-    union.run.provenance.spans = spans::of(slices, &union.run.provenance.devices)?;
+    spans::add(&mut union.run.provenance, slices)?;
     let catalogue = with_metrics_of(opened.catalogue.clone(), &union.run);
     check_view(&opened.view, &catalogue, &union.run)?;
     let base = union.base.take();

@@ -10,6 +10,7 @@ mod backend;
 mod base;
 mod beforehand;
 mod conclude;
+mod costs;
 mod counters;
 mod devices;
 mod dry_run;

@@ -22,6 +22,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
             "wait-lock",
             "partition",
             "partition-by",
+            "partition-costs",
             "slices",
             "save-baseline",
             "load-baseline",

@@ -21,7 +21,7 @@ use gpuprof_model::run::Spent;
 use super::ahead::Ahead;
 use super::process::{Asked, How, take_down};
 use super::profiler::Profiler;
-use super::stretch::{self, Stretch};
+use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
 use super::{Ended, HarnessProcess, Job, Running};
 use crate::build::host::Harness;
@@ -61,12 +61,14 @@ struct Started {
 
 impl Started {
     fn stretch(&self, spent: Spent, what: String, begin: Instant, end: Instant) -> Stretch {
-        Stretch { spent, what, process: self.process, begin, end }
+        Stretch { spent, what, process: self.process, begin, end, pass: None }
     }
 
     /// The pass that it makes.
     fn pass(&self, end: Instant) -> Stretch {
-        self.stretch(Spent::Pass, stretch::pass(&self.job), self.worked.since(), end)
+        let pass = Some(PassOf::of(&self.job));
+        let what = stretch::pass(&self.job);
+        Stretch { pass, ..self.stretch(Spent::Pass, what, self.worked.since(), end) }
     }
 
     /// All of it.

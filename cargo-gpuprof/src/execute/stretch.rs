@@ -19,6 +19,27 @@ pub struct Stretch {
     pub begin: Instant,
     /// When it ended.
     pub end: Instant,
+    /// Whose pass it was; none of what is no pass.
+    pub pass: Option<PassOf>,
+}
+
+/// Whose pass a stretch was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassOf {
+    /// The position of the series.
+    pub series: usize,
+    /// The positions of the configurations.
+    pub configurations: Vec<usize>,
+    /// Whether nothing was measured of them before.
+    pub is_first: bool,
+}
+
+impl PassOf {
+    /// The pass of `job`.
+    pub(super) fn of(job: &Job) -> Self {
+        let is_first = job.pass == Pass::Timed { repeat: 0 };
+        Self { series: job.series, configurations: job.configurations.clone(), is_first }
+    }
 }
 
 /// What a pass is called.

@@ -119,6 +119,10 @@ pub struct PartitionOptions {
         help_heading = "Slices"
     )]
     pub partition_by: PartitionBy,
+    /// Balance slice:M/N by how long the series took in this run: a baseline, a file with a run, or
+    /// the id of a stored one; the same for every slice of a plan
+    #[arg(long, value_name = "NAME|FILE|RUN", requires = "partition", help_heading = "Slices")]
+    pub partition_costs: Option<String>,
 }
 
 /// Which slice to measure, and where it goes.

@@ -7,6 +7,8 @@
 //!
 //! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in
 //!   no other one.
+//! * `slice` and `host`, behind those, are the slice that measured a row and the machine that it did
+//!   so on, in a merged run and in no other one; `host` is empty where nobody did.
 //! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from
 //!   it; empty where rows may not be compared by the column or all its values are the same. Rows of
 //!   two devices are never compared: each device has its best.
@@ -26,6 +28,7 @@ use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
 
 use super::Report;
 use super::escaped;
+use super::measured_by::MeasuredBy;
 use super::sheet::metric_names;
 use gpuprof_analysis::view::View;
 use gpuprof_analysis::view::best;
@@ -68,15 +71,19 @@ impl Report for Csv {
         let axes = all_axes(run);
         let labelled =
             run.series.iter().flat_map(|s| &s.configurations).any(|r| r.device.is_some());
-        let label: &[&str] = if labelled { &["device"] } else { &[] };
+        let measured_by = MeasuredBy::of(run);
+        let mut label = if labelled { vec!["device"] } else { Vec::new() };
+        if measured_by.is_known() {
+            label.extend(["slice", "host"]);
+        }
         let mut writer = csv::Writer::from_writer(out);
         let titles = axes.iter().map(|axis| escaped::csv(&format!("axis:{axis}")));
-        let fixed = COLUMNS.iter().chain(&["rank"]).chain(label).map(|&title| title.to_owned());
+        let fixed = COLUMNS.iter().chain(&["rank"]).chain(&label).map(|&title| title.to_owned());
         writer.write_record(fixed.chain(titles))?;
         for part in run.series.iter().flat_map(parts) {
             let series = &*part.series;
-            let device = label.iter().map(|_| escaped::csv(part.device.unwrap_or_default()));
-            let device: Vec<String> = device.collect();
+            let id = series.id.to_string();
+            let device = labelled.then(|| escaped::csv(part.device.unwrap_or_default()));
             let viewed = view.of(series);
             let rows = &viewed.series.configurations;
             let names = metric_names(series, view);
@@ -97,12 +104,18 @@ impl Report for Csv {
                     .iter()
                     .map(|axis| value(axis).map(|text| escaped::csv(&text)).unwrap_or_default())
                     .collect();
+                let by = measured_by.is_known().then(|| {
+                    let (slice, host) = measured_by.row(&id, &row.configuration).unzip();
+                    let slice = slice.map(|slice: u32| slice.to_string()).unwrap_or_default();
+                    [slice, escaped::csv(host.unwrap_or_default())]
+                });
+                let labels: Vec<&String> = device.iter().chain(by.iter().flatten()).collect();
                 for (name, metric) in metrics(&names, row, view.columns.is_empty()) {
                     let rank = ranks.iter().find(|(other, _)| *other == name);
                     let rank = rank.map_or("", |(_, ranks)| ranks[at].word()).to_owned();
                     let cells = cells(series, row, name, metric);
-                    writer
-                        .write_record(cells.iter().chain([&rank]).chain(&device).chain(&point))?;
+                    let all = cells.iter().chain([&rank]).chain(labels.iter().copied());
+                    writer.write_record(all.chain(&point))?;
                 }
             }
         }

@@ -6,7 +6,8 @@
 //! judged and costs nothing is skipped with its reason. A configuration whose process failed is an
 //! error, and so is a series of which nothing was measured; the properties of one that finished say
 //! whether it was `verified` and the `largest_error` in units of the tolerance, and its time is
-//! that of warm-up and samples, where it was timed. What vanished since the baseline is a suite of
+//! that of warm-up and samples, where it was timed. In a merged run properties say which `slice`
+//! has a configuration and which `host` measured it. What vanished since the baseline is a suite of
 //! its own.
 
 use std::io::{self, Write};
@@ -23,6 +24,7 @@ use gpuprof_analysis::view::View;
 
 use super::escaped::xml;
 use super::evidence::{evidence_with_place, in_full};
+use super::measured_by::MeasuredBy;
 use super::{Report, conclusion, key, on_device};
 
 /// `JUnit` XML.
@@ -36,7 +38,8 @@ impl Report for Junit {
     fn write_as(&self, _: &View, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mut document = Document::new("gpuprof");
         document.add_test_suites(self.conclusion(run));
-        document.add_test_suites(run.series.iter().map(|series| self.suite(series)));
+        let measured_by = MeasuredBy::of(run);
+        document.add_test_suites(run.series.iter().map(|series| self.suite(series, &measured_by)));
         if let Some(comparison) = run.comparison.as_ref().filter(|c| !c.vanished.is_empty()) {
             let mut vanished = TestSuite::new("baseline");
             vanished.add_test_cases(comparison.vanished.iter().map(|key| {
@@ -75,10 +78,17 @@ impl Junit {
         Some(suite)
     }
 
-    fn suite(self, series: &SeriesResult) -> TestSuite {
-        let mut suite = TestSuite::new(xml(&series.id.to_string()));
+    fn suite(self, series: &SeriesResult, measured_by: &MeasuredBy<'_>) -> TestSuite {
+        let id = series.id.to_string();
+        let mut suite = TestSuite::new(xml(&id));
         for row in &series.configurations {
             let mut case = configuration(series, row);
+            if let Some((slice, host)) = measured_by.row(&id, &row.configuration) {
+                case.add_property(("slice", slice.to_string().as_str()));
+                if !host.is_empty() {
+                    case.add_property(("host", xml(host).as_str()));
+                }
+            }
             if let Some(time) = timed(row) {
                 case.set_time(time);
                 suite.set_time(suite.time.unwrap_or_default() + time);

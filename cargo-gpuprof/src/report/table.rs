@@ -23,7 +23,8 @@ use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
 use super::wrap::wrapped;
 use super::{
-    Report, Summary, advice, axes, changes, conclusion, grid, launches, place_of, plot, remarks,
+    Report, Summary, advice, axes, changes, conclusion, grid, launches, measured_by, place_of,
+    plot, remarks,
 };
 use crate::store::calm;
 use crate::terminal;
@@ -94,6 +95,9 @@ impl Table {
     /// `out` could not be written.
     pub fn end(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let paint = Paint(self.colour);
+        if let Some(merged) = measured_by::sentence(run) {
+            writeln!(out, " {}\n", paint.faint(one_line(&merged)))?;
+        }
         let notes = changes::of_run(run);
         for (label, text) in &notes {
             let label = match *label {

@@ -43,6 +43,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             order: None,
             slices: Vec::new(),
             spans: Vec::new(),
+            costs: Vec::new(),
             first_look: None,
             seconds_per_process: None,
         },

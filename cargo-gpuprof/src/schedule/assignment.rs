@@ -1,8 +1,9 @@
 //! Which device measures which configuration. Pure.
 //!
-//! Input: how many configurations each series has, and how many devices there are, all of one
-//! model. Output: one device for every configuration, from its first pass to its last. It follows
-//! from the numbers alone, so that a run that is resumed goes on in the same way.
+//! Input: how many configurations each series has, what each of them costs where that is known, and
+//! how many devices there are, all of one model. Output: one device for every configuration, from
+//! its first pass to its last. It follows from the numbers alone, so that a run that is resumed
+//! goes on in the same way.
 //!
 //! Two devices of one model differ, by 8 % in the mean on large machines (Sinha et al., SC22), and
 //! no number of processes on one of them tells by how much: what is measured on two of them is
@@ -24,17 +25,24 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Spreads series with these `counts` of configurations over `devices`.
+    /// Spreads series with these `counts` of configurations, each as long as the other, over
+    /// `devices`.
     pub fn new(counts: &[usize], devices: usize) -> Self {
+        Self::by_cost(counts, &vec![1; counts.len()], devices)
+    }
+
+    /// As [`Self::new`], where a configuration of each series costs what `each` says.
+    pub fn by_cost(counts: &[usize], each: &[u64], devices: usize) -> Self {
         let devices = devices.max(1);
+        let costs: Vec<u64> = counts.iter().zip(each).map(|(&n, &each)| cost(n, each)).collect();
         let mut order: Vec<usize> =
             (0..counts.len()).filter(|&series| counts[series] > 0).collect();
         // The long ones first: the short ones fill up what is left.
-        order.sort_by_key(|&series| Reverse(counts[series]));
+        order.sort_by_key(|&series| Reverse(costs[series]));
         let groups = if order.len() >= devices {
-            whole(&order, counts, devices)
+            whole(&order, &costs, devices)
         } else {
-            parted(&order, counts, devices)
+            parted(&order, (counts, &costs), devices)
         };
         let mut of: Vec<Vec<usize>> = counts.iter().map(|_| Vec::new()).collect();
         for (series, group) in groups {
@@ -91,12 +99,17 @@ impl Assignment {
     }
 }
 
+/// What `count` configurations cost of which one costs `each`.
+fn cost(count: usize, each: u64) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(each)
+}
+
 /// Every series to the device that has least to do so far.
-fn whole(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<usize>)> {
-    let mut loads = vec![0; devices];
+fn whole(order: &[usize], costs: &[u64], devices: usize) -> Vec<(usize, Vec<usize>)> {
+    let mut loads = vec![0_u64; devices];
     let place = |&series: &usize| {
         let least = (0..devices).min_by_key(|&device| loads[device]).unwrap_or(0);
-        loads[least] += counts[series];
+        loads[least] = loads[least].saturating_add(costs[series]);
         (series, vec![least])
     };
     order.iter().map(place).collect()
@@ -104,11 +117,16 @@ fn whole(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<u
 
 /// Devices of its own to every series, the more the longer it is, and none that would have nothing
 /// to do.
-fn parted(order: &[usize], counts: &[usize], devices: usize) -> Vec<(usize, Vec<usize>)> {
+fn parted(
+    order: &[usize],
+    (counts, costs): (&[usize], &[u64]),
+    devices: usize,
+) -> Vec<(usize, Vec<usize>)> {
     let mut shares: Vec<(usize, usize)> = order.iter().map(|&series| (series, 1)).collect();
     for _ in order.len()..devices {
         let room = shares.iter_mut().filter(|(series, share)| *share < counts[*series]);
-        if let Some((_, share)) = room.max_by_key(|(series, share)| counts[*series] / *share) {
+        let left = |(series, share): &&mut (usize, usize)| costs[*series] / cost(*share, 1);
+        if let Some((_, share)) = room.max_by_key(left) {
             *share += 1;
         }
     }
@@ -153,6 +171,20 @@ mod tests {
         assert_eq!(spread.parted(), [1]);
         assert_eq!(spread.loads(), [(1, 10), (1, 10), (1, 10), (1, 2)]);
         assert_eq!(Assignment::new(&[1], 4).loads(), [(1, 1), (0, 0), (0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn what_costs_more_counts_for_more() {
+        // Five cheap configurations, two dear ones, and one of neither kind.
+        let spread = Assignment::by_cost(&[5, 2, 1], &[10, 100, 60], 2);
+        let device = |series| spread.device((series, 0));
+        assert!(device(0) == device(2) && device(0) != device(1), "{spread:?}");
+        // By their numbers alone the first one would have a device to itself.
+        let spread = Assignment::new(&[5, 2, 1], 2);
+        assert!(spread.device((1, 0)) == spread.device((2, 0)), "{spread:?}");
+        // The dear series gets the devices that are left, as far as it has configurations.
+        let spread = Assignment::by_cost(&[6, 3], &[1, 10], 5);
+        assert_eq!(spread.loads(), [(1, 1), (1, 1), (1, 1), (1, 3), (1, 3)]);
     }
 
     #[test]

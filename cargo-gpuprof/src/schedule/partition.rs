@@ -1,6 +1,7 @@
 //! Which slice of a plan measures which configuration. Pure.
 //!
-//! Input: the series of a whole plan with their configurations, and how many slices there are.
+//! Input: the series of a whole plan with their configurations, what each of those costs where that
+//! is known, and how many slices there are.
 //! Output: one slice for every configuration. Every machine computes it for itself, so it follows
 //! from the plan alone. `slice` is [`Assignment`], the rule for the devices of one machine: series
 //! stay whole while there are as many of them as slices, and the slices are balanced. `hash` takes
@@ -19,6 +20,8 @@ pub struct Part {
     pub id: String,
     /// Its configurations.
     pub keys: Vec<String>,
+    /// What a configuration costs, beside those of the other series.
+    pub each: u64,
 }
 
 /// The slice of every configuration.
@@ -33,9 +36,10 @@ impl Slices {
     /// Deals `parts` out to `count` slices.
     pub fn new(parts: &[Part], method: Method, by: PartitionBy, count: usize) -> Self {
         let counts: Vec<usize> = parts.iter().map(|part| part.keys.len()).collect();
+        let costs: Vec<u64> = parts.iter().map(|part| part.each).collect();
         let of = match (method, by) {
             (Method::Slice, PartitionBy::Series) => {
-                let assignment = Assignment::new(&counts, count);
+                let assignment = Assignment::by_cost(&counts, &costs, count);
                 let of = |(at, &count): (usize, &usize)| {
                     (0..count).map(|index| assignment.device((at, index))).collect()
                 };
@@ -43,8 +47,9 @@ impl Slices {
             }
             (Method::Slice, PartitionBy::Configuration) => {
                 // Each of them as a series that cannot be parted.
-                let each = vec![1; counts.iter().sum()];
-                let assignment = Assignment::new(&each, count);
+                let each = parts.iter().flat_map(|part| vec![part.each; part.keys.len()]);
+                let each: Vec<u64> = each.collect();
+                let assignment = Assignment::by_cost(&vec![1; each.len()], &each, count);
                 let mut all = (0..each.len()).map(|at| assignment.device((at, 0)));
                 counts.iter().map(|&count| all.by_ref().take(count).collect()).collect()
             }
@@ -105,6 +110,7 @@ mod tests {
         let part = |(at, &count): (usize, &usize)| Part {
             id: format!("p::t::k{at}"),
             keys: (0..count).map(|n| format!("n={n}")).collect(),
+            each: 1,
         };
         counts.iter().enumerate().map(part).collect()
     }
@@ -141,6 +147,34 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(load), [9, 9, 8, 8]);
         let assignment = Assignment::new(&counts, 4);
         assert!((0..8).all(|s| slices.of_series(s) == [assignment.device((s, 0))]));
+    }
+
+    /// The test vectors of the book.
+    #[test]
+    fn costs_balance_as_the_book_says() {
+        let book = include_str!("../../../docs/book/src/many-machines.md");
+        let rows = book.lines().filter(|line| line.matches('|').count() == 7);
+        let mut rows = rows.map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+        assert_eq!(rows.next().unwrap()[1], "series");
+        let cells: Vec<Vec<&str>> = rows.skip(1).collect();
+        assert_eq!(cells.len(), 5, "{cells:?}");
+        let number = |text: &str| text.parse::<u64>().unwrap();
+        let of = |costs: bool| {
+            let part = |cells: &Vec<&str>| Part {
+                id: cells[1].to_owned(),
+                keys: (0..number(cells[2])).map(|n| format!("n={n}")).collect(),
+                each: if costs { number(cells[3]) } else { 1 },
+            };
+            let parts: Vec<Part> = cells.iter().map(part).collect();
+            Slices::new(&parts, Method::Slice, PartitionBy::Series, 3)
+        };
+        let (by_count, by_cost) = (of(false), of(true));
+        let told = |slices: &Slices, at| (slices.of_series(at)[0] as u64) + 1;
+        for (at, cells) in cells.iter().enumerate() {
+            assert_eq!(number(cells[2]) * number(cells[3]) / 1000, number(cells[4]), "{cells:?}");
+            assert_eq!(told(&by_count, at), number(cells[5]), "{cells:?}");
+            assert_eq!(told(&by_cost, at), number(cells[6]), "{cells:?}");
+        }
     }
 
     #[test]

@@ -117,6 +117,10 @@ pub struct OutlineSeries {
     pub thresholds: String,
     /// The slices that have a part of it, such as `1-3,7`.
     pub slices: String,
+    /// What a configuration was taken to cost, in microseconds; none where the slices have as many
+    /// configurations as each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
 }
 
 /// What a slice measures of a series.
@@ -177,7 +181,6 @@ impl Outline {
 
     /// The first thing in which `other` is another plan, in words; none where it is the same.
     pub fn difference(&self, other: &Self) -> Option<String> {
-        let of = |what: &str, one: &str, two: &str| format!("{what}: `{one}` and `{two}`");
         let differ = |what: &str, one: &str, two: &str| (one != two).then(|| of(what, one, two));
         let (ours, theirs) = (self.slices.to_string(), other.slices.to_string());
         let base = |outline: &Self| outline.base.clone().unwrap_or_else(|| "none".to_owned());
@@ -204,10 +207,22 @@ impl Outline {
             Some(match () {
                 () if one.keys != two.keys => format!("the configurations of {}", one.id),
                 () if one.thresholds != two.thresholds => format!("the thresholds of {}", one.id),
+                () if one.cost != two.cost => {
+                    let cost = |series: &OutlineSeries| {
+                        series.cost.map_or_else(|| "none".to_owned(), |cost| format!("{cost} µs"))
+                    };
+                    let what = format!("what {} costs (--partition-costs)", one.id);
+                    of(&what, &cost(one), &cost(two))
+                }
                 () => return None,
             })
         })
     }
+}
+
+/// In what two plans differ, in words.
+fn of(what: &str, one: &str, two: &str) -> String {
+    format!("{what}: `{one}` and `{two}`")
 }
 
 /// The first entry in which two maps differ, in words.
@@ -338,6 +353,7 @@ mod tests {
             keys: String::new(),
             thresholds: String::new(),
             slices: "1-3,7".into(),
+            cost: None,
         };
         let inside: Vec<u32> = (0..12).filter(|&slice| series.is_in(slice)).collect();
         assert_eq!(inside, [1, 2, 3, 7]);

@@ -9,7 +9,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::measurement::DeviceRecord;
-use gpuprof_model::run::{Shared, Span};
+use gpuprof_model::run::{SeriesCost, Shared, Span};
 use serde::Deserialize;
 
 use super::journal::{self, Rows};
@@ -58,19 +58,19 @@ impl StoredSlice {
         self.found.whole.as_deref().unwrap_or(&begun.at)
     }
 
-    /// When its last start began, RFC 3339, and where the time of that went: none of a slice that
-    /// was killed.
+    /// When its last start began, where the time of that went, and what its series cost: none of a
+    /// slice that was killed.
     ///
     /// # Errors
     /// Its `run.json` is none (exit code 96).
-    pub fn spans(&self) -> Result<Option<(String, Vec<Span>)>> {
+    pub fn timed(&self) -> Result<Option<Timed>> {
         let path = self.folder.join("run.json");
         if !path.exists() {
             return Ok(None);
         }
         let Ended { id, provenance } = serde_json::from_slice(&untrusted::read(&path)?)
             .map_err(|e| untrusted::wrong(format!("{path} is not the document of a run: {e}")))?;
-        Ok((id == self.manifest.run).then_some((provenance.started, provenance.spans)))
+        Ok((id == self.manifest.run).then_some(provenance))
     }
 
     /// Its first device.
@@ -86,11 +86,17 @@ struct Ended {
     provenance: Timed,
 }
 
-#[derive(Deserialize)]
-struct Timed {
-    started: String,
+/// What the last start of a slice says of its time.
+#[derive(Debug, Deserialize)]
+pub struct Timed {
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Where its time went.
     #[serde(default)]
-    spans: Vec<Span>,
+    pub spans: Vec<Span>,
+    /// What its series cost.
+    #[serde(default)]
+    pub costs: Vec<SeriesCost>,
 }
 
 /// Every slice in `folders`, those of one plan in the order of their numbers.

@@ -1,32 +1,54 @@
-//! Where the time of a merged run went.
+//! Where the time of a merged run went, and what its series cost.
 //!
 //! Input: slices, each with the run that it ended as. Output: the spans of all of them on the clock
-//! of the slice that began first, as far as the machines' clocks agree. A slice that was killed has
-//! left none.
+//! of the slice that began first, as far as the machines' clocks agree, and the costs of each
+//! series together. A slice that was killed has left none.
 
 use std::collections::BTreeSet;
 
 use gpuprof_model::measurement::DeviceName;
-use gpuprof_model::run::{MOST_SPANS, Span, Spent};
+use gpuprof_model::run::{MOST_SPANS, Provenance, SeriesCost, Span, Spent};
 use jiff::Timestamp;
 
 use crate::error::Result;
-use crate::store::slices::StoredSlice;
+use crate::store::slices::{StoredSlice, Timed};
 
-/// The spans of `slices`, whose rows were measured by `devices`: at most [`MOST_SPANS`], the first
-/// ones.
+/// Gives `provenance` the spans of `slices`, at most [`MOST_SPANS`], the first ones, and the costs
+/// of the series.
 ///
 /// # Errors
 /// A `run.json` that is none (exit code 96).
-pub(super) fn of(slices: &[StoredSlice], devices: &[DeviceName]) -> Result<Vec<Span>> {
-    let mut all: Vec<(Timestamp, &StoredSlice, Vec<Span>)> = Vec::new();
+pub(super) fn add(provenance: &mut Provenance, slices: &[StoredSlice]) -> Result<()> {
+    let mut all: Vec<(&StoredSlice, Timed)> = Vec::new();
     for slice in slices {
-        let Some((started, spans)) = slice.spans()? else { continue };
-        all.extend(started.parse().ok().map(|started| (started, slice, spans)));
+        all.extend(slice.timed()?.map(|timed| (slice, timed)));
     }
-    let Some(first) = all.iter().map(|(started, ..)| *started).min() else {
-        return Ok(Vec::new());
+    for cost in all.iter_mut().flat_map(|(_, timed)| std::mem::take(&mut timed.costs)) {
+        added(&mut provenance.costs, cost);
+    }
+    provenance.spans = of(all, &provenance.devices);
+    Ok(())
+}
+
+/// Adds what a part of a series cost.
+fn added(costs: &mut Vec<SeriesCost>, part: SeriesCost) {
+    match costs.iter_mut().find(|cost| cost.series == part.series) {
+        Some(cost) => {
+            cost.configurations = cost.configurations.saturating_add(part.configurations);
+            cost.microseconds = cost.microseconds.saturating_add(part.microseconds);
+        }
+        None => costs.push(part),
+    }
+}
+
+/// The spans of slices, whose rows were measured by `devices`.
+fn of(slices: Vec<(&StoredSlice, Timed)>, devices: &[DeviceName]) -> Vec<Span> {
+    let begun = |(slice, timed): (_, Timed)| {
+        timed.started.parse().ok().map(|started: Timestamp| (started, slice, timed.spans))
     };
+    let all: Vec<(Timestamp, &StoredSlice, Vec<Span>)> =
+        slices.into_iter().filter_map(begun).collect();
+    let Some(first) = all.iter().map(|(started, ..)| *started).min() else { return Vec::new() };
     let mut merged: Vec<Span> = Vec::new();
     for (started, slice, spans) in all {
         let since = u64::try_from(started.duration_since(first).as_micros()).unwrap_or_default();
@@ -42,7 +64,7 @@ pub(super) fn of(slices: &[StoredSlice], devices: &[DeviceName]) -> Result<Vec<S
             ..span
         }));
     }
-    Ok(first_of(merged))
+    first_of(merged)
 }
 
 /// What of `spans` a run keeps: what ended first, without parts of processes that ended later.

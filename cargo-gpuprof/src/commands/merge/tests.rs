@@ -144,6 +144,7 @@ fn divided(method: Method, by: PartitionBy, count: u32) -> Vec<StoredSlice> {
     let part = |(description, rows): &(SeriesDescription, Vec<ConfigurationResult>)| Part {
         id: description.id.to_string(),
         keys: rows.iter().map(|row| row.configuration.to_string()).collect(),
+        each: 1,
     };
     let slices = Slices::new(&all.iter().map(part).collect::<Vec<_>>(), method, by, count as usize);
     let outlined = |(at, (description, rows)): (usize, &(SeriesDescription, Vec<_>))| {
@@ -154,6 +155,7 @@ fn divided(method: Method, by: PartitionBy, count: u32) -> Vec<StoredSlice> {
             keys: format!("keys of {}", description.id),
             thresholds: "thresholds".into(),
             slices: ranges(&of),
+            cost: None,
         }
     };
     let plan = Outline {
@@ -217,6 +219,7 @@ fn stored(
             start: start.clone(),
         },
         found: Rows {
+            by: rows.keys().map(|&place| (place, 0)).collect(),
             rows,
             whole: Some(format!("2026-{slice}")),
             starts: vec![start],
@@ -322,9 +325,10 @@ fn what_was_not_measured_alike_is_refused_with_the_first_difference() {
         assert!(message.contains(said) && message.contains("two runs"), "{message}");
     }
     type OfPlan = (fn(&mut Outline), &'static str);
-    let plans: [OfPlan; 6] = [
+    let plans: [OfPlan; 7] = [
         (|plan| plan.slices = 3, "the number of slices: `2` and `3`"),
         (|plan| plan.method = Method::Hash, "--partition: `slice` and `hash`"),
+        (|plan| plan.series[0].cost = Some(12), "costs (--partition-costs): `none` and `12 µs`"),
         (|plan| plan.tool_version = "0.2.0".into(), "the version of cargo-gpuprof"),
         (|plan| drop(plan.settings.remove("cache-control")), "--cache-control: `all` and `none`"),
         (|plan| drop(plan.harnesses.insert("p::t".into(), "x".into())), "the harness p::t: "),

@@ -13,6 +13,7 @@ use gpuprof_model::run::{
 };
 use gpuprof_model::{Configuration, ExitCode};
 
+use super::parts;
 use crate::commands::series_result;
 use crate::error::{Failure, Result};
 use crate::store::manifest::OwnSeries;
@@ -32,8 +33,11 @@ pub(super) struct Union {
     pub(super) positions: Vec<usize>,
 }
 
+/// A row, the number of its slice, and the machine that measured it: none of what was not.
+pub(super) type Row<'s> = (ConfigurationResult, u32, &'s str);
+
 /// A series, and the rows that slices have of it by their positions.
-type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, ConfigurationResult>)>;
+pub(super) type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, Row<'s>>)>;
 
 /// Joins `slices` to the run `id`.
 ///
@@ -59,7 +63,7 @@ pub(super) fn of(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
                     let position = position(slice, own, at.1, &row)?;
                     let (_, rows) =
                         heads.entry(own.position).or_insert_with(|| (own, BTreeMap::new()));
-                    rows.insert(position, row);
+                    rows.insert(position, (row, slice.manifest.slice, slice.found.host(at)));
                 }
                 None => {
                     let id = of_base(slice, at.0)?;
@@ -70,7 +74,8 @@ pub(super) fn of(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
         skip(slice, &mut heads);
     }
     let positions = heads.keys().copied().collect();
-    let provenance = provenance(slices, devices);
+    let mut provenance = provenance(slices, devices);
+    parts::add(&mut provenance.slices, &heads);
     let run = Run {
         schema_version: SCHEMA_VERSION,
         id: id.to_owned(),
@@ -84,8 +89,8 @@ pub(super) fn of(id: &str, slices: &mut [StoredSlice]) -> Result<Union> {
     Ok(Union { run, base, positions })
 }
 
-fn series((own, rows): (&OwnSeries, BTreeMap<usize, ConfigurationResult>)) -> SeriesResult {
-    let rows = rows.into_values().collect();
+fn series((own, rows): (&OwnSeries, BTreeMap<usize, Row<'_>>)) -> SeriesResult {
+    let rows = rows.into_values().map(|(row, ..)| row).collect();
     series_result::of(&own.description, &own.columns, &own.sections, rows)
 }
 
@@ -125,7 +130,8 @@ fn skip(slice: &StoredSlice, heads: &mut Gathered<'_>) {
         for (&position, configuration) in own.positions.iter().zip(&own.configurations) {
             rows.entry(position).or_insert_with(|| {
                 let reason = NOT_MEASURED.to_owned();
-                collect::unfinished(configuration.clone(), Status::Skipped { reason })
+                let row = collect::unfinished(configuration.clone(), Status::Skipped { reason });
+                (row, slice.manifest.slice, "")
             });
         }
     }

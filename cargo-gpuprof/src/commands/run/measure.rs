@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use gpuprof_model::measurement::DeviceName;
 use gpuprof_model::run::{ConfigurationResult, Provenance, Status};
 
+use super::costs::Costs;
 use super::engine::{self, At, Event, Observer, Open, Planned, Rounds};
 use super::inputs::Checked;
 use super::prepared::{Plan, Prepared};
@@ -128,6 +129,7 @@ struct Listeners<'a, W> {
     journal: Journal,
     results: Results<'a>,
     watch: Stopwatch,
+    costs: Costs,
     progress: Progress,
     retries: Retries,
     lines: Lines<'a, W>,
@@ -150,6 +152,7 @@ impl<'a, W: Write> Listeners<'a, W> {
             journal,
             results: Results::new(prepared, provenance),
             watch,
+            costs: Costs::default(),
             progress: Progress::new(plan.configurations(), settings.notes()),
             retries: Retries::default(),
             lines: Lines { out: out.filter(|_| json), plan },
@@ -199,6 +202,8 @@ impl<'a, W: Write> Listeners<'a, W> {
         }
         let mut found = self.results.end();
         found.run.provenance.spans = self.watch.spans();
+        let both = &self.plan.both;
+        found.run.provenance.costs = self.costs.of_series(&both.checked, &both.pairs);
         found
     }
 }
@@ -211,7 +216,10 @@ impl<W: Write> Observer for Listeners<'_, W> {
     fn observe(&mut self, event: Event<'_>) -> Result<()> {
         match event {
             Event::Started { at } => self.progress.start(&name(self.plan, at)),
-            Event::Spent { device, stretches } => self.watch.hear(device, stretches),
+            Event::Spent { device, stretches } => {
+                self.costs.hear(&stretches);
+                self.watch.hear(device, stretches);
+            }
             Event::PassFinished { step, result } => {
                 self.journal.pass(step, result)?;
                 // Every process prints the same.

@@ -123,7 +123,7 @@ pub(super) fn series(
     let (checked, notes) = selected(options, inputs, &probe, sections.catalogue())?;
     let axes: Vec<_> = checked.iter().map(|c| c.planned.series.space.types()).collect();
     view.check(sections.catalogue(), &axes)?;
-    let (checked, slice) = slicing::cut(options, inputs, checked);
+    let (checked, slice) = slicing::cut(options, inputs, checked)?;
     inputs.slice = slice;
     slicing::place(options, inputs, interrupt)?;
     Ok((checked, notes))

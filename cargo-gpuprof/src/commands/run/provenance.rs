@@ -49,6 +49,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         rules: plan.own_rules.iter().cloned().map(Into::into).collect(),
         slices: Vec::new(),
         spans: Vec::new(),
+        costs: Vec::new(),
     }
 }
 

@@ -80,6 +80,7 @@ impl Slice {
             run: folder.id.clone(),
             host: start.host.clone(),
             scheduler: start.scheduler.clone(),
+            measured: Vec::new(),
         }
     }
 

@@ -16,7 +16,7 @@ use super::prepared::Prepared;
 use super::slice::{Slice, wanted};
 use super::{against, scheduler};
 use crate::build::host::Harness;
-use crate::commands::partition::{self, Own};
+use crate::commands::partition::{self, Costs, Own};
 use crate::commands::settings::Settings;
 use crate::commands::thresholds::Placed;
 use crate::console;
@@ -56,15 +56,22 @@ const SETTINGS: [&str; 18] = [
 ];
 
 /// Leaves of the whole plan `checked` what the slice measures that is wanted, if one is.
+///
+/// # Errors
+/// As [`Costs::read`].
 pub(super) fn cut(
     options: &RunOptions,
     inputs: &Inputs,
     checked: Vec<Checked>,
-) -> (Vec<Checked>, Option<Slice>) {
-    let Some(partition) = wanted(options) else { return (checked, None) };
+) -> Result<(Vec<Checked>, Option<Slice>)> {
+    let Some(partition) = wanted(options) else { return Ok((checked, None)) };
     let by = options.slice.part.partition_by;
-    let slices = partition::slices(checked.iter().map(|c| &c.planned), partition, by);
+    let source = &inputs.source;
+    let costs = Costs::read(&options.slice.part, &source.root(), &source.target_directory)?;
+    let planned = || checked.iter().map(|c| &c.planned);
+    let slices = partition::slices(planned(), partition, by, costs.as_ref());
     let own = partition::own(&slices, checked.len(), partition);
+    costs.iter().for_each(|costs| inputs.notes().say(costs.told(partition, &own, planned())));
     let harnesses = inputs.source.harnesses.iter().map(|harness| ("", harness));
     let of_base = inputs.base.iter().flat_map(|base| &base.source.harnesses);
     let hash = |(side, harness): (&str, &Harness)| {
@@ -80,7 +87,7 @@ pub(super) fn cut(
         harnesses: harnesses.chain(of_base.map(|h| ("base/", h))).map(hash).collect(),
         base: inputs.base.as_ref().map(|base| base.name.clone()),
         scope: scope(options, inputs),
-        series: checked.iter().enumerate().map(|(at, c)| outlined(at, c, &slices)).collect(),
+        series: outlined(&checked, &slices, costs.as_ref()),
     };
     let configurations = |c: &Checked| {
         (c.planned.series.id.to_string(), c.planned.configurations.iter().cloned().collect())
@@ -96,7 +103,7 @@ pub(super) fn cut(
         Some(checked)
     };
     let here = own.iter().filter_map(here).collect();
-    (here, Some(Slice { partition, outline, own, whole }))
+    Ok((here, Some(Slice { partition, outline, own, whole })))
 }
 
 fn scope(options: &RunOptions, inputs: &Inputs) -> OutlineScope {
@@ -116,7 +123,15 @@ fn settings(settings: &Settings) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn outlined(at: usize, checked: &Checked, slices: &Slices) -> OutlineSeries {
+fn outlined(checked: &[Checked], slices: &Slices, costs: Option<&Costs>) -> Vec<OutlineSeries> {
+    let outlined = |(at, checked): (usize, &Checked)| {
+        let cost = costs.map(|costs| costs.of_each(&checked.planned.series.id.to_string()));
+        OutlineSeries { cost, ..outlined_alone(at, checked, slices) }
+    };
+    checked.iter().enumerate().map(outlined).collect()
+}
+
+fn outlined_alone(at: usize, checked: &Checked, slices: &Slices) -> OutlineSeries {
     let lines = |all: &mut dyn Iterator<Item = String>| {
         store::sha256(all.collect::<Vec<_>>().join("\n").as_bytes())
     };
@@ -132,6 +147,7 @@ fn outlined(at: usize, checked: &Checked, slices: &Slices) -> OutlineSeries {
         keys: lines(&mut checked.planned.configurations.iter().map(ToString::to_string)),
         thresholds: lines(&mut checked.thresholds.iter().map(threshold)),
         slices: ranges(&of),
+        cost: None,
     }
 }
 

@@ -40,7 +40,7 @@ impl Stopwatch {
 
     /// What processes of a device did.
     pub(super) fn hear(&mut self, device: usize, stretches: Vec<Stretch>) {
-        for Stretch { spent, what, process, begin, end } in stretches {
+        for Stretch { spent, what, process, begin, end, .. } in stretches {
             let next = u32::try_from(self.processes.len() + 1).unwrap_or(u32::MAX);
             let process = *self.processes.entry((device, process)).or_insert(next);
             self.add(spent, what, (process, device), (begin, end));
@@ -95,6 +95,7 @@ mod tests {
             process,
             begin: begun + Duration::from_micros(from),
             end: begun + Duration::from_micros(to),
+            pass: None,
         };
         watch.hear(1, vec![stretch(1, 10, 30), stretch(2, 40, 45)]);
         watch.hear(0, vec![stretch(1, 50, 60)]);

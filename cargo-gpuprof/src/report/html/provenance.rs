@@ -1,9 +1,10 @@
 //! Where a run came from: what must be known to repeat it.
 
-use gpuprof_model::run::Run;
+use gpuprof_model::run::{Run, SlicePart, SliceRecord};
 use maud::{Markup, html};
 
 use super::cost;
+use crate::report::measured_by;
 
 /// The provenance of `run`, a line a fact.
 pub(super) fn shown(run: &Run) -> Markup {
@@ -22,6 +23,7 @@ pub(super) fn shown(run: &Run) -> Markup {
         ("kernel architecture", p.kernel_arch.clone()),
         ("kernel toolchain", p.kernel_toolchain.clone()),
         ("git revision", p.git_revision.clone()),
+        ("slices", measured_by::sentence(run)),
     ];
     let always = [
         ("started", p.started.clone()),
@@ -44,6 +46,10 @@ pub(super) fn shown(run: &Run) -> Markup {
                         dt { "PTX of " (package) }
                         dd { "SHA-256 " code { (hash) } }
                     }
+                    @for record in p.slices.iter().filter(|record| !record.measured.is_empty()) {
+                        dt { "slice " (record.slice) }
+                        dd { (slice(record)) }
+                    }
                     @for (path, hash) in &p.input_sha256 {
                         dt { "input file " (path) }
                         dd { "SHA-256 " code { (hash) } }
@@ -52,4 +58,20 @@ pub(super) fn shown(run: &Run) -> Markup {
             }
         }
     }
+}
+
+/// What a slice has of the run, and where it was measured.
+fn slice(record: &SliceRecord) -> String {
+    let part = |part: &SlicePart| {
+        let count: u32 = part
+            .configurations
+            .iter()
+            .map(|(first, last)| last.saturating_sub(*first).saturating_add(1))
+            .sum();
+        let on = if part.host.is_empty() { "not measured" } else { &part.host };
+        format!("{count} of {} ({on})", part.series)
+    };
+    let series: Vec<String> = record.measured.iter().map(part).collect();
+    let job = record.scheduler.iter().map(|(name, value)| format!("{name}={value}"));
+    [series.join(", "), job.collect::<Vec<_>>().join(" ")].join("; ").trim_end_matches("; ").into()
 }

@@ -23,6 +23,8 @@ use crate::store::untrusted::{place, wrong};
 pub struct Rows {
     /// The results, by the positions of series and configuration in the slice.
     pub rows: BTreeMap<(usize, usize), ConfigurationResult>,
+    /// The position of the start that measured each of them.
+    pub by: BTreeMap<(usize, usize), usize>,
     /// When everything was measured, where it was.
     pub whole: Option<String>,
     /// Every start, in order.
@@ -134,14 +136,22 @@ impl Rows {
         counts
     }
 
+    /// The machine that measured what is at this place.
+    pub fn host(&self, place: (usize, usize)) -> &str {
+        let start = self.by.get(&place).and_then(|&start| self.starts.get(start));
+        start.map_or("", |start| start.host.as_str())
+    }
+
     /// Adds the results of the last start.
     fn add(&mut self, rows: Vec<Placed>, shared: &mut Shared) {
         let only = match self.starts.last().map(|start| &start.devices[..]) {
             Some([device]) => Some(device.clone()),
             _ => None,
         };
+        let start = self.starts.len().saturating_sub(1);
         for (place, row) in rows {
             if let Some(mut row) = row {
+                self.by.insert(place, start);
                 shared.keep_once(&mut row.metrics);
                 row.device = row.device.or_else(|| only.clone());
                 self.rows.insert(place, row);

@@ -1,0 +1,30 @@
+//! Who measured what of a merged run.
+//!
+//! Input: the rows of each series with the slice that has them and the machine that measured them.
+//! Output: the records of the slices, each with its part of the run.
+
+use std::collections::BTreeMap;
+
+use gpuprof_model::run::{SlicePart, SliceRecord};
+
+use super::union::Gathered;
+
+/// Gives `records`, one of each slice, what the slices have of `heads`.
+pub(super) fn add(records: &mut [SliceRecord], heads: &Gathered<'_>) {
+    for (own, rows) in heads.values() {
+        let mut parts: BTreeMap<(u32, &str), Vec<(u32, u32)>> = BTreeMap::new();
+        for (index, (_, slice, host)) in (0_u32..).zip(rows.values()) {
+            let ranges = parts.entry((*slice, host)).or_default();
+            match ranges.last_mut() {
+                Some((_, last)) if last.checked_add(1) == Some(index) => *last = index,
+                _ => ranges.push((index, index)),
+            }
+        }
+        for ((slice, host), configurations) in parts {
+            let record = records.iter_mut().find(|record| record.slice == slice);
+            let Some(record) = record else { continue };
+            let (series, host) = (own.description.id.to_string(), host.to_owned());
+            record.measured.push(SlicePart { series, configurations, host });
+        }
+    }
+}
