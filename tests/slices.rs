@@ -73,58 +73,67 @@ fn slices_are_disjoint_make_the_whole_and_decide_nothing() {
     assert_eq!(packed.runs(), [""; 0].map(PathBuf::from));
 }
 
-/// Two series of four and of eight configurations: by their number, one to each of two slices.
+/// What a run says that its series cost.
+fn costs(run: &Path) -> Vec<Value> {
+    json(&run.join("run.json"))["provenance"]["costs"].as_array().unwrap().clone()
+}
+
+/// Writes `run` to the file `name`, as if a configuration of each series had cost as much as `each`
+/// says.
+fn with_costs(packed: &Packed, run: &Path, name: &str, each: [u64; 2]) {
+    let mut document = json(&run.join("run.json"));
+    let costs = document["provenance"]["costs"].as_array_mut().unwrap();
+    for (cost, each) in costs.iter_mut().zip(each) {
+        cost["microseconds"] = (cost["configurations"].as_u64().unwrap() * each).into();
+    }
+    fs::write(packed.path().join(name), document.to_string()).unwrap();
+}
+
 #[test]
-fn costs_of_a_stored_run_balance_slices_and_are_a_part_of_the_plan() {
+fn costs_of_a_stored_run_balance_slices() {
     let packed = Packed::new();
     packed.tool(&PLAN).run().exits_with(0);
     let run = packed.runs().pop().unwrap();
-    let costs = json(&run.join("run.json"))["provenance"]["costs"].clone();
-    let costs = costs.as_array().unwrap();
-    let told = |cost: &Value| (cost["series"].clone(), cost["configurations"].as_u64().unwrap());
+    let costs = costs(&run);
     assert_eq!(costs.len(), 2, "{costs:?}");
     assert!(costs.iter().all(|cost| cost["microseconds"].as_u64().unwrap() > 0), "{costs:?}");
-    let counts: Vec<u64> = costs.iter().map(|cost| told(cost).1).collect();
-    assert_eq!(counts.iter().sum::<u64>(), 10, "{costs:?}");
-
-    // A past run in which a configuration of the short series took most of the time.
-    let with_costs = |name: &str, each: [u64; 2]| {
-        let mut document = json(&run.join("run.json"));
-        for (cost, each) in
-            document["provenance"]["costs"].as_array_mut().unwrap().iter_mut().zip(each)
-        {
-            cost["microseconds"] = (cost["configurations"].as_u64().unwrap() * each).into();
-        }
-        fs::write(packed.path().join(name), document.to_string()).unwrap();
-    };
-    with_costs("past.json", [1_000_000, 10]);
-    with_costs("other.json", [10, 1_000_000]);
-    let listed = |slice: &str, more: &[&str]| {
+    let counted = costs.iter().map(|cost| cost["configurations"].as_u64().unwrap());
+    assert_eq!(counted.sum::<u64>(), 10, "{costs:?}");
+    with_costs(&packed, &run, "past.json", [1_000_000, 10]);
+    let dear = costs[0]["series"].as_str().unwrap().rsplit("::").next().unwrap();
+    // How many of the dear configurations a slice has, and how many in all.
+    let listed = |slice: u32, more: &[&str]| {
         let list = ["list", "--archive-file", "packed.tar.zst", "--message-format", "json"];
-        let part = ["--partition", slice, "--partition-by", "configuration"];
+        let of = format!("slice:{slice}/3");
+        let part = ["--partition", &of, "--partition-by", "configuration"];
         let outcome = packed.other(&[&list[..], &PLAN, &part, more].concat()).run().exits_with(0);
         let kernel = |event: &Value| event["series"]["id"]["kernel"].to_string();
-        (keys_of(&outcome, "series", kernel), outcome.stderr)
+        let keys = keys_of(&outcome, "series", kernel);
+        (keys.iter().filter(|key| key.contains(dear)).count(), keys.len(), outcome.stderr)
     };
-    // By number: as many as each other. By cost: those that cost something are dealt out first.
-    let by_number = ["slice:1/3", "slice:2/3", "slice:3/3"].map(|slice| listed(slice, &[]).0.len());
-    assert_eq!(by_number.iter().sum::<usize>(), 10);
-    assert!(by_number.iter().all(|count| (3..=4).contains(count)), "{by_number:?}");
-    let first = costs[0]["series"].as_str().unwrap().rsplit("::").next().unwrap().to_owned();
-    let dear = |keys: &[String]| keys.iter().filter(|key| key.contains(&first)).count();
-    let past = ["--partition-costs", "past.json"];
-    let by_cost = ["slice:1/3", "slice:2/3", "slice:3/3"].map(|slice| {
-        let (keys, said) = listed(slice, &past);
-        let number = &slice[6..7];
-        let told = format!("slice {number} of 3 has about ");
-        assert!(said.contains(&told) && said.contains(" took in past.json"), "{said}");
-        (dear(&keys), keys.len())
-    });
-    let dear: Vec<usize> = by_cost.iter().map(|(dear, _)| *dear).collect();
-    assert!(dear.iter().max().unwrap() - dear.iter().min().unwrap() <= 1, "{by_cost:?}");
-    assert_eq!(by_cost.iter().map(|(_, all)| all).sum::<usize>(), 10, "{by_cost:?}");
+    for more in [&[][..], &["--partition-costs", "past.json"]] {
+        let each = [1, 2, 3].map(|slice| {
+            let (dear, all, said) = listed(slice, more);
+            let told = format!("slice {slice} of 3 has about ");
+            let told = said.contains(&told) && said.contains(" took in past.json");
+            assert_eq!(told, !more.is_empty(), "{said}");
+            (dear, all)
+        });
+        assert_eq!(each.iter().map(|(_, all)| all).sum::<usize>(), 10, "{each:?}");
+        let balanced = each.map(|(dear, all)| if more.is_empty() { all } else { dear });
+        let uneven = balanced.iter().max().unwrap() - balanced.iter().min().unwrap();
+        assert!(uneven <= 1, "{each:?}");
+    }
+}
 
-    // They are a part of the plan: a slice with others is of another one.
+#[test]
+fn costs_are_a_part_of_the_plan_and_a_merged_run_has_them() {
+    let packed = Packed::new();
+    packed.tool(&PLAN).run().exits_with(0);
+    let run = packed.runs().pop().unwrap();
+    with_costs(&packed, &run, "past.json", [1_000_000, 10]);
+    with_costs(&packed, &run, "other.json", [10, 1_000_000]);
+    let past = ["--partition-costs", "past.json"];
     measure(&packed, 1, 2, &past).exits_with(0);
     measure(&packed, 2, 2, &["--partition-costs", "other.json"]).exits_with(0);
     let refused = merge(&packed, &["slices"]).exits_with(2);
@@ -133,12 +142,11 @@ fn costs_of_a_stored_run_balance_slices_and_are_a_part_of_the_plan() {
     measure(&packed, 1, 2, &past).exits_with(0);
     measure(&packed, 2, 2, &past).exits_with(0);
     merge(&packed, &["slices"]).exits_with(0);
-    // What a merged run cost can be used again.
-    let merged = json(&packed.runs().pop().unwrap().join("run.json"));
-    let merged = merged["provenance"]["costs"].as_array().unwrap();
-    let of_merged: BTreeSet<String> = merged.iter().map(|cost| told(cost).0.to_string()).collect();
-    let of_run: BTreeSet<String> = costs.iter().map(|cost| told(cost).0.to_string()).collect();
-    assert_eq!(of_merged, of_run);
+    let named = |costs: Vec<Value>| {
+        costs.iter().map(|cost| cost["series"].to_string()).collect::<BTreeSet<_>>()
+    };
+    let merged = packed.runs().pop().unwrap();
+    assert_eq!(named(costs(&merged)), named(costs(&run)));
 }
 
 #[test]

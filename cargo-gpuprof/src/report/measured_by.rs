@@ -1,7 +1,7 @@
 //! Which slice measured a configuration of a merged run, and on which machine.
 //!
-//! Input: a run. Output: of each of its configurations the number of the slice and the host; nothing
-//! of a run that was not merged.
+//! Input: a run. Output: of each of its configurations the number of the slice and the host;
+//! nothing of a run that was not merged.
 
 use std::collections::{BTreeSet, HashMap};
 

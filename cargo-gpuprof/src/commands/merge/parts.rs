@@ -5,9 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::run::{SlicePart, SliceRecord};
+use gpuprof_model::run::{ConfigurationResult, SlicePart, SliceRecord};
 
-use super::union::Gathered;
+use crate::store::manifest::OwnSeries;
+
+/// A row, the number of its slice, and the machine that measured it: none of what was not.
+pub(super) type Row<'s> = (ConfigurationResult, u32, &'s str);
+
+/// A series, and the rows that slices have of it by their positions.
+pub(super) type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, Row<'s>>)>;
 
 /// Gives `records`, one of each slice, what the slices have of `heads`.
 pub(super) fn add(records: &mut [SliceRecord], heads: &Gathered<'_>) {

@@ -13,7 +13,7 @@ use gpuprof_model::run::{
 };
 use gpuprof_model::{Configuration, ExitCode};
 
-use super::parts;
+use super::parts::{self, Gathered, Row};
 use crate::commands::series_result;
 use crate::error::{Failure, Result};
 use crate::store::manifest::OwnSeries;
@@ -32,12 +32,6 @@ pub(super) struct Union {
     /// Of each series of the run, its position in the plan.
     pub(super) positions: Vec<usize>,
 }
-
-/// A row, the number of its slice, and the machine that measured it: none of what was not.
-pub(super) type Row<'s> = (ConfigurationResult, u32, &'s str);
-
-/// A series, and the rows that slices have of it by their positions.
-pub(super) type Gathered<'s> = BTreeMap<usize, (&'s OwnSeries, BTreeMap<usize, Row<'s>>)>;
 
 /// Joins `slices` to the run `id`.
 ///
