@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use cargo_gpuprof::report::{Csv, Json, Markdown, Report};
 use cargo_gpuprof::store::document;
 use gpuprof_analysis::fixture;
+use gpuprof_model::run::Status;
 use gpuprof_model::verdict_document::VerdictDocument;
 
 fn folder(path: &str) -> PathBuf {
@@ -92,4 +93,26 @@ fn old_journals_can_be_resumed_by_their_version() {
         read += 1;
     }
     assert!(read > 0, "no journal of the corpus is read any more");
+}
+
+/// Both slices of a plan of commit 9e5f27d (2026-11-23): manifests and journals.
+#[test]
+fn old_slices_can_be_merged() {
+    let here = tempfile::tempdir().expect("there is a temporary folder");
+    let merged = std::process::Command::new(env!("CARGO_BIN_EXE_cargo-gpuprof"))
+        .arg("merge")
+        .arg(folder("tests/corpus/slices-1"))
+        .args(["--no-config", "--no-gate", "--export-json", "merged.json"])
+        .current_dir(&here)
+        .output()
+        .expect("it can be started");
+    assert!(merged.status.success(), "{}", String::from_utf8_lossy(&merged.stderr));
+    let path = camino::Utf8PathBuf::from_path_buf(here.path().join("merged.json"));
+    let run = document::read(&path.expect("its path is UTF-8")).unwrap_or_else(|f| panic!("{f}"));
+    let ids: Vec<String> = run.series.iter().map(|series| series.id.to_string()).collect();
+    assert_eq!(ids, ["reduce::kernels::reduce", "saxpy::kernels::saxpy"]);
+    let rows = || run.series.iter().flat_map(|series| &series.configurations);
+    assert!(rows().count() == 2 && rows().all(|row| row.status == Status::Finished), "{run:#?}");
+    let judged: usize = run.series.iter().map(|series| series.judgements.len()).sum();
+    assert_eq!(judged, 5, "{run:#?}");
 }

@@ -7,8 +7,8 @@
 //!
 //! * `device`, behind `rank`, is the UUID of the device of a row, in a run that had several and in
 //!   no other one.
-//! * `slice` and `host`, behind those, are the slice that measured a row and the machine on which it
-//!   did so, in a merged run and in no other one; `host` is empty where nobody did.
+//! * `slice` and `host`, behind those, are the slice of a row and the machine that measured it, in
+//!   a merged run and in no other one; `host` is empty where nobody did.
 //! * `rank` is `best` for the best value of a column, and `tied` for those that cannot be told from
 //!   it; empty where rows may not be compared by the column or all its values are the same. Rows of
 //!   two devices are never compared: each device has its best.
