@@ -357,7 +357,7 @@ impl Running {
     /// Kills it, since it has taken `limit`.
     pub(super) fn timed_out(&mut self, limit: Duration) -> Ended {
         take_down([&mut *self]);
-        let place = fs::read_to_string(&self.place_path).ok();
+        let place = fs::read_to_string(&self.place_path).ok().filter(|place| !place.is_empty());
         let _ = fs::remove_file(&self.place_path);
         Ended::TimedOut { seconds: limit.as_secs(), place, stderr: self.stderr() }
     }

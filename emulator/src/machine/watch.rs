@@ -40,8 +40,10 @@ impl Watch {
             return;
         }
         *next = (now + self.every, true);
-        // A file that cannot be written says nothing; the launch goes on.
-        let _ = std::fs::write(&self.path, place());
+        // Whole or not at all: whoever reads it has just killed the process. A file that cannot be
+        // written says nothing; the launch goes on.
+        let new = self.path.with_added_extension("new");
+        let _ = std::fs::write(&new, place()).and_then(|()| std::fs::rename(&new, &self.path));
     }
 }
 
@@ -72,5 +74,6 @@ mod tests {
         }
         drop(long);
         assert_eq!(told(), None);
+        assert!(!path.with_added_extension("new").exists());
     }
 }
