@@ -5,8 +5,8 @@
 #   submit.sh [OPTION OF merge…]
 #
 # Each archive, with its GPUPROF_SLURM_ARGUMENTS, has a folder of its own below `slices`: another
-# archive is measured, the same one is only merged again. To measure it once more, remove the folder,
-# or name another one in GPUPROF_SLICES.
+# archive is measured, the same one is only merged again. To measure it once more, remove its
+# folder, or name another one in GPUPROF_SLICES.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
