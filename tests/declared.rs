@@ -48,6 +48,8 @@ fn kernels_in_ptx_are_swept_verified_and_judged() {
     assert_snapshot!(rows(&outcome), @r"
     fill/block=64,VALUE=1 finished verified
     fill/block=64,VALUE=2 finished verified
+    look_up/block=64,more=0 finished verified
+    look_up/block=64,more=40 finished verified
     scale/block=128,n=1000 finished verified
     scale/block=256,n=1000 finished verified
     scale/block=512,n=1000 invalid: a block of 512 threads exceeds the launch bounds of `scale`, 256, for which it is compiled (.maxntid)
@@ -85,7 +87,9 @@ fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written(
 
 #[test]
 fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone() {
-    let outcome = run("in-cuda", &[]).exits_with(0);
+    let outcome =
+        run("in-cuda", &["scale/", "offset/", "count/", "flagged/", "axpy/", "kernels::pairs/"])
+            .exits_with(0);
     assert_snapshot!(rows(&outcome), @r#"
     axpy/block=64,n=256,T=f16 finished verified
     axpy/block=64,n=256,T=f32 finished verified
@@ -128,13 +132,13 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
     assert_snapshot!(told("types"), @r"
     declarations do not fit their kernels:
     error: parameter 2 of `offset` is declared as `*mut u32`, and the kernel takes `int *`
-      --> in-cuda/src/lib.rs:63:38
+      --> in-cuda/src/lib.rs:69:38
        = note: declare it as `*mut i32`
     ");
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
     error: `nowhere` names no kernel: identifier "nowhere" is undefined
-      --> in-cuda/src/lib.rs:72
+      --> in-cuda/src/lib.rs:78
        = note: is its namespace missing, or the file that defines it?
     "#);
     assert_snapshot!(told("syntax"), @r#"
@@ -148,13 +152,107 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
 }
 
 #[test]
+fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
+    let outcome =
+        run("in-cuda", &["filter/", "of_pairs/", "unset/", "sums_of_four/"]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @r"
+    filter/block=64,n=64,shift=1 finished verified
+    filter/block=64,n=64,shift=2 finished verified
+    of_pairs/block=64 finished verified
+    sums_of_four/block=64 finished verified
+    unset/block=64 finished
+    ");
+    let warnings = outcome.stderr.lines().skip_while(|line| !line.starts_with("warning"));
+    assert_snapshot!(warnings.take(3).collect::<Vec<_>>().join("\n"), @r"
+    warning: `of_pairs` reads the constant `pairs`, which nothing sets: it is zero
+       --> in-cuda/src/lib.rs:161
+        = note: declare it in the block, such as `static pairs: [f32; 16];`, and set it with globals(pairs = …)
+    ");
+    assert_snapshot!(rows(&run("in-ptx", &["look_up"]).exits_with(0)), @r"
+    look_up/block=64,more=0 finished verified
+    look_up/block=64,more=40 finished verified
+    ");
+    let stderr = run("in-cuda", &["--features", "globals"]).exits_with(101).stderr;
+    let (_, told) = stderr.split_once("\nerror: ").expect("there is an error");
+    assert_snapshot!(told, @r#"
+    declarations do not fit their kernels:
+    error: `bias` is declared as `f64`, 8 bytes, and it has 4
+       --> in-cuda/src/lib.rs:203:22
+    error: `nowhere` names no variable: identifier "nowhere" is undefined
+       --> in-cuda/src/lib.rs:204:25
+        = note: is its namespace missing, or the file that defines it?
+    "#);
+}
+
+#[test]
+fn a_gpu_finds_the_variables_that_a_kernel_writes_as_they_were_set_in_every_pass() {
+    let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
+    let (fixture, selection) = (Workspace::fixture("declared"), ["in-cuda", "filter/"]);
+    let emulated = values(&in_fixture(&arguments(&selection, &[])).exits_with(0));
+    for mode in ["application", "range", "kernel"] {
+        let gpu = FakeGpu::new();
+        let asked = arguments(&selection, &["--replay-mode", mode]);
+        let tool = gpu.tool(&fixture, &asked).env("GPUPROF_NVRTC", &library);
+        assert_eq!(values(&tool.run().exits_with(0)), emulated, "{mode}");
+    }
+}
+
+#[test]
+fn a_series_function_launches_instances_by_the_types_of_their_launchers() {
+    let outcome = run("in-cuda", &["chain/"]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @r#"
+    chain/block=128,n=1024,items=1 finished verified
+    chain/block=128,n=1024,items=2 finished verified
+    chain/block=128,n=1024,items=3 invalid: `scale<3, float>` does not compile: kernels/scale.cu:13:5: static assertion failed with "three items are not a power of two"
+    chain/block=512,n=1024,items=1 invalid: a block of 512 threads exceeds the launch bounds of `scale<1, float>`, 256, for which it is compiled (.maxntid)
+    chain/block=512,n=1024,items=2 finished verified
+    chain/block=512,n=1024,items=3 invalid: `scale<3, float>` does not compile: kernels/scale.cu:13:5: static assertion failed with "three items are not a power of two"
+    "#);
+    let run = ["run", "--package", "in-cuda", "chain/block=128,n=1024,items=1"];
+    assert_snapshot!(launches(&in_fixture(&run).exits_with(0)), @r#"
+    4 launches of block=128,n=1024,items=1
+    launches kernel grid block
+    ────────────────────────────────────────
+    2 scale<1, float> 8 128
+    1 flagged 8 128
+    1 offset 1 128
+    "#);
+}
+
+/// The table of launches in the report of `run`, with single spaces.
+fn launches(run: &Outcome) -> String {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let stdout = run.tidy_stdout();
+    let lines = stdout.lines().skip_while(|line| !line.contains("launches of")).take(6).map(words);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_gpu_launches_what_the_launchers_of_declared_kernels_say() {
+    let library = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
+    let gpu = FakeGpu::new();
+    let arguments =
+        ["run", "--package", "in-cuda", "chain/block=128,n=1024,items=2", "--repeat", "1"];
+    let tool = gpu.tool(&Workspace::fixture("declared"), &arguments);
+    let run = tool.env("GPUPROF_NVRTC", &library).run().exits_with(0);
+    assert_snapshot!(launches(&run), @r"
+    4 launches of block=128,n=1024,items=2
+    launches kernel grid block
+    ────────────────────────────────────────
+    2 scale<2, float> 16 64
+    1 flagged 8 128
+    1 offset 1 128
+    ");
+}
+
+#[test]
 fn without_a_compiler_the_command_that_installs_one_is_told() {
     let nowhere = tempfile::tempdir().expect("there is a temporary folder");
     let path = nowhere.path().display().to_string();
     let tool = Workspace::fixture("declared").tool(&["run", "--package", "in-cuda"]);
     let stderr = tool.env("GPUPROF_NVRTC", &path).run().exits_with(101).stderr;
     assert!(
-        stderr.contains("error: kernels/scale.cu is not compiled: no NVRTC was found"),
+        stderr.contains("error: kernels/filter.cu is not compiled: no NVRTC was found"),
         "{stderr}"
     );
     assert!(stderr.contains("python3 -m pip install nvidia-cuda-nvrtc"), "{stderr}");
@@ -168,6 +266,11 @@ fn an_archive_holds_declared_kernels_and_needs_neither_source_nor_compiler() {
             "in-cuda",
             ["--series", "WIDTH=4", "offset"],
             "offset/block=64,n=256,WIDTH=4 finished verified",
+        ),
+        (
+            "in-cuda",
+            ["chain/block=128,n=1024,items=1", "--quiet", "--no-config"],
+            "chain/block=128,n=1024,items=1 finished verified",
         ),
     ] {
         let folder = tempfile::tempdir().expect("there is a temporary folder");

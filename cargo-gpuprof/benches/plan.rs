@@ -77,6 +77,7 @@ fn described(clauses: &[&str]) -> SeriesDescription {
         device_function: true,
         declared: None,
         launches: Default::default(),
+        declared_launches: Vec::new(),
     }
 }
 

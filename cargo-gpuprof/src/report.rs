@@ -155,6 +155,8 @@ mod gate_tests;
 mod conclusion_tests;
 
 #[cfg(test)]
+mod launches_tests;
+#[cfg(test)]
 mod several_tests;
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use cargo_gpuprof::report::{
     Report, Table,
 };
 use gpuprof_analysis::gate::conclusion;
+use gpuprof_model::measurement::LaunchRecord;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::Run;
 use gpuprof_model::text::steers;
@@ -29,6 +30,10 @@ fn document() -> Value {
     // A metric of the user's own, which is just a name to us.
     let text = text.replace("flop_rate", "own_metric");
     let mut run: Run = serde_json::from_str(&text).expect("it is a run");
+    // A pipeline, whose launches are shown.
+    let launches = &mut run.series[0].configurations[0].launches;
+    let first = launches[0].clone();
+    launches.push(LaunchRecord { kernel: "the second kernel".into(), ..first });
     // Runs of today have one.
     run.conclusion = conclusion::shown(&run).map(Cow::into_owned);
     serde_json::to_value(run).expect("runs are plain data")

@@ -6,6 +6,7 @@
 //! `shared!` declares its memory by an item, and an item cannot name the generic parameters of the
 //! function around it.
 
+use gpuprof_model::declared::instance_key;
 use gpuprof_model::series::entry_point;
 use gpuprof_model::{AxisValue, Configuration};
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
@@ -23,6 +24,8 @@ pub(crate) const MOST: usize = 64;
 pub(crate) struct Instance {
     /// The beginning of its name in the PTX.
     pub(crate) symbol: String,
+    /// The values of its constants, as text.
+    pub(crate) key: String,
     /// The values and types as Rust has them, in the order of the generic parameters.
     pub(crate) values: Vec<TokenStream>,
     /// The types alone, each behind its parameter.
@@ -140,6 +143,28 @@ fn find_super(tokens: TokenStream) -> Option<Span> {
     })
 }
 
+/// `item` with a const generic parameter for every constant of `space`: its own, and then those
+/// that a declaration leaves to its name or to definitions.
+pub(crate) fn with_parameters(item: &ItemFn, space: &DeclaredSpace) -> ItemFn {
+    let mut with = item.clone();
+    for (name, values) in space.constants() {
+        let is_known = |parameter: &GenericParam| match parameter {
+            GenericParam::Const(parameter) => parameter.ident == *name,
+            GenericParam::Type(parameter) => parameter.ident == *name,
+            GenericParam::Lifetime(_) => false,
+        };
+        if item.sig.generics.params.iter().any(is_known) {
+            continue;
+        }
+        let ty = match values.first() {
+            Some(AxisValue::Word(_)) => quote!(bool),
+            _ => quote!(u64),
+        };
+        with.sig.generics.params.push(syn::parse_quote!(const #name: #ty));
+    }
+    with
+}
+
 /// The value as Rust has it; what is wrong with it is then wrong at `place`.
 fn literal(value: &AxisValue, place: Span) -> Option<TokenStream> {
     match value {
@@ -162,6 +187,8 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
         return Vec::new();
     }
     let names: Vec<&str> = constants.iter().map(|(name, _)| name.as_str()).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
     let mut points = vec![Configuration::default()];
     for (name, values) in &constants {
         let longer = |point: &Configuration| {
@@ -189,6 +216,7 @@ pub(crate) fn instances(symbol: &str, item: &ItemFn, space: &DeclaredSpace) -> V
     };
     let instance = |point: Configuration| Instance {
         symbol: entry_point(symbol, &names, &point),
+        key: instance_key(sorted.iter().copied(), &point),
         values: item.sig.generics.params.iter().filter_map(|p| value(p, &point)).collect(),
         types: space
             .types

@@ -2,10 +2,12 @@
 //!
 //! Input: the attribute's tokens and the block. Output: for each function of it the entry that
 //! `#[kernel]` would leave, with what the subcommand needs to compile or find the kernel; or every
-//! error at its place. Nothing of the block itself is left: a kernel can only be launched.
+//! error at its place. Nothing of the block itself is left but the types of `launcher = NAME`: a
+//! kernel can only be launched.
 
 mod block;
 mod define;
+mod globals;
 mod symbol;
 mod types;
 
@@ -17,16 +19,19 @@ use syn::{Attribute, ForeignItem, ForeignItemFn, ItemFn, ItemForeignMod, Meta, S
 use crate::errors::Errors;
 use crate::expand;
 use crate::kernel::{Home, Kernel};
+use crate::launcher;
 use crate::registration::Entry;
 use crate::signature::Parameter;
 pub(crate) use block::Block;
+use globals::Variable;
+pub(crate) use globals::{EXAMPLE as GLOBALS_EXAMPLE, Setting, settings, values};
 pub(crate) use symbol::symbol;
 pub(crate) use types::{is_number, parameters};
 
 /// The expansion of the attribute `tokens` on the block `item`.
 pub(crate) fn kernels(tokens: TokenStream, item: &ItemForeignMod) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
-    let block = Block::parse(tokens, &mut errors);
+    let mut block = Block::parse(tokens, &mut errors);
     if item.unsafety.is_none() {
         errors.at(
             &item.abi,
@@ -37,29 +42,43 @@ pub(crate) fn kernels(tokens: TokenStream, item: &ItemForeignMod) -> syn::Result
     if item.abi.name.as_ref().is_some_and(|name| name.value() != "C") {
         errors.at(&item.abi, "a kernel is declared in an `extern \"C\"` block");
     }
-    let mut out = TokenStream::new();
+    let variables = item.items.iter().filter_map(|item| match item {
+        ForeignItem::Static(variable) => Variable::read(variable, &mut errors),
+        _ => None,
+    });
+    block.variables = variables.collect();
+    let (mut out, mut set) = (TokenStream::new(), Vec::new());
     for item in &item.items {
         match item {
-            ForeignItem::Fn(function) => match function_of(&block, function) {
+            ForeignItem::Fn(function) => match function_of(&block, function, &mut set) {
                 Ok(expansion) => out.extend(expansion),
                 Err(error) => errors.push(error),
             },
+            ForeignItem::Static(_) => {}
             other => errors.at(
                 other,
                 "a block of kernels declares functions: fn scan(n: u32, x: *const f32, y: *mut f32);",
             ),
         }
     }
+    if errors.is_empty() {
+        globals::check_set(&block.variables, &set, &mut errors);
+    }
     errors.into_result().map(|()| out)
 }
 
-/// The entry of one declared kernel.
-fn function_of(block: &Block, declared: &ForeignItemFn) -> syn::Result<TokenStream> {
+/// The entry of one declared kernel; the variables that it sets are added to `set`.
+fn function_of(
+    block: &Block,
+    declared: &ForeignItemFn,
+    set: &mut Vec<String>,
+) -> syn::Result<TokenStream> {
     let (tokens, attributes) = attribute(declared)?;
     let mut item: ItemFn = syn::parse_quote!(
         fn declared() {}
     );
     item.attrs = attributes;
+    item.vis = declared.vis.clone();
     item.sig = declared.sig.clone();
     if let Safety::Safe(keyword) = &item.sig.safety {
         return Err(syn::Error::new(
@@ -69,7 +88,10 @@ fn function_of(block: &Block, declared: &ForeignItemFn) -> syn::Result<TokenStre
     }
     item.sig.safety = Safety::Default;
     let kernel = Kernel::parse(tokens, &item, Home::Elsewhere(block))?;
-    Ok(entry(block, &kernel, &item))
+    set.extend(kernel.globals.iter().map(Setting::name));
+    let mut out = launcher::of_declared(&kernel, &item);
+    out.extend(entry(block, &kernel, &item));
+    Ok(out)
 }
 
 /// The tokens of `#[kernel(…)]` above a declared function, and its other attributes.
@@ -106,6 +128,19 @@ fn attribute(declared: &ForeignItemFn) -> syn::Result<(TokenStream, Vec<Attribut
     Ok((tokens, others.cloned().collect()))
 }
 
+/// The types that axes of types have, as the registry has them.
+fn types_of(kernel: &Kernel, gp: &TokenStream) -> Vec<TokenStream> {
+    let types = kernel.space.types.iter().flat_map(|axis| {
+        let name = axis.name.to_string();
+        axis.values.iter().map(move |value| {
+            let rust = value.to_string();
+            let (cpp, bytes) = types::spelled_type(&rust);
+            quote!(#gp::DeclaredType { axis: #name, rust: #rust, cpp: #cpp, bytes: #bytes })
+        })
+    });
+    types.collect()
+}
+
 /// What one declared kernel leaves in the registry.
 fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let gpuprof = &kernel.gpuprof;
@@ -125,15 +160,9 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
         let (name, value) = (define.name.to_string(), &define.value);
         quote!((#name, #value))
     });
-    let types = kernel.space.types.iter().flat_map(|axis| {
-        let (name, gp) = (axis.name.to_string(), &gp);
-        axis.values.iter().map(move |value| {
-            let rust = value.to_string();
-            let (cpp, bytes) = types::spelled_type(&rust);
-            quote!(#gp::DeclaredType { axis: #name, rust: #rust, cpp: #cpp, bytes: #bytes })
-        })
-    });
-    let types: Vec<TokenStream> = types.collect();
+    let types = types_of(kernel, &gp);
+    let globals = kernel.globals.iter().map(|setting| setting.declared(&gp));
+    let has_launcher = kernel.launcher.is_some();
     let symbol = kernel.expression.as_deref().unwrap_or(&kernel.symbol);
     let parameters = kernel.parameters.iter().zip(&item.sig.inputs).map(|(parameter, input)| {
         let name = parameter.name.to_string();
@@ -158,7 +187,9 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
                 symbol: #symbol,
                 parameters: &[#(#parameters),*],
                 types: &[#(#types),*],
+                globals: &[#(#globals),*],
             },
+            launcher: #has_launcher,
             run: #run,
         }
     };

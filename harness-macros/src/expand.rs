@@ -53,7 +53,7 @@ pub(crate) fn kernel(kernel: &Kernel, item: &ItemFn) -> TokenStream {
         functions_of_entry.extend(constants::on_host(&kernel.instances, &item.sig.ident));
     }
     let mut out = functions(kernel, item);
-    out.extend(launcher::of(kernel, item, &place));
+    out.extend(launcher::of_rust(kernel, item, &place));
     out.extend(entry.emit(&body, &functions_of_entry));
     out
 }
@@ -118,6 +118,7 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         .iter()
         .zip(&kernel.arguments)
         .map(|(parameter, value)| argument(parameter, value, &gp, &k));
+    let globals = kernel.globals.iter().map(|setting| setting.statement(&gp, &k));
     let checks = local("checks");
     let verification = kernel.verification.statements(&kernel.parameters, &gp, &checks);
     let statements = quote! {
@@ -127,6 +128,7 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         #seed
         #reset
         #(#arguments)*
+        #(#globals)*
         #verification
         #k.execute(#checks)
     };

@@ -17,7 +17,7 @@ use crate::bare;
 use crate::bounds;
 use crate::conditions;
 use crate::constants::{self, Instance};
-use crate::declared::{self, Block};
+use crate::declared::{self, Block, Setting};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 use crate::signature::{self, Parameter, Passing};
@@ -25,8 +25,8 @@ use crate::tolerance;
 use crate::type_axis;
 use crate::verification::{Given, Verification};
 use crate::vocabulary::{
-    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, OF_RUST, VALUE_KEYS, count, example,
-    example_of_buffers, keys, unknown_key,
+    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, VALUE_KEYS, count, example, example_of_buffers,
+    keys, unknown_key,
 };
 
 /// Where the code of a kernel is.
@@ -58,6 +58,8 @@ pub(crate) struct Kernel {
     pub(crate) declared: Vec<(Ident, Expr)>,
     /// One expression a parameter.
     pub(crate) arguments: Vec<Expr>,
+    /// The variables of the device that it sets.
+    pub(crate) globals: Vec<Setting>,
     /// The kernel's parameters.
     pub(crate) parameters: Vec<Parameter>,
     /// The metrics asked for.
@@ -91,9 +93,12 @@ impl Kernel {
         keys.check_generators(&parameters, &mut errors);
         let verification = keys.verification(&parameters, home, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
-        let of_block = match home {
-            Home::Here => None,
-            Home::Elsewhere(block) => block.gpuprof.clone(),
+        let (of_block, globals) = match home {
+            Home::Here => (None, Vec::new()),
+            Home::Elsewhere(block) => {
+                let globals = declared::settings(&keys.globals, &block.variables, &mut errors);
+                (block.gpuprof.clone(), globals)
+            }
         };
         let gpuprof = keys.path("crate", &mut errors).or(of_block);
         let instances = match home {
@@ -109,6 +114,7 @@ impl Kernel {
             bounds: keys.take(&bounds::KEYS),
             declared: keys.take(&["bytes", "flops"]),
             arguments: keys.args.take().map_or_else(Vec::new, |(_, list)| list),
+            globals,
             parameters,
             verification,
             reset: keys.value("reset").and_then(|value| tolerance::reset(value, &mut errors)),
@@ -136,6 +142,8 @@ struct Keys {
     args: Option<(Ident, Vec<Expr>)>,
     /// What `tolerance(…)` and `compare(…)` say of each buffer.
     of_buffers: Vec<(Ident, Vec<(Ident, Expr)>)>,
+    /// What `globals(…)` sets.
+    globals: Vec<(Ident, Expr)>,
     metrics: Vec<String>,
     thresholds: Vec<LitStr>,
 }
@@ -199,12 +207,6 @@ impl Keys {
                 (parameters, None)
             }
             Home::Elsewhere(block) => {
-                if let Some(key) = find(&OF_RUST) {
-                    errors.at(
-                        key,
-                        format!("`{key}` is for kernels in Rust: series functions load others by run.context()"),
-                    );
-                }
                 if let Some(key) = find(&bounds::KEYS) {
                     errors.at(
                         key,
@@ -242,6 +244,7 @@ impl Keys {
                 let each = verification_list(key, list, errors);
                 self.of_buffers.push((name, each));
             }
+            "globals" => self.globals = declared::values(list, errors),
             "metrics" => self.metrics = conditions::metrics(list, errors),
             _ => self.thresholds.extend(conditions::thresholds(list, errors)),
         }

@@ -1,45 +1,83 @@
 //! `launcher = NAME`: the type by which series functions launch a kernel.
 //!
-//! Input: a checked kernel. Output: the type, host-only, with the kernel's constants and types as
-//! its generic parameters and one implementation of `Kernel` for each entry point, so that a value
-//! that was never compiled is an error where it is named. A kernel with types has a function of the
-//! launcher's name as well, which makes one: `run.kernel(Scale::<f32>())`.
+//! Input: a checked kernel, in Rust or declared. Output: the type, host-only, with the kernel's
+//! constants and types as its generic parameters and one implementation of `Kernel` for each entry
+//! point, so that a value that was never compiled is an error where it is named. A kernel with
+//! types has a function of the launcher's name as well, which makes one:
+//! `run.kernel(Scale::<f32>())`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Generics, ItemFn};
 
+use crate::constants::{self, Instance};
 use crate::kernel::Kernel;
 use crate::signature::{Parameter, Passing};
 use crate::type_axis;
 
-/// The type and its implementations; nothing where none is asked for. `place` is the end of the
-/// entry points' names.
-pub(crate) fn of(kernel: &Kernel, item: &ItemFn, place: &TokenStream) -> TokenStream {
+/// The type and its implementations for a kernel in Rust; nothing where none is asked for. `place`
+/// is the end of the entry points' names.
+pub(crate) fn of_rust(kernel: &Kernel, item: &ItemFn, place: &TokenStream) -> TokenStream {
+    let gpuprof = &kernel.gpuprof;
+    let gp = quote!(#gpuprof::__private);
+    of(kernel, item, &kernel.instances, &|instance| {
+        let symbol = instance.map_or(&kernel.symbol, |instance| &instance.symbol);
+        quote! {
+            #gp::EntryPoint::Rust(#gp::RustEntry {
+                package: ::core::env!("CARGO_PKG_NAME"),
+                symbol: #symbol,
+                place: #place,
+            })
+        }
+    })
+}
+
+/// The same for a declared kernel.
+pub(crate) fn of_declared(kernel: &Kernel, item: &ItemFn) -> TokenStream {
+    let (gpuprof, symbol) = (&kernel.gpuprof, &kernel.symbol);
+    let gp = quote!(#gpuprof::__private);
+    let item = constants::with_parameters(item, &kernel.space);
+    let instances = constants::instances(symbol, &item, &kernel.space);
+    of(kernel, &item, &instances, &|instance| {
+        let key = instance.map_or("", |instance| &instance.key);
+        quote! {
+            #gp::EntryPoint::Declared {
+                module_path: ::core::module_path!(),
+                kernel: #symbol,
+                key: #key,
+            }
+        }
+    })
+}
+
+/// The type and an implementation for each of `instances`, or the only one; `entry` is where the
+/// code of each is.
+fn of(
+    kernel: &Kernel,
+    item: &ItemFn,
+    instances: &[Instance],
+    entry: &dyn Fn(Option<&Instance>) -> TokenStream,
+) -> TokenStream {
     let Some(name) = &kernel.launcher else { return TokenStream::new() };
     let gpuprof = &kernel.gpuprof;
     let gp = quote!(#gpuprof::__private);
     let (vis, generics) = (&item.vis, &item.sig.generics);
     let conditions: Vec<_> = item.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let docs = format!("Launches `{}` in a series function.", item.sig.ident);
-    let points = points(kernel, name);
+    let points = points(name, instances, entry);
     let types = kernel.parameters.iter().map(|parameter| argument(parameter, gpuprof, &gp));
     let types: Vec<TokenStream> = types.collect();
     let names: Vec<Ident> = (0..types.len())
         .map(|at| format_ident!("argument{at}", span = Span::mixed_site()))
         .collect();
     let passed: Vec<TokenStream> = kernel.parameters.iter().zip(&names).map(pass).collect();
-    let implementations = points.iter().map(|(symbol, ty, aliases)| {
+    let implementations = points.iter().map(|(entry, ty, aliases)| {
         let implementation = quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
             impl #gpuprof::Kernel for #ty {
                 type Arguments<'a> = (#(#types,)*);
-                const ENTRY: #gp::EntryPoint = #gp::EntryPoint {
-                    package: ::core::env!("CARGO_PKG_NAME"),
-                    symbol: #symbol,
-                    place: #place,
-                };
+                const ENTRY: #gp::EntryPoint = #entry;
                 #[allow(unused_variables)]
                 fn pass<'a>((#(#names,)*): Self::Arguments<'a>, to: &mut #gp::Passed<'a>) {
                     #(#passed)*
@@ -66,22 +104,26 @@ pub(crate) fn of(kernel: &Kernel, item: &ItemFn, place: &TokenStream) -> TokenSt
         #[cfg(not(target_arch = "nvptx64"))]
         #[doc = #docs]
         #[derive(Debug, Clone, Copy)]
-        #[allow(dead_code)]
+        #[allow(dead_code, non_upper_case_globals)]
         #vis struct #name #generics #bounds #members
         #maker
         #(#implementations)*
     }
 }
 
-/// The beginning of each entry point's name, the launcher's type for it, and the aliases of types
-/// with which its parameters are told.
-fn points<'k>(kernel: &'k Kernel, name: &Ident) -> Vec<(&'k str, TokenStream, TokenStream)> {
-    if kernel.instances.is_empty() {
-        return vec![(kernel.symbol.as_str(), quote!(#name), TokenStream::new())];
+/// Where the code of each of `instances` is, the launcher's type for it, and the aliases of types
+/// with which its parameters are told; of a kernel without any, its own.
+fn points(
+    name: &Ident,
+    instances: &[Instance],
+    entry: &dyn Fn(Option<&Instance>) -> TokenStream,
+) -> Vec<(TokenStream, TokenStream, TokenStream)> {
+    if instances.is_empty() {
+        return vec![(entry(None), quote!(#name), TokenStream::new())];
     }
-    let point = kernel.instances.iter().map(|instance| {
+    let point = instances.iter().map(|instance| {
         let values = &instance.values;
-        (instance.symbol.as_str(), quote!(#name<#(#values),*>), instance.aliases())
+        (entry(Some(instance)), quote!(#name<#(#values),*>), instance.aliases())
     });
     point.collect()
 }

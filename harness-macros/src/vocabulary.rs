@@ -2,6 +2,8 @@
 
 use gpuprof_model::suggest;
 
+use crate::declared;
+
 /// Keys written `key = value`.
 pub(crate) const VALUE_KEYS: [&str; 17] = [
     "grid",
@@ -27,13 +29,10 @@ pub(crate) const VALUE_KEYS: [&str; 17] = [
 pub(crate) const OF_BUFFERS: [&str; 2] = ["tolerance", "compare"];
 
 /// The keys of declared kernels alone.
-pub(crate) const OF_DECLARED: [&str; 1] = ["symbol"];
-
-/// The keys of kernels in Rust alone.
-pub(crate) const OF_RUST: [&str; 1] = ["launcher"];
+pub(crate) const OF_DECLARED: [&str; 2] = ["symbol", "globals"];
 
 /// Keys written `key(list)`.
-pub(crate) const LIST_KEYS: [&str; 4] = ["series", "args", "metrics", "threshold"];
+pub(crate) const LIST_KEYS: [&str; 5] = ["series", "args", "metrics", "threshold", "globals"];
 
 /// What fills a buffer, in `args`.
 pub(crate) const GENERATORS: [&str; 8] =
@@ -58,6 +57,7 @@ pub(crate) fn example(key: &str) -> &'static str {
         "args" => "args(n, 2.0, random(n))",
         "metrics" => "metrics(throughput, registers)",
         "threshold" => "threshold(\"every duration <= 100 us\")",
+        "globals" => declared::GLOBALS_EXAMPLE,
         "grid" => "grid = n.div_ceil(block)",
         "block" => "block = 256",
         "shared" => "shared = 4 * block",

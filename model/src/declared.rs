@@ -4,7 +4,7 @@
 //! what its launch must keep. An instance is a kernel with a value for every constant of its
 //! series: constants that its name holds are template arguments, the others are definitions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,9 @@ use crate::configuration::Configuration;
 /// A kernel as its declaration describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclaredKernel {
+    /// The path of its annotation in Rust: `crate::module::name`.
+    #[serde(default)]
+    pub path: String,
     /// Where it lives.
     pub source: DeclaredSource,
     /// Folders with headers, relative to the package.
@@ -29,6 +32,9 @@ pub struct DeclaredKernel {
     /// The types that axes of types have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<DeclaredType>,
+    /// The variables of the device that its annotation sets.
+    #[serde(default)]
+    pub globals: Vec<DeclaredGlobal>,
 }
 
 /// A type that a declared kernel may be instantiated with.
@@ -67,6 +73,23 @@ pub struct DeclaredParameter {
     pub cpp: String,
     /// Its size.
     pub bytes: u32,
+    /// The line of its type in the declaration's file.
+    pub line: u32,
+    /// The column of its type.
+    pub column: u32,
+}
+
+/// A variable of the device as it is declared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredGlobal {
+    /// Its name in Rust.
+    pub name: String,
+    /// What it is called where it lives.
+    pub symbol: String,
+    /// Its type in Rust.
+    pub rust: String,
+    /// Its size.
+    pub bytes: u64,
     /// The line of its type in the declaration's file.
     pub line: u32,
     /// The column of its type.
@@ -153,6 +176,30 @@ pub struct DeclaredEntry {
     /// The only block that it is compiled for (`.reqntid`).
     #[serde(default)]
     pub only_block: Option<[u32; 3]>,
+    /// The variables that its annotation sets: their names in Rust and in the PTX.
+    #[serde(default)]
+    pub globals: BTreeMap<String, String>,
+}
+
+/// What became of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeclaredInstance {
+    /// It can be loaded.
+    Ready(DeclaredEntry),
+    /// It does not compile, in the compiler's words.
+    Refused(String),
+}
+
+/// An instance that a series function may launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchableInstance {
+    /// The kernel, as [`DeclaredKernel::path`] has it.
+    pub path: String,
+    /// The values of its constants, as [`instance_key`] has them.
+    pub key: String,
+    /// What became of it.
+    pub instance: DeclaredInstance,
 }
 
 impl DeclaredEntry {
@@ -186,6 +233,7 @@ mod tests {
 
     fn kernel(symbol: &str) -> DeclaredKernel {
         DeclaredKernel {
+            path: "a::scan".into(),
             source: DeclaredSource::Cuda(vec!["a.cu".into()]),
             include: Vec::new(),
             defines: vec![("RADIX".into(), "4".into())],
@@ -193,6 +241,7 @@ mod tests {
             symbol: symbol.to_owned(),
             parameters: Vec::new(),
             types: Vec::new(),
+            globals: Vec::new(),
         }
     }
 
@@ -256,6 +305,7 @@ mod tests {
             shown: "k".into(),
             max_threads,
             only_block,
+            globals: BTreeMap::new(),
         };
         assert_eq!(entry(Some(256), None).refusal([256, 1, 1]), None);
         assert_eq!(

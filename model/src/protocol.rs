@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::configuration::Configuration;
-use crate::declared::{DeclaredEntry, DeclaredKernel};
+use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
 use crate::measurement::{DeviceRecord, PassOutcome};
 use crate::series::SeriesId;
@@ -213,6 +213,9 @@ pub struct MeasureRequest {
     /// The instance of a declared kernel that is to be launched.
     #[serde(default)]
     pub declared: Option<DeclaredEntry>,
+    /// The instances of declared kernels that a series function may launch.
+    #[serde(default)]
+    pub launchable: Vec<LaunchableInstance>,
     /// Whether the emulated driver must be the one that answers.
     pub emulated: bool,
     /// Which repetition of pass 0 this is, from 0.
@@ -325,6 +328,10 @@ pub struct SeriesDescription {
     /// runner. None where the series is a kernel.
     #[serde(default)]
     pub launches: BTreeSet<String>,
+    /// The declared kernels that a series function may launch by name, each as its own series:
+    /// compiled by the runner.
+    #[serde(default)]
+    pub declared_launches: Vec<SeriesDescription>,
 }
 
 impl SeriesDescription {

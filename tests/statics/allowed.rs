@@ -150,4 +150,14 @@ pub const ALLOWED: &[Allowed] = &[
     ),
     allowed("tests/fakes/nvml.rs", "DEVICES", "NVML's C API hands out addresses only"),
     allowed("tests/fakes/nvml.rs", "CALLS", "the fake answers the calls of a process in order"),
+    allowed(
+        "runtime/tests/ui/declared.rs",
+        "nobody",
+        "a declaration names a variable of the device, not of the process",
+    ),
+    allowed(
+        "tests/fixtures/declared/in-cuda/src/lib.rs",
+        "calls",
+        "a declaration names a variable of the device, not of the process",
+    ),
 ];

@@ -51,6 +51,51 @@ pub fn every_entry(ptx: &str) -> Vec<Entry> {
     entries.filter_map(|it| Some(Entry::of(it.name?, it.text, iter::empty()))).collect()
 }
 
+/// A variable of a module in constant or global memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Whether it is in constant memory.
+    pub constant: bool,
+    /// Whether the module gives its value.
+    pub has_value: bool,
+}
+
+/// Every variable of a module, in order.
+pub fn variables(ptx: &str) -> Vec<Variable> {
+    let code = without_comments(ptx);
+    items::items(&code).iter().filter_map(variable).collect()
+}
+
+fn variable(item: &Item<'_>) -> Option<Variable> {
+    let space = match item.kind? {
+        "const" => ".const",
+        "global" => ".global",
+        _ => return None,
+    };
+    let declared = item.text.split('=').next()?;
+    Some(Variable {
+        name: item.name?.to_owned(),
+        bytes: entry::variable(declared, space)?.size,
+        constant: space == ".const",
+        has_value: item.text.contains('=') || item.text.contains(".extern"),
+    })
+}
+
+/// The variables in constant memory that the entry `name` or what it calls reads, and that have no
+/// value in the module.
+pub fn constants_without_value(ptx: &str, name: &str) -> Vec<String> {
+    let code = without_comments(ptx);
+    let items = items::items(&code);
+    let needed = reachable(&items, &BTreeSet::from([name]));
+    let needed = needed.iter().filter_map(|&at| variable(items.get(at)?));
+    let without = needed.filter(|it| it.constant && !it.has_value);
+    without.map(|it| it.name).collect()
+}
+
 /// The text without comments, in which people write what they like.
 fn without_comments(ptx: &str) -> String {
     let mut parts = ptx.split("/*");

@@ -185,7 +185,11 @@ impl Fault {
             Self::Expression(said) => {
                 // It goes on with the expression, which is named already.
                 let words = said.message.split(". Input name expression was").next();
-                let message = format!("`{name}` names no kernel: {}", words.unwrap_or_default());
+                let (name, what) = match name.strip_prefix('&') {
+                    Some(variable) => (variable, "variable"),
+                    None => (name.as_str(), "kernel"),
+                };
+                let message = format!("`{name}` names no {what}: {}", words.unwrap_or_default());
                 error(message, &instance.declared_at, hints(said))
             }
             Self::Declaration(said, parameter) => {

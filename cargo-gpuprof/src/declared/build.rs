@@ -5,12 +5,13 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use gpuprof_model::declared::DeclaredSource;
+use gpuprof_model::declared::{DeclaredInstance as Instance, DeclaredSource};
 
 use super::compile::{self, NoEntry, Tools};
-use super::entries::{Entries, Instance};
+use super::entries::Entries;
 use super::instances::{Asked, Needed};
-use super::{module_file, signature};
+use super::{globals, module_file, signature};
+use crate::console::Notes;
 use crate::cuda_cpp;
 use crate::error::{Failure, Result};
 use crate::store::write_whole;
@@ -38,7 +39,7 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
     }
     let compiled = compile::all(&by_module, tools)?;
     let mut built = Built::default();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut unset) = (Vec::new(), Vec::new());
     for (module, asked) in by_module {
         let Some(first) = asked.first() else { continue };
         let (file, text) = match (&first.declared.source, compiled.get(&module)) {
@@ -51,14 +52,20 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
             (DeclaredSource::Cuda(_), None) => continue,
         };
         let points = cuda_cpp::every_entry(&text);
+        let variables = cuda_cpp::variables(&text);
         for asked in &asked {
             let symbol = match compiled.get(&module) {
                 Some(compiled) => compile::symbol(asked, compiled),
                 None => Ok(asked.name.clone()),
             };
-            match symbol.and_then(|symbol| Ok(signature::found(asked, &symbol, &points)?)) {
-                Ok(point) => {
-                    let entry = asked.entry(&module, point);
+            let found = symbol.and_then(|symbol| {
+                let point = signature::found(asked, &symbol, &points)?;
+                Ok((point, globals::found(asked, compiled.get(&module), &variables)?))
+            });
+            match found {
+                Ok((point, set)) => {
+                    unset.extend(globals::unset(asked, &text, &point.name, &set));
+                    let entry = asked.entry(&module, point, set);
                     built.entries.insert(asked, Instance::Ready(entry));
                 }
                 Err(NoEntry::Invalid(reason)) => {
@@ -70,6 +77,8 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
         built.modules.insert(module, file);
     }
     signature::refuse(&wrong)?;
+    let warnings = unset.iter().map(ToString::to_string).collect();
+    compile::once(warnings).iter().for_each(|warning| Notes::new(false).plain(warning));
     Ok(built)
 }
 

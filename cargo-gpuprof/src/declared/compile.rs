@@ -12,7 +12,7 @@ use gpuprof_model::ExitCode;
 use gpuprof_model::declared::DeclaredSource;
 
 use super::instances::Asked;
-use super::signature;
+use super::{globals, signature};
 use crate::console::Notes;
 use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Place, Program, Search,
@@ -96,7 +96,7 @@ fn finished(
 }
 
 /// `texts` without those that were there before.
-fn once(texts: Vec<String>) -> Vec<String> {
+pub(super) fn once(texts: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     texts.into_iter().filter(|text| seen.insert(text.clone())).collect()
 }
@@ -170,7 +170,8 @@ fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
             declared_at: asked.place(),
         }
     };
-    once.map(instance).collect()
+    let kernels: Vec<cuda_cpp::Instance> = once.map(instance).collect();
+    kernels.into_iter().chain(globals::instances(asked)).collect()
 }
 
 /// The name of `asked` in the PTX of `compiled`.

@@ -2,22 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::declared::DeclaredEntry;
+use gpuprof_model::declared::{DeclaredInstance as Instance, LaunchableInstance};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{AxisValue, Configuration};
 use serde::{Deserialize, Serialize};
 
 use super::instances::{self, Asked};
-
-/// What became of an instance.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Instance {
-    /// It can be loaded.
-    Ready(DeclaredEntry),
-    /// It does not compile, in the compiler's words.
-    Refused(String),
-}
 
 /// Instances by series and by the values of their constants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +46,21 @@ impl Entries {
             Instance::Refused(reason) => Some(reason.clone()),
             Instance::Ready(entry) => entry.refusal(block(configuration)?),
         }
+    }
+
+    /// The instances of the kernels `series`, for a function that may launch any of them.
+    pub fn launchable(&self, series: &[SeriesDescription]) -> Vec<LaunchableInstance> {
+        let of_series = |series: &SeriesDescription| {
+            let instances = self.0.get(&series.id.to_string()).into_iter().flatten();
+            let declared = series.declared.as_ref();
+            let path = declared.map(|declared| declared.path.clone()).unwrap_or_default();
+            instances.map(move |(key, instance)| LaunchableInstance {
+                path: path.clone(),
+                key: key.clone(),
+                instance: instance.clone(),
+            })
+        };
+        series.iter().flat_map(of_series).collect()
     }
 
     /// The modules that hold the instances.

@@ -32,7 +32,7 @@ pub struct Needed<'a> {
 
 impl<'a> Needed<'a> {
     /// What `configurations` of `series` need; none where the kernel is not declared.
-    pub fn of<'c>(
+    fn of<'c>(
         series: &'a SeriesDescription,
         configurations: impl IntoIterator<Item = &'c Configuration>,
     ) -> Option<Self> {
@@ -43,6 +43,16 @@ impl<'a> Needed<'a> {
             of_key.entry(key).or_insert_with(|| configuration.clone());
         }
         Some(Self { series, configurations: of_key.into_values().collect() })
+    }
+
+    /// What a run of `configurations` of `series` needs: their own instances where its kernel is
+    /// declared, and every one of the declared kernels that it may launch by name.
+    pub fn of_run<'c>(
+        series: &'a SeriesDescription,
+        configurations: impl IntoIterator<Item = &'c Configuration>,
+    ) -> Vec<Self> {
+        let launched = series.declared_launches.iter().filter_map(Self::every);
+        Self::of(series, configurations).into_iter().chain(launched).collect()
     }
 
     /// Every instance that `series` may ever need: overrides choose among the constants that its
@@ -108,14 +118,21 @@ impl<'a> Asked<'a> {
         name
     }
 
-    /// The entry of it as `point` of `module`.
-    pub(super) fn entry(&self, module: &str, point: &Entry) -> DeclaredEntry {
+    /// The entry of it as `point` of `module`, which calls the variables that it sets as `globals`
+    /// says.
+    pub(super) fn entry(
+        &self,
+        module: &str,
+        point: &Entry,
+        globals: BTreeMap<String, String>,
+    ) -> DeclaredEntry {
         DeclaredEntry {
             module: module.to_owned(),
             symbol: point.name.clone(),
             shown: self.name.clone(),
             max_threads: point.max_block.map(|most| most.iter().map(|&n| u64::from(n)).product()),
             only_block: point.required_block,
+            globals,
         }
     }
 

@@ -8,12 +8,13 @@
 mod build;
 mod compile;
 mod entries;
+mod globals;
 mod instances;
 mod module_file;
 mod signature;
 
 pub use build::{Built, build};
 pub use compile::Tools;
-pub use entries::{Entries, Instance};
+pub use entries::Entries;
 pub use instances::Needed;
 pub use module_file::file_name;

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::SeriesId;
-use gpuprof_model::declared::DeclaredEntry;
+use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance as Instance, LaunchableInstance};
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::{CounterRequest, MeasureRequest, ReplyBody};
 
 use super::{Execution, Handover, Image};
 use crate::build::host::Harness;
-use crate::declared::Instance;
 use crate::discover;
 use crate::plan::PlannedSeries;
 
@@ -122,6 +121,7 @@ impl Execution<'_> {
             configuration: planned.configurations[configuration].clone(),
             modules: self.modules_of(planned, configuration),
             declared: self.instance(planned, configuration).cloned(),
+            launchable: self.launchable(planned),
             emulated: self.emulated,
             repeat: match job.pass {
                 Pass::Timed { repeat } => repeat,
@@ -148,13 +148,26 @@ impl Execution<'_> {
     ) -> BTreeMap<String, PathBuf> {
         let Some(own) = self.modules.get(&planned.side) else { return BTreeMap::new() };
         let instance = self.instance(planned, configuration);
+        let launchable = self.launchable(planned);
+        let launched = launchable.iter().filter_map(|launched| match &launched.instance {
+            Instance::Ready(entry) => Some(entry.module.as_str()),
+            Instance::Refused(_) => None,
+        });
+        let launched: BTreeSet<&str> = launched.collect();
         let of_declared: BTreeSet<&str> = own.declared.modules().collect();
         let needed = |module: &str| match instance {
             Some(entry) => entry.module == module,
-            None => !of_declared.contains(module),
+            None => !of_declared.contains(module) || launched.contains(module),
         };
         let modules = own.ptx.iter().filter(|(module, _)| needed(module));
         modules.map(|(module, file)| (module.clone(), file.into())).collect()
+    }
+
+    /// The instances of declared kernels that a series function may launch.
+    fn launchable(&self, planned: &PlannedSeries) -> Vec<LaunchableInstance> {
+        let own = self.modules.get(&planned.side);
+        let launched = &planned.series.declared_launches;
+        own.map(|own| own.declared.launchable(launched)).unwrap_or_default()
     }
 
     /// The instance that a configuration launches, where its kernel is declared.

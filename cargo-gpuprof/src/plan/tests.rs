@@ -17,6 +17,7 @@ fn described(kernel: &str, axes: &[&str]) -> (usize, SeriesDescription) {
         device_function: true,
         declared: None,
         launches: Default::default(),
+        declared_launches: Vec::new(),
     };
     (0, series)
 }

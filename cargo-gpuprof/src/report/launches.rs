@@ -1,8 +1,8 @@
 //! The launches of one measured range, where it is a pipeline of several.
 //!
-//! Input: a series. Output: for its first finished configuration the launches in the order in which
-//! each kernel and shape came first, with how many there were; nothing where every configuration
-//! launches once.
+//! Input: a series. Output: a [`Range`] for its first finished configuration that launches more
+//! than once: the launches in the order in which each kernel and shape came first, with how many
+//! there were. Terminal, Markdown and page show the same one.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -22,25 +22,49 @@ const MOST: usize = 20;
 /// Launches of one kernel and shape, and how many there were.
 type Kind<'r> = (&'r LaunchRecord, u64);
 
+/// What a table of launches is of.
+pub(super) const HEAD: [&str; 4] = ["launches", "kernel", "grid", "block"];
+
+/// The launches of one measured range.
+pub(super) struct Range {
+    /// What they are of: `3 launches of block=32,n=1024`.
+    pub(super) title: String,
+    /// The cells of each kind of launch, under [`HEAD`].
+    pub(super) rows: Vec<[String; 4]>,
+    /// That there are more kinds than rows.
+    pub(super) more: Option<String>,
+}
+
+impl Range {
+    /// The range of `series`; none where every configuration launches once.
+    pub(super) fn of(series: &SeriesResult) -> Option<Self> {
+        let mut finished =
+            series.configurations.iter().filter(|row| row.status == Status::Finished);
+        let row = finished.find(|row| row.launches.len() > 1)?;
+        let kinds = kinds(row);
+        let rows = kinds.iter().take(MOST).map(|(launch, count)| {
+            let kernel = without_place(&launch.kernel).to_owned();
+            [count.to_string(), kernel, dimensions(launch.grid), dimensions(launch.block)]
+        });
+        let more = kinds.len().saturating_sub(MOST);
+        Some(Self {
+            title: format!("{} launches of {}", row.launches.len(), row.configuration),
+            rows: rows.collect(),
+            more: (more > 0).then(|| format!("and {more} more kinds of launch")),
+        })
+    }
+}
+
 /// Writes the table of the range of `series`, without borders.
 ///
 /// # Errors
 /// `out` could not be written.
 pub(super) fn write(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
-    let finished = || series.configurations.iter().filter(|row| row.status == Status::Finished);
-    let Some(row) = finished().find(|row| row.launches.len() > 1) else { return Ok(()) };
-    let kinds = kinds(row);
-    let total = row.launches.len();
-    writeln!(out, "\n {total} launches of {}", one_line(&row.configuration.to_string()))?;
-    let rows = kinds.iter().take(MOST).map(|(launch, count)| {
-        let kernel = one_line(without_place(&launch.kernel)).to_string();
-        [count.to_string(), kernel, dimensions(launch.grid), dimensions(launch.block)]
-    });
-    table(&[], rows, out)?;
-    if let Some(more) = kinds.len().checked_sub(MOST).filter(|&more| more > 0) {
-        writeln!(out, " and {more} more kinds of launch")?;
-    }
-    Ok(())
+    let Some(Range { title, rows, more }) = Range::of(series) else { return Ok(()) };
+    writeln!(out, "\n {}", one_line(&title))?;
+    let calm = |row: [String; 4]| row.map(|cell| one_line(&cell).to_string());
+    table(&[], rows.into_iter().map(calm), out)?;
+    more.map_or(Ok(()), |more| writeln!(out, " {more}"))
 }
 
 /// Writes `rows` of launches, kernel, grid, block and `further` columns, without borders.
@@ -54,7 +78,7 @@ pub(super) fn table<R: IntoIterator<Item = String>>(
 ) -> io::Result<()> {
     let mut table = comfy_table::Table::new();
     table.load_style(STYLE);
-    table.set_header(["launches", "kernel", "grid", "block"].iter().chain(further));
+    table.set_header(HEAD.iter().chain(further));
     for row in rows {
         table.add_row(row);
     }

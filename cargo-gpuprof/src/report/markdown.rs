@@ -15,6 +15,7 @@ use gpuprof_model::verdict::Judgement;
 use super::curve::Curve;
 use super::escaped::{markdown as escaped, markdown_paragraph};
 use super::evidence::{evidence, others};
+use super::launches::{self, Range};
 use super::sheet::{Cell, NO_VALUE, Sheet, metric_names};
 use super::{Report, Summary, advice, changes, conclusion, mermaid, notes, place_of, remarks};
 use gpuprof_analysis::view::by_device::{Part, parts};
@@ -104,6 +105,7 @@ fn write_series(
         writeln!(out, "```mermaid\n{}```\n", mermaid::chart(&curve))?;
     }
     write_remarks(&remarks::of(&viewed, view), out)?;
+    write_launches(&viewed.series, out)?;
     write_notes(&viewed.series, &metric_names(series, view), out)?;
     write_advice(advice::of(run, part), out)?;
     write_judgements(&series.judgements, out)?;
@@ -209,6 +211,17 @@ fn write_sheet(sheet: &Sheet, rows: usize, out: &mut dyn Write) -> io::Result<()
 fn write_remarks(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
     remarks.iter().try_for_each(|remark| writeln!(out, "* {}", escaped(remark)))?;
     if remarks.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+/// The launches of a measured range, where it is a pipeline of several.
+fn write_launches(series: &SeriesResult, out: &mut dyn Write) -> io::Result<()> {
+    let Some(Range { title, rows, more }) = Range::of(series) else { return Ok(()) };
+    writeln!(out, "{}\n", escaped(&title))?;
+    write_row(launches::HEAD.map(str::to_owned), out)?;
+    write_row(["---:", ":---", "---:", "---:"].map(str::to_owned), out)?;
+    rows.iter().try_for_each(|row| write_row(row.iter().map(|cell| escaped(cell)), out))?;
+    writeln!(out)?;
+    more.map_or(Ok(()), |more| writeln!(out, "{more}\n"))
 }
 
 fn write_notes(series: &SeriesResult, columns: &[String], out: &mut dyn Write) -> io::Result<()> {

@@ -9,6 +9,7 @@ use quote::{ToTokens, quote};
 use syn::{Expr, ExprLit, Lit, LitStr, Path};
 
 use super::define::{self, Define};
+use super::globals::Variable;
 use crate::bare;
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
@@ -44,6 +45,8 @@ pub(crate) struct Block {
     pub(crate) defines: Vec<Define>,
     /// Options of the compiler.
     pub(crate) options: Vec<LitStr>,
+    /// The variables of the device that kernels may set.
+    pub(crate) variables: Vec<Variable>,
     /// Where `gpuprof` is.
     pub(crate) gpuprof: Option<Path>,
 }

@@ -142,6 +142,21 @@ fn row(ty: &Type) -> Option<&'static (&'static str, &'static str, u32)> {
     TYPES.iter().find(|(rust, ..)| name == rust)
 }
 
+/// Whether it is a number, or consists of numbers: the element of an array.
+pub(super) fn is_held(ty: &Type) -> bool {
+    row(ty).is_some() && !is_bool(ty)
+}
+
+/// Whether it is a number.
+pub(super) fn is_scalar(ty: &Type) -> bool {
+    is_held(ty) && TYPES[..BY_VALUE].iter().any(|known| Some(known) == row(ty))
+}
+
+/// The bytes of a type that CUDA C++ has too; 0 of another one.
+pub(super) fn bytes(ty: &Type) -> u32 {
+    row(ty).map_or(0, |(_, _, bytes)| *bytes)
+}
+
 /// That a declared kernel cannot take `ty`, with what it can take.
 fn refused(ty: &Type) -> String {
     let names = |rows: &[(&str, &str, u32)]| {

@@ -46,6 +46,12 @@ impl<T: Held> Contents<T> for Vec<T> {
     }
 }
 
+impl<T: Held, const N: usize> Contents<T> for [T; N] {
+    fn fill(self, _: &Place<'_>, _: u64) -> Result<Filled<T::Lane>> {
+        Ok(Filled { elements: T::scatter(self.into()), file: None })
+    }
+}
+
 impl<T: Held, E: Into<Error>> Contents<T> for std::result::Result<Vec<T>, E> {
     fn fill(self, place: &Place<'_>, seed: u64) -> Result<Filled<T::Lane>> {
         let held = self.map_err(|error| {

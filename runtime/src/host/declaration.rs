@@ -2,9 +2,11 @@
 //!
 //! Output: the same as the protocol has it, for the runner, which compiles the kernel.
 
-use gpuprof_model::declared::{DeclaredKernel, DeclaredSource};
+use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource};
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::MeasureRequest;
+
+use super::error::{Error, Result};
 
 /// A declared kernel.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub struct Declaration {
     pub parameters: &'static [DeclaredParameter],
     /// The types that axes of types have.
     pub types: &'static [DeclaredType],
+    /// The variables of the device that its annotation sets.
+    pub globals: &'static [DeclaredGlobal],
 }
 
 /// A type that a declared kernel may be instantiated with.
@@ -66,6 +70,23 @@ pub struct DeclaredParameter {
     pub column: u32,
 }
 
+/// A variable of the device as it is declared.
+#[derive(Debug, Clone, Copy)]
+pub struct DeclaredGlobal {
+    /// Its name in Rust.
+    pub name: &'static str,
+    /// What it is called where it lives.
+    pub symbol: &'static str,
+    /// Its type in Rust.
+    pub rust: &'static str,
+    /// Its size.
+    pub bytes: usize,
+    /// The line of its type.
+    pub line: u32,
+    /// The column of its type.
+    pub column: u32,
+}
+
 impl From<&Declaration> for DeclaredKernel {
     fn from(declaration: &Declaration) -> Self {
         let texts = |all: &[&str]| all.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
@@ -84,7 +105,16 @@ impl From<&Declaration> for DeclaredKernel {
             cpp: it.cpp.to_owned(),
             bytes: it.bytes,
         };
+        let global = |it: &DeclaredGlobal| gpuprof_model::declared::DeclaredGlobal {
+            name: it.name.to_owned(),
+            symbol: it.symbol.to_owned(),
+            rust: it.rust.to_owned(),
+            bytes: it.bytes as u64,
+            line: it.line,
+            column: it.column,
+        };
         Self {
+            path: String::new(),
             source: match declaration.source {
                 Source::Cuda(files) => DeclaredSource::Cuda(texts(files)),
                 Source::PtxFile(file) => DeclaredSource::PtxFile(file.to_owned()),
@@ -96,17 +126,62 @@ impl From<&Declaration> for DeclaredKernel {
             symbol: declaration.symbol.to_owned(),
             parameters: declaration.parameters.iter().map(parameter).collect(),
             types: declaration.types.iter().map(ty).collect(),
+            globals: declaration.globals.iter().map(global).collect(),
         }
     }
 }
 
-/// The `outcome` of `request` with the kernel called as its declaration does, where the compiler
-/// called it otherwise: `scan<4, float>` for `_Z4scanILi4EfEvjPKfPf`.
+/// The instance `key` of the kernel `path`, for a series function that launches it.
+///
+/// # Errors
+/// One that does not compile: the configuration is invalid. One that the runner did not compile.
+pub(crate) fn launchable<'r>(
+    request: &'r MeasureRequest,
+    path: &str,
+    key: &str,
+) -> Result<&'r DeclaredEntry> {
+    let mut all = request.launchable.iter();
+    match all.find(|it| it.path == path && it.key == key).map(|it| &it.instance) {
+        Some(DeclaredInstance::Ready(entry)) => Ok(entry),
+        Some(DeclaredInstance::Refused(reason)) => Err(Error::invalid(reason.clone())),
+        None => Err(not_compiled(path)),
+    }
+}
+
+/// What the module of a request calls the variable `name` that an annotation sets.
+///
+/// # Errors
+/// The runner did not look for it.
+pub(crate) fn global<'r>(request: &'r MeasureRequest, name: &str) -> Result<&'r str> {
+    let entry = request.declared.as_ref().and_then(|entry| entry.globals.get(name));
+    entry.map(String::as_str).ok_or_else(|| not_compiled(name))
+}
+
+/// The runner did not say where the declared kernel `name` was compiled to.
+pub(crate) fn not_compiled(name: &str) -> Error {
+    Error::failed(format!(
+        "`{name}` is declared with #[gpuprof::kernels], which this cargo-gpuprof does not know or cannot \
+         launch here: install the version that the package has as its dependency"
+    ))
+}
+
+/// The `outcome` of `request` with its kernels called as their declarations do, where the compiler
+/// called them otherwise: `scan<4, float>` for `_Z4scanILi4EfEvjPKfPf`.
 pub(crate) fn as_written(mut outcome: PassOutcome, request: &MeasureRequest) -> PassOutcome {
-    let Some(entry) = request.declared.as_ref().filter(|entry| entry.symbol != entry.shown) else {
-        return outcome;
-    };
-    match &mut outcome {
+    let launchable = request.launchable.iter().filter_map(|it| match &it.instance {
+        DeclaredInstance::Ready(entry) => Some(entry),
+        DeclaredInstance::Refused(_) => None,
+    });
+    for entry in request.declared.iter().chain(launchable) {
+        if entry.symbol != entry.shown {
+            write_as_declared(&mut outcome, entry);
+        }
+    }
+    outcome
+}
+
+fn write_as_declared(outcome: &mut PassOutcome, entry: &DeclaredEntry) {
+    match outcome {
         PassOutcome::Finished(result) => {
             let launches = result.launches.iter_mut();
             for launch in launches.filter(|launch| launch.kernel == entry.symbol) {
@@ -118,5 +193,4 @@ pub(crate) fn as_written(mut outcome: PassOutcome, request: &MeasureRequest) -> 
         }
         PassOutcome::Denied(_) => {}
     }
-    outcome
 }

@@ -188,7 +188,8 @@ fn set_up<'s>(
             (ModuleName::Package(entry.source_package), name, place, run)
         }
         Body::Declared { run, .. } => {
-            let instance = request.declared.as_ref().ok_or_else(|| not_compiled(entry))?;
+            let instance =
+                request.declared.as_ref().ok_or_else(|| declaration::not_compiled(entry.kernel))?;
             (ModuleName::Declared(&instance.module), instance.symbol.clone(), "", run)
         }
         Body::Series(_) => {
@@ -199,18 +200,9 @@ fn set_up<'s>(
     let (function, symbol) = session.function(&module, &name, place, module_name)?;
     let package = Package { name: entry.source_package, folder: Path::new(entry.source_folder) };
     let run = Run::new(session, request, Call::Whole);
-    let mut kernel = KernelRun::new(run, package, function, (symbol, ptx));
+    let mut kernel = KernelRun::new(run, package, (function, module), (symbol, ptx));
     set_up(&mut kernel)?;
     Ok(kernel)
-}
-
-/// The runner did not say where the kernel of `entry`, which is declared, was compiled to.
-fn not_compiled(entry: &SeriesEntry) -> Error {
-    Error::failed(format!(
-        "`{}` is declared with #[gpuprof::kernels], which this cargo-gpuprof does not know: install the \
-         version that the package has as its dependency",
-        entry.kernel
-    ))
 }
 
 fn measure_one(

@@ -11,6 +11,7 @@ use gpuprof_model::measurement::{InPlace, Reset};
 use super::buffer::Buffer;
 use super::checks::Checks;
 use super::error::Result;
+use super::global::Global;
 use super::reference::{Compared, HostArguments};
 use super::session::Session;
 
@@ -26,6 +27,8 @@ pub(crate) enum Argument {
         /// number of elements.
         sliced: Option<u64>,
     },
+    /// A variable of the module: no parameter. It stands behind all that are.
+    Global(Global),
 }
 
 impl Argument {
@@ -34,6 +37,7 @@ impl Argument {
     pub(crate) fn parameters(&self) -> Vec<Vec<u8>> {
         match self {
             Self::Scalar { bytes, .. } => vec![bytes.clone()],
+            Self::Global(_) => Vec::new(),
             Self::Buffer { buffer, sliced } => {
                 let length = sliced.map(|lanes| buffer.length() / lanes);
                 let words = [buffer.pointer()].into_iter().chain(length);
@@ -44,7 +48,11 @@ impl Argument {
 
     /// How many parameters of the entry point it is.
     fn count(&self) -> usize {
-        if matches!(self, Self::Buffer { sliced: Some(_), .. }) { 2 } else { 1 }
+        match self {
+            Self::Global(_) => 0,
+            Self::Buffer { sliced: Some(_), .. } => 2,
+            Self::Scalar { .. } | Self::Buffer { .. } => 1,
+        }
     }
 
     /// Fails where it is a buffer that the kernel takes to read only and changed.
@@ -52,6 +60,7 @@ impl Argument {
         match self {
             Self::Scalar { .. } => Ok(()),
             Self::Buffer { buffer, .. } => buffer.check_unchanged(),
+            Self::Global(global) => global.check_unchanged(),
         }
     }
 
@@ -60,6 +69,7 @@ impl Argument {
         match self {
             Self::Scalar { .. } => Ok(()),
             Self::Buffer { buffer, .. } => buffer.restore(),
+            Self::Global(global) => global.restore(),
         }
     }
 
@@ -68,18 +78,18 @@ impl Argument {
         match self {
             Self::Scalar { .. } => Ok(()),
             Self::Buffer { buffer, .. } => buffer.reset(),
+            Self::Global(global) => global.reset(),
         }
     }
 
     /// Whether it is a buffer of `in_place` that is restored before each launch.
     pub(crate) fn is_in(&self, in_place: &InPlace) -> bool {
-        match self {
-            Self::Scalar { .. } => false,
-            Self::Buffer { buffer, .. } => {
-                in_place.reset == Reset::Each
-                    && in_place.buffers.iter().any(|name| name == buffer.name())
-            }
-        }
+        let name = match self {
+            Self::Scalar { .. } => return false,
+            Self::Buffer { buffer, .. } => buffer.name(),
+            Self::Global(global) => global.name,
+        };
+        in_place.reset == Reset::Each && in_place.buffers.iter().any(|other| other == name)
     }
 
     /// The argument as the reference takes it.
@@ -87,6 +97,8 @@ impl Argument {
         match self {
             Self::Scalar { host, .. } => host(),
             Self::Buffer { buffer, .. } => buffer.initial(),
+            // No reference takes it.
+            Self::Global(_) => Box::new(()),
         }
     }
 }
@@ -106,9 +118,12 @@ pub(crate) fn in_place(
     for argument in arguments {
         let at = next;
         next += argument.count();
-        let Argument::Buffer { buffer, .. } = argument else { continue };
-        if buffer.is_written() && is_read(at) {
-            buffers.push(buffer.name().to_owned());
+        match argument {
+            Argument::Buffer { buffer, .. } if buffer.is_written() && is_read(at) => {
+                buffers.push(buffer.name().to_owned());
+            }
+            Argument::Global(global) if global.written => buffers.push(global.name.to_owned()),
+            _ => {}
         }
     }
     (!buffers.is_empty()).then_some(InPlace { reset, buffers })
@@ -124,12 +139,15 @@ pub(crate) fn keep(
     in_place: &InPlace,
 ) -> Result<()> {
     for argument in arguments.iter_mut().filter(|argument| argument.is_in(in_place)) {
-        let Argument::Buffer { buffer, .. } = argument else { continue };
-        session.quiet.stage(|| {
-            buffer.keep()?;
-            // The copy goes on after the call.
-            Ok(session.stream.synchronize()?)
-        })?;
+        match argument {
+            Argument::Scalar { .. } => {}
+            Argument::Global(global) => global.keep(),
+            Argument::Buffer { buffer, .. } => session.quiet.stage(|| {
+                buffer.keep()?;
+                // The copy goes on after the call.
+                Ok(session.stream.synchronize()?)
+            })?,
+        }
     }
     Ok(())
 }
@@ -148,8 +166,8 @@ pub(crate) fn check(arguments: &mut [Argument], checks: &mut Checks<'_>) -> Resu
     for (position, argument) in arguments.iter_mut().enumerate() {
         if let Argument::Buffer { buffer, .. } = argument {
             all = all.and(buffer.compare(&mut host, position, checks.way(buffer.name()))?);
-            buffer.restore()?;
         }
+        argument.restore()?;
     }
     Ok(all)
 }

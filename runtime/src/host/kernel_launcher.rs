@@ -6,18 +6,22 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
+use cudarc::driver::{
+    CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop,
+};
+use gpuprof_model::declared::DeclaredEntry;
 use gpuprof_model::measurement::LaunchRecord;
-use gpuprof_model::series::without_place;
 
 use super::collect::identity;
-use super::error::Result;
+use super::error::{Error, Result};
 use super::extent::IntoExtent;
+use super::global;
 use super::held::Held;
 use super::launch_limits;
 use super::launcher::Launcher;
-use super::number::{IntoNumber, convert};
+use super::number::{IntoNumber, Scalar, convert};
 use super::parameter::{self, Parameter};
 use super::session::Session;
 
@@ -76,7 +80,23 @@ pub trait Kernel {
 
 /// Where the code of a kernel is.
 #[derive(Debug, Clone, Copy)]
-pub struct EntryPoint {
+pub enum EntryPoint {
+    /// A function in Rust.
+    Rust(RustEntry),
+    /// A kernel that is declared.
+    Declared {
+        /// The module of its annotation.
+        module_path: &'static str,
+        /// Its name there.
+        kernel: &'static str,
+        /// The values of its constants, as the runner has them.
+        key: &'static str,
+    },
+}
+
+/// Where the code of a kernel in Rust is.
+#[derive(Debug, Clone, Copy)]
+pub struct RustEntry {
     /// The package whose kernels it is built with.
     pub package: &'static str,
     /// The beginning of its name in the PTX.
@@ -165,20 +185,25 @@ impl LaunchLog {
 pub struct KernelLauncher<'r, K> {
     session: &'r Session,
     function: CudaFunction,
-    symbol: String,
+    /// Its name for people.
+    shown: String,
+    /// Where it is, if it is declared.
+    declared: Option<DeclaredEntry>,
+    module: Arc<CudaModule>,
     shared: u32,
     log: Rc<LaunchLog>,
     kernel: PhantomData<K>,
 }
 
 impl<'r, K: Kernel> KernelLauncher<'r, K> {
-    /// A launcher of `function`, which is called `symbol` in the PTX.
+    /// A launcher of `function`, which people call `shown`.
     pub(crate) fn new(
         session: &'r Session,
-        (function, symbol): (CudaFunction, String),
+        (function, shown): (CudaFunction, String),
+        (module, declared): (Arc<CudaModule>, Option<DeclaredEntry>),
         log: Rc<LaunchLog>,
     ) -> Self {
-        Self { session, function, symbol, shared: 0, log, kernel: PhantomData }
+        Self { session, function, shown, declared, module, shared: 0, log, kernel: PhantomData }
     }
 
     /// Sets the dynamic shared memory of the launches that follow, in bytes.
@@ -198,6 +223,34 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     pub fn shared(&mut self, bytes: impl IntoNumber) -> Result<()> {
         self.shared = convert("shared", bytes)?;
         Ok(())
+    }
+
+    /// Queues what sets the variable `name` of the device, which the kernel's annotation names in
+    /// `globals(…)`: of a declared kernel. All kernels of the module see it.
+    ///
+    /// # Errors
+    /// A variable that the annotation does not name, or of another size; the driver's.
+    ///
+    /// ```
+    /// use gpuprof::{Kernel, KernelLauncher, Result};
+    ///
+    /// /// Weights that are all the same.
+    /// fn even<K: Kernel>(kernel: &KernelLauncher<'_, K>) -> Result<()> {
+    ///     kernel.global("weights", &[0.25_f32; 4])
+    /// }
+    /// ```
+    #[doc(alias("cuModuleGetGlobal", "cudaMemcpyToSymbol"))]
+    pub fn global<T: Held>(&self, name: &str, values: &[T]) -> Result<()> {
+        let known = self.declared.as_ref().and_then(|entry| entry.globals.get(name));
+        let symbol = known.ok_or_else(|| {
+            Error::failed(format!(
+                "the annotation of `{}` does not set `{name}`: add globals({name} = …) to it",
+                self.shown
+            ))
+        })?;
+        let bytes = T::scatter(values.to_vec()).into_iter().flat_map(Scalar::bytes);
+        let bytes: Vec<u8> = bytes.collect();
+        global::set(name, (&self.module, symbol), &bytes, &self.session.stream)
     }
 
     /// Queues a launch of `grid` blocks of `block` threads on the stream of the pass.
@@ -233,6 +286,9 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
         let grid = grid.into_extent("grid")?.launch("grid")?;
         let block = block.into_extent("block")?.launch("block")?;
         let threads = launch_limits::of_device(self.session, block)?;
+        if let Some(reason) = self.declared.as_ref().and_then(|entry| entry.refusal(block)) {
+            return Err(Error::invalid(reason));
+        }
         launch_limits::of_kernel(self.session, &self.function, threads, self.shared)?;
         let stream = &self.session.stream;
         let mut passed = Passed { stream, parameters: Vec::new(), used: Vec::new() };
@@ -247,14 +303,14 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
             parameters: passed.parameters,
         };
         launcher.launch().map_err(|error| {
-            let reason = format!("launching `{}`: {error}", without_place(&self.symbol));
+            let reason = format!("launching `{}`: {error}", self.shown);
             error.in_words(reason)
         })?;
         drop(passed.used);
         self.log.add(|| {
             let (context, stream) = identity::numbers(stream);
             LaunchRecord {
-                kernel: without_place(&self.symbol).to_owned(),
+                kernel: self.shown.clone(),
                 grid,
                 block,
                 shared_bytes: self.shared,

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cudarc::driver::CudaFunction;
+use cudarc::driver::{CudaFunction, CudaModule};
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset,
 };
@@ -22,9 +23,11 @@ use super::cluster;
 use super::collect::cupti::Member;
 use super::collect::identity;
 use super::contents::{Contents, Filled};
+use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
 use super::generator::Place;
+use super::global::Global;
 use super::held::Held;
 use super::inputs::{self, Argument};
 use super::launch_limits;
@@ -55,6 +58,7 @@ pub struct KernelRun<'r> {
     run: Run<'r>,
     package: Package,
     function: CudaFunction,
+    loaded: Arc<CudaModule>,
     /// The function's name in the PTX.
     symbol: String,
     arguments: Vec<Argument>,
@@ -72,17 +76,19 @@ pub struct KernelRun<'r> {
 }
 
 impl<'r> KernelRun<'r> {
-    /// A launch of `function`, which is called `symbol` in `ptx`, by an annotation in `package`.
+    /// A launch of `function` of the module `loaded`, which is called `symbol` in `ptx`, by an
+    /// annotation in `package`.
     pub(crate) fn new(
         run: Run<'r>,
         package: Package,
-        function: CudaFunction,
+        (function, loaded): (CudaFunction, Arc<CudaModule>),
         (symbol, ptx): (String, String),
     ) -> Self {
         Self {
             run,
             package,
             function,
+            loaded,
             symbol,
             arguments: Vec::new(),
             seed: 0,
@@ -303,6 +309,58 @@ impl<'r> KernelRun<'r> {
         Ok(())
     }
 
+    /// Sets a variable of the module that holds `length` elements of `T`.
+    ///
+    /// # Errors
+    /// Contents that it cannot have, or the driver's.
+    pub fn global<T: Held>(
+        &mut self,
+        name: &'static str,
+        written: bool,
+        length: usize,
+        contents: impl Contents<T>,
+    ) -> Result<()> {
+        let place = Place { name, folder: self.package.folder, package: self.package.name };
+        let position = self.arguments.len() as u64;
+        let Filled { elements, file } = contents.fill(&place, (self.seed << 8 | position) << 32)?;
+        self.run.read_file(file);
+        let given = elements.len() / T::LANES;
+        if given != length {
+            return Err(Error::failed(format!(
+                "`{name}` is declared with {length} elements, and globals(…) gives {given}"
+            )));
+        }
+        self.set_global(name, written, elements.into_iter().flat_map(Scalar::bytes).collect())
+    }
+
+    /// Sets a variable of the module that is a number.
+    ///
+    /// # Errors
+    /// A value that its type cannot hold, or the driver's.
+    pub fn global_number<T: Scalar>(
+        &mut self,
+        name: &'static str,
+        written: bool,
+        value: impl IntoNumber,
+    ) -> Result<()> {
+        let value: T = convert(name, value)?;
+        self.set_global(name, written, value.bytes())
+    }
+
+    fn set_global(&mut self, name: &'static str, written: bool, bytes: Vec<u8>) -> Result<()> {
+        let symbol = declaration::global(self.run.request, name)?;
+        let Session { quiet, stream, .. } = self.run.session;
+        let module = (self.loaded.clone(), stream.clone());
+        let global = Global::new((name, symbol.to_owned()), bytes, written, module);
+        quiet.stage(|| {
+            global.set()?;
+            // The copy goes on after the call.
+            Ok(stream.synchronize()?)
+        })?;
+        self.arguments.push(Argument::Global(global));
+        Ok(())
+    }
+
     /// Launches, verifies by `checks` where asked, and measures, once the device is this process's.
     /// Where counters are collected on a GPU, only what needs no device is done: `count.rs` goes
     /// on.
@@ -440,7 +498,7 @@ impl<'r> KernelRun<'r> {
     /// The bytes of its buffers.
     pub(crate) fn held_bytes(&self) -> u64 {
         let bytes = |argument: &Argument| match argument {
-            Argument::Scalar { .. } => 0,
+            Argument::Scalar { .. } | Argument::Global(_) => 0,
             Argument::Buffer { buffer, .. } => buffer.bytes(),
         };
         self.arguments.iter().map(bytes).sum()

@@ -17,6 +17,7 @@ mod declaration;
 mod error;
 mod extent;
 mod generator;
+mod global;
 mod handover;
 mod harness;
 mod held;
@@ -59,13 +60,15 @@ pub mod private {
     pub use super::checked;
     pub use super::checks::Checks;
     pub use super::contents::Contents;
-    pub use super::declaration::{Declaration, DeclaredParameter, DeclaredType, Source};
+    pub use super::declaration::{
+        Declaration, DeclaredGlobal, DeclaredParameter, DeclaredType, Source,
+    };
     pub use super::error::{Error, Result};
     pub use super::extent::{Extent, IntoExtent};
     pub use super::generator::{Generator, generators};
     pub use super::harness::harness_main;
     pub use super::held::Held;
-    pub use super::kernel_launcher::{EntryPoint, Passed};
+    pub use super::kernel_launcher::{EntryPoint, Passed, RustEntry};
     pub use super::kernel_run::KernelRun;
     pub use super::number::{IntoNumber, Number, Scalar};
     pub use super::reference::HostArguments;

@@ -75,6 +75,8 @@ pub enum Body {
     Declared {
         /// Where it lives and what it takes.
         declaration: &'static Declaration,
+        /// Whether series functions may launch it.
+        launcher: bool,
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
     },
@@ -135,7 +137,19 @@ fn named<'e>(
 pub(crate) fn describe(
     target: &HarnessTarget,
 ) -> std::result::Result<Vec<SeriesDescription>, String> {
-    entries()?.into_iter().map(|(name, entry)| describe_one(name, entry, target)).collect()
+    let entries = entries()?;
+    let describe =
+        |(name, entry): &(String, &SeriesEntry)| describe_one(name.clone(), entry, target);
+    let mut all: Vec<SeriesDescription> = entries.iter().map(describe).collect::<Result<_, _>>()?;
+    let launched = entries
+        .iter()
+        .zip(&all)
+        .filter(|((_, entry), _)| matches!(entry.body, Body::Declared { launcher: true, .. }));
+    let launched: Vec<SeriesDescription> = launched.map(|(_, series)| series.clone()).collect();
+    for series in all.iter_mut().filter(|series| !series.is_kernel()) {
+        series.declared_launches.clone_from(&launched);
+    }
+    Ok(all)
 }
 
 fn describe_one(
@@ -164,13 +178,17 @@ fn describe_one(
         metrics: entry.metrics.iter().map(|&m| m.to_owned()).collect(),
         device_function: matches!(entry.body, Body::Kernel { .. }),
         declared: match entry.body {
-            Body::Declared { declaration, .. } => Some(DeclaredKernel::from(declaration)),
+            Body::Declared { declaration, .. } => {
+                let path = format!("{}::{}", entry.module_path, entry.kernel);
+                Some(DeclaredKernel { path, ..DeclaredKernel::from(declaration) })
+            }
             Body::Kernel { .. } | Body::Series(_) => None,
         },
         launches: match entry.body {
             Body::Series(_) => SERIES.iter().filter_map(launched).collect(),
             Body::Kernel { .. } | Body::Declared { .. } => BTreeSet::new(),
         },
+        declared_launches: Vec::new(),
     })
 }
 

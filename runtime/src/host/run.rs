@@ -10,14 +10,16 @@ use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
 };
 use gpuprof_model::protocol::MeasureRequest;
+use gpuprof_model::series::without_place;
 
 use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
 use super::collect::{bandwidth, emulator, events, facts};
+use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
-use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, LaunchLog};
+use super::kernel_launcher::{EntryPoint, Kernel, KernelLauncher, LaunchLog, RustEntry};
 use super::launch::Launch;
 use super::number::{IntoNumber, amount, convert};
 use super::session::{ModuleName, Session};
@@ -61,8 +63,8 @@ pub struct Run<'a> {
     measured: bool,
     /// What its launchers launched.
     log: Rc<LaunchLog>,
-    /// The modules of its launchers by package.
-    modules: RefCell<BTreeMap<&'static str, Arc<CudaModule>>>,
+    /// The modules of its launchers by their names.
+    modules: RefCell<BTreeMap<String, Arc<CudaModule>>>,
 }
 
 /// What the function is called for that this is given to.
@@ -327,19 +329,35 @@ impl<'a> Run<'a> {
     /// ```
     #[doc(alias("cuModuleGetFunction", "cuLaunchKernel"))]
     pub fn kernel<K: Kernel>(&self, _kernel: K) -> Result<KernelLauncher<'a, K>> {
-        let EntryPoint { package, symbol, place } = K::ENTRY;
-        let name = ModuleName::Package(package);
-        let loaded = self.modules.borrow().get(package).cloned();
-        let module = match loaded {
-            Some(module) => module,
-            None => {
-                let (module, _) = self.session.load_module(self.request, name)?;
-                self.modules.borrow_mut().insert(package, module.clone());
-                module
+        let (function, module, declared) = match K::ENTRY {
+            EntryPoint::Rust(RustEntry { package, symbol, place }) => {
+                let of = ModuleName::Package(package);
+                let module = self.module(of)?;
+                let (function, symbol) = self.session.function(&module, symbol, place, of)?;
+                ((function, without_place(&symbol).to_owned()), module, None)
+            }
+            EntryPoint::Declared { module_path, kernel, key } => {
+                let path = format!("{module_path}::{kernel}");
+                let entry = declaration::launchable(self.request, &path, key)?;
+                let of = ModuleName::Declared(&entry.module);
+                let module = self.module(of)?;
+                let (function, _) = self.session.function(&module, &entry.symbol, "", of)?;
+                ((function, entry.shown.clone()), module, Some(entry.clone()))
             }
         };
-        let function = self.session.function(&module, symbol, place, name)?;
-        Ok(KernelLauncher::new(self.session, function, self.log.clone()))
+        let log = self.log.clone();
+        Ok(KernelLauncher::new(self.session, function, (module, declared), log))
+    }
+
+    /// The module `of`, loaded once.
+    fn module(&self, of: ModuleName<'_>) -> Result<Arc<CudaModule>> {
+        let loaded = self.modules.borrow().get(of.key()).cloned();
+        if let Some(module) = loaded {
+            return Ok(module);
+        }
+        let (module, _) = self.session.load_module(self.request, of)?;
+        self.modules.borrow_mut().insert(of.key().to_owned(), module.clone());
+        Ok(module)
     }
 
     /// Measures what `launch` queues on [`Run::stream`].

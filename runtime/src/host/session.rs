@@ -40,7 +40,7 @@ pub(crate) enum ModuleName<'a> {
 
 impl<'a> ModuleName<'a> {
     /// What the request calls it.
-    fn key(self) -> &'a str {
+    pub(crate) fn key(self) -> &'a str {
         match self {
             Self::Package(key) | Self::Declared(key) => key,
         }

@@ -31,4 +31,26 @@ fn here(n: u32) {}
 #[gpuprof::kernels(cuda = "a.cu")]
 fn not_a_block() {}
 
+#[gpuprof::kernels(ptx = "tests/ui/declared.rs")]
+unsafe extern "C" {
+    static mut nobody: [u32; 4];
+    static sum: f64x2;
+    #[link_name = 4]
+    static name: f32;
+
+    #[kernel(series(block = [64]), grid = 1, args(1), globals(other = 1, name = 2, name = 3, list()))]
+    fn sets(n: u32);
+}
+
+#[gpuprof::kernels(ptx = "tests/ui/declared.rs")]
+unsafe extern "C" {
+    static mut nobody: [u32; 4];
+
+    #[kernel(series(block = [64]), grid = 1, args(1))]
+    fn forgets(n: u32);
+}
+
+#[gpuprof::kernel(series(block = [64]), grid = 1, args(1), globals(sum = 4))]
+fn in_rust(_n: u32) {}
+
 fn main() {}

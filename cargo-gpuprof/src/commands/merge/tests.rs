@@ -46,6 +46,7 @@ fn series(kernel: &str, rows: u64, at: u64) -> (SeriesDescription, Vec<Configura
         device_function: true,
         declared: None,
         launches: Default::default(),
+        declared_launches: Vec::new(),
     };
     let row = |n: u64| {
         let slow = if n.is_multiple_of(4) { 1.3 } else { 1.0 };

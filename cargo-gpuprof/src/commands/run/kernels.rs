@@ -39,7 +39,7 @@ pub(super) fn of(
 ) -> Result<Kernels> {
     let own = plan.both.checked.iter().map(|c| &c.planned).filter(|p| p.side == side);
     let declared: Vec<Needed<'_>> =
-        own.clone().filter_map(|p| Needed::of(&p.series, &p.configurations)).collect();
+        own.clone().flat_map(|p| Needed::of_run(&p.series, &p.configurations)).collect();
     let packages: BTreeSet<String> = own.flat_map(packages_of).collect();
     let settings = &plan.inputs.settings;
     let toolchain = settings.kernel_toolchain.value.as_deref();

@@ -68,7 +68,7 @@ fn numbers(text: &str, directive: &str) -> Option<[u32; 3]> {
 }
 
 /// The layout of a variable: `.param .align 8 .b8 name[24]`. An array without a size has none.
-fn variable(text: &str, space: &str) -> Option<Layout> {
+pub(super) fn variable(text: &str, space: &str) -> Option<Layout> {
     let rest = text.split_once(space)?.1;
     let mut words = rest.split_whitespace();
     let (mut align, mut element) = (None, None);

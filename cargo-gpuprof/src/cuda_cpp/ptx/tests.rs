@@ -92,6 +92,31 @@ fn an_entry_tells_its_parameters_its_bounds_and_its_shared_memory() {
 }
 
 #[test]
+fn variables_tell_their_size_their_space_and_whether_they_have_a_value() {
+    let of = |name: &str| variables(MODULE).into_iter().find(|it| it.name == name).unwrap();
+    let told = |it: Variable| (it.bytes, it.constant, it.has_value);
+    assert_eq!(told(of("coef")), (64, true, false));
+    assert_eq!(told(of("counter")), (4, false, false));
+    assert_eq!(told(of("table")), (16, false, true));
+    assert_eq!(told(of("text")), (3, false, true));
+    assert!(variables(MODULE).iter().all(|it| it.name != "tile"), "shared memory is none");
+}
+
+#[test]
+fn constants_that_an_entry_reads_through_a_function_are_known_as_without_a_value() {
+    let module = "
+.const .align 4 .b8 read[8];
+.const .align 4 .b8 given[8] = {1};
+.const .align 4 .b8 other[8];
+.func helper() { ld.const.u32 %r1, [read]; ld.const.u32 %r1, [given]; ret; }
+.entry first() { call helper; ret; } // other
+.entry second() { ret; }
+";
+    assert_eq!(constants_without_value(module, "first"), ["read"]);
+    assert_eq!(constants_without_value(module, "second"), [""; 0]);
+}
+
+#[test]
 fn the_paths_of_files_are_replaced_and_the_rest_stays() {
     let named = with_files(MODULE, |path| path.replace("/home/me/crate/", ""));
     assert!(named.contains("\t.file\t1 \"kernels/a.cu\"\n"), "{named}");

@@ -13,6 +13,7 @@ use super::section::Section;
 use super::verdict::outcome_class;
 use super::why;
 use crate::report::chart::{self, Bar};
+use crate::report::launches::{HEAD, Range};
 use crate::report::sheet::metric_names;
 use crate::report::{changes, key, notes, place_of, remarks};
 
@@ -36,6 +37,7 @@ pub(super) fn shown(section: &Section<'_>, run: &Run) -> Markup {
             }
             (why::shown(section, run, metric))
             (rows::shown(section))
+            @if let Some(range) = Range::of(series) { (launched(&range)) }
             (changed(section))
             @for columns in &series.sections {
                 @if let Some(shown) = of_section(section, columns, metric) { (shown) }
@@ -143,6 +145,35 @@ fn more(count: usize, what: &str) -> String {
         0 => String::new(),
         1 => format!(" (1 more {what} is not drawn)"),
         _ => format!(" ({count} more {what}s are not drawn)"),
+    }
+}
+
+/// The launches of a measured range.
+fn launched(Range { title, rows, more }: &Range) -> Markup {
+    // All but the kernel's name.
+    let number = |column: usize| (column != 1).then_some("number");
+    html! {
+        h3 { "Launches" }
+        p { (title) }
+        div.wide tabindex="0" role="region" aria-label="Launches" {
+            table {
+                thead { tr {
+                    @for (column, head) in HEAD.iter().enumerate() {
+                        th scope="col" class=[number(column)] { (head) }
+                    }
+                } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (column, cell) in row.iter().enumerate() {
+                                td class=[number(column)] { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if let Some(more) = more { p { (more) } }
     }
 }
 

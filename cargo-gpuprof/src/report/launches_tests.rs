@@ -1,0 +1,104 @@
+//! The launches of a pipeline in every format that shows them.
+
+use gpuprof_model::measurement::LaunchRecord;
+use insta::assert_snapshot;
+
+use super::launches::Range;
+use super::tests::{emulator_run, written};
+use super::{Html, Markdown, Table};
+
+/// A run whose first configuration launches one kernel twice and another one once.
+fn pipeline() -> gpuprof_model::run::Run {
+    let mut run = emulator_run();
+    let launch = |kernel: &str, grid| LaunchRecord {
+        kernel: kernel.into(),
+        grid: [grid, 1, 1],
+        block: [32, 2, 1],
+        ..LaunchRecord::default()
+    };
+    let last = "scan<4, float>";
+    run.series[0].configurations[0].launches =
+        vec![launch("sums", 8), launch("sums", 8), launch(last, 1)];
+    run
+}
+
+/// The lines of `text` from the first that holds `start`, with single spaces.
+fn from(text: &str, start: &str, count: usize) -> String {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = text.lines().skip_while(|line| !line.contains(start)).take(count);
+    lines.map(words).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn terminal_markdown_and_page_show_the_same_launches() {
+    let run = pipeline();
+    let text = written(&Table { width: None, colour: false }, &run);
+    assert_snapshot!(from(&text, "3 launches", 5), @r"
+    3 launches of block=64,n=1048576
+    launches kernel grid block
+    ───────────────────────────────────────
+    2 sums 8 32x2
+    1 scan<4, float> 1 32x2
+    ");
+    assert_snapshot!(from(&written(&Markdown, &run), "3 launches", 6), @r"
+    3 launches of block=64,n=1048576
+
+    | launches | kernel | grid | block |
+    | ---: | :--- | ---: | ---: |
+    | 2 | sums | 8 | 32x2 |
+    | 1 | scan&lt;4, float&gt; | 1 | 32x2 |
+    ");
+    let page = written(&Html, &run);
+    let (_, launches) = page.split_once("<h3>Launches</h3>").expect("they are there");
+    let (launches, _) = launches.split_once("</div>").expect("the table ends");
+    assert_snapshot!(launches.replace("><", ">\n<"), @r#"
+    <p>3 launches of block=64,n=1048576</p>
+    <div class="wide" tabindex="0" role="region" aria-label="Launches">
+    <table>
+    <thead>
+    <tr>
+    <th scope="col" class="number">launches</th>
+    <th scope="col">kernel</th>
+    <th scope="col" class="number">grid</th>
+    <th scope="col" class="number">block</th>
+    </tr>
+    </thead>
+    <tbody>
+    <tr>
+    <td class="number">2</td>
+    <td>sums</td>
+    <td class="number">8</td>
+    <td class="number">32x2</td>
+    </tr>
+    <tr>
+    <td class="number">1</td>
+    <td>scan&lt;4, float&gt;</td>
+    <td class="number">1</td>
+    <td class="number">32x2</td>
+    </tr>
+    </tbody>
+    </table>
+    "#);
+}
+
+#[test]
+fn a_series_that_launches_once_a_pass_has_no_range() {
+    let run = emulator_run();
+    assert!(Range::of(&run.series[0]).is_none());
+}
+
+#[test]
+fn the_rest_of_many_kinds_is_counted() {
+    let mut run = pipeline();
+    let launches = &mut run.series[0].configurations[0].launches;
+    launches.extend(
+        (0..30)
+            .map(|grid| LaunchRecord { grid: [100 + grid, 1, 1], ..launches[0].clone() })
+            .collect::<Vec<_>>(),
+    );
+    let range = Range::of(&run.series[0]).expect("there is a range");
+    assert_eq!(
+        (range.rows.len(), range.more.as_deref()),
+        (20, Some("and 12 more kinds of launch"))
+    );
+}
