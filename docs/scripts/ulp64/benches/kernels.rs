@@ -1,0 +1,3 @@
+//! One harness for all functions.
+
+gpuprof::main!(ulp64);
