@@ -39,6 +39,7 @@ mod names;
 mod no_counters;
 mod no_polling;
 mod own_metrics;
+mod oxide;
 mod pipeline;
 mod ported;
 mod profiler;

@@ -118,6 +118,12 @@ pub fn series(
 /// A harness that cannot be asked (exit code 104).
 pub fn probe(process: &HarnessProcess<'_>, harness: &Harness) -> Result<DriverProbe> {
     match ask(process, harness, RequestBody::Probe)? {
+        // What stands in for a driver that a program is linked to is none.
+        ReplyBody::Probed(DriverProbe::Devices(devices))
+            if devices.iter().any(|device| device.emulated) =>
+        {
+            Ok(DriverProbe::Absent)
+        }
         ReplyBody::Probed(probe) => Ok(probe),
         other => Err(unexpected(harness, &other)),
     }

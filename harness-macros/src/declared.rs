@@ -188,6 +188,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
                 parameters: &[#(#parameters),*],
                 types: &[#(#types),*],
                 globals: &[#(#globals),*],
+                contract: #gp::Contract::NONE,
             },
             launcher: #has_launcher,
             run: #run,

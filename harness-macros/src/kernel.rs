@@ -20,13 +20,13 @@ use crate::constants::{self, Instance};
 use crate::declared::{self, Block, Setting};
 use crate::errors::Errors;
 use crate::items::{self, Form, Item};
-use crate::signature::{self, Parameter, Passing};
+use crate::signature::{self, Dialect, Parameter, Passing};
 use crate::tolerance;
 use crate::type_axis;
 use crate::verification::{Given, Verification};
 use crate::vocabulary::{
-    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, VALUE_KEYS, count, example, example_of_buffers,
-    keys, unknown_key,
+    GENERATORS, LIST_KEYS, OF_BUFFERS, OF_DECLARED, OF_OXIDE, OF_RUST, VALUE_KEYS, count, example,
+    example_of_buffers, keys, unknown_key,
 };
 
 /// Where the code of a kernel is.
@@ -36,6 +36,8 @@ pub(crate) enum Home<'a> {
     Here,
     /// Where the block of its declaration says.
     Elsewhere(&'a Block),
+    /// In the annotated function, which NVIDIA's Rust compiler compiles.
+    Oxide,
 }
 
 /// A kernel and its series, as annotated.
@@ -74,6 +76,8 @@ pub(crate) struct Kernel {
     pub(crate) seed: Option<u64>,
     /// The type by which series functions launch it.
     pub(crate) launcher: Option<Ident>,
+    /// The module of cuda-oxide that it is in, where that is not the one it is written in.
+    pub(crate) module: Option<Path>,
 }
 
 impl Kernel {
@@ -94,7 +98,7 @@ impl Kernel {
         let verification = keys.verification(&parameters, home, &mut errors);
         let symbol = keys.symbol(&item.sig.ident, &mut errors);
         let (of_block, globals) = match home {
-            Home::Here => (None, Vec::new()),
+            Home::Here | Home::Oxide => (None, Vec::new()),
             Home::Elsewhere(block) => {
                 let globals = declared::settings(&keys.globals, &block.variables, &mut errors);
                 (block.gpuprof.clone(), globals)
@@ -102,7 +106,9 @@ impl Kernel {
         };
         let gpuprof = keys.path("crate", &mut errors).or(of_block);
         let instances = match home {
-            Home::Here if errors.is_empty() => constants::instances(&symbol, item, &keys.space),
+            Home::Here | Home::Oxide if errors.is_empty() => {
+                constants::instances(&symbol, item, &keys.space)
+            }
             _ => Vec::new(),
         };
         let kernel = Self {
@@ -120,6 +126,7 @@ impl Kernel {
             reset: keys.value("reset").and_then(|value| tolerance::reset(value, &mut errors)),
             seed: keys.seed(&mut errors),
             launcher: keys.launcher(&mut errors),
+            module: keys.path("module", &mut errors),
             space: keys.space,
             metrics: keys.metrics,
             thresholds: keys.thresholds,
@@ -196,24 +203,24 @@ impl Keys {
         home: Home<'_>,
         errors: &mut Errors,
     ) -> (Vec<Parameter>, Option<String>) {
-        let find = |keys: &[&str]| self.seen.iter().find(|seen| keys.iter().any(|key| seen == key));
+        self.check_home(home, errors);
         match home {
             Home::Here => {
-                if let Some(key) = find(&OF_DECLARED) {
-                    errors.at(key, format!("`{key}` is for kernels that #[kernels(…)] declares"));
-                }
-                let parameters = signature::parameters(item, &self.space.types, errors);
+                let types = &self.space.types;
+                let parameters = signature::parameters(item, (Dialect::Ours, types), errors);
                 constants::check(item, &self.space, errors);
                 (parameters, None)
             }
+            Home::Oxide => {
+                let parameters =
+                    signature::parameters(item, (Dialect::Oxide, &self.space.types), errors);
+                // Its body is not copied, so what stands there is its own compiler's to judge.
+                let block = syn::parse_quote!({});
+                let bodiless = ItemFn { block: Box::new(block), ..item.clone() };
+                constants::check(&bodiless, &self.space, errors);
+                (parameters, None)
+            }
             Home::Elsewhere(block) => {
-                if let Some(key) = find(&bounds::KEYS) {
-                    errors.at(
-                        key,
-                        "the launch bounds of a declared kernel are where it is written: \
-                         __launch_bounds__(256, 2)",
-                    );
-                }
                 let key = self.value("symbol").and_then(|value| {
                     let text: syn::Result<LitStr> = syn::parse2(value.to_token_stream());
                     if text.is_err() {
@@ -224,6 +231,48 @@ impl Keys {
                 let parameters = declared::parameters(item, &self.space.types, errors);
                 let name = declared::symbol(key.as_ref(), item, &self.space, block, errors);
                 (parameters, Some(name))
+            }
+        }
+    }
+
+    /// Refuses keys that a kernel of this `home` does not have.
+    fn check_home(&self, home: Home<'_>, errors: &mut Errors) {
+        let mut refuse = |keys: &[&str], why: &dyn Fn(&Ident) -> String| {
+            if let Some(key) = self.seen.iter().find(|seen| keys.iter().any(|key| *seen == key)) {
+                errors.at(key, why(key));
+            }
+        };
+        if !matches!(home, Home::Elsewhere(_)) {
+            refuse(&OF_DECLARED, &|key| {
+                format!("`{key}` is for kernels that #[kernels(…)] declares")
+            });
+        }
+        if !matches!(home, Home::Oxide) {
+            refuse(&OF_OXIDE, &|key| {
+                format!("`{key}` is for kernels in a #[cuda_module] of cuda-oxide")
+            });
+        }
+        match home {
+            Home::Here => {}
+            Home::Elsewhere(_) => {
+                refuse(&bounds::KEYS, &|_| {
+                    "the launch bounds of a declared kernel are where it is written: \
+                     __launch_bounds__(256, 2)"
+                        .to_owned()
+                });
+            }
+            Home::Oxide => {
+                refuse(&OF_RUST, &|key| {
+                    format!(
+                        "`{key}` is for kernels that gpuprof builds: series functions launch this one by \
+                         its own LoadedModule"
+                    )
+                });
+                refuse(&bounds::KEYS, &|_| {
+                    "the launch bounds of a kernel of cuda-oxide are its own attribute: \
+                     #[launch_bounds(256, 2)]"
+                        .to_owned()
+                });
             }
         }
     }
@@ -339,6 +388,7 @@ impl Keys {
     ) -> Verification {
         let written = match home {
             Home::Here => "`DisjointSlice<T>` or `*mut T`",
+            Home::Oxide => "`DisjointSlice<T>`, `&mut [T]` or `*mut T`",
             Home::Elsewhere(_) => "`*mut T`",
         };
         let given = |key: &str| {

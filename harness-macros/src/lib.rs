@@ -24,6 +24,7 @@ mod expand;
 mod items;
 mod kernel;
 mod launcher;
+mod oxide;
 mod parameter;
 mod place;
 mod print;
@@ -135,14 +136,23 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// with its constants as generic parameters. `run.kernel(Saxpy)` in a series function makes a
 /// launcher of it, whose arguments are those of the kernel: numbers and structs by value, and a
 /// `&CudaSlice<T>` or `&mut CudaSlice<T>` for memory that the kernel reads or writes.
+///
+/// # Kernels of cuda-oxide
+///
+/// Above `#[kernel]` of NVIDIA's Rust compiler, in a `#[cuda_module]`, the attribute leaves the
+/// function to that compiler. `&mut [T]` is memory that the kernel writes as well, and
+/// `#[launch_bounds]`, `#[launch_contract]` and `#[cluster_launch]` say which launches are invalid;
+/// `max_block`, `min_blocks` and `launcher` are not for these kernels. In a module within the
+/// `#[cuda_module]`, `module = PATH` names that one: `module = super`.
 #[doc(alias = "__global__")]
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    on_function(item, |item| {
-        Ok(expand::kernel(
+    on_function(item, |item| match oxide::attribute(item)? {
+        Some(theirs) => oxide::kernel(attribute.into(), item, theirs),
+        None => Ok(expand::kernel(
             &kernel::Kernel::parse(attribute.into(), item, kernel::Home::Here)?,
             item,
-        ))
+        )),
     })
 }
 

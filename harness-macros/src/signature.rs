@@ -44,11 +44,25 @@ pub(crate) struct Parameter {
     pub(crate) sliced: bool,
 }
 
-/// Reads the parameters of `item`, which is generic over `types`, and refuses what cannot be a
-/// kernel.
-pub(crate) fn parameters(item: &ItemFn, types: &[TypeAxis], errors: &mut Errors) -> Vec<Parameter> {
+/// Whose kernel it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Ours.
+    Ours,
+    /// One of cuda-oxide, which also takes `&mut [T]` and needs no `unsafe`.
+    Oxide,
+}
+
+/// Reads the parameters of `item`, a kernel of the `dialect` that is generic over `types`, and
+/// refuses what cannot be one.
+pub(crate) fn parameters(
+    item: &ItemFn,
+    (dialect, types): (Dialect, &[TypeAxis]),
+    errors: &mut Errors,
+) -> Vec<Parameter> {
     let signature = &item.sig;
-    if !matches!(signature.safety, Safety::Unsafe(_)) && signature.inputs.iter().any(is_pointer) {
+    let is_safe = !matches!(signature.safety, Safety::Unsafe(_));
+    if dialect == Dialect::Ours && is_safe && signature.inputs.iter().any(is_pointer) {
         errors.at(
             signature.fn_token,
             "a kernel with pointers must be an `unsafe fn`, since the caller vouches for them: make it \
@@ -73,10 +87,15 @@ pub(crate) fn parameters(item: &ItemFn, types: &[TypeAxis], errors: &mut Errors)
         );
     }
     let types = type_axis::of_generics(&signature.generics, types);
-    signature.inputs.iter().filter_map(|input| parameter(input, &types, errors)).collect()
+    let read = |input| parameter(input, (dialect, &types), errors);
+    signature.inputs.iter().filter_map(read).collect()
 }
 
-fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<Parameter> {
+fn parameter(
+    input: &FnArg,
+    (dialect, types): (Dialect, &[TypeAxis]),
+    errors: &mut Errors,
+) -> Option<Parameter> {
     let FnArg::Typed(typed) = input else {
         errors.at(input, "a kernel must be a free function: it cannot take `self`");
         return None;
@@ -90,26 +109,7 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
             None
         }
     };
-    let (passing, scalar, sliced) = match bare::ty(&typed.ty) {
-        Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Mut(_)) => {
-            (Passing::Output, bare::ty(&pointer.elem), false)
-        }
-        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem), false),
-        Type::Reference(reference) => match bare::ty(&reference.elem) {
-            Type::Slice(slice) if reference.mutability.is_none() => {
-                (Passing::Input, bare::ty(&slice.elem), true)
-            }
-            Type::Slice(slice) => {
-                errors.at(&typed.ty, shared_by_all(&slice.elem));
-                return None;
-            }
-            _ => (Passing::Scalar, bare::ty(&typed.ty), false),
-        },
-        other => match disjoint(other) {
-            Some(element) => (Passing::Output, bare::ty(element), true),
-            None => (Passing::Scalar, other, false),
-        },
-    };
+    let (passing, scalar, sliced) = taken(&typed.ty, dialect, errors)?;
     if let Some(axis) = type_axis::of(scalar, types) {
         let passing = of_axis(axis, passing, &name.as_ref()?.to_string(), errors)?;
         return Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced });
@@ -135,6 +135,45 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
         return None;
     }
     Some(Parameter { name: name?, passing, scalar: scalar.clone(), sliced })
+}
+
+/// How a parameter of the type `ty` is passed, what it consists of, and whether it is a slice.
+fn taken<'t>(
+    ty: &'t Type,
+    dialect: Dialect,
+    errors: &mut Errors,
+) -> Option<(Passing, &'t Type, bool)> {
+    Some(match bare::ty(ty) {
+        Type::Ptr(pointer) if matches!(pointer.mutability, PointerMutability::Mut(_)) => {
+            (Passing::Output, bare::ty(&pointer.elem), false)
+        }
+        Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem), false),
+        Type::Reference(reference) => match bare::ty(&reference.elem) {
+            Type::Slice(slice) if reference.mutability.is_none() => {
+                (Passing::Input, bare::ty(&slice.elem), true)
+            }
+            Type::Slice(slice) if dialect == Dialect::Oxide => {
+                (Passing::Output, bare::ty(&slice.elem), true)
+            }
+            Type::Slice(slice) => {
+                errors.at(ty, shared_by_all(&slice.elem));
+                return None;
+            }
+            _ => (Passing::Scalar, bare::ty(ty), false),
+        },
+        Type::ImplTrait(_) if dialect == Dialect::Oxide => {
+            errors.at(
+                ty,
+                "a closure cannot be made by an annotation: launch the kernel in a function with \
+                 #[gpuprof::series]",
+            );
+            return None;
+        }
+        other => match disjoint(other, dialect) {
+            Some(element) => (Passing::Output, bare::ty(element), true),
+            None => (Passing::Scalar, other, false),
+        },
+    })
 }
 
 /// How a parameter called `name` is passed that consists of the types of `axis`: memory holds
@@ -185,8 +224,9 @@ fn is_pointer(input: &FnArg) -> bool {
     matches!(input, FnArg::Typed(typed) if matches!(bare::ty(&typed.ty), Type::Ptr(_)))
 }
 
-/// The `T` of `DisjointSlice<T>` or `gpuprof::DisjointSlice<'_, T>`.
-fn disjoint(ty: &Type) -> Option<&Type> {
+/// The `T` of `DisjointSlice<T>` or `gpuprof::DisjointSlice<'_, T>`; that of cuda-oxide may name
+/// the space of its indices as well.
+fn disjoint(ty: &Type, dialect: Dialect) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|last| last.ident == "DisjointSlice")?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
@@ -194,7 +234,7 @@ fn disjoint(ty: &Type) -> Option<&Type> {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
     });
-    types.next().filter(|_| types.next().is_none())
+    types.next().filter(|_| dialect == Dialect::Oxide || types.next().is_none())
 }
 
 /// Whether `ty` is taken by value without being a number: `bool`, or what may be a struct.
@@ -225,7 +265,7 @@ mod tests {
             TypeAxis { name: syn::parse_quote!(S), values: values(&["Shape", "Size"]) },
             TypeAxis { name: syn::parse_quote!(M), values: values(&["u32", "Shape"]) },
         ];
-        let parameters = parameters(&item, &types, &mut errors);
+        let parameters = parameters(&item, (Dialect::Ours, &types), &mut errors);
         errors.into_result().map_err(|all| {
             all.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join(" | ")
         })?;
@@ -283,6 +323,17 @@ mod tests {
         assert!(parts[3].starts_with("a kernel cannot take `&mut [f32]`: every"), "{}", parts[3]);
         assert_eq!(parts[4], "give the parameter a plain name");
         assert!(parts[5].starts_with("a kernel cannot take `&f32`: its"), "{}", parts[5]);
+    }
+
+    #[test]
+    fn kernels_of_cuda_oxide_take_their_own_slices() {
+        let mut errors = Errors::default();
+        let item = "fn k(x: *const f32, a: &mut [u32], y: DisjointSlice<f64, Runtime2DIndex>) {}";
+        let read = parameters(&syn::parse_str(item).unwrap(), (Dialect::Oxide, &[]), &mut errors);
+        errors.into_result().unwrap();
+        let written: Vec<bool> = read.iter().map(|it| it.passing == Passing::Output).collect();
+        let sliced: Vec<bool> = read.iter().map(|it| it.sliced).collect();
+        assert_eq!((written, sliced), (vec![false, true, true], vec![false, true, true]));
     }
 
     #[test]

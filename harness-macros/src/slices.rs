@@ -59,7 +59,8 @@ mod tests {
 
     fn expanded(text: &str) -> (String, String) {
         let item: ItemFn = syn::parse_str(text).unwrap();
-        let parameters = signature::parameters(&item, &[], &mut Errors::default());
+        let dialect = (signature::Dialect::Ours, &[][..]);
+        let parameters = signature::parameters(&item, dialect, &mut Errors::default());
         let entry = entry(&item, &parameters, &syn::parse_quote!(gp));
         (entry.inputs.to_string(), entry.block.to_string())
     }

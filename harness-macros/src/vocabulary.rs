@@ -5,7 +5,7 @@ use gpuprof_model::suggest;
 use crate::declared;
 
 /// Keys written `key = value`.
-pub(crate) const VALUE_KEYS: [&str; 17] = [
+pub(crate) const VALUE_KEYS: [&str; 18] = [
     "grid",
     "block",
     "shared",
@@ -23,6 +23,7 @@ pub(crate) const VALUE_KEYS: [&str; 17] = [
     "launcher",
     "crate",
     "symbol",
+    "module",
 ];
 
 /// Keys that may also be written `key(BUFFER = VALUE, …)`.
@@ -30,6 +31,12 @@ pub(crate) const OF_BUFFERS: [&str; 2] = ["tolerance", "compare"];
 
 /// The keys of declared kernels alone.
 pub(crate) const OF_DECLARED: [&str; 2] = ["symbol", "globals"];
+
+/// The keys of kernels of cuda-oxide alone.
+pub(crate) const OF_OXIDE: [&str; 1] = ["module"];
+
+/// The keys that kernels of cuda-oxide do not have.
+pub(crate) const OF_RUST: [&str; 1] = ["launcher"];
 
 /// Keys written `key(list)`.
 pub(crate) const LIST_KEYS: [&str; 5] = ["series", "args", "metrics", "threshold", "globals"];
@@ -40,7 +47,11 @@ pub(crate) const GENERATORS: [&str; 8] =
 
 /// Every key.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    LIST_KEYS.iter().chain(&VALUE_KEYS).copied().filter(|key| !OF_DECLARED.contains(key))
+    LIST_KEYS
+        .iter()
+        .chain(&VALUE_KEYS)
+        .copied()
+        .filter(|key| !OF_DECLARED.contains(key) && !OF_OXIDE.contains(key))
 }
 
 /// The message for a key that is none of [`keys`].
@@ -73,6 +84,7 @@ pub(crate) fn example(key: &str) -> &'static str {
         "name" => "name = \"saxpy\"",
         "seed" => "seed = 42",
         "launcher" => "launcher = Saxpy",
+        "module" => "module = super",
         "symbol" => "symbol = \"scan<{ITEMS}, float>\"",
         _ => "crate = ::gpuprof",
     }

@@ -1,8 +1,11 @@
-//! Declared kernels: kernels that live in CUDA C++ files or in PTX and are annotated in Rust.
+//! Declared kernels: kernels that live in CUDA C++ files, in PTX, or in what NVIDIA's Rust compiler
+//! made, and are annotated in Rust.
 //!
 //! Input: a declaration, as the harness describes it. Output: what each instance is called, and
 //! what its launch must keep. An instance is a kernel with a value for every constant of its
 //! series: constants that its name holds are template arguments, the others are definitions.
+
+mod launch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisValue;
 use crate::configuration::Configuration;
+pub use launch::{Contract, KnownLaunch};
+use launch::{shown, threads};
 
 /// A kernel as its declaration describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +40,9 @@ pub struct DeclaredKernel {
     /// The variables of the device that its annotation sets.
     #[serde(default)]
     pub globals: Vec<DeclaredGlobal>,
+    /// What its launches must keep.
+    #[serde(default)]
+    pub contract: Contract,
 }
 
 /// A type that a declared kernel may be instantiated with.
@@ -60,6 +68,9 @@ pub enum DeclaredSource {
     PtxFile(String),
     /// PTX that the program holds.
     PtxText(String),
+    /// Device code that NVIDIA's Rust compiler put into the harness: what each instance is called
+    /// there.
+    Embedded(BTreeMap<String, String>),
 }
 
 /// A parameter as it is declared.
@@ -179,6 +190,10 @@ pub struct DeclaredEntry {
     /// The variables that its annotation sets: their names in Rust and in the PTX.
     #[serde(default)]
     pub globals: BTreeMap<String, String>,
+    /// What its declaration promises of its launches, with the cluster that it is compiled for
+    /// (`.reqnctapercluster`).
+    #[serde(default)]
+    pub contract: Contract,
 }
 
 /// What became of an instance.
@@ -203,28 +218,29 @@ pub struct LaunchableInstance {
 }
 
 impl DeclaredEntry {
+    /// Why `launch` cannot be made, if that is known.
+    pub fn refusal(&self, launch: &KnownLaunch) -> Option<String> {
+        let of_block = || self.of_block(launch.block?);
+        of_block().or_else(|| self.contract.refusal(&self.shown, launch))
+    }
+
     /// Why no launch of it can have `block`, if none can.
-    pub fn refusal(&self, block: [u32; 3]) -> Option<String> {
-        let Self { shown, .. } = self;
+    fn of_block(&self, block: [u32; 3]) -> Option<String> {
+        let name = &self.shown;
         if let Some(only) = self.only_block.filter(|only| *only != block) {
-            let [x, y, z] = only;
-            let [bx, by, bz] = block;
             return Some(format!(
-                "`{shown}` is compiled for blocks of {x}x{y}x{z} alone (.reqntid), and this block is \
-                 {bx}x{by}x{bz}"
+                "`{name}` is compiled for blocks of {} alone (.reqntid), and this block is {}",
+                shown(only),
+                shown(block)
             ));
         }
         let most = self.max_threads.filter(|most| threads(block) > *most)?;
         Some(format!(
-            "a block of {} threads exceeds the launch bounds of `{shown}`, {most}, for which it is \
+            "a block of {} threads exceeds the launch bounds of `{name}`, {most}, for which it is \
              compiled (.maxntid)",
             threads(block)
         ))
     }
-}
-
-fn threads(block: [u32; 3]) -> u64 {
-    block.iter().map(|&extent| u64::from(extent)).product()
 }
 
 #[cfg(test)]
@@ -242,6 +258,7 @@ mod tests {
             parameters: Vec::new(),
             types: Vec::new(),
             globals: Vec::new(),
+            contract: Contract::NONE,
         }
     }
 
@@ -306,15 +323,17 @@ mod tests {
             max_threads,
             only_block,
             globals: BTreeMap::new(),
+            contract: Contract::NONE,
         };
-        assert_eq!(entry(Some(256), None).refusal([256, 1, 1]), None);
+        let of = |block| KnownLaunch { block: Some(block), ..KnownLaunch::default() };
+        assert_eq!(entry(Some(256), None).refusal(&of([256, 1, 1])), None);
         assert_eq!(
-            entry(Some(256), None).refusal([16, 32, 1]).unwrap(),
+            entry(Some(256), None).refusal(&of([16, 32, 1])).unwrap(),
             "a block of 512 threads exceeds the launch bounds of `k`, 256, for which it is compiled \
              (.maxntid)"
         );
         assert_eq!(
-            entry(None, Some([128, 1, 1])).refusal([64, 1, 1]).unwrap(),
+            entry(None, Some([128, 1, 1])).refusal(&of([64, 1, 1])).unwrap(),
             "`k` is compiled for blocks of 128x1x1 alone (.reqntid), and this block is 64x1x1"
         );
     }

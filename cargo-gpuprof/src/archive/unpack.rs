@@ -37,6 +37,8 @@ impl Unpacked {
     /// Its harnesses.
     pub fn harnesses(&self) -> Vec<Harness> {
         let harness = |packed: &super::PackedHarness| Harness {
+            oxide: None,
+            stand_in: None,
             package: packed.package.clone(),
             target: packed.target.clone(),
             executable: self.folder.join(&packed.file),

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::BufReader;
 use std::process::{Command, Stdio};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 use gpuprof_model::suggest::did_you_mean;
 use gpuprof_model::{ExitCode, protocol};
@@ -17,6 +17,7 @@ use gpuprof_model::{ExitCode, protocol};
 use super::{cargo, harness_of, shown};
 use crate::error::{Failure, Result};
 use crate::options::{BuildOptions, CargoOptions};
+use crate::oxide::{self, Compiler, Made};
 
 /// A built harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub struct Harness {
     pub folder: Utf8PathBuf,
     /// Folders with libraries that build scripts made, for the dynamic linker.
     pub library_folders: Vec<Utf8PathBuf>,
+    /// The folder of a driver that lets it start where none is installed and it is linked to one.
+    pub stand_in: Option<Utf8PathBuf>,
+    /// Who built it, where that was cuda-oxide.
+    pub oxide: Option<Made>,
 }
 
 /// What `cargo metadata` says of the workspace.
@@ -119,7 +124,29 @@ pub fn build(metadata: &Metadata, build: &BuildOptions) -> Result<Vec<Harness>> 
             ),
         ));
     }
-    compile(&targets, build)
+    let (theirs, ours): (Vec<_>, Vec<_>) =
+        targets.into_iter().partition(|(package, _)| oxide::is_compiled(package, metadata));
+    let target = target_directory(metadata, options);
+    let mut harnesses = Vec::new();
+    if !ours.is_empty() {
+        harnesses.extend(compile(&ours, (build, &target), None)?);
+    }
+    if !theirs.is_empty() {
+        let root = &metadata.workspace_root;
+        let folder = options.folder.as_deref();
+        let compiler = Compiler::find((root, folder), &build.kernel_arch, Some(&target))?;
+        harnesses.extend(compile(&theirs, (build, &target), Some(&compiler))?);
+    }
+    harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+    if harnesses.is_empty() {
+        let names: BTreeSet<&str> = ours.iter().chain(&theirs).map(|(_, name)| *name).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        return Err(Failure::new(
+            ExitCode::NoSeries,
+            format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
+        ));
+    }
+    Ok(harnesses)
 }
 
 fn unknown(what: &str, name: &str, near: Option<String>) -> Failure {
@@ -183,10 +210,19 @@ fn build_command(targets: &[(&Package, &str)], build: &BuildOptions) -> Command 
     command
 }
 
-/// Builds `targets` and keeps those that hold series.
-fn compile(targets: &[(&Package, &str)], build: &BuildOptions) -> Result<Vec<Harness>> {
+/// Builds `targets`, by cuda-oxide's `compiler` where there is one, and keeps those that hold
+/// series. Folders with libraries are those below the `target` folder, as for `cargo run`: others
+/// may hold a toolkit's stub of the driver.
+fn compile(
+    targets: &[(&Package, &str)],
+    (build, target): (&BuildOptions, &Utf8Path),
+    compiler: Option<&Compiler>,
+) -> Result<Vec<Harness>> {
     let failed = |message: String| Failure::new(ExitCode::BuildFailed, message);
     let mut command = build_command(targets, build);
+    if let Some(compiler) = compiler {
+        compiler.prepare(&mut command)?;
+    }
     shown::command(&command, build.cargo.verbose);
     let mut child = command
         .stdin(Stdio::null())
@@ -212,6 +248,8 @@ fn compile(targets: &[(&Package, &str)], build: &BuildOptions) -> Result<Vec<Har
                         executable,
                         folder: package.manifest_path.parent().map(Into::into).unwrap_or_default(),
                         library_folders: Vec::new(),
+                        stand_in: None,
+                        oxide: compiler.map(|compiler| compiler.made.clone()),
                     });
                 }
             }
@@ -226,18 +264,10 @@ fn compile(targets: &[(&Package, &str)], build: &BuildOptions) -> Result<Vec<Har
         .into_values()
         .flatten()
         .map(|path| path.as_str().split_once('=').map_or(path.clone(), |(_, p)| p.into()))
+        .filter(|path| path.starts_with(target))
         .collect();
     harnesses.retain(is_harness);
     harnesses.iter_mut().for_each(|h| h.library_folders.clone_from(&folders));
-    harnesses.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
-    if harnesses.is_empty() {
-        let names: BTreeSet<&str> = targets.iter().map(|&(_, name)| name).collect();
-        let names: Vec<&str> = names.into_iter().collect();
-        return Err(Failure::new(
-            ExitCode::NoSeries,
-            format!("none of the bench targets ({}) calls gpuprof::main!(…)", names.join(", ")),
-        ));
-    }
     Ok(harnesses)
 }
 

@@ -10,6 +10,7 @@ mod devices;
 mod gpu;
 mod host;
 mod json;
+mod oxide;
 mod packed;
 
 use std::fs;
@@ -58,6 +59,9 @@ pub fn doctor(
     });
     checks.push(host::assembler());
     checks.push(host::compiler_of_cuda_cpp(interrupt)?);
+    if options.archive_file.is_none() {
+        checks.push(oxide::backend());
+    }
     checks.push(Check::new(
         State::Ok,
         "emulator",

@@ -183,6 +183,7 @@ pub fn build_options(cargo: &CargoOptions, quiet: bool, layers: &Layers) -> Buil
         features: layers.features(cargo.features()).value,
         all_features: layers.all_features(cargo.all_features()).value,
         default_features: layers.default_features(cargo.default_features()).value,
+        kernel_arch: layers.kernel_arch(None).value,
         quiet,
         cargo: cargo.clone(),
     }

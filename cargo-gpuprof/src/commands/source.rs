@@ -20,7 +20,7 @@ use crate::build::toolchain::{self, Candidates, Toolchain};
 use crate::config::Config;
 use crate::declared::{self, Needed, Tools};
 use crate::error::{Failure, Result};
-use crate::execute::Interrupt;
+use crate::execute::{self, Interrupt};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::own_file::OwnFile;
 use crate::rules;
@@ -150,7 +150,7 @@ impl Opened {
     /// The build; a target folder that cannot be written.
     pub fn build(self, options: BuildOptions) -> Result<(TempDir, Source)> {
         let Self { config, catalogue, place, folder } = self;
-        let (harnesses, target_directory, origin) = match place {
+        let (mut harnesses, target_directory, origin) = match place {
             Place::Workspace(metadata) => {
                 let target_directory = host::target_directory(&metadata, &options.cargo);
                 store::writable(&target_directory)?;
@@ -164,6 +164,7 @@ impl Opened {
                 (unpacked.harnesses(), target, Origin::Archive(unpacked))
             }
         };
+        execute::stand_in(&mut harnesses, &target_directory)?;
         Ok((folder, Source { harnesses, target_directory, config, catalogue, origin }))
     }
 }
@@ -190,8 +191,10 @@ impl Source {
         let target_directory = host::target_directory(&metadata, &cargo);
         store::writable(&target_directory)?;
         let cargo = Box::new(BuildOptions { cargo, ..build });
+        let mut harnesses = host::build(&metadata, &cargo)?;
+        execute::stand_in(&mut harnesses, &target_directory)?;
         Ok(Self {
-            harnesses: host::build(&metadata, &cargo)?,
+            harnesses,
             target_directory,
             config: Config::default(),
             catalogue: Sections::built_in()?.catalogue().clone(),
@@ -217,6 +220,7 @@ impl Source {
                     folder: &self.target_directory.join("gpuprof/declared"),
                     arch: target.arch,
                     newest: target.newest,
+                    harnesses: &self.harnesses,
                     interrupt: target.interrupt,
                 };
                 let built = declared::build(wanted, &tools)?;

@@ -31,5 +31,5 @@ pub use compiler::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, ru
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
-pub use ptx::{Entry, Variable, constants_without_value, every_entry, variables};
+pub use ptx::{Entry, Variable, constants_without_value, cut, every_entry, variables};
 pub use together::compile_all;

@@ -17,7 +17,7 @@ use std::iter;
 use items::Item;
 
 /// The module with only what `wanted` needs, its items in their order.
-pub(super) fn cut(ptx: &str, wanted: &BTreeSet<&str>) -> String {
+pub fn cut(ptx: &str, wanted: &BTreeSet<&str>) -> String {
     let items = items::items(ptx);
     let keep = reachable(&items, wanted);
     let kept =

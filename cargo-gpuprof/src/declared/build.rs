@@ -1,31 +1,19 @@
 //! From declarations to modules and entries.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use gpuprof_model::ExitCode;
 use gpuprof_model::declared::{DeclaredInstance as Instance, DeclaredSource};
 
+use super::built::{Built, written};
 use super::compile::{self, NoEntry, Tools};
-use super::entries::Entries;
 use super::instances::{Asked, Needed};
-use super::{globals, module_file, signature};
+use super::{embedded, globals, signature};
 use crate::console::Notes;
 use crate::cuda_cpp;
 use crate::error::{Failure, Result};
-use crate::store::write_whole;
-
-/// What declared kernels were made to.
-#[derive(Debug, Default)]
-pub struct Built {
-    /// Every instance.
-    pub entries: Entries,
-    /// The files of the modules that the entries name.
-    pub modules: BTreeMap<String, Utf8PathBuf>,
-    /// Who compiled them: `NVRTC 13.0.88`.
-    pub compilers: BTreeSet<String>,
-}
 
 /// Finds or compiles every instance that is `needed`.
 ///
@@ -34,12 +22,17 @@ pub struct Built {
 /// compiler (exit code 101); a folder that cannot be written (110).
 pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
     let mut by_module: BTreeMap<String, Vec<Asked<'_>>> = BTreeMap::new();
+    let mut held = Vec::new();
     for asked in needed.iter().flat_map(Asked::of_all) {
-        by_module.entry(asked.module()).or_default().push(asked);
+        match asked.declared.source {
+            DeclaredSource::Embedded(_) => held.push(asked),
+            _ => by_module.entry(asked.module()).or_default().push(asked),
+        }
     }
     let compiled = compile::all(&by_module, tools)?;
     let mut built = Built::default();
     let (mut wrong, mut unset) = (Vec::new(), Vec::new());
+    embedded::add(held, tools, (&mut built, &mut wrong))?;
     for (module, asked) in by_module {
         let Some(first) = asked.first() else { continue };
         let (file, text) = match (&first.declared.source, compiled.get(&module)) {
@@ -49,7 +42,7 @@ pub fn build(needed: &[Needed<'_>], tools: &Tools<'_>) -> Result<Built> {
             }
             (DeclaredSource::PtxFile(file), _) => read(first, file)?,
             (DeclaredSource::PtxText(text), _) => (written(tools.folder, text)?, text.clone()),
-            (DeclaredSource::Cuda(_), None) => continue,
+            (DeclaredSource::Cuda(_) | DeclaredSource::Embedded(_), None) => continue,
         };
         let points = cuda_cpp::every_entry(&text);
         let variables = cuda_cpp::variables(&text);
@@ -96,15 +89,4 @@ fn read(asked: &Asked<'_>, file: &str) -> Result<(Utf8PathBuf, String)> {
         Failure::new(ExitCode::BuildFailed, message)
     })?;
     Ok((path, text))
-}
-
-/// The file of a module of the PTX `text`, called by its content: another run may write its own.
-///
-/// # Errors
-/// The file system's (exit code 110).
-fn written(folder: &Utf8Path, text: &str) -> Result<Utf8PathBuf> {
-    let file = folder.join(module_file::of_text(text));
-    let written = fs::create_dir_all(folder).and_then(|()| write_whole(&file, text.as_bytes()));
-    written.map_err(|e| Failure::output(file.as_std_path(), &e))?;
-    Ok(file)
 }

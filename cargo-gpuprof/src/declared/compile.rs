@@ -13,6 +13,7 @@ use gpuprof_model::declared::DeclaredSource;
 
 use super::instances::Asked;
 use super::{globals, signature};
+use crate::build::host::Harness;
 use crate::console::Notes;
 use crate::cuda_cpp::{
     self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Place, Program, Search,
@@ -29,6 +30,8 @@ pub struct Tools<'a> {
     pub arch: &'a str,
     /// The newest CUDA version whose PTX the driver takes, where there is one.
     pub newest: Option<(u32, u32)>,
+    /// The harnesses, which may hold kernels.
+    pub harnesses: &'a [Harness],
     /// What ends a compile.
     pub interrupt: &'a Interrupt,
 }

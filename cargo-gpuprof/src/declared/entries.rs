@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::declared::{DeclaredInstance as Instance, LaunchableInstance};
+use gpuprof_model::declared::{DeclaredInstance as Instance, KnownLaunch, LaunchableInstance};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{AxisValue, Configuration};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Entries {
     ) -> Option<String> {
         match self.get(series, configuration)? {
             Instance::Refused(reason) => Some(reason.clone()),
-            Instance::Ready(entry) => entry.refusal(block(configuration)?),
+            Instance::Ready(entry) => entry.refusal(&launch(configuration)),
         }
     }
 
@@ -79,11 +79,22 @@ impl Entries {
     }
 }
 
-/// The block of `configuration`, where it is an axis.
-fn block(configuration: &Configuration) -> Option<[u32; 3]> {
-    match configuration.get("block")? {
+/// What the axes of `configuration` say of the launch.
+fn launch(configuration: &Configuration) -> KnownLaunch {
+    let extents = |axis| match configuration.get(axis)? {
         AxisValue::Int(n) => Some([u32::try_from(*n).ok()?, 1, 1]),
         AxisValue::Dims(extents) => Some(*extents),
         AxisValue::Word(_) => None,
+    };
+    let shared = match configuration.get("shared") {
+        Some(AxisValue::Int(bytes)) => Some(*bytes),
+        _ => None,
+    };
+    KnownLaunch {
+        grid: extents("grid"),
+        block: extents("block"),
+        shared,
+        cluster: extents("cluster"),
+        capability: None,
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use gpuprof_model::Configuration;
 use gpuprof_model::declared::{
-    DeclaredEntry, DeclaredKernel, DeclaredParameter, DeclaredSource, instance_key,
+    Contract, DeclaredEntry, DeclaredKernel, DeclaredParameter, DeclaredSource, instance_key,
 };
 use gpuprof_model::protocol::SeriesDescription;
 
@@ -109,6 +109,7 @@ impl<'a> Asked<'a> {
             DeclaredSource::Cuda(files) => files.join(" "),
             DeclaredSource::PtxFile(file) => file.clone(),
             DeclaredSource::PtxText(text) => module_file::of_text(text),
+            DeclaredSource::Embedded(_) => self.series.id.target.clone(),
         };
         let mut name = format!("{package}/{source}");
         let include = self.declared.include.iter().map(|folder| format!(" -I{folder}"));
@@ -133,6 +134,10 @@ impl<'a> Asked<'a> {
             max_threads: point.max_block.map(|most| most.iter().map(|&n| u64::from(n)).product()),
             only_block: point.required_block,
             globals,
+            contract: Contract {
+                cluster: point.required_cluster.or(self.declared.contract.cluster),
+                ..self.declared.contract
+            },
         }
     }
 

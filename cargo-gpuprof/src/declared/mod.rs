@@ -1,4 +1,5 @@
-//! Declared kernels: from what `#[gpuprof::kernels]` says to modules that can be loaded.
+//! Declared kernels: from what `#[gpuprof::kernels]` says, or `#[gpuprof::kernel]` of a kernel that
+//! another compiler compiles, to modules that can be loaded.
 //!
 //! Input: described series with the configurations that are wanted of each. Output: [`Entries`]:
 //! for every instance the module that holds it and its name there, or why there is none. A
@@ -6,14 +7,17 @@
 //! compiled with the constants of one configuration makes that configuration *invalid*.
 
 mod build;
+mod built;
 mod compile;
+mod embedded;
 mod entries;
 mod globals;
 mod instances;
 mod module_file;
 mod signature;
 
-pub use build::{Built, build};
+pub use build::build;
+pub use built::Built;
 pub use compile::Tools;
 pub use entries::Entries;
 pub use instances::Needed;

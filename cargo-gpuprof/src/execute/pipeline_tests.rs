@@ -23,6 +23,8 @@ fn harness(folder: &Utf8Path, script: &str) -> Harness {
     let written = Command::new("sh").args(["-c", write, program.as_str(), script]).status();
     assert!(written.unwrap().success());
     Harness {
+        oxide: None,
+        stand_in: None,
         package: "p".into(),
         target: "t".into(),
         executable: program,

@@ -268,7 +268,8 @@ impl HarnessProcess<'_> {
         let own = self.emulator_folder.iter().map(|f| f.as_os_str().to_owned());
         let paths = own
             .chain(harness.library_folders.iter().map(|f| f.as_os_str().to_owned()))
-            .chain(inherited.filter(|paths| !paths.is_empty()));
+            .chain(inherited.filter(|paths| !paths.is_empty()))
+            .chain(harness.stand_in.iter().map(|folder| folder.as_os_str().to_owned()));
         paths
             .reduce(|mut all, path| {
                 all.push(":");

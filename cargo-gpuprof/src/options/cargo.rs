@@ -156,6 +156,8 @@ pub struct BuildOptions {
     pub all_features: bool,
     /// Whether the default features are.
     pub default_features: bool,
+    /// The GPU architecture that kernels are compiled for.
+    pub kernel_arch: String,
     /// Whether cargo prints no messages.
     pub quiet: bool,
 }

@@ -1,8 +1,13 @@
-//! What `#[kernels]` leaves of a declaration: where a kernel lives and what it takes.
+//! What `#[kernels]`, or `#[kernel]` above another compiler's, leaves: where a kernel lives and
+//! what it takes.
 //!
 //! Output: the same as the protocol has it, for the runner, which compiles the kernel.
 
-use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource};
+use std::hint::black_box;
+
+use gpuprof_model::declared::{
+    Contract, DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource,
+};
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::MeasureRequest;
 
@@ -27,6 +32,8 @@ pub struct Declaration {
     pub types: &'static [DeclaredType],
     /// The variables of the device that its annotation sets.
     pub globals: &'static [DeclaredGlobal],
+    /// What its launches must keep.
+    pub contract: Contract,
 }
 
 /// A type that a declared kernel may be instantiated with.
@@ -42,6 +49,9 @@ pub struct DeclaredType {
     pub bytes: u32,
 }
 
+/// An instance of a kernel with what tells its name in the device code.
+pub type InstanceName = (&'static str, fn() -> &'static str);
+
 /// Where a declared kernel lives.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
@@ -51,6 +61,13 @@ pub enum Source {
     PtxFile(&'static str),
     /// PTX that the program holds.
     PtxText(fn() -> &'static str),
+    /// Device code that NVIDIA's Rust compiler put into this program.
+    Embedded {
+        /// Each instance with what tells its name there.
+        names: &'static [InstanceName],
+        /// What the linker must keep so that the code stays.
+        keep: fn() -> *const (),
+    },
 }
 
 /// A parameter as it is declared.
@@ -119,6 +136,13 @@ impl From<&Declaration> for DeclaredKernel {
                 Source::Cuda(files) => DeclaredSource::Cuda(texts(files)),
                 Source::PtxFile(file) => DeclaredSource::PtxFile(file.to_owned()),
                 Source::PtxText(text) => DeclaredSource::PtxText(text().to_owned()),
+                Source::Embedded { names, keep } => {
+                    black_box(keep());
+                    let name = |(instance, name): &InstanceName| {
+                        ((*instance).to_owned(), name().to_owned())
+                    };
+                    DeclaredSource::Embedded(names.iter().map(name).collect())
+                }
             },
             include: texts(declaration.include),
             defines: declaration.defines.iter().map(define).collect(),
@@ -127,6 +151,7 @@ impl From<&Declaration> for DeclaredKernel {
             parameters: declaration.parameters.iter().map(parameter).collect(),
             types: declaration.types.iter().map(ty).collect(),
             globals: declaration.globals.iter().map(global).collect(),
+            contract: declaration.contract,
         }
     }
 }

@@ -33,9 +33,10 @@ pub(crate) enum Argument {
 
 impl Argument {
     /// The bytes of the entry point's parameters: of a scalar, of a device pointer, or of a pointer
-    /// and a number of elements.
+    /// and a number of elements. What has no size is no parameter.
     pub(crate) fn parameters(&self) -> Vec<Vec<u8>> {
         match self {
+            Self::Scalar { bytes, .. } if bytes.is_empty() => Vec::new(),
             Self::Scalar { bytes, .. } => vec![bytes.clone()],
             Self::Global(_) => Vec::new(),
             Self::Buffer { buffer, sliced } => {
@@ -50,8 +51,8 @@ impl Argument {
     fn count(&self) -> usize {
         match self {
             Self::Global(_) => 0,
-            Self::Buffer { sliced: Some(_), .. } => 2,
-            Self::Scalar { .. } | Self::Buffer { .. } => 1,
+            Self::Scalar { bytes, .. } => usize::from(!bytes.is_empty()),
+            Self::Buffer { sliced, .. } => 1 + usize::from(sliced.is_some()),
         }
     }
 

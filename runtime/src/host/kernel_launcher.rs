@@ -12,6 +12,7 @@ use cudarc::driver::{
     CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop,
 };
 use gpuprof_model::declared::DeclaredEntry;
+use gpuprof_model::declared::KnownLaunch;
 use gpuprof_model::measurement::LaunchRecord;
 
 use super::collect::identity;
@@ -286,7 +287,14 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
         let grid = grid.into_extent("grid")?.launch("grid")?;
         let block = block.into_extent("block")?.launch("block")?;
         let threads = launch_limits::of_device(self.session, block)?;
-        if let Some(reason) = self.declared.as_ref().and_then(|entry| entry.refusal(block)) {
+        let known = KnownLaunch {
+            grid: Some(grid),
+            block: Some(block),
+            shared: Some(u64::from(self.shared)),
+            cluster: None,
+            capability: Some(self.session.device.compute_capability),
+        };
+        if let Some(reason) = self.declared.as_ref().and_then(|entry| entry.refusal(&known)) {
             return Err(Error::invalid(reason));
         }
         launch_limits::of_kernel(self.session, &self.function, threads, self.shared)?;

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule};
+use gpuprof_model::declared::KnownLaunch;
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset,
 };
@@ -44,6 +45,9 @@ pub(crate) struct Package {
     pub(crate) name: &'static str,
     pub(crate) folder: &'static Path,
 }
+
+/// Grid, block, dynamic shared memory and cluster of a launch.
+type Extents = ([u32; 3], [u32; 3], u32, Option<[u32; 3]>);
 
 /// How a kernel takes a buffer.
 #[derive(Clone, Copy)]
@@ -429,7 +433,7 @@ impl<'r> KernelRun<'r> {
         };
         let cluster = config.cluster().map(<[u32; 3]>::from);
         let cluster = cluster.filter(|&extents| !cluster::is_trivial(extents));
-        self.check_launch(block, shared)?;
+        self.check_launch((grid, block, shared, cluster))?;
         if let Some(cluster) = cluster {
             cluster::check(cluster, grid, self.run.session.device.compute_capability)?;
             cluster::opt_in(&self.function, cluster)?;
@@ -540,11 +544,18 @@ impl<'r> KernelRun<'r> {
 
     /// Refuses what the driver would refuse, with the limit it breaks, and opts in to large shared
     /// memory.
-    fn check_launch(&self, block: [u32; 3], shared: u32) -> Result<()> {
+    fn check_launch(&self, (grid, block, shared, cluster): Extents) -> Result<()> {
         let session = self.run.session;
         let threads = launch_limits::of_device(session, block)?;
         let declared = self.run.request.declared.as_ref();
-        if let Some(reason) = declared.and_then(|entry| entry.refusal(block)) {
+        let launch = KnownLaunch {
+            grid: Some(grid),
+            block: Some(block),
+            shared: Some(u64::from(shared)),
+            cluster,
+            capability: Some(session.device.compute_capability),
+        };
+        if let Some(reason) = declared.and_then(|entry| entry.refusal(&launch)) {
             return Err(Error::invalid(reason));
         }
         if let Some(most) = self.max_block.filter(|most| threads > *most) {

@@ -71,7 +71,8 @@ pub enum Body {
         /// Sets its launch and arguments up.
         run: fn(&mut KernelRun<'_>) -> Result<()>,
     },
-    /// A kernel that lives in CUDA C++ or PTX: compiled by the runner, launched by the harness.
+    /// A kernel that lives in CUDA C++ or PTX, or that another compiler put into this program: made
+    /// ready by the runner, launched by the harness.
     Declared {
         /// Where it lives and what it takes.
         declaration: &'static Declaration,

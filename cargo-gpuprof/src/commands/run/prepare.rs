@@ -33,7 +33,7 @@ use crate::device::{Hold, Terms};
 use crate::discover;
 use crate::error::{Failure, Result};
 use crate::execute::{HarnessProcess, Interrupt, SideModules};
-use crate::options::{ClockControl, Interleave, Repeats, RunOptions};
+use crate::options::{BuildOptions, ClockControl, Interleave, Repeats, RunOptions};
 use crate::plan::{self, PlannedSeries, Side};
 use crate::rules;
 use crate::sections::chip_of;
@@ -62,7 +62,10 @@ pub(super) fn inputs(options: &RunOptions, interrupt: &Interrupt) -> Result<Inpu
     let is_slice = slice::wanted(options).is_some();
     let gate = Gate { gated: settings.gate.value && !is_slice, ..settings.gate() };
     let exports = Exports::open(&settings, gate, opened.root())?;
-    let build = build_options(&options.cargo, settings.quiet.value, &layers);
+    let build = BuildOptions {
+        kernel_arch: settings.kernel_arch.value.clone(),
+        ..build_options(&options.cargo, settings.quiet.value, &layers)
+    };
     let (unpacked, mut source) = opened.build(build.clone())?;
     let mut base = Base::open(options, &settings, &build, &source)?;
     let folder = match &options.gate.resume {

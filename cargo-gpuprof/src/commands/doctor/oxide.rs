@@ -1,0 +1,69 @@
+//! The check of NVIDIA's Rust compiler, which only some packages need.
+
+use camino::Utf8PathBuf;
+use gpuprof_model::ExitCode;
+
+use super::check::{Check, Obstacle, State};
+use crate::build::host;
+use crate::error::Result;
+use crate::options::CargoOptions;
+use crate::oxide::{self, Compiler, Search};
+
+/// What the line is called.
+const WHAT: &str = "cuda-oxide";
+
+/// Without it where a package needs it.
+const NO_KERNELS: Obstacle = Obstacle {
+    code: ExitCode::BuildFailed,
+    sentence: "kernels of NVIDIA's Rust cannot be built here",
+};
+
+/// Whether the backend is there, by what the workspace here needs of it.
+pub(super) fn backend() -> Check {
+    let options = CargoOptions::default();
+    let metadata = host::metadata(&options).ok();
+    let here = || Utf8PathBuf::from(".");
+    let root = metadata.as_ref().map_or_else(here, |found| found.workspace_root.clone());
+    let target = metadata.as_ref().map(|found| host::target_directory(found, &options));
+    let needed = metadata.as_ref().is_some_and(|found| {
+        found.workspace_packages().into_iter().any(|it| oxide::is_compiled(it, found))
+    });
+    // Which architecture it compiles for is not asked here.
+    let found = Compiler::find((&root, None), "sm_80", target.as_deref());
+    told(found, needed, Search::from_environment().named.is_some())
+}
+
+fn told(found: Result<Compiler>, needed: bool, named: bool) -> Check {
+    match found {
+        Ok(compiler) => {
+            let (path, place) = (&compiler.backend.path, compiler.backend.place);
+            let text = format!("{path} ({place}), for {}", compiler.made.rustc);
+            Check::new(State::Ok, WHAT, text)
+        }
+        Err(failure) if needed => Check::obstacle(NO_KERNELS, WHAT, failure.message),
+        Err(failure) if named => Check::new(State::Warn, WHAT, failure.message),
+        Err(_) => Check::new(
+            State::Ok,
+            WHAT,
+            "not here for this toolchain, and needed by kernels of NVIDIA's Rust alone",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Failure;
+
+    #[test]
+    fn a_backend_is_missed_where_a_package_needs_it_or_where_one_was_named() {
+        let missing = || Err(Failure::new(ExitCode::BuildFailed, "it is not here"));
+        let state = |needed, named| {
+            let check = told(missing(), needed, named);
+            (check.state, check.obstacle.is_some())
+        };
+        assert_eq!(state(true, false), (State::Fail, true));
+        assert_eq!(state(false, true), (State::Warn, false));
+        assert_eq!(state(false, false), (State::Ok, false));
+    }
+}

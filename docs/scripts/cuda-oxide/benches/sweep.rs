@@ -1,0 +1,1 @@
+gpuprof::main!(oxide_kernels);

@@ -1,0 +1,247 @@
+//! What the launches of a declared kernel must keep.
+//!
+//! Input: what its PTX and its declaration say, and what is known of a launch. Output: why the
+//! launch cannot be made, if that is so. The runner knows of a launch what the axes of a
+//! configuration say, the harness all of it.
+
+use serde::{Deserialize, Serialize};
+
+/// What a declaration promises of every launch, beyond what the PTX says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contract {
+    /// The only block that it is launched with.
+    #[serde(default)]
+    pub block: Option<[u32; 3]>,
+    /// The most threads of a block.
+    #[serde(default)]
+    pub max_threads: Option<u64>,
+    /// How many dimensions grid and block have; the extents behind them are 1.
+    #[serde(default)]
+    pub dimensions: Option<u8>,
+    /// The least and the most bytes of dynamic shared memory.
+    #[serde(default)]
+    pub shared: Option<(u64, u64)>,
+    /// The lowest compute capability.
+    #[serde(default)]
+    pub capability: Option<(u32, u32)>,
+    /// The only cluster that it is launched in.
+    #[serde(default)]
+    pub cluster: Option<[u32; 3]>,
+}
+
+impl Contract {
+    /// Nothing is promised.
+    pub const NONE: Self = Self {
+        block: None,
+        max_threads: None,
+        dimensions: None,
+        shared: None,
+        capability: None,
+        cluster: None,
+    };
+}
+
+/// What is known of a launch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KnownLaunch {
+    /// The grid.
+    pub grid: Option<[u32; 3]>,
+    /// The block.
+    pub block: Option<[u32; 3]>,
+    /// The bytes of dynamic shared memory.
+    pub shared: Option<u64>,
+    /// The cluster that is asked for.
+    pub cluster: Option<[u32; 3]>,
+    /// The device's compute capability.
+    pub capability: Option<(u32, u32)>,
+}
+
+impl Contract {
+    /// Why a launch of `kernel` breaks the promise, if it does.
+    pub fn refusal(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
+        self.block(kernel, launch)
+            .or_else(|| self.extents(kernel, launch))
+            .or_else(|| self.shared(kernel, launch))
+            .or_else(|| self.capability(kernel, launch))
+            .or_else(|| self.cluster(kernel, launch))
+    }
+
+    fn block(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
+        let block = launch.block?;
+        if let Some(only) = self.block.filter(|only| *only != block) {
+            return Some(format!(
+                "`{kernel}` is declared for blocks of {} alone (launch_contract), and this block is \
+                 {}",
+                shown(only),
+                shown(block)
+            ));
+        }
+        let most = self.max_threads.filter(|most| threads(block) > *most)?;
+        Some(format!(
+            "a block of {} threads exceeds the launch bounds of `{kernel}`, {most} (launch_bounds)",
+            threads(block)
+        ))
+    }
+
+    fn extents(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
+        let dimensions = self.dimensions?;
+        let all = [("grid", launch.grid), ("block", launch.block)];
+        all.into_iter().find_map(|(what, extents)| {
+            let extents = extents?;
+            let behind = extents.iter().skip(usize::from(dimensions));
+            behind.into_iter().any(|&extent| extent != 1).then(|| {
+                format!(
+                    "`{kernel}` is declared for {dimensions} {} (launch_contract), and this {what} \
+                     is {}",
+                    if dimensions == 1 { "dimension" } else { "dimensions" },
+                    shown(extents)
+                )
+            })
+        })
+    }
+
+    fn shared(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
+        let (bytes, (least, most)) = (launch.shared?, self.shared?);
+        if (least..=most).contains(&bytes) {
+            return None;
+        }
+        let declared =
+            if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        Some(format!(
+            "`{kernel}` is declared for {declared} bytes of dynamic shared memory \
+             (launch_contract), and this launch has {bytes}"
+        ))
+    }
+
+    fn capability(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
+        let ((major, minor), (has, more)) = (self.capability?, launch.capability?);
+        ((has, more) < (major, minor)).then(|| {
+            format!(
+                "`{kernel}` is declared for compute capability {major}.{minor} and above, and this \
+                 device has {has}.{more}"
+            )
+        })
+    }
+
+    fn cluster(&self, kernel: &str, launch: &KnownLaunch) -> Option<String> {
+        let cluster = self.cluster?;
+        if let Some(other) = launch.cluster.filter(|other| *other != cluster) {
+            return Some(format!(
+                "`{kernel}` is compiled for clusters of {} blocks alone, and this launch asks for {}",
+                shown(cluster),
+                shown(other)
+            ));
+        }
+        let grid = launch.grid?;
+        let fits = grid
+            .iter()
+            .zip(cluster)
+            .all(|(&grid, cluster)| cluster != 0 && grid.is_multiple_of(cluster));
+        (!fits).then(|| {
+            format!(
+                "a grid of {} blocks is no multiple of the cluster of {} that `{kernel}` is \
+                 compiled for",
+                shown(grid),
+                shown(cluster)
+            )
+        })
+    }
+}
+
+/// `16x8x1`.
+pub(super) fn shown([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+/// The threads of a block.
+pub(super) fn threads(block: [u32; 3]) -> u64 {
+    block.iter().map(|&extent| u64::from(extent)).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: KnownLaunch = KnownLaunch {
+        grid: Some([6, 1, 1]),
+        block: Some([128, 1, 1]),
+        shared: Some(1024),
+        cluster: None,
+        capability: Some((8, 0)),
+    };
+
+    fn told(contract: Contract, launch: KnownLaunch) -> String {
+        contract.refusal("k", &launch).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_launch_that_keeps_the_contract_is_made() {
+        let contract = Contract {
+            block: Some([128, 1, 1]),
+            max_threads: Some(128),
+            dimensions: Some(1),
+            shared: Some((0, 1024)),
+            capability: Some((8, 0)),
+            cluster: Some([2, 1, 1]),
+        };
+        assert_eq!(contract.refusal("k", &WHOLE), None);
+        assert_eq!(contract.refusal("k", &KnownLaunch::default()), None);
+        assert_eq!(Contract::NONE.refusal("k", &WHOLE), None);
+    }
+
+    #[test]
+    fn what_breaks_it_is_told_with_both_sides() {
+        let none = Contract::NONE;
+        for (contract, launch, message) in [
+            (
+                Contract { block: Some([64, 2, 1]), ..none },
+                WHOLE,
+                "`k` is declared for blocks of 64x2x1 alone (launch_contract), and this block is 128x1x1",
+            ),
+            (
+                Contract { max_threads: Some(64), ..none },
+                WHOLE,
+                "a block of 128 threads exceeds the launch bounds of `k`, 64 (launch_bounds)",
+            ),
+            (
+                Contract { dimensions: Some(1), ..none },
+                KnownLaunch { grid: Some([6, 2, 1]), ..WHOLE },
+                "`k` is declared for 1 dimension (launch_contract), and this grid is 6x2x1",
+            ),
+            (
+                Contract { dimensions: Some(2), ..none },
+                KnownLaunch { block: Some([8, 8, 2]), ..WHOLE },
+                "`k` is declared for 2 dimensions (launch_contract), and this block is 8x8x2",
+            ),
+            (
+                Contract { shared: Some((0, 0)), ..none },
+                WHOLE,
+                "`k` is declared for 0 bytes of dynamic shared memory (launch_contract), and this \
+                 launch has 1024",
+            ),
+            (
+                Contract { shared: Some((2048, 4096)), ..none },
+                WHOLE,
+                "`k` is declared for 2048 to 4096 bytes of dynamic shared memory (launch_contract), \
+                 and this launch has 1024",
+            ),
+            (
+                Contract { capability: Some((9, 0)), ..none },
+                WHOLE,
+                "`k` is declared for compute capability 9.0 and above, and this device has 8.0",
+            ),
+            (
+                Contract { cluster: Some([4, 1, 1]), ..none },
+                WHOLE,
+                "a grid of 6x1x1 blocks is no multiple of the cluster of 4x1x1 that `k` is compiled for",
+            ),
+            (
+                Contract { cluster: Some([2, 1, 1]), ..none },
+                KnownLaunch { cluster: Some([3, 1, 1]), ..WHOLE },
+                "`k` is compiled for clusters of 2x1x1 blocks alone, and this launch asks for 3x1x1",
+            ),
+        ] {
+            assert_eq!(told(contract, launch), message);
+        }
+    }
+}
