@@ -58,7 +58,7 @@ series=("${series[@]:3:2}")
 moves() { measure "$1" --devices "${gpus[$2]}" --interleave none --slices slices-moved --resume=auto; }
 moves begun 0 & task=$!
 while kill -0 "$task" && ! grep -qs '"line":"done"' slices-moved/*/*/journal.jsonl; do sleep 0.1; done
-sleep "${SETTLE:-1}"
+sleep "${SETTLE:-0.2}"
 pkill -TERM -P "$task" # the tool, whose parent is this shell's child
 wait $task; check 'exit code of the slice that was ended' $? 143
 moves moved 1; check 'exit code of the slice on the other GPU' $? 0
