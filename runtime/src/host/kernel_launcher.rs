@@ -22,7 +22,7 @@ use super::global;
 use super::held::Held;
 use super::launch_limits;
 use super::launcher::Launcher;
-use super::number::{IntoNumber, Scalar, convert};
+use super::number::{IntoNumber, convert};
 use super::parameter::{self, Parameter};
 use super::session::Session;
 
@@ -241,7 +241,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
     /// }
     /// ```
     #[doc(alias("cuModuleGetGlobal", "cudaMemcpyToSymbol"))]
-    pub fn global<T: Held>(&self, name: &str, values: &[T]) -> Result<()> {
+    pub fn global<T: Parameter>(&self, name: &str, values: &[T]) -> Result<()> {
         let known = self.declared.as_ref().and_then(|entry| entry.globals.get(name));
         let symbol = known.ok_or_else(|| {
             Error::failed(format!(
@@ -249,8 +249,7 @@ impl<'r, K: Kernel> KernelLauncher<'r, K> {
                 self.shown
             ))
         })?;
-        let bytes = T::scatter(values.to_vec()).into_iter().flat_map(Scalar::bytes);
-        let bytes: Vec<u8> = bytes.collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| parameter::bytes(*value)).collect();
         global::set(name, (&self.module, symbol), &bytes, &self.session.stream)
     }
 

@@ -13,9 +13,25 @@ use syn::{Attribute, Expr, ImplItem, Item as Syntax, Lit, Meta, TraitItem, UseTr
 use crate::source::Module;
 
 /// What every Rust file can name.
-const PRELUDE: [&str; 15] = [
-    "Self", "Option", "Some", "Result", "Vec", "String", "Box", "Into", "From", "Fn", "FnMut",
-    "FnOnce", "Copy", "Iterator", "Item",
+const PRELUDE: [&str; 17] = [
+    "Self",
+    "Option",
+    "Some",
+    "Result",
+    "Vec",
+    "String",
+    "Box",
+    "Into",
+    "From",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "Copy",
+    "Iterator",
+    "Item",
+    "PartialOrd",
+    // Of `Add<Output = Self>` and its like.
+    "Output",
 ];
 
 /// One public item.
