@@ -177,9 +177,9 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     assert_snapshot!(told, @r#"
     declarations do not fit their kernels:
     error: `bias` is declared as `f64`, 8 bytes, and it has 4
-       --> in-cuda/src/lib.rs:203:22
+       --> in-cuda/src/lib.rs:206:22
     error: `nowhere` names no variable: identifier "nowhere" is undefined
-       --> in-cuda/src/lib.rs:204:25
+       --> in-cuda/src/lib.rs:207:25
         = note: is its namespace missing, or the file that defines it?
     "#);
 }

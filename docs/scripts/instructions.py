@@ -67,8 +67,9 @@ def halves():
             yield f"set.ltu.{result}.{ty}x2", f"set.ltu.{result}.{ty}x2 %d, %a, %b;"
         for result, d in [(ty, "%hd"), ("u16", "%hd"), ("u32", "%d")]:
             yield f"set.geu.{result}.{ty}", f"set.geu.{result}.{ty} {d}, %ha, %hb;"
-        yield f"atom.add.noftz.{ty}x2", ("and.b32 %e, %i, 127; shl.b32 %e, %e, 2; mov.u32 %n, tile; add.u32 %e, %e, %n; st.shared.b32 [%e], %a;"
-                                       f"atom.shared.add.noftz.{ty}x2 %d, [%e], %b; ld.shared.b32 %d, [%e];")
+        # The addend is read as 32 bits: of the lower word of a 64-bit one, ptxas adds the wrong half.
+        yield f"atom.add.noftz.{ty}x2", ("ld.global.u32 %b, [%x+8]; and.b32 %e, %i, 127; shl.b32 %e, %e, 2; mov.u32 %n, tile; add.u32 %e, %e, %n; st.shared.b32 [%e], %a;"
+                                         f"atom.shared.add.noftz.{ty}x2 %d, [%e], %b; ld.shared.b32 %d, [%e];")
         yield f"atom.add.noftz.{ty}", ("and.b32 %e, %i, 127; shl.b32 %e, %e, 2; mov.u32 %n, tile; add.u32 %e, %e, %n; st.shared.b16 [%e], %ha;"
                                      f"atom.shared.add.noftz.{ty} %hd, [%e], %hb; ld.shared.b16 %hd, [%e];")
 
@@ -99,7 +100,7 @@ FILL = ("and.b32 %e, %i, 127; shl.b32 %e, %e, 4; mov.u32 %n, tile; add.u32 %e, %
 def transfers():
     for count, regs in [(1, "{%d}"), (2, "{%c, %d}"), (4, "{%a, %b, %c, %d}")]:
         for trans in ["", ".trans"]:
-            for apart in [16, 144 if count < 4 else 48]:
+            for apart in [16, {1: 144, 2: 112, 4: 48}[count]]:
                 yield f"ldmatrix.x{count}{trans}, rows {apart} bytes apart", (
                     FILL + f"and.b32 %e, %b, 31; mad.lo.u32 %e, %e, {apart}, %n;"
                     f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {regs}, [%e];")

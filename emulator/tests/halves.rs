@@ -1,7 +1,7 @@
 //! f16, bf16 and eight-bit floats on edge values and noise, against arithmetic in double precision
 //! that is rounded once, by search.
 
-use crate::operations::{check, refusal, triples};
+use crate::operations::{check, refusal, results, triples};
 use std::cmp::Ordering;
 
 /// A format by its bits: exponent and fraction.
@@ -234,8 +234,77 @@ fn extremes_and_signs_of_halves_follow_the_manual() {
                     size => size | (a ^ b) & 0x8000,
                 }
             });
-            check_op("neg", form, packed, |_, [a, _, _]| a ^ 0x8000);
-            check_op("abs", form, packed, |_, [a, _, _]| a & 0x7fff);
+            let number = move |form, bits, result| if nan(form, bits) { NAN } else { result };
+            check_op("neg", form, packed, |form, [a, _, _]| number(form, a, a ^ 0x8000));
+            check_op("abs", form, packed, |form, [a, _, _]| number(form, a, a & 0x7fff));
+        }
+    }
+}
+
+/// What an H100 gave in `docs/scripts/instructions.sh`: operand, `neg` and `abs`, by type.
+const RECORDED: [(&str, &[[u64; 3]]); 4] = [
+    (
+        "f16",
+        &[
+            [0x7e00, 0x7fff, 0x7fff],
+            [0x7f7f, 0x7fff, 0x7fff],
+            [0x7f80, 0x7fff, 0x7fff],
+            [0xfc0f, 0x7fff, 0x7fff],
+            [0xfe77, 0x7fff, 0x7fff],
+            [0x0000, 0x8000, 0x0000],
+            [0x8001, 0x0001, 0x0001],
+            [0x03ff, 0x83ff, 0x03ff],
+        ],
+    ),
+    (
+        "f16x2",
+        &[
+            [0x7fe0_03ff, 0x7fff_83ff, 0x7fff_03ff],
+            [0x7fe0_7bff, 0x7fff_fbff, 0x7fff_7bff],
+            [0xc000_7e00, 0x4000_7fff, 0x4000_7fff],
+            [0xfeb8_a75b, 0x7fff_275b, 0x7fff_275b],
+            [0xa0ae_7d0a, 0x20ae_7fff, 0x20ae_7fff],
+            [0x0000_0000, 0x8000_8000, 0x0000_0000],
+            [0x0020_8001, 0x8020_0001, 0x0020_0001],
+            [0x8000_0400, 0x0000_8400, 0x0000_0400],
+        ],
+    ),
+    (
+        "bf16",
+        &[
+            [0xffbe, 0x7fff, 0x7fff],
+            [0xffe2, 0x7fff, 0x7fff],
+            [0x7fb4, 0x7fff, 0x7fff],
+            [0xffe8, 0x7fff, 0x7fff],
+            [0xffd4, 0x7fff, 0x7fff],
+            [0x0000, 0x8000, 0x0000],
+            [0x8001, 0x0001, 0x0001],
+            [0x03ff, 0x83ff, 0x03ff],
+        ],
+    ),
+    (
+        "bf16x2",
+        &[
+            [0x7fe0_03ff, 0x7fff_83ff, 0x7fff_03ff],
+            [0x7fe0_7bff, 0x7fff_fbff, 0x7fff_7bff],
+            [0x7f86_ead9, 0x7fff_6ad9, 0x7fff_6ad9],
+            [0xffcb_ecba, 0x7fff_6cba, 0x7fff_6cba],
+            [0x8cc6_7f96, 0x0cc6_7fff, 0x0cc6_7fff],
+            [0x0000_0000, 0x8000_8000, 0x0000_0000],
+            [0x0020_8001, 0x8020_0001, 0x0020_0001],
+            [0x8000_0400, 0x0000_8400, 0x0000_0400],
+        ],
+    ),
+];
+
+#[test]
+fn signs_of_halves_are_those_that_an_h100_recorded() {
+    for (ty, rows) in RECORDED {
+        let (d, a) = if ty.ends_with("x2") { ("%d", "%a") } else { ("%hd", "%ha") };
+        let operands: Vec<[u64; 3]> = rows.iter().map(|&[given, ..]| [given, 0, 0]).collect();
+        for (op, column) in [("neg", 1), ("abs", 2)] {
+            let gave: Vec<u64> = rows.iter().map(|row| row[column]).collect();
+            assert_eq!(results(&format!("{op}.{ty} {d}, {a};"), &operands), gave, "{op}.{ty}");
         }
     }
 }

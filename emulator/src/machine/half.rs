@@ -52,6 +52,7 @@ fn scalar(op: HalfOp, format: Format, [a, b, c]: [u64; 3]) -> u64 {
         // Adding a zero of the product's own sign keeps the sign of a zero product.
         HalfOp::Mul => fma(a, b, (a ^ b) & SIGN),
         HalfOp::Fma => fma(a, b, c),
+        HalfOp::Neg | HalfOp::Abs if format.decode(a) == Value::Nan => format.nan(),
         HalfOp::Neg => a ^ SIGN,
         HalfOp::Abs => a & !SIGN,
         HalfOp::Min { nan, xorsign } => extreme(format, (a, b), (true, nan), xorsign),
