@@ -73,6 +73,17 @@ fn what_is_refused_says_why_and_the_exit_code_is_the_programs() {
 }
 
 #[test]
+fn events_give_the_time_of_this_computer_and_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = emulate(folder.path(), &[], "timed").exits_with(0);
+    let expected = "not recorded 400, not timed 400, both 0 0, some time\n";
+    assert!(outcome.stdout.starts_with(expected), "{}", outcome.stdout);
+    let told = "emulated CUDA driver: times between events are this computer's: they say how long \
+                emulation took\n";
+    assert_eq!(outcome.stderr.matches(told).count(), 1, "{}", outcome.stderr);
+}
+
+#[test]
 fn a_program_that_is_not_there_and_one_that_launches_nothing_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| Tool::new(arguments, folder.path(), folder.path()).run();

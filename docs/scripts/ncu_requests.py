@@ -8,14 +8,15 @@ extracted archive. Writes ask-KERNEL.json and prints `KERNEL PACKAGE`, a line ea
 configuration of a request launches ten times: the first, a window of eight for warm-up, one sample.
 """
 import glob
+import hashlib
 import json
 import os
 import sys
 
 
 def module(name):
-    """The archive's PTX of a package, or of a declared kernel, which is named by its source."""
-    declared = 'x/kernels/%s-*.ptx' % name.removesuffix('.ptx').replace('/', '-')
+    """The archive's PTX of a package, or of a declared kernel, which is named by a hash."""
+    declared = 'x/kernels/*-%s.ptx' % hashlib.sha256(name.encode()).hexdigest()[:12]
     found = glob.glob('x/kernels/%s.ptx' % name) or glob.glob(declared)
     if len(found) != 1:
         sys.exit('ncu_requests.py: the archive has %d modules of %s' % (len(found), name))

@@ -55,8 +55,24 @@ int main(int argc, char **argv)
                   void *, void **, void **) = dlsym(driver, "cuLaunchKernel");
     void *arguments[] = {&out};
     unsigned threads = !strcmp(mode, "fault") ? 64 : 32;
+    void *first, *last, *untimed;
+    call("cuEventCreate", &first, 0, 0, 0, 0);
+    call("cuEventCreate", &last, 0, 0, 0, 0);
+    call("cuEventCreate", &untimed, (void *)2, 0, 0, 0);
+    call("cuEventRecord", first, 0, 0, 0, 0);
+    call("cuEventRecord", untimed, 0, 0, 0, 0);
     for (int i = 0; i < 3; i++)
         launch(function, 1, 1, 1, threads, 1, 1, 0, 0, arguments, 0);
+    if (!strcmp(mode, "timed")) {
+        float took = -1, never = -1;
+        int early = call("cuEventElapsedTime", &never, first, last, 0, 0);
+        call("cuEventRecord", last, 0, 0, 0, 0);
+        int without = call("cuEventElapsedTime", &never, untimed, last, 0, 0);
+        int code = call("cuEventElapsedTime", &took, first, last, 0, 0);
+        int again = call("cuEventElapsedTime_v2", &never, last, first, 0, 0);
+        printf("not recorded %d, not timed %d, both %d %d, %s\n", early, without, code, again,
+               took > 0 && took == -never ? "some time" : "no time");
+    }
     puts("the program ends well");
     return 0;
 }

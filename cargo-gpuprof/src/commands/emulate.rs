@@ -25,6 +25,9 @@ use crate::store::{emulator_folder, write_whole_by};
 const TELL_ENV: &str = "GPUEMU_TELL";
 const LOG_ENV: &str = "GPUEMU_LOG";
 
+/// Times between events: none, or this computer's.
+const TIMES_ENV: &str = "GPUEMU_EVENT_TIMES";
+
 /// What shells answer for a program that is not there.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
@@ -54,6 +57,7 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
         .args(arguments)
         .env("LD_LIBRARY_PATH", before_others(&emulator_folder(&own)?))
         .env(TELL_ENV, "1")
+        .env(TIMES_ENV, "host")
         .env(LOG_ENV, &log);
     interrupt.keep();
     let status = match run_program(&mut command, interrupt) {

@@ -1,16 +1,28 @@
 //! Events. They order nothing, since everything is done at once, and they measure nothing: the
-//! emulator has no time.
+//! emulator has no time. A program that is only to be run may ask for this computer's
+//! (`GPUEMU_EVENT_TIMES=host`), which says how long emulation took.
 
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
 use super::pointers::{Handle, Out};
 use std::ffi::c_uint;
+use std::time::Instant;
+
+/// `CU_EVENT_DISABLE_TIMING`.
+const DISABLE_TIMING: c_uint = 2;
+
+/// An event of the program.
+#[derive(Debug)]
+pub struct Event {
+    timed: bool,
+    recorded: Option<Instant>,
+}
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventCreate(event: Out<Handle>, _flags: c_uint) -> Code {
+extern "C" fn cuEventCreate(event: Out<Handle>, flags: c_uint) -> Code {
     with_healthy(|driver| {
         let handle = driver.handle();
-        driver.events.insert(handle, false);
+        driver.events.insert(handle, Event { timed: flags & DISABLE_TIMING == 0, recorded: None });
         event.set(handle)
     })
 }
@@ -23,7 +35,8 @@ extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
 #[unsafe(no_mangle)]
 extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
     on_stream(stream, |driver, _| {
-        *driver.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)? = true;
+        let event = driver.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)?;
+        event.recorded = Some(Instant::now());
         Ok(())
     })
 }
@@ -43,19 +56,28 @@ extern "C" fn cuEventSynchronize(event: Handle) -> Code {
     cuEventQuery(event)
 }
 
-fn elapsed() -> Code {
+#[unsafe(no_mangle)]
+extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) -> Code {
     with_healthy(|driver| {
-        driver.note("unsupported", "the emulator has no time: cuEventElapsedTime is not supported");
-        Err(Code::NOT_SUPPORTED)
+        let recorded = |event| match driver.events.get(&event) {
+            Some(Event { timed: true, recorded: Some(at) }) => Ok(*at),
+            _ => Err(Code::INVALID_HANDLE),
+        };
+        let (start, end) = (recorded(start)?, recorded(end)?);
+        if std::env::var_os("GPUEMU_EVENT_TIMES").is_none_or(|value| value != "host") {
+            let message = "the emulator has no time: cuEventElapsedTime is not supported";
+            driver.note("unsupported", message);
+            return Err(Code::NOT_SUPPORTED);
+        }
+        driver.log.host_times();
+        let forward = end.saturating_duration_since(start).as_secs_f64();
+        let backward = start.saturating_duration_since(end).as_secs_f64();
+        #[expect(clippy::cast_possible_truncation, reason = "as CUDA has it")]
+        milliseconds.set(((forward - backward) * 1e3) as f32)
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuEventElapsedTime(_milliseconds: Out<f32>, _start: Handle, _end: Handle) -> Code {
-    elapsed()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuEventElapsedTime_v2(_milliseconds: Out<f32>, _start: Handle, _end: Handle) -> Code {
-    elapsed()
+extern "C" fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) -> Code {
+    cuEventElapsedTime(milliseconds, start, end)
 }

@@ -18,6 +18,8 @@ pub struct Log {
     file: Option<File>,
     /// Functions that were called and are not supported.
     lacking: BTreeSet<&'static str>,
+    /// Whether it was told that events give this computer's times.
+    told_times: bool,
 }
 
 impl Log {
@@ -58,6 +60,13 @@ impl Log {
         if self.lacking.insert(function) {
             self.line(&format!("\"unsupported\":{}", quote(function)));
             self.tell(&format!("{function} is not supported (CUDA_ERROR_NOT_SUPPORTED)"));
+        }
+    }
+
+    /// An event's time was read, which is this computer's.
+    pub fn host_times(&mut self) {
+        if !std::mem::replace(&mut self.told_times, true) {
+            self.tell("times between events are this computer's: they say how long emulation took");
         }
     }
 

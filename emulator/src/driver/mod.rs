@@ -9,7 +9,7 @@
 //! What happens can be told as it does, without calls: see `log`.
 //!
 //! Where the emulator differs from a GPU it says so with an error rather than a value: it reports
-//! no times (`cuEventElapsedTime` is `NOT_SUPPORTED`), no register counts, no graphs, no managed
+//! no times (`cuEventElapsedTime` is `NOT_SUPPORTED` unless asked otherwise), no register counts, no graphs, no managed
 //! memory, no cubins.
 
 mod attribute;

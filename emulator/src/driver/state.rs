@@ -1,6 +1,7 @@
 //! What the driver remembers between calls.
 
 use super::code::Code;
+use super::event::Event;
 use super::log::Log;
 use super::pointers::Handle;
 use crate::device::{Chip, Device, Kernel, LaunchError, Module, fault_json};
@@ -21,7 +22,7 @@ pub struct Driver {
     /// Streams, by handle: number, priority and flags.
     pub streams: HashMap<Handle, (u64, i32, u32)>,
     /// Events: whether they were recorded.
-    pub events: HashMap<Handle, bool>,
+    pub events: HashMap<Handle, Event>,
     /// Host memory that the driver allocated.
     pub host_memory: HashMap<u64, usize>,
     /// Contexts other than the primary one.
