@@ -5,18 +5,12 @@
 use super::code::Code;
 use super::current::{on_stream, with_context, with_healthy};
 use super::pointers::{Handle, Out};
+use super::state::Event;
 use std::ffi::c_uint;
 use std::time::Instant;
 
 /// `CU_EVENT_DISABLE_TIMING`.
 const DISABLE_TIMING: c_uint = 2;
-
-/// An event of the program.
-#[derive(Debug)]
-pub struct Event {
-    timed: bool,
-    recorded: Option<Instant>,
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn cuEventCreate(event: Out<Handle>, flags: c_uint) -> Code {

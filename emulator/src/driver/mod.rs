@@ -9,8 +9,8 @@
 //! What happens can be told as it does, without calls: see `log`.
 //!
 //! Where the emulator differs from a GPU it says so with an error rather than a value: it reports
-//! no times (`cuEventElapsedTime` is `NOT_SUPPORTED` unless asked otherwise), no register counts, no graphs, no managed
-//! memory, no cubins.
+//! no times (`cuEventElapsedTime` is `NOT_SUPPORTED` unless asked otherwise), no register counts,
+//! no graphs, no managed memory, no cubins.
 
 mod attribute;
 mod code;

@@ -1,7 +1,6 @@
 //! What the driver remembers between calls.
 
 use super::code::Code;
-use super::event::Event;
 use super::log::Log;
 use super::pointers::Handle;
 use crate::device::{Chip, Device, Kernel, LaunchError, Module, fault_json};
@@ -10,6 +9,16 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::time::Instant;
+
+/// An event of the program.
+#[derive(Debug)]
+pub struct Event {
+    /// Whether it takes times.
+    pub timed: bool,
+    /// When it was recorded last.
+    pub recorded: Option<Instant>,
+}
 
 /// The whole driver.
 pub struct Driver {
