@@ -3,8 +3,9 @@
 use crate::support::Archive;
 use crate::support::replay::workshop;
 
-/// Configurations of the fixture: 30 each of `u32` and `u64`, 4 of each other type, and 6 kernels.
-const CONFIGURATIONS: usize = 2 * 30 + 6 * 4 + 6;
+/// Configurations of the fixture: 30 each of `u32` and `u64`, 4 of each other type, and 7 of other
+/// kernels.
+const CONFIGURATIONS: usize = 2 * 30 + 8 * 4 + 7;
 
 #[test]
 fn every_atomic_operation_computes_what_the_host_computes() {
@@ -18,20 +19,22 @@ fn every_atomic_operation_computes_what_the_host_computes() {
 }
 
 #[test]
-fn pairs_of_halves_are_added_by_the_instruction_where_the_gpu_has_one() {
-    let pairs = ["run", "--package", "atomics", "16x2", "--message-format", "json"];
-    let run = workshop().gpuprof(&[&pairs[..], &["--kernel-arch", "sm_90"]].concat());
+fn halves_are_added_by_the_instruction_where_the_gpu_has_one() {
+    let halves = ["run", "--package", "atomics", "f16", "--message-format", "json"];
+    let run = workshop().gpuprof(&[&halves[..], &["--kernel-arch", "sm_90"]].concat());
     let run = run.exits_with(0);
     let rows = run.events_of("configuration-finished");
-    assert_eq!(rows.len(), 2 * 4);
+    assert_eq!(rows.len(), 4 * 4);
     for row in rows {
         assert_eq!(row["verified"], true, "{row:#}");
     }
-    for (arch, bf16x2) in [("sm_80", false), ("sm_90", true)] {
+    for (arch, bf16) in [("sm_80", false), ("sm_90", true)] {
         let ptx = Archive::ptx_for(&workshop(), "atomics", &["--kernel-arch", arch]);
         for place in ["relaxed.gpu.global", "acq_rel.gpu.global", "relaxed.cta.shared"] {
-            let has = |half: &str| ptx.contains(&format!("atom.{place}.add.noftz.{half}x2 "));
-            assert_eq!((has("f16"), has("bf16")), (true, bf16x2), "{place} for {arch}");
+            let has = |half: &str| ptx.contains(&format!("atom.{place}.add.noftz.{half} "));
+            assert_eq!((has("f16"), has("bf16")), (true, bf16), "{place} for {arch}");
+            assert_eq!((has("f16x2"), has("bf16x2")), (true, bf16), "{place} for {arch}");
+            assert!(ptx.contains(&format!("atom.{place}.cas.b16 ")), "{place} for {arch}");
         }
     }
 }

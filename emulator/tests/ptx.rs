@@ -361,10 +361,53 @@ fn atomic_additions_of_halves_round_each_half_and_flush_none() {
 #[test]
 fn an_atomic_addition_of_one_half_leaves_its_neighbour() {
     // Lane i adds 1.0 to half i % 2 of the first word; 32 lanes make 16.0 of each.
-    let body = "and.b32 %r2, %r1, 1; mul.wide.u32 %rd2, %r2, 2; add.s64 %rd2, %rd0, %rd2;\n\
-        mov.b16 %h1, 0x3c00; red.gpu.global.add.noftz.f16 [%rd2], %h1;";
-    let (got, _) = run("", body, 32);
-    assert_eq!(got[0].cast_unsigned(), 0x4c00_4c00);
+    for (ty, one, sixteen) in [("f16", 0x3c00, 0x4c00_4c00), ("bf16", 0x3f80, 0x4180_4180)] {
+        let body = format!(
+            "and.b32 %r2, %r1, 1; mul.wide.u32 %rd2, %r2, 2; add.s64 %rd2, %rd0, %rd2;\n\
+             mov.b16 %h1, {one}; red.gpu.global.add.noftz.{ty} [%rd2], %h1;"
+        );
+        let (got, mut bench) = run("", &body, 32);
+        assert_eq!(got[0].cast_unsigned(), sixteen);
+        // As ptxas makes it: the word is loaded, and exchanged until no lane came in between.
+        assert_eq!(requests(&mut bench), [1, 32, 0]);
+    }
     let said = refusal("", "atom.global.add.f16x2 %r2, [%rd1], %r1;");
     assert!(said.contains("unsupported PTX instruction 'atom.global.add.f16x2'"), "{said}");
+}
+
+#[test]
+fn a_compare_and_swap_of_16_bits_leaves_its_neighbour() {
+    // Half i is i, and lane i makes i + 100 of it where it is even.
+    let place = "mul.wide.u32 %rd2, %r1, 2; add.s64 %rd3, %rd0, %rd2;\n\
+        cvt.u16.u32 %h1, %r1; and.b16 %h2, %h1, 0xfffe; add.u16 %h3, %h1, 100;\n";
+    let shared = "mov.u64 %rd4, cells; add.s64 %rd4, %rd4, %rd2;\n";
+    for (space, at, swaps) in [("global", "%rd3", [1, 2, 0]), ("shared", "%rd4", [0, 0, 0])] {
+        let body = format!(
+            "{place}{shared}st.{space}.b16 [{at}], %h1;\n\
+             atom.acq_rel.cta.{space}.cas.b16 %h4, [{at}], %h2, %h3;\n\
+             ld.{space}.b16 %h5, [{at}]; cvt.u32.u16 %r2, %h4; cvt.u32.u16 %r3, %h5;\n\
+             shl.b32 %r3, %r3, 16; or.b32 %r2, %r2, %r3; st.global.b32 [%rd1], %r2;"
+        );
+        let (got, mut bench) = run(".shared .align 4 .b8 cells[32];", &body, 16);
+        for (i, &got) in (0..).zip(&got) {
+            let after = if i % 2 == 0 { i + 100 } else { i };
+            assert_eq!(got, after << 16 | i, "half {i} in {space}");
+        }
+        // An odd half waits for the even one of its word, and then finds that it is not what it
+        // was compared with.
+        let [loads, atomics, reductions] = requests(&mut bench);
+        let own = u64::from(space == "global");
+        assert_eq!([loads - own, atomics, reductions], swaps);
+    }
+    let said = refusal("", "atom.global.exch.b16 %h2, [%rd1], %h1;");
+    assert!(said.contains("unsupported PTX instruction 'atom.global.exch.b16'"), "{said}");
+}
+
+/// Requests to global memory: loads, atomics and reductions.
+fn requests(bench: &mut Bench) -> [u64; 3] {
+    let record = &bench.device.take_launches()[0];
+    ["ld", "atom", "red"].map(|op| {
+        let name = format!("l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum");
+        record.counter(&name).expect("the emulator counts it")
+    })
 }

@@ -180,7 +180,9 @@ fn parameters(
 }
 
 fn halves((h, k): (f16, f16), (h2, k2, l2): (f16x2, f16x2, f16x2), (x, y): (f32, f32), d: u32) {
+    let halves: *mut f16 = core::ptr::null_mut();
     let pairs: *mut f16x2 = core::ptr::null_mut();
+    let (shorts, u, w): (*mut u16, _, _) = (core::ptr::null_mut(), 1, 2);
     rows! {
         f16::from_f32(x);
         h.to_f32();
@@ -198,7 +200,9 @@ fn halves((h, k): (f16, f16), (h2, k2, l2): (f16x2, f16x2, f16x2), (x, y): (f32,
         h2 + k2;
         h2.mul_add(k2, l2);
         h2.max(k2);
+        atomic::add(halves, h);
         atomic::add(pairs, h2);
+        atomic::compare_exchange(shorts, u, w);
         warp::shuffle_down(h2, d);
     }
 }

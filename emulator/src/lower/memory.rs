@@ -200,6 +200,7 @@ impl<'a> Builder<'_, 'a> {
         };
         let cell = match (op, cell) {
             (AtomicOp::AddHalf | AtomicOp::AddPair, cell) => cell,
+            (AtomicOp::CompareSwap, Scalar::U16) => cell,
             (
                 AtomicOp::Add,
                 Scalar::U32 | Scalar::S32 | Scalar::U64 | Scalar::S64 | Scalar::F32 | Scalar::F64,

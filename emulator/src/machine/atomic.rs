@@ -1,5 +1,6 @@
-//! Atomics: lane after lane, in lane order.
+//! Atomics: lane after lane, in lane order. Those of 16 bits are in `atomic_half`.
 
+use super::atomic_half;
 use super::bits::{bits32, bits64};
 use super::checked::touch;
 use super::context::Context;
@@ -7,7 +8,7 @@ use super::fault::Fault;
 use super::half::sum;
 use super::per_lane::{cell, read, write};
 use super::request::{Verb, admit, parts};
-use crate::lower::inst::{Atomic, AtomicOp, HalfFormat, Scalar};
+use crate::lower::inst::{Atomic, AtomicOp, Scalar};
 
 /// Executes an atomic for the lanes of `on`.
 #[inline(never)]
@@ -19,27 +20,22 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
         cx.shadow.meet();
     }
     for part in parts(cx, atomic.address, on) {
-        let bytes = match atomic.op {
-            AtomicOp::AddHalf => 2,
-            _ if wide => 8,
-            _ => 4,
-        };
+        if atomic_half::is_of(atomic) {
+            atomic_half::execute(cx, atomic, &part, (&b, &c), &mut old)?;
+            continue;
+        }
+        let bytes = if wide { 8 } else { 4 };
         let verb = Verb::Update(atomic.result_used);
         admit(cx, &part, bytes, verb)?;
         touch(cx, &part, (bytes, true), verb, 0)?;
         for lane in (0..32).filter(|lane| part.lanes & (1 << lane) != 0) {
             let address = part.addresses[lane];
-            if bytes != 4 {
-                // Kernels with such atomics run their blocks one after the other, so two words, or
-                // a part of one, are one step.
-                let read = read(cx, part.space, lane, address, bytes as u8);
-                old[lane] = if wide { read } else { read & 0xffff };
-                let (old, b, c) = (old[lane], b[lane], c[lane]);
-                let new = match wide {
-                    true => apply64(atomic.op, atomic.ty, old, b, c),
-                    false => u64::from(apply32(atomic.op, atomic.ty, old as u32, b as u32, 0)),
-                };
-                write(cx, part.space, lane, address, bytes as u8, new);
+            if wide {
+                // Kernels with such atomics run their blocks one after the other, so two words are
+                // one step.
+                old[lane] = read(cx, part.space, lane, address, 8);
+                let new = apply64(atomic.op, atomic.ty, old[lane], b[lane], c[lane]);
+                write(cx, part.space, lane, address, 8, new);
             } else if let Some(mut cell) = cell(cx, part.space, lane, address) {
                 let (b, c) = (b[lane] as u32, c[lane] as u32);
                 old[lane] = u64::from(cell.update(|old| apply32(atomic.op, atomic.ty, old, b, c)));
@@ -53,16 +49,11 @@ pub fn execute(cx: &mut Context<'_>, atomic: &Atomic, on: u32) -> Result<(), Box
 fn apply32(op: AtomicOp, ty: Scalar, old: u32, b: u32, c: u32) -> u32 {
     match (op, ty) {
         (AtomicOp::Add, Scalar::F32) => bits32(f32::from_bits(old) + f32::from_bits(b)),
-        (AtomicOp::AddHalf, ty) => sum(format(ty), false, old, b),
-        (AtomicOp::AddPair, ty) => sum(format(ty), true, old, b),
+        (AtomicOp::AddPair, ty) => sum(atomic_half::format(ty), true, old, b),
         (AtomicOp::Min, Scalar::S32) => (old as i32).min(b as i32) as u32,
         (AtomicOp::Max, Scalar::S32) => (old as i32).max(b as i32) as u32,
         _ => apply(op, u64::from(old), u64::from(b), u64::from(c)) as u32,
     }
-}
-
-fn format(ty: Scalar) -> HalfFormat {
-    if ty == Scalar::BF16 { HalfFormat::BF16 } else { HalfFormat::F16 }
 }
 
 fn apply64(op: AtomicOp, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {

@@ -8,6 +8,7 @@
 mod access;
 mod arith;
 mod atomic;
+mod atomic_half;
 mod bits;
 mod block;
 mod bytes;

@@ -148,7 +148,8 @@ pub fn refuse(
     })
 }
 
-fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
+/// Counts the request of a part.
+pub fn count(cx: &mut Context<'_>, part: &Part, bytes: u32, verb: Verb) {
     let counts = &mut cx.counts.memory;
     match (part.space, verb) {
         (Space::Shared, Verb::Update(_)) => counts.shared_atomics += 1,

@@ -8,8 +8,6 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use super::scope::{Level, Memory, Scope};
-#[cfg(not(gpuprof_bf16_atomics))]
-use crate::device::half::bf16x2;
 
 /// The ordering of one instruction.
 #[derive(Debug, Clone, Copy)]
@@ -172,6 +170,7 @@ updates! {
     add_u64: u64 in reg64 as "add.u64";
     add_f32: f32 in reg32 as "add.f32";
     add_f64: f64 in reg64 as "add.f64";
+    add_f16: u16 in reg16 as "add.noftz.f16";
     add_f16x2: u32 in reg32 as "add.noftz.f16x2";
     min_u32: u32 in reg32 as "min.u32";
     min_i32: i32 in reg32 as "min.s32";
@@ -193,30 +192,9 @@ updates! {
     exchange_u64: u64 in reg64 as "exch.b64";
 }
 
-/// Two `bf16` at once, for which GPUs before capability 9.0 have no instruction: there it is a
-/// loop of comparisons.
-#[cfg(not(gpuprof_bf16_atomics))]
-#[inline(always)]
-pub(super) unsafe fn add_bf16x2<S: Scope, M: Memory>(
-    at: M::Address,
-    value: u32,
-    order: Order,
-) -> u32 {
-    // SAFETY: the caller keeps the contract.
-    let mut old = unsafe { load_u32::<S, M>(at, Order::Relaxed) };
-    loop {
-        let sum = (bf16x2::from_bits(old) + bf16x2::from_bits(value)).to_bits();
-        // SAFETY: the caller keeps the contract.
-        let found = unsafe { compare_u32::<S, M>(at, old, sum, order) };
-        if found == old {
-            return old;
-        }
-        old = found;
-    }
-}
-
 #[cfg(gpuprof_bf16_atomics)]
 updates! {
+    add_bf16: u16 in reg16 as "add.noftz.bf16";
     add_bf16x2: u32 in reg32 as "add.noftz.bf16x2";
 }
 
@@ -274,6 +252,7 @@ macro_rules! cells {
 }
 
 cells! {
+    u16 in reg16: compare_u16 as "cas.b16", load_u16 as "b16", store_u16 as "b16";
     u32 in reg32: compare_u32 as "cas.b32", load_u32 as "b32", store_u32 as "b32";
     u64 in reg64: compare_u64 as "cas.b64", load_u64 as "b64", store_u64 as "b64";
 }

@@ -19,6 +19,8 @@
 
 #[cfg(target_arch = "nvptx64")]
 mod instructions;
+#[cfg(target_arch = "nvptx64")]
+mod loops;
 mod scope;
 mod value;
 mod view;

@@ -2,17 +2,24 @@
 
 use core::sync::atomic::Ordering;
 
-#[cfg(target_arch = "nvptx64")]
-use super::instructions as ptx;
 use super::scope::{Memory, Scope};
-use crate::device::half::{bf16x2, f16x2};
+use crate::device::half::{bf16, bf16x2, f16, f16x2};
+
+/// One function for each operation.
+#[cfg(target_arch = "nvptx64")]
+mod ptx {
+    pub(super) use super::super::instructions::*;
+    pub(super) use super::super::loops::*;
+}
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Types that can be loaded, stored, exchanged and compared atomically: `u32`, `i32`, `u64`, `i64`,
-/// `f32`, `f64`, [`f16x2`] and [`bf16x2`].
+/// Types that can be loaded, stored, exchanged and compared atomically: `u16`, `u32`, `i32`, `u64`,
+/// `i64`, `f32`, `f64`, [`f16`](struct@f16), [`bf16`], [`f16x2`] and [`bf16x2`].
+///
+/// PTX has a compare-and-swap of 16 bits (`atom.cas.b16`), and their exchange is a loop around it.
 ///
 /// ```
 /// use gpuprof::{atomic, atomic::AtomicValue};
@@ -58,11 +65,12 @@ pub trait AtomicValue: Copy + sealed::Sealed {
 }
 
 /// Types with an atomic addition: `u32`, `i32`, `u64`, `i64` (all wrapping), `f32`, `f64`,
-/// [`f16x2`] and [`bf16x2`].
+/// [`f16`](struct@f16), [`bf16`], [`f16x2`] and [`bf16x2`].
 ///
-/// A pair's halves are added each by itself: another thread may see one sum before the other.
-/// GPUs before capability 9.0 have no instruction for `bf16x2`, where it is a loop around
-/// compare-and-swap (see `--kernel-arch`).
+/// A pair's halves are added each by itself: another thread may see one sum before the other. It is
+/// the cheaper one: for a single half the GPU runs a loop around the compare-and-swap of the word
+/// that it is in, so that neighbours wait for each other. GPUs before capability 9.0 have no
+/// instruction for `bf16` and `bf16x2`, where it is such a loop in PTX (see `--kernel-arch`).
 ///
 /// ```
 /// use gpuprof::{atomic, atomic::AtomicAdd};
@@ -206,6 +214,12 @@ macro_rules! values {
 }
 
 values! {
+    u16 as u16(|value: u16| value, |cell: u16| cell):
+        load_u16, store_u16, exchange_u16, compare_u16;
+    f16 as u16(f16::to_bits, f16::from_bits):
+        load_u16, store_u16, exchange_u16, compare_u16;
+    bf16 as u16(bf16::to_bits, bf16::from_bits):
+        load_u16, store_u16, exchange_u16, compare_u16;
     u32 as u32(|value: u32| value, |cell: u32| cell):
         load_u32, store_u32, exchange_u32, compare_u32;
     i32 as u32(|value: i32| value as u32, |cell: u32| cell as i32):
@@ -264,7 +278,7 @@ atomic_add! {
     f64: add_f64 of f64, |value: f64| -value;
 }
 
-macro_rules! atomic_add_of_pairs {
+macro_rules! atomic_add_of_halves {
     ($($t:ident: $add:ident;)*) => {$(
         impl AtomicAdd for $t {
             #[inline(always)]
@@ -288,7 +302,9 @@ macro_rules! atomic_add_of_pairs {
     )*};
 }
 
-atomic_add_of_pairs! {
+atomic_add_of_halves! {
+    f16: add_f16;
+    bf16: add_bf16;
     f16x2: add_f16x2;
     bf16x2: add_bf16x2;
 }

@@ -9,10 +9,11 @@ use super::value::{AtomicAdd, AtomicBits, AtomicCount, AtomicOrder, AtomicValue}
 
 /// An element that threads access atomically: std's `AtomicU32` and its like, with a scope.
 ///
-/// It is one address, copied freely. `T` is a 32-bit or 64-bit integer, a float or a pair of
-/// halves. `S` is the scope: [`Device`], unless [`with_scope`](Self::with_scope) says otherwise.
-/// `M` is where the element is. The methods are those of `core::sync::atomic`, and [`Ordering`] is
-/// its type: every ordering and scope is in the PTX (`atom.acq_rel.gpu.global.add.u32`).
+/// It is one address, copied freely. `T` is an integer, a float, a half or a pair of halves: see
+/// [`AtomicValue`]. `S` is the scope: [`Device`], unless [`with_scope`](Self::with_scope) says
+/// otherwise. `M` is where the element is. The methods are those of `core::sync::atomic`, and
+/// [`Ordering`] is its type: every ordering and scope is in the PTX
+/// (`atom.acq_rel.gpu.global.add.u32`).
 ///
 /// An ordering must be a constant, as it is in all ordinary code: otherwise the choice between the
 /// instructions is left to the kernel.
