@@ -8,6 +8,7 @@ use super::code::Code;
 use super::current::{with_context, with_healthy};
 use super::ledger;
 use super::pointers::{Handle, Out};
+use super::state::Event;
 use crate::timeline;
 
 /// When an event was recorded, in nanoseconds: of device time, and of the system's clock.
@@ -25,7 +26,7 @@ extern "C" fn cuEventCreate(event: Out<Handle>, _flags: c_uint) -> Code {
     with_healthy(|driver| {
         let handle = driver.handle();
         // Streams look events up here before they wait for one.
-        driver.events.insert(handle, false);
+        driver.events.insert(handle, Event { timed: true, recorded: None });
         events(|all| all.insert(handle, None));
         event.set(handle)
     })

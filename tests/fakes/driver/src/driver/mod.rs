@@ -16,6 +16,7 @@ mod function;
 pub mod host_cpu;
 mod ledger;
 #[path = "../../../../../emulator/src/driver/log.rs"]
+#[allow(dead_code, reason = "the emulator's events tell times of this computer; ours do not")]
 mod log;
 #[path = "../../../../../emulator/src/driver/memory.rs"]
 mod memory;
