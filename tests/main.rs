@@ -44,6 +44,7 @@ mod pipeline;
 mod ported;
 mod profiler;
 mod quiet;
+mod registers;
 mod repeats;
 mod replay;
 mod replay_ended;

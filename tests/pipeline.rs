@@ -53,3 +53,14 @@ fn results_are_verified_and_a_launch_that_is_refused_is_invalid() {
         "a block of 2048 threads exceeds the device's limit of 1024"
     );
 }
+
+#[test]
+fn a_library_takes_raw_handles_and_a_series_function_refuses_a_configuration() {
+    let filter = "pipeline::kernels::fill_halves/";
+    let arguments = ["run", "--package", "pipeline", "--message-format", "json", filter];
+    let run = workshop().gpuprof(&arguments).exits_with(0);
+    let rows = run.events_of("configuration-finished");
+    assert_eq!((&rows[0]["status"], &rows[0]["verified"]), (&"finished".into(), &true.into()));
+    assert_eq!(rows[1]["status"], "invalid");
+    assert_eq!(rows[1]["status_reason"], "1001 elements have no two halves");
+}

@@ -178,6 +178,8 @@ pub fn gpu_pass(block: u64, n: u64, samples_ns: &[f64]) -> PassResult {
             max_cluster_size: None,
             cluster_scheduling_policy: None,
             cluster_occupancy: None,
+            spilled_bytes: Some(0),
+            not_known: None,
         }),
         declared_bytes: Some(12 * n),
         declared_flops: Some(2 * n),

@@ -36,6 +36,7 @@ pub mod options;
 pub mod own_file;
 pub mod oxide;
 pub mod plan;
+pub mod ptxas;
 pub mod report;
 pub mod revision;
 pub mod rules;

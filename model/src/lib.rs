@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod assembled;
 pub mod axis;
 pub mod clause;
 pub mod comparison;

@@ -187,6 +187,12 @@ pub struct LaunchFacts {
     /// percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_occupancy: Option<f64>,
+    /// Bytes of registers a thread that are spilled to local memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spilled_bytes: Option<u32>,
+    /// Why registers or spills are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_known: Option<String>,
 }
 
 /// How many blocks of a launch a multiprocessor could hold by each of its resources alone; `None`

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::assembled::ModuleResources;
 use crate::configuration::Configuration;
 use crate::declared::{DeclaredEntry, DeclaredKernel, LaunchableInstance};
 use crate::failure::{Denial, RefusedMetric};
@@ -216,6 +217,9 @@ pub struct MeasureRequest {
     /// The instances of declared kernels that a series function may launch.
     #[serde(default)]
     pub launchable: Vec<LaunchableInstance>,
+    /// What ptxas says of the modules, where no GPU tells.
+    #[serde(default)]
+    pub resources: BTreeMap<String, ModuleResources>,
     /// Whether the emulated driver must be the one that answers.
     pub emulated: bool,
     /// Which repetition of pass 0 this is, from 0.

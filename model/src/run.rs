@@ -111,6 +111,9 @@ pub struct Provenance {
     pub input_sha256: BTreeMap<String, String>,
     /// The toolchain that built the kernels, as `rustc --version` says it.
     pub kernel_toolchain: Option<String>,
+    /// Which ptxas told registers where no GPU did, and for which architecture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assembler: Option<String>,
     /// The git revision of the workspace, with `-dirty` where it has changes.
     pub git_revision: Option<String>,
     /// The workspace's own rules of advice.

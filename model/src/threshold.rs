@@ -245,7 +245,9 @@ impl Threshold {
             return Err(ParseError::new(message, self.limit_span.clone()));
         }
         let plain = matches!(metric.unit, Unit::Count | Unit::Ratio);
-        if quantity.unit == metric.unit || (plain && quantity.unit == Unit::Count) {
+        // Nothing is nothing in every unit.
+        let zero = quantity.value == 0.0 && metric.unit != Unit::GpuUnit;
+        if quantity.unit == metric.unit || (quantity.unit == Unit::Count && (plain || zero)) {
             return Ok(());
         }
         let wanted = match metric.unit {

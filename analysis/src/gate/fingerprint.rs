@@ -57,6 +57,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
         &text(&run.kernel_toolchain),
         false,
     );
+    check("ptxas", &text(&baseline.assembler), &text(&run.assembler), false);
     // A file that one side did not read is of another series.
     for (path, after) in &run.input_sha256 {
         let before = baseline.input_sha256.get(path).unwrap_or(after);

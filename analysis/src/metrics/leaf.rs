@@ -115,6 +115,7 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
             Some(f64::from(facts.dynamic_shared_bytes))
         }
         "local_memory" => Some(f64::from(facts.local_bytes)),
+        "spills" => facts.spilled_bytes.map(f64::from),
         "theoretical_occupancy" | "sm__maximum_warps_per_active_cycle_pct" => {
             facts.theoretical_occupancy
         }
@@ -130,7 +131,12 @@ fn fact(name: &str, facts: &LaunchFacts, pass: &PassResult) -> Result<f64, Strin
     };
     known.ok_or_else(|| match (name, emulated) {
         ("registers" | "launch__registers_per_thread", true) => {
-            "registers are assigned by ptxas, which the emulator does not run".to_owned()
+            let unknown = "registers are assigned by ptxas, which the emulator does not run";
+            facts.not_known.clone().unwrap_or_else(|| unknown.to_owned())
+        }
+        ("spills", _) => {
+            let unknown = "nothing tells spilled registers of this launch";
+            facts.not_known.clone().unwrap_or_else(|| unknown.to_owned())
         }
         (name, false) if name.starts_with("launch__occupancy_limit_") && facts.limits.is_some() => {
             "the block uses none of it, or the device does not limit it".to_owned()

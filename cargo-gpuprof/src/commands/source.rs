@@ -221,6 +221,7 @@ impl Source {
                     arch: target.arch,
                     newest: target.newest,
                     harnesses: &self.harnesses,
+                    quiet: cargo.silent(),
                     interrupt: target.interrupt,
                 };
                 let built = declared::build(wanted, &tools)?;

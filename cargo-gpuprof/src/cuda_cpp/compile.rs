@@ -57,6 +57,7 @@ pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<
     if let Some((kept, read)) = held.find::<Kept>(&work.roots) {
         return Ok(work.compiled(kept, &read));
     }
+    compiler.announce(&work.sources(), program.architecture);
     let (kept, headers) = work.make()?;
     let read = work.read(headers);
     held.keep(&read, &kept)?;

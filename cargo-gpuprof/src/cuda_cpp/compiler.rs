@@ -16,6 +16,8 @@ pub use search::{Place, Search};
 
 use super::cache::Cache;
 use super::error::Error;
+use super::program::Architecture;
+use crate::console::Notes;
 use crate::execute::Interrupt;
 
 /// An NVRTC that is there and answers.
@@ -31,6 +33,7 @@ pub struct Compiler {
     includes: Vec<PathBuf>,
     executable: PathBuf,
     interrupt: Interrupt,
+    notes: Notes,
 }
 
 impl Compiler {
@@ -99,6 +102,7 @@ impl Compiler {
             includes: includes_of(library),
             executable: executable.into(),
             interrupt: interrupt.clone(),
+            notes: Notes::new(true),
         })
     }
 
@@ -126,6 +130,18 @@ impl Compiler {
     #[must_use]
     pub fn with_interrupt(&self, interrupt: &Interrupt) -> Self {
         Self { interrupt: interrupt.clone(), ..self.clone() }
+    }
+
+    /// The same compiler, which tells on standard error what it compiles unless `quiet`, so that a
+    /// wait has a name. What was kept is not compiled, and not told.
+    #[must_use]
+    pub fn announcing(&self, quiet: bool) -> Self {
+        Self { notes: Notes::new(quiet), ..self.clone() }
+    }
+
+    /// Tells that `sources` are compiled for `architecture`.
+    pub(super) fn announce(&self, sources: &str, architecture: Architecture) {
+        self.notes.say(format_args!("compiling {sources} for {architecture} with {}", self.name()));
     }
 
     /// The library's file, with links resolved.

@@ -32,6 +32,8 @@ pub struct Tools<'a> {
     pub newest: Option<(u32, u32)>,
     /// The harnesses, which may hold kernels.
     pub harnesses: &'a [Harness],
+    /// Whether what is compiled is not told.
+    pub quiet: bool,
     /// What ends a compile.
     pub interrupt: &'a Interrupt,
 }
@@ -117,7 +119,8 @@ fn find(program: &Program, tools: &Tools<'_>) -> Result<Compiler> {
         failed(format!("cannot tell which file this executable is, which starts NVRTC: {e}"))
     })?;
     let search = Search { newest: tools.newest, ..Search::from_environment(None) };
-    Compiler::find(&search, &executable, tools.interrupt).map_err(|not_found| {
+    let found = Compiler::find(&search, &executable, tools.interrupt);
+    found.map(|compiler| compiler.announcing(tools.quiet)).map_err(|not_found| {
         let files: Vec<String> =
             program.sources.iter().map(|file| file.display().to_string()).collect();
         let message = format!("{} is not compiled: {not_found}", files.join(", "));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::protocol::Sampling;
 
 use crate::declared::Entries;
@@ -22,6 +23,8 @@ pub struct SideModules {
     pub ptx: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
+    /// What ptxas says of the modules, where no GPU tells.
+    pub resources: BTreeMap<String, ModuleResources>,
 }
 
 /// What the passes of a run on one device have in common.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use gpuprof_model::SeriesId;
+use gpuprof_model::assembled::ModuleResources;
 use gpuprof_model::declared::{DeclaredEntry, DeclaredInstance as Instance, LaunchableInstance};
 use gpuprof_model::failure::FailureKind;
 use gpuprof_model::measurement::PassOutcome;
@@ -122,6 +123,7 @@ impl Execution<'_> {
             modules: self.modules_of(planned, configuration),
             declared: self.instance(planned, configuration).cloned(),
             launchable: self.launchable(planned),
+            resources: self.resources_of(planned, configuration),
             emulated: self.emulated,
             repeat: match job.pass {
                 Pass::Timed { repeat } => repeat,
@@ -161,6 +163,17 @@ impl Execution<'_> {
         };
         let modules = own.ptx.iter().filter(|(module, _)| needed(module));
         modules.map(|(module, file)| (module.clone(), file.into())).collect()
+    }
+
+    /// What ptxas says of the modules that a configuration needs.
+    fn resources_of(
+        &self,
+        planned: &PlannedSeries,
+        configuration: usize,
+    ) -> BTreeMap<String, ModuleResources> {
+        let Some(own) = self.modules.get(&planned.side) else { return BTreeMap::new() };
+        let needed = self.modules_of(planned, configuration).into_keys();
+        needed.filter_map(|name| Some((name.clone(), own.resources.get(&name)?.clone()))).collect()
     }
 
     /// The instances of declared kernels that a series function may launch.

@@ -45,6 +45,7 @@ fn run(device: DeviceRecord, series: Vec<SeriesResult>) -> Run {
             spans: Vec::new(),
             costs: Vec::new(),
             first_look: None,
+            assembler: None,
             seconds_per_process: None,
         },
         series,

@@ -9,6 +9,7 @@ use cargo_gpuprof::cuda_cpp::{self, Compiler, Search};
 use cargo_gpuprof::execute::Interrupt;
 
 use super::{BINARY, COMPILER, Package, WHEEL};
+use crate::common::as_process;
 use crate::cupti::unpacked;
 
 /// A package whose kernel has a header in a folder of its own.
@@ -27,6 +28,35 @@ fn dead() -> Compiler {
     let alive = &COMPILER;
     assert!(alive.library().is_file());
     alive.with_executable(Path::new("/bin/false"))
+}
+
+#[test]
+fn what_is_compiled_is_told_once_and_what_was_kept_or_is_quiet_is_not() {
+    let mut process = as_process("cuda_cpp::cached::compiles_quietly_then_aloud_twice");
+    let output = process.output().unwrap();
+    assert!(output.status.success());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let told: Vec<&str> = stderr.lines().filter(|line| line.contains("compiling")).collect();
+    assert_eq!(
+        told,
+        ["gpuprof: compiling aloud.cu, too.cu for compute_90 with NVRTC 13.3.33"],
+        "{stderr}"
+    );
+}
+
+/// The other process of the test above.
+#[test]
+#[ignore = "run by another test"]
+fn compiles_quietly_then_aloud_twice() {
+    const KERNEL: &str = "__global__ void k(int* x) { x[0] = 1; }\n";
+    let quietly = Package::new(&[("quietly.cu", KERNEL)]);
+    let compiler = COMPILER.announcing(true);
+    cuda_cpp::compile(&quietly.program, &compiler, &quietly.cache()).unwrap();
+    let aloud = Package::new(&[("aloud.cu", KERNEL), ("too.cu", "")]);
+    for _ in 0..2 {
+        let compiler = COMPILER.announcing(false);
+        cuda_cpp::compile(&aloud.program, &compiler, &aloud.cache()).unwrap();
+    }
 }
 
 fn is_kept(package: &Package) -> bool {

@@ -146,6 +146,14 @@ const ROWS: &[Row] = &[
     metric("dynamic_shared", Bytes, Lower, Exact, Launch, "dynamic shared memory a block"),
     metric("local_memory", Bytes, Lower, Exact, Launch, "local memory a thread"),
     metric(
+        "spills",
+        Bytes,
+        Lower,
+        Exact,
+        Launch,
+        "registers a thread that are spilled to local memory",
+    ),
+    metric(
         "theoretical_occupancy",
         Percent,
         Higher,

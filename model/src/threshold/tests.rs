@@ -89,6 +89,9 @@ fn a_limit_must_be_in_the_metrics_unit() {
         check("registers <= 32 us").unwrap_err().message,
         "`registers` needs a plain number, and this is a limit in ns"
     );
+    assert!(check("spills == 0").is_ok(), "nothing is nothing in every unit");
+    assert!(check("limited_by == 0").is_err());
+    assert!(check("registers <= 0 us").is_err());
     assert!(check("duration == 5 us").unwrap_err().message.contains("is noisy"));
     assert!(check("registers <= 60% of peak").unwrap_err().message.contains("no peak"));
 }

@@ -11,6 +11,7 @@ use gpuprof_model::protocol::{
 };
 use gpuprof_model::series::entry_point;
 
+use super::collect::facts::Assembly;
 use super::collect::plan;
 use super::count;
 use super::declaration;
@@ -199,7 +200,8 @@ fn set_up<'s>(
     let (module, ptx) = session.load_module(request, module_name)?;
     let (function, symbol) = session.function(&module, &name, place, module_name)?;
     let package = Package { name: entry.source_package, folder: Path::new(entry.source_folder) };
-    let run = Run::new(session, request, Call::Whole);
+    let mut run = Run::new(session, request, Call::Whole);
+    run.assembled(Assembly::of(request, module_name.key(), &symbol, &ptx));
     let mut kernel = KernelRun::new(run, package, (function, module), (symbol, ptx));
     set_up(&mut kernel)?;
     Ok(kernel)

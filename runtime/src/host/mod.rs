@@ -16,6 +16,7 @@ mod count;
 mod declaration;
 mod error;
 mod extent;
+mod foreign;
 mod generator;
 mod global;
 mod handover;

@@ -15,7 +15,8 @@ use gpuprof_model::series::without_place;
 use super::axis_type::AxisType;
 use super::cluster;
 use super::collect::cupti::{Collection, Member};
-use super::collect::{bandwidth, emulator, events, facts};
+use super::collect::facts::{self, Assembly};
+use super::collect::{bandwidth, emulator, events};
 use super::declaration;
 use super::error::{Error, Result};
 use super::extent::{Extent, IntoExtent};
@@ -58,6 +59,7 @@ pub struct Run<'a> {
     pub(crate) request: &'a MeasureRequest,
     result: PassResult,
     function: Option<CudaFunction>,
+    assembly: Option<Assembly>,
     config: PartialConfig,
     pub(crate) call: Call<'a>,
     measured: bool,
@@ -95,6 +97,7 @@ impl<'a> Run<'a> {
                 ..PassResult::default()
             },
             function: None,
+            assembly: None,
             config: PartialConfig::default(),
             call,
             measured: false,
@@ -453,7 +456,8 @@ impl<'a> Run<'a> {
         self.measured = true;
         if let (Some(function), Some(extents)) = (&self.function, config.config) {
             let cluster = config.cluster.filter(|&cluster| !cluster::is_trivial(cluster));
-            let facts = facts::read(self.session, function, extents, cluster)?;
+            let facts =
+                facts::read(self.session, function, extents, cluster, self.assembly.as_ref())?;
             self.result.facts = Some(facts);
         }
         Ok(())
@@ -490,6 +494,11 @@ impl<'a> Run<'a> {
             self.mark_verified(None);
         }
         Ok(())
+    }
+
+    /// Knows what is known of the function besides what the driver tells.
+    pub(crate) fn assembled(&mut self, assembly: Assembly) {
+        self.assembly = Some(assembly);
     }
 
     /// Waits for the device; an error is told with what the emulated driver knows of it.

@@ -12,6 +12,7 @@ use crate::cuda_cpp::{self, Compiler, NotFound, Search};
 use crate::cupti::Answer;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
+use crate::ptxas::{self, Assembler};
 
 /// What the line of the kernels' toolchain is called.
 const TOOLCHAIN: &str = "toolchain";
@@ -66,16 +67,24 @@ fn runs(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
+/// ptxas, which tells registers where no GPU does.
 pub(super) fn assembler() -> Check {
-    let output = Command::new("ptxas").arg("--version").stdin(Stdio::null()).output();
-    match output {
-        Ok(output) if output.status.success() => {
-            let text = String::from_utf8_lossy(&output.stdout);
-            let line = text.lines().find(|line| line.contains("release")).unwrap_or("there");
-            Check::new(State::Ok, "ptxas", line.trim())
+    const WHAT: &str = "ptxas";
+    match Assembler::find(&ptxas::Search::from_environment()) {
+        Ok(found) => {
+            let (version, file, place) = (found.version(), found.file().display(), found.place());
+            let text = format!("{version} at {file} ({place}): emulated runs know registers");
+            Check::new(State::Ok, WHAT, text)
         }
-        _ => {
-            Check::new(State::Ok, "ptxas", "not installed, and not needed: the driver has its own")
+        Err(absent) if absent.named => Check::new(State::Warn, WHAT, absent.to_string()),
+        Err(absent) => {
+            let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
+            let text = format!(
+                "not installed, and needed for the registers of emulated runs alone: `{}` installs \
+                 it{broken}",
+                ptxas::INSTALL
+            );
+            Check::new(State::Ok, WHAT, text)
         }
     }
 }

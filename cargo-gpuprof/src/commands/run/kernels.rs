@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use camino::Utf8Path;
+use gpuprof_model::assembled::ModuleResources;
+
 use super::prepared::Plan;
 use crate::commands::source::Kernels;
 use crate::commands::{KernelTarget, Source};
@@ -9,9 +12,13 @@ use crate::declared::Needed;
 use crate::error::Result;
 use crate::execute::Interrupt;
 use crate::plan::{PlannedSeries, Side};
+use crate::ptxas::{self, Assembler};
 
 /// The newest CUDA version whose PTX the emulated driver takes.
 const EMULATED: (u32, u32) = (13, 5);
+
+/// The compute capability of the emulated chip, where it does not tell.
+const EMULATED_CHIP: (u32, u32) = (9, 0);
 
 /// The version 13.0 of a driver that says 13000.
 fn cuda_version(version: u32) -> (u32, u32) {
@@ -50,5 +57,25 @@ pub(super) fn of(
     let target = KernelTarget { arch: &settings.kernel_arch.value, toolchain, newest, interrupt };
     let mut kernels = source.kernels(&packages, &declared, target)?;
     plan.inputs.folder.copy_kernels(side, &mut kernels.modules)?;
+    if plan.devices.emulated {
+        let capability = plan.devices.records.first().map(|device| device.compute_capability);
+        assemble(&mut kernels, capability.unwrap_or(EMULATED_CHIP), &source.target_directory);
+    }
     Ok(kernels)
+}
+
+/// Asks ptxas what `kernels` take of a multiprocessor, where there is one.
+fn assemble(kernels: &mut Kernels, (major, minor): (u32, u32), target: &Utf8Path) {
+    let arch = format!("sm_{major}{minor}");
+    let kept = target.join("gpuprof/ptxas");
+    let found = Assembler::find(&ptxas::Search::from_environment());
+    let resources = kernels.modules.iter().map(|(module, file)| {
+        let resources = match &found {
+            Ok(assembler) => assembler.resources(file, &arch, &kept),
+            Err(absent) => ModuleResources::Unknown(absent.to_string()),
+        };
+        (module.clone(), resources)
+    });
+    kernels.resources = resources.collect();
+    kernels.assembler = found.ok().map(|it| format!("ptxas {} for {arch}", it.version()));
 }

@@ -414,7 +414,11 @@ pub(super) fn build<'o>(plan: Plan<'o>, interrupt: &Interrupt) -> Result<Prepare
     });
     let made = resume_key::of(&plan, &document, base.as_ref());
     let passes = folder.passes();
-    let built = |kernels: Kernels| SideModules { ptx: kernels.modules, declared: kernels.declared };
+    let built = |kernels: Kernels| SideModules {
+        ptx: kernels.modules,
+        declared: kernels.declared,
+        resources: kernels.resources,
+    };
     let modules = [(Side::Head, built(kernels)), (Side::Base, built(of_base))].into();
     Ok(Prepared { modules, emulator, document, base, made, passes, plan })
 }

@@ -35,6 +35,7 @@ pub(super) fn of(plan: &Plan<'_>, kernels: &Kernels, counts: bool) -> Provenance
         // Known when they are read.
         input_sha256: BTreeMap::new(),
         kernel_toolchain: kernels.toolchain.clone(),
+        assembler: kernels.assembler.clone(),
         git_revision: inputs.source.git_revision(),
         profile: Some(profile.clone()),
         kernel_arch: Some(kernel_arch.clone()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
+use gpuprof_model::assembled::ModuleResources;
 
 use crate::declared::Entries;
 
@@ -13,6 +14,10 @@ pub struct Kernels {
     pub modules: BTreeMap<String, Utf8PathBuf>,
     /// The instances of the declared kernels.
     pub declared: Entries,
+    /// What ptxas says of the modules, where no GPU tells.
+    pub resources: BTreeMap<String, ModuleResources>,
+    /// Which ptxas that is, and for which architecture.
+    pub assembler: Option<String>,
     /// The toolchain that built them.
     pub toolchain: Option<String>,
 }

@@ -22,6 +22,7 @@ pub(super) fn shown(run: &Run) -> Markup {
         ("profile", p.profile.clone()),
         ("kernel architecture", p.kernel_arch.clone()),
         ("kernel toolchain", p.kernel_toolchain.clone()),
+        ("registers told by", p.assembler.clone()),
         ("git revision", p.git_revision.clone()),
         ("slices", measured_by::sentence(run)),
     ];

@@ -4,8 +4,10 @@ use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute,
 };
 use cudarc::driver::{CudaFunction, DriverError};
+use gpuprof_model::assembled::{Frame, Resources};
 use gpuprof_model::measurement::{BlockLimits, LaunchFacts, OccupancyLimiter};
 use gpuprof_model::occupancy::{Multiprocessor, Needs, WARP};
+use gpuprof_model::protocol::MeasureRequest;
 
 use crate::host::cluster;
 use crate::host::error::Result;
@@ -14,10 +16,38 @@ use crate::host::session::Session;
 const POLICY: FunctionAttribute =
     FunctionAttribute::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
 
-/// The facts of one launch of `function`.
+/// What is known of a function besides what the driver tells.
+pub(crate) struct Assembly {
+    /// What ptxas says of it, or why it says nothing.
+    pub(crate) resources: std::result::Result<Resources, String>,
+    /// What its PTX says of its local memory.
+    pub(crate) frame: Frame,
+}
+
+impl Assembly {
+    /// Of the entry point `symbol` in `ptx`, a module that `request` calls `module`.
+    pub(crate) fn of(request: &MeasureRequest, module: &str, symbol: &str, ptx: &str) -> Self {
+        let unknown = || Err("ptxas was not asked".to_owned());
+        let resources = request.resources.get(module).map_or_else(unknown, |it| it.of(symbol));
+        // Read where something follows from it.
+        let read = resources.is_ok() || !request.emulated;
+        Self { frame: if read { Frame::of(ptx, symbol) } else { Frame::default() }, resources }
+    }
+
+    /// The bytes that are spilled of `local_bytes`.
+    fn spilled(&self, emulated: bool, local_bytes: u32) -> std::result::Result<u32, String> {
+        match &self.resources {
+            Ok(resources) if emulated => Ok(self.frame.spilled_by(resources)),
+            Err(reason) if emulated => Err(reason.clone()),
+            _ => self.frame.spilled(local_bytes),
+        }
+    }
+}
+
+/// The facts of one launch of `function`; `assembly` is there for annotated kernels.
 ///
-/// What the driver cannot tell (registers, on the emulated driver) is `None`; so is the occupancy
-/// that depends on it.
+/// What the driver cannot tell (registers, on the emulated driver) is what ptxas told, and `None`
+/// where it did not; so is the occupancy that depends on it.
 ///
 /// # Errors
 /// The driver's.
@@ -26,11 +56,21 @@ pub(crate) fn read(
     function: &CudaFunction,
     (grid, block, dynamic_shared_bytes): ([u32; 3], [u32; 3], u32),
     cluster: Option<[u32; 3]>,
+    assembly: Option<&Assembly>,
 ) -> Result<LaunchFacts> {
     let attribute = |a| function.get_attribute(a).map(|v| u32::try_from(v).unwrap_or(0));
+    let emulated = session.device.emulated;
+    let resources = assembly.and_then(|it| it.resources.as_ref().ok()).filter(|_| emulated);
     let registers = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS).ok();
+    let registers = registers.or(resources.map(|it| it.registers));
     let static_shared_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-    let local_bytes = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+    let told = attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+    let local_bytes = resources.map_or(told, |it| it.stack_bytes);
+    let spilled = match assembly {
+        Some(assembly) => assembly.spilled(emulated, local_bytes),
+        None if !emulated && local_bytes == 0 => Ok(0),
+        None => Err("registers and spills are told of annotated kernels alone".to_owned()),
+    };
     let mut facts = LaunchFacts {
         registers,
         static_shared_bytes,
@@ -48,18 +88,40 @@ pub(crate) fn read(
         }),
         cluster_scheduling_policy: cluster.and_then(|_| attribute(POLICY).ok()),
         cluster_occupancy: None,
+        spilled_bytes: spilled.as_ref().ok().copied(),
+        not_known: spilled.err(),
     };
-    let Some(registers) = registers else { return Ok(facts) };
+    if registers.is_some() {
+        let barriers = resources.map_or(1, |it| it.barriers);
+        occupy(&mut facts, session, function, (grid, block), barriers)?;
+    }
+    Ok(facts)
+}
+
+/// Adds to `facts`, which know the registers, how many blocks fit.
+fn occupy(
+    facts: &mut LaunchFacts,
+    session: &Session,
+    function: &CudaFunction,
+    (grid, block): ([u32; 3], [u32; 3]),
+    barriers: u32,
+) -> Result<()> {
+    let Some(registers) = facts.registers else { return Ok(()) };
+    let (cluster, dynamic_shared_bytes) = (facts.cluster, facts.dynamic_shared_bytes);
     let threads: u32 = block.iter().product();
-    let blocks = function.occupancy_max_active_blocks_per_multiprocessor(
-        threads,
-        dynamic_shared_bytes as usize,
-        None,
-    )?;
     let on = multiprocessor(session)?;
+    let shared = (facts.static_shared_bytes, dynamic_shared_bytes);
+    let fits = on.limits(&needs(function, (threads, registers, barriers), shared)?);
+    // The emulated driver has no calculator of its own.
+    let blocks = match session.device.emulated {
+        true => fewest(&fits),
+        false => function.occupancy_max_active_blocks_per_multiprocessor(
+            threads,
+            dynamic_shared_bytes as usize,
+            None,
+        )?,
+    };
     facts.blocks_per_sm = Some(blocks);
-    let shared = (static_shared_bytes, dynamic_shared_bytes);
-    let fits = on.limits(&needs(function, (threads, registers), shared)?);
     facts.limiter = Some(tightest(&fits));
     facts.limits = Some(fits);
     let sm_count = u64::from(session.device.sm_count);
@@ -79,7 +141,7 @@ pub(crate) fn read(
     facts.theoretical_occupancy =
         Some(100.0 * (resident * warps(threads)) as f64 / (sm_count * on.threads / WARP) as f64);
     facts.waves = waves(grid, resident);
-    Ok(facts)
+    Ok(())
 }
 
 /// How many warps a block of `threads` has.
@@ -101,11 +163,17 @@ fn resident(alone: u64, clusters: Option<(u32, [u32; 3])>) -> u64 {
     })
 }
 
-/// What a block of `threads` threads with `registers` each needs. The driver does not tell its
-/// barriers.
+/// How many blocks fit by all resources.
+fn fewest(fits: &BlockLimits) -> u32 {
+    let some = [fits.registers, fits.shared_memory, fits.barriers];
+    some.into_iter().flatten().chain([fits.warps, fits.blocks]).min().unwrap_or(0)
+}
+
+/// What a block of `threads` threads with `registers` each and `barriers` needs. The driver does
+/// not tell its barriers.
 fn needs(
     function: &CudaFunction,
-    (threads, registers): (u32, u32),
+    (threads, registers, barriers): (u32, u32, u32),
     (static_shared, dynamic_shared): (u32, u32),
 ) -> Result<Needs, DriverError> {
     use FunctionAttribute::{
@@ -119,7 +187,7 @@ fn needs(
         dynamic_shared: dynamic_shared.into(),
         most_dynamic_shared: u64::try_from(function.get_attribute(MOST_DYNAMIC)?).unwrap_or(0),
         carveout: u64::try_from(function.get_attribute(CARVEOUT)?).ok(),
-        barriers: 1,
+        barriers: barriers.into(),
     })
 }
 
@@ -165,6 +233,21 @@ fn tightest(fits: &BlockLimits) -> OccupancyLimiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_blocks_fit_as_the_scarcest_resource_allows() {
+        let limits = |registers, barriers| BlockLimits {
+            warps: 16,
+            blocks: 32,
+            registers,
+            shared_memory: None,
+            barriers,
+            reserved_shared_bytes: 1024,
+        };
+        assert_eq!(fewest(&limits(None, None)), 16);
+        assert_eq!(fewest(&limits(Some(5), Some(9))), 5);
+        assert_eq!(fewest(&limits(Some(5), Some(4))), 4);
+    }
 
     #[test]
     fn clusters_may_leave_multiprocessors_empty() {

@@ -1,0 +1,99 @@
+//! Registers, spills and occupancy without a GPU: ptxas tells them, where there is one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::replay::workshop;
+use crate::support::{Outcome, Workspace};
+use crate::wheels::unpacked;
+
+/// Takes PTX 9.0 at most.
+const NVCC: &str = "nvidia-cuda-nvcc==13.0.88";
+
+/// The pinned ptxas. pip would make it executable; unpacking a wheel does not.
+fn ptxas() -> PathBuf {
+    let file = unpacked(NVCC).join("nvidia/cu13/bin/ptxas");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    file
+}
+
+/// A run of `fixture` that ends with `code`, with the pinned ptxas.
+fn run(fixture: &Workspace, arguments: &[&str], code: i32) -> Outcome {
+    let all = [&["run", "--message-format", "json", "--no-config"], arguments].concat();
+    fixture.tool(&all).env("GPUPROF_PTXAS", ptxas()).run().exits_with(code)
+}
+
+/// What each metric of `names` is worth in the first configuration that finished.
+fn values(outcome: &Outcome, names: &[&str]) -> Vec<Option<f64>> {
+    let rows = outcome.events_of("configuration-finished");
+    let row = rows.iter().find(|row| row["status"] == "finished").expect("one finished");
+    names.iter().map(|name| row["metrics"][name]["value"].as_f64()).collect()
+}
+
+const ASKED: [&str; 7] = [
+    "registers",
+    "launch__registers_per_thread",
+    "spills",
+    "local_memory",
+    "theoretical_occupancy",
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_barriers",
+];
+
+#[test]
+fn a_kernel_that_spills_is_told_and_breaks_its_threshold_without_a_gpu() {
+    let fixture = Workspace::fixture("declared");
+    let asked = ASKED.join(",");
+    let metrics = ["--package", "in-ptx", "--metrics", &asked];
+    let crowded = ["crowded", "--threshold", "every spills == 0"];
+    let outcome = run(&fixture, &[&metrics[..], &crowded].concat(), 100);
+    // 24 registers of 64 threads: 65536 / (24 * 32, in steps of 256, * 2) blocks; 32 fit by slots.
+    let crowded = [24.0, 24.0, 24.0, 24.0, 100.0, 42.0];
+    assert_eq!(values(&outcome, &ASKED[..6]), crowded.map(Some));
+    let provenance = &outcome.events_of("run-started")[0]["provenance"];
+    assert_eq!(provenance["assembler"], "ptxas 13.0.88 for sm_90");
+    let calm = ["scale/block=128", "--threshold", "every spills == 0"];
+    let outcome = run(&fixture, &[&metrics[..], &calm].concat(), 0);
+    assert_eq!(values(&outcome, &["spills", "local_memory"]), [Some(0.0), Some(0.0)]);
+    // Once more, from what was kept.
+    let outcome = run(&fixture, &[&metrics[..], &calm].concat(), 0);
+    assert_eq!(values(&outcome, &["spills"]), [Some(0.0)]);
+}
+
+#[test]
+fn kernels_in_rust_have_registers_and_occupancy_too() {
+    let asked = ASKED.join(",");
+    let arguments = ["--package", "pipeline", "pipeline::kernels::total/", "--metrics", &asked];
+    let outcome = run(&workshop(), &arguments, 0);
+    let found = values(&outcome, &ASKED);
+    assert!(found[0].is_some_and(|registers| registers >= 16.0), "{found:?}");
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[2..4], [Some(0.0), Some(0.0)]);
+    // Blocks of one warp: 32 of 64 warps fit.
+    assert_eq!(found[4], Some(50.0));
+}
+
+#[test]
+fn without_ptxas_or_with_an_old_one_the_reason_and_the_remedy_are_told() {
+    let fixture = Workspace::fixture("declared");
+    let reason = |outcome: &Outcome| {
+        let rows = outcome.events_of("configuration-finished");
+        let registers: &Value = &rows[0]["metrics"]["registers"];
+        registers["unavailable"].as_str().unwrap_or_default().to_owned()
+    };
+    let arguments = ["--package", "in-ptx", "scale/block=128"];
+    let all = [&["run", "--message-format", "json"], &arguments[..]].concat();
+    let without = fixture.tool(&all).env("GPUPROF_PTXAS", "/nonexistent/ptxas").run().exits_with(0);
+    let told = reason(&without);
+    assert!(told.contains("none was found (/nonexistent/ptxas: cannot be started"), "{told}");
+    assert!(told.contains("python3 -m pip install nvidia-cuda-nvcc"), "{told}");
+    let nvrtc = unpacked("nvidia-cuda-nvrtc==13.3.33").join("nvidia/cu13/lib");
+    let all = ["run", "--message-format", "json", "--package", "in-cuda", "flagged/"];
+    let newer = fixture.tool(&all).env("GPUPROF_PTXAS", ptxas()).env("GPUPROF_NVRTC", nvrtc);
+    let told = reason(&newer.run().exits_with(0));
+    assert!(told.starts_with("ptxas 13.0.88 refuses the kernels for sm_90: line "), "{told}");
+    assert!(told.contains("nvidia-cuda-nvcc --upgrade"), "{told}");
+}
