@@ -29,7 +29,7 @@ fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
     assert_snapshot!(notes(&outcome, "verified ") + "\n" + &notes(&outcome, "unverified "), @"
     verified    block=32,n=32: equal to the reference
     unverified  block=32,n=0: nothing was compared: what the kernel writes has no elements
-    unverified  every row: the tolerance accepts what the buffers held before the launch
+    unverified  every row: the tolerance or `compare` accepts what the buffers held before the launch
     ");
     let json = gpuprof(&["empties", "loose", "--message-format", "json"]).exits_with(0);
     let told: Vec<String> = json
@@ -38,6 +38,13 @@ fn a_row_of_which_nothing_was_compared_is_not_verified_and_says_so() {
         .map(|row| format!("{} {}", row["verified"], row["unverified"]))
         .collect();
     assert_eq!(told, ["false \"nothing-compared\"", "true null", "false \"anything-accepted\""]);
+}
+
+#[test]
+fn an_empty_buffer_has_no_first_element() {
+    let outcome = gpuprof(&["of_nothing"]).exits_with(105);
+    let told = "thread (0,0,0): reads 4 bytes of global memory at 0x0";
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Outcome, Tool, target_folder};
+use crate::support::{Outcome, Tool, target_folder, wait_beside, wait_for};
 
 /// The program, compiled once.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -84,6 +85,33 @@ fn events_give_the_time_of_this_computer_and_say_so() {
 }
 
 #[test]
+fn a_program_ends_with_its_parent_and_what_was_left_behind_is_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (scratch, begun) = (folder.path().join("scratch"), folder.path().join("begun"));
+    std::fs::create_dir(&scratch).unwrap();
+    let program = "echo $$ > begun.new; mv begun.new begun; exec sleep 600";
+    let tool = |command: &[&str]| {
+        let arguments = [&["emulate", "--"], command].concat();
+        Tool::new(&arguments, folder.path(), folder.path()).env("TMPDIR", &scratch)
+    };
+    for (signal, code) in [(Signal::TERM, Some(143)), (Signal::KILL, None)] {
+        let mut child = tool(&["sh", "-c", program]).into_command().spawn().unwrap();
+        let pid = wait_beside(&mut child, "the program", || std::fs::read_to_string(&begun).ok());
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), code);
+        // One that nobody waits for is a zombie.
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let ended = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
+        wait_for("the program's end", || ended().then_some(()));
+        std::fs::remove_file(&begun).unwrap();
+    }
+    let left = || std::fs::read_dir(&scratch).unwrap().count();
+    assert_eq!(left(), 1, "nobody could remove what the killed one had");
+    tool(&["true"]).run().exits_with(0);
+    assert_eq!(left(), 0);
+}
+
+#[test]
 fn a_program_that_is_not_there_and_one_that_launches_nothing_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| Tool::new(arguments, folder.path(), folder.path()).run();
@@ -91,6 +119,9 @@ fn a_program_that_is_not_there_and_one_that_launches_nothing_are_told() {
     assert!(outcome.stderr.contains("cannot start `./no-such-program`: No such file"));
     let outcome = run(&["emulate", "--", "sh", "-c", "kill -KILL $$"]).exits_with(137);
     assert!(outcome.stderr.contains("signal 9 ended the program"), "{}", outcome.stderr);
+    // It may have been about to launch one.
+    assert!(!outcome.stderr.contains("launched no kernel"), "{}", outcome.stderr);
+    let outcome = run(&["emulate", "--", "true"]).exits_with(0);
     assert!(outcome.stderr.contains("launched no kernel on the emulated driver"));
     let outcome = run(&["emulate", "--export-csv", "-", "--", "true"]).exits_with(2);
     assert!(outcome.stderr.contains("standard output belongs to the program"));

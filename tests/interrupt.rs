@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: what was measured is kept.
+//! SIGINT, SIGTERM and SIGHUP: what was measured is kept.
 
 use std::fs;
 use std::io::{BufRead, BufReader, PipeReader, Read, Write, pipe};
@@ -94,6 +94,20 @@ fn a_request_to_terminate_ends_the_run_in_the_same_way() {
 
     3 configurations of 1 series: 1 finished, 2 skipped; no thresholds
     ");
+}
+
+#[test]
+fn a_terminal_that_is_gone_ends_the_run_in_the_same_way() {
+    let status = fs::read_to_string("/proc/self/status").expect("the system says it");
+    let ignored =
+        status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("it is there");
+    if u64::from_str_radix(ignored.trim(), 16).expect("it is a mask") & 1 != 0 {
+        // Under `nohup` the tool is to go on.
+        return;
+    }
+    let (code, stdout) = interrupted(&Workspace::fixture("workshop"), Signal::HUP, &[]);
+    assert_eq!(code, Some(129), "{stdout}");
+    assert!(stdout.contains("3 configurations of 1 series: 1 finished, 2 skipped"), "{stdout}");
 }
 
 /// Sends SIGTERM to `child` as soon as it listens, and says how it ended.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::awaited::Awaited;
 use crate::error::{Failure, Result};
 use crate::execute::VISIBLE_ENV;
+use crate::scratch::Scratch;
 
 pub use child::run_child;
 
@@ -235,8 +236,9 @@ pub fn ask_on(
     cupti: Option<&Utf8Path>,
     question: Question,
 ) -> Result<Answer> {
-    let folder = tempfile::tempdir().map_err(|e| Failure::output(&env::temp_dir(), &e))?;
-    let (request, reply) = (folder.path().join("request"), folder.path().join("reply"));
+    let folder = Scratch::new()?;
+    let file = |name| folder.path().join(name).into_std_path_buf();
+    let (request, reply) = (file("request"), file("reply"));
     let body = Request { cupti: cupti.map(ToOwned::to_owned), question };
     let bytes = serde_json::to_vec(&body).expect("requests are plain data");
     fs::write(&request, bytes).map_err(|e| Failure::output(&request, &e))?;

@@ -44,6 +44,7 @@ pub mod schedule;
 #[cfg(test)]
 #[path = "../../model/src/schemas.rs"]
 mod schemas;
+mod scratch;
 pub mod sections;
 pub mod store;
 pub mod terminal;

@@ -33,6 +33,10 @@ pub fn main() -> ExitCode {
     if let Some(Command::Guard(options)) = &parsed.command {
         return end(&guard::guard(options));
     }
+    // Nor does one that becomes a program, whose signals they are.
+    if let Some(Command::Become(options)) = &parsed.command {
+        return ExitCode::from(emulate::become_program(options));
+    }
     let kept = keeps_something(&parsed);
     let interrupt = match if kept { Interrupt::listen() } else { Interrupt::end_at_once() } {
         Ok(interrupt) => interrupt,
@@ -89,6 +93,7 @@ fn keeps_something(parsed: &Gpuprof) -> bool {
             | Command::Runs(_)
             | Command::History(_)
             | Command::Completions(_)
+            | Command::Become(_)
             | Command::Nvrtc(_)
             | Command::Man(_),
         ) => false,
@@ -124,6 +129,8 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
         Some(Command::Emulate(options)) => {
             emulate::emulate(&options, interrupt).map(|_| Code::Success)
         }
+        // Became a program, or ended, before it came here.
+        Some(Command::Become(_)) => Ok(Code::Success),
         Some(Command::Ask(options)) => cupti::run_child(&options.request, &options.reply)
             .map(|()| Code::Success)
             .map_err(|e| Failure::output(&options.reply, &e)),

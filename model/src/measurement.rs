@@ -319,11 +319,21 @@ pub enum Unverified {
     NothingCompared,
     /// The reference leaves the buffers as they were, as a kernel that does nothing would.
     NothingChanged,
-    /// The tolerance accepts what the buffers held before the launch.
+    /// The tolerance, or `compare`, accepts what the buffers held before the launch.
     AnythingAccepted,
 }
 
 impl Unverified {
+    /// Whether the reference was asked, and tells no result from another. There may be nothing to
+    /// compare: of no elements, none is wrong.
+    #[must_use]
+    pub fn says_nothing(self) -> bool {
+        match self {
+            Self::NothingCompared => false,
+            Self::NothingChanged | Self::AnythingAccepted => true,
+        }
+    }
+
     /// The word that reports for programs have for it.
     #[must_use]
     pub fn word(self) -> &'static str {

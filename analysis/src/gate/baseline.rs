@@ -199,6 +199,10 @@ impl Against {
             let absent = format!("the baseline `{}` holds no series", self.name);
             return Comparison { absent: Some(absent), ..comparison };
         }
+        if self.holds_nothing_of(baseline, run) {
+            let absent = format!("the baseline `{}` holds none of the selected series", self.name);
+            return Comparison { absent: Some(absent), ..comparison };
+        }
         for theirs in baseline.series.iter().filter(|series| self.scope.holds(&series.id)) {
             match run.series.iter().find(|series| series.id == theirs.id) {
                 // What another slice measures is named here, without its configurations.
@@ -222,6 +226,16 @@ impl Against {
             }
         }
         comparison
+    }
+}
+
+impl Against {
+    /// Whether a filter took nothing of `baseline`, and nothing that it could be compared with: not
+    /// even what is missing can be told.
+    fn holds_nothing_of(&self, baseline: &Run, run: &Run) -> bool {
+        let measured = |id: &SeriesId| run.series.iter().any(|ours| ours.id == *id);
+        let mut theirs = baseline.series.iter().map(|series| &series.id);
+        !run.series.is_empty() && !theirs.any(|id| self.scope.holds(id) || measured(id))
     }
 }
 

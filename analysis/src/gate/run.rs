@@ -7,6 +7,7 @@
 use gpuprof_model::ExitCode;
 use gpuprof_model::comparison::Comparison;
 use gpuprof_model::configuration::Configuration;
+use gpuprof_model::measurement::Unverified;
 use gpuprof_model::metric::Catalogue;
 use gpuprof_model::run::{Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Layer, NotApplicable, Place};
@@ -42,7 +43,8 @@ impl Gate {
         if self.gated { judgement.exit_code(self.strict) } else { ExitCode::Success }
     }
 
-    /// What something that vanished since the baseline contributes to the exit code.
+    /// What something contributes to the exit code that was asked for and is not there: what
+    /// vanished since the baseline, or a reference that tells no result from another.
     pub fn of_vanished(self) -> ExitCode {
         if self.gated { Verdict::Missing.exit_code(self.strict) } else { ExitCode::Success }
     }
@@ -58,6 +60,9 @@ impl Gate {
                         ExitCode::Success
                     }
                 });
+                if configuration.unverified.is_some_and(Unverified::says_nothing) {
+                    code = code.or_worse(self.of_vanished());
+                }
             }
             if unmeasured(series).is_some() {
                 code = code.or_worse(ExitCode::NoSeries);

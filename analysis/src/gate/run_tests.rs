@@ -18,13 +18,17 @@ fn counted(kernel: &str, value: f64) -> SeriesResult {
 }
 
 fn judged(run: Run, baseline: Run, thresholds: &[&str]) -> Run {
+    judged_within(Scope::whole(), run, baseline, thresholds)
+}
+
+fn judged_within(scope: Scope, run: Run, baseline: Run, thresholds: &[&str]) -> Run {
     let thresholds: Vec<_> = thresholds.iter().map(|t| Threshold::parse(t).unwrap()).collect();
     let against = Against {
         name: "main".into(),
         run: Ok(baseline),
         across_devices: false,
         in_rounds: false,
-        scope: Scope::whole(),
+        scope,
     };
     rejudge(&Catalogue::built_in(), run, &thresholds, &against)
 }
@@ -77,6 +81,62 @@ fn a_kernel_that_is_new_is_held_against_nothing() {
     assert_eq!(told(&run.series[1]), [("global_sectors <= 10", Verdict::Pass)]);
     assert_eq!(run.comparison.as_ref().unwrap().appeared, ["saxpy::kernels::fresh"]);
     assert_eq!(STRICT.exit_code(&run), ExitCode::Success);
+}
+
+#[test]
+fn a_reference_that_accepts_anything_is_not_enough_where_everything_must_be_judged() {
+    let of = |why| {
+        let mut series = counted("a", 1.0);
+        series.configurations[0].unverified = Some(why);
+        run(vec![series])
+    };
+    for (why, strict) in [
+        (Unverified::NothingCompared, ExitCode::Success),
+        (Unverified::NothingChanged, ExitCode::NotJudged),
+        (Unverified::AnythingAccepted, ExitCode::NotJudged),
+    ] {
+        assert_eq!(STRICT.exit_code(&of(why)), strict);
+        assert_eq!(Gate::default().exit_code(&of(why)), ExitCode::Success);
+        assert_eq!(Gate { gated: false, ..STRICT }.exit_code(&of(why)), ExitCode::Success);
+    }
+}
+
+#[test]
+fn what_could_not_be_launched_in_the_baseline_is_new() {
+    let mut after = counted("a", 9.0);
+    after.configurations = rows("global_sectors", &[9.0, 7.0]);
+    let mut before = after.clone();
+    before.configurations[0] = fixture::invalid(64);
+    before.configurations[0].configuration = after.configurations[0].configuration.clone();
+    let told = |ours: &SeriesResult, theirs: &SeriesResult| {
+        let threshold = ["every global_sectors <= baseline"];
+        let run = judged(run(vec![ours.clone()]), run(vec![theirs.clone()]), &threshold);
+        (run.series[0].judgements[0].verdict, STRICT.exit_code(&run))
+    };
+    assert_eq!(told(&after, &before), (Verdict::Pass, ExitCode::Success));
+    // The other way round, something is gone.
+    assert_eq!(told(&before, &after), (Verdict::Missing, ExitCode::NotJudged));
+}
+
+#[test]
+fn a_filter_that_takes_nothing_of_the_baseline_compares_nothing() {
+    let (before, after) = (run(vec![counted("search", 1.0)]), run(vec![counted("find", 9.0)]));
+    let thresholds = ["global_sectors <= baseline", "global_sectors <= 10"];
+    let filtered = |filters: &[&str]| {
+        let filters = filters.iter().map(ToString::to_string).collect();
+        let scope = Scope { filters, ..Scope::whole() };
+        judged_within(scope, after.clone(), before.clone(), &thresholds)
+    };
+    let run = filtered(&["find"]);
+    let absent = run.comparison.as_ref().unwrap().absent.clone();
+    assert_eq!(absent.as_deref(), Some("the baseline `main` holds none of the selected series"));
+    assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
+    // Without a filter, or with one that takes it, what was there is missing.
+    for filters in [&[][..], &["search", "find"]] {
+        let run = filtered(filters);
+        assert_eq!(run.comparison.as_ref().unwrap().absent, None);
+        assert_eq!(STRICT.exit_code(&run), ExitCode::NotJudged);
+    }
 }
 
 #[test]

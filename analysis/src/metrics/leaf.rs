@@ -35,11 +35,14 @@ pub(super) fn value(metric: &Metric, passes: &[PassResult]) -> Result<f64, Strin
                 .map(count)
                 .ok_or_else(|| format!("the annotation declares no `{}`", metric.name))
         }
-        Origin::Emulator if pass.device.emulated => pass
-            .counters
-            .get(&*metric.name)
-            .map(|&value| count(value))
-            .ok_or_else(|| "the emulator did not report it".to_owned()),
+        Origin::Emulator if pass.device.emulated => {
+            pass.counters.get(&*metric.name).map(|&value| count(value)).ok_or_else(|| {
+                match pass.counters.is_empty() {
+                    true => "what is measured launched nothing".to_owned(),
+                    false => "the emulator did not report it".to_owned(),
+                }
+            })
+        }
         Origin::Emulator => hardware(&metric.name, pass),
         Origin::Hardware(name) => hardware(name, pass),
         Origin::Derived(_) => Err(format!("`{}` is derived", metric.name)),

@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use gpuprof_model::ExitCode;
 
 use crate::options::{
-    ArchiveOptions, AskOptions, BaselineOptions, CalibrateOptions, CompareOptions,
+    ArchiveOptions, AskOptions, BaselineOptions, BecomeOptions, CalibrateOptions, CompareOptions,
     CompletionsOptions, DoctorOptions, EmulateOptions, GuardOptions, HistoryOptions, ListOptions,
     ManOptions, MergeOptions, MetricsOptions, ReportOptions, RulesOptions, RunOptions, RunsOptions,
 };
@@ -92,6 +92,9 @@ pub enum Command {
     /// Compile CUDA C++, in a separate process.
     #[command(name = crate::cuda_cpp::SUBCOMMAND, hide = true)]
     Nvrtc(AskOptions),
+    /// Become a program of the user's that ends with its parent.
+    #[command(name = crate::commands::emulate::SUBCOMMAND, hide = true)]
+    Become(BecomeOptions),
     /// Guard locked clocks, in a separate process.
     #[command(name = crate::device::guard::SUBCOMMAND, hide = true)]
     Guard(GuardOptions),

@@ -10,11 +10,12 @@ use crate::config::DEFAULT_PATH;
 use crate::console::Notes;
 use crate::declared::Needed;
 use crate::discover;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::execute::{HarnessProcess, Interrupt};
 use crate::options::{ArchiveOptions, BuildOptions, ConfigurationOptions, KernelOptions};
 use crate::own_file::OwnFile;
 use crate::rules;
+use crate::scratch::Scratch;
 use crate::sections::{self, Sections};
 use crate::store::check_writable;
 
@@ -44,9 +45,8 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let arch = layers.kernel_arch(kernel_arch).value;
     let built = build_options(&options.cargo, quiet, &layers);
     let (_, source) = opened.build(BuildOptions { kernel_arch: arch.clone(), ..built })?;
-    let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
-    let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
-    let process = HarnessProcess::asked(folder, interrupt);
+    let folder = Scratch::new()?;
+    let process = HarnessProcess::asked(folder.path(), interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let declared: Vec<Needed<'_>> =
         described.values().flatten().filter_map(Needed::every).collect();

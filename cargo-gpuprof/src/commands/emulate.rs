@@ -4,22 +4,26 @@
 //! (standard error), and at the end a table of the launches. The exit code is the program's, but
 //! 105 where a kernel faulted: a program that does not look at its errors is no success.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
+use std::process::{self, Command, ExitStatus};
+use std::{env, io};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 
 use crate::console::{self, Notes};
 use crate::error::{Failure, Result};
-use crate::execute::{Interrupt, run_program};
-use crate::options::EmulateOptions;
+use crate::execute::{self, Interrupt, run_program};
+use crate::options::{BecomeOptions, EmulateOptions};
 use crate::report::emulated::{self, Emulated};
+use crate::scratch::Scratch;
 use crate::store::{emulator_folder, write_whole_by};
+
+/// The subcommand of the child that becomes the program.
+pub const SUBCOMMAND: &str = "__become";
 
 /// Where the driver looks for what it is to tell, and where it writes what happens.
 const TELL_ENV: &str = "GPUEMU_TELL";
@@ -44,35 +48,45 @@ pub fn emulate(options: &EmulateOptions, interrupt: &Interrupt) -> Result<u8> {
             ));
         }
     }
-    let folder = tempfile::tempdir().map_err(|e| Failure::output(&env::temp_dir(), &e))?;
-    let own = Utf8PathBuf::from_path_buf(folder.path().to_owned()).map_err(|path| {
-        Failure::usage(format!("the temporary folder {} is not UTF-8", path.display()))
-    })?;
+    let folder = Scratch::new()?;
+    let own = folder.path();
     let log = own.join("events.jsonl");
-    let [program, arguments @ ..] = &*options.command else {
-        return Err(Failure::usage("no program was given"));
+    let refused = own.join("refused");
+    let failed = |e: io::Error| {
+        Failure::new(ExitCode::NotPossible, format!("cannot start gpuprof's own child: {e}"))
     };
-    let mut command = Command::new(program);
+    let itself = env::current_exe().map_err(failed)?;
+    let mut command = Command::new(itself);
     command
-        .args(arguments)
-        .env("LD_LIBRARY_PATH", before_others(&emulator_folder(&own)?))
+        .args(["gpuprof", SUBCOMMAND, &process::id().to_string(), refused.as_str(), "--"])
+        .args(&options.command)
+        .env("LD_LIBRARY_PATH", before_others(&emulator_folder(own)?))
         .env(TELL_ENV, "1")
         .env(TIMES_ENV, "host")
         .env(LOG_ENV, &log);
     interrupt.keep();
-    let status = match run_program(&mut command, interrupt) {
-        Ok(status) => status,
-        Err(error) => {
-            let name = program.display();
-            console::error(format_args!("cannot start `{name}`: {error}"));
-            let missing = error.kind() == std::io::ErrorKind::NotFound;
-            return Ok(if missing { NOT_FOUND } else { NOT_STARTED });
-        }
-    };
+    let status = run_program(&mut command, interrupt).map_err(failed)?;
+    if refused.exists() {
+        return Ok(code(status, false));
+    }
     let emulated = read(&log)?;
     tell(&emulated, options, status);
     write(&emulated, options)?;
     Ok(code(status, emulated.has_fault()))
+}
+
+/// Becomes the program, as a child of [`emulate`]; the exit code of one that cannot be started.
+pub fn become_program(options: &BecomeOptions) -> u8 {
+    let [program, arguments @ ..] = &*options.command else { return NOT_STARTED };
+    let mut command = Command::new(program);
+    let error = execute::become_program(command.args(arguments), options.parent);
+    // Its parent cannot tell from the code that it was not the program's.
+    if let Err(error) = File::create(&options.refused) {
+        console::error(Failure::output(options.refused.as_std_path(), &error));
+    }
+    let name = program.display();
+    console::error(format_args!("cannot start `{name}`: {error}"));
+    if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
 }
 
 /// `folder` before what the program's libraries are looked for in.
@@ -100,7 +114,8 @@ fn tell(emulated: &Emulated, options: &EmulateOptions, status: ExitStatus) {
     if let Some(signal) = status.signal() {
         console::say(format_args!("signal {signal} ended the program"));
     }
-    if emulated.is_empty() {
+    // One that was ended may have been in the middle of its first launch.
+    if emulated.is_empty() && status.code().is_some() {
         console::say(
             "the program launched no kernel on the emulated driver; one that was linked to \
              another libcuda.so by path does not find it",

@@ -32,7 +32,7 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
     let quiet = layers.quiet(options.quiet.then_some(true)).value;
     let (folder, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
-    let folder = camino::Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
+    let folder = folder.path();
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let selection = selection(&options.selection, &layers);

@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 use gpuprof_model::metric::Catalogue;
-use tempfile::TempDir;
 
 use super::settings::{Setting, Settings};
 use crate::archive::{self, Unpacked};
@@ -24,6 +23,7 @@ use crate::execute::{self, Interrupt};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions};
 use crate::own_file::OwnFile;
 use crate::rules;
+use crate::scratch::Scratch;
 use crate::sections::{self, Sections};
 use crate::store;
 
@@ -84,7 +84,7 @@ pub struct Opened {
     pub catalogue: Catalogue,
     place: Place,
     /// Where an archive is unpacked, as long as it is needed.
-    folder: TempDir,
+    folder: Scratch,
 }
 
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Opened {
                  `package::` chooses among the series of an archive"
             )));
         }
-        let folder = tempfile::tempdir().map_err(|e| Failure::output(&std::env::temp_dir(), &e))?;
+        let folder = Scratch::new()?;
         // Definitions in the configuration file may use what our sections define.
         let ours = Sections::built_in()?;
         let known = ours.catalogue();
@@ -120,7 +120,7 @@ impl Opened {
                 (Place::Workspace(Box::new(metadata)), loaded)
             }
             Some(file) => {
-                let temporary = Utf8Path::from_path(folder.path()).expect("its path is UTF-8");
+                let temporary = folder.path();
                 let explicit = wanted.configuration.is_explicit();
                 let config = if explicit { Some(load(Utf8Path::new("."))?) } else { None };
                 let unpacked = archive::unpack(
@@ -148,7 +148,7 @@ impl Opened {
     ///
     /// # Errors
     /// The build; a target folder that cannot be written.
-    pub fn build(self, options: BuildOptions) -> Result<(TempDir, Source)> {
+    pub fn build(self, options: BuildOptions) -> Result<(Scratch, Source)> {
         let Self { config, catalogue, place, folder } = self;
         let (mut harnesses, target_directory, origin) = match place {
             Place::Workspace(metadata) => {

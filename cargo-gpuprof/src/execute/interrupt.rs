@@ -1,6 +1,7 @@
-//! SIGINT and SIGTERM: the first ends the run with what was measured, the second at once. Where
-//! nothing is to be kept, so does the first: of a command that only reads it ends the process, and
-//! of one that builds first what was started to build, as Ctrl-C at a terminal does.
+//! SIGINT, SIGTERM and SIGHUP: the first ends the run with what was measured, the second at once.
+//! Where nothing is to be kept, so does the first: of a command that only reads it ends the
+//! process, and of one that builds first what was started to build, as Ctrl-C at a terminal does.
+//! A SIGHUP that is ignored, as under `nohup`, stays so.
 //!
 //! Input: signals. Output: the first of them, and a wait that it ends: whoever waits for something
 //! else waits for it here too, and the kernel wakes them. SIGXFSZ, which a limit on the size of
@@ -12,13 +13,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use std::{process, thread};
+use std::{fs, process, thread};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
 use super::family;
+use crate::scratch;
 
 /// The signal that was received, if any.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +41,7 @@ impl Interrupt {
         let (heard, told) = io::pipe()?;
         let interrupt = Self { heard: Some(Arc::new(heard)), ..Self::default() };
         flag::register(SIGXFSZ, Arc::default())?;
-        for signal in [SIGINT, SIGTERM] {
+        for signal in ending() {
             // Registered before the flag is set, so that only a second signal finds it true.
             let second = Arc::new(AtomicBool::new(false));
             flag::register_conditional_shutdown(signal, 128 + signal, second.clone())?;
@@ -77,6 +79,7 @@ impl Interrupt {
             let _ = wait_for(&mut [], Instant::now().checked_add(CLEANS_UP));
         }
         if nothing_kept() {
+            scratch::remove_all();
             process::exit(128 + i32::from(self.signal().unwrap_or(0)));
         }
     }
@@ -88,7 +91,7 @@ impl Interrupt {
     /// The handlers cannot be installed.
     pub fn end_at_once() -> io::Result<Self> {
         flag::register(SIGXFSZ, Arc::default())?;
-        for signal in [SIGINT, SIGTERM] {
+        for signal in ending() {
             let first = Arc::new(AtomicBool::new(true));
             flag::register_conditional_shutdown(signal, 128 + signal, first)?;
         }
@@ -140,6 +143,20 @@ impl Interrupt {
     }
 }
 
+/// The signals that end a command.
+fn ending() -> impl Iterator<Item = i32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let hears = !is_ignored(&status, SIGHUP);
+    [SIGINT, SIGTERM].into_iter().chain(hears.then_some(SIGHUP))
+}
+
+/// Whether the process ignores `signal`, by its `/proc/PID/status`.
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
 /// How long the end of what was started may take.
 const CLEANS_UP: Duration = Duration::from_secs(2);
 
@@ -179,6 +196,13 @@ mod tests {
         signalled.write_all(b"x").unwrap();
         assert!(!interrupt.wait(&[], None).unwrap());
         assert!(!interrupt.wait(&[], None).unwrap());
+    }
+
+    #[test]
+    fn a_signal_is_ignored_if_the_system_says_so() {
+        let status = "Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\n";
+        assert!(is_ignored(status, SIGHUP) && !is_ignored(status, SIGINT));
+        assert!(!is_ignored("", SIGHUP));
     }
 
     #[test]

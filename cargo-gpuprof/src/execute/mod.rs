@@ -28,5 +28,5 @@ pub use job::{Job, Pass, outcomes};
 pub use linked::stand_in;
 pub use pipeline::{Event, Pipeline, wait};
 pub use process::{Asked, Ended, HarnessProcess, Running, Stderr, VISIBLE_ENV};
-pub use program::run_program;
+pub use program::{become_program, run_program};
 pub use stretch::Stretch;

@@ -5,6 +5,18 @@ use std::ffi::OsString;
 use camino::Utf8PathBuf;
 use clap::Args;
 
+/// Options of a child of `emulate` that becomes the program.
+#[derive(Debug, Clone, Args)]
+pub struct BecomeOptions {
+    /// The number of the process that started it
+    pub parent: u32,
+    /// Where it writes why the program cannot be started
+    pub refused: Utf8PathBuf,
+    /// The program and its arguments
+    #[arg(required = true, last = true)]
+    pub command: Vec<OsString>,
+}
+
 /// Options of `emulate`.
 #[derive(Debug, Clone, Args)]
 pub struct EmulateOptions {

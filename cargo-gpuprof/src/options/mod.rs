@@ -41,7 +41,7 @@ pub use commands::{
 };
 pub use configuration::ConfigurationOptions;
 pub use devices::{DeviceName, DeviceSelection};
-pub use emulate::EmulateOptions;
+pub use emulate::{BecomeOptions, EmulateOptions};
 pub use gate::{
     BaselineAction, BaselineOptions, CompareOptions, GateOptions, JudgingOptions, PlaceOptions,
     ReportOptions,

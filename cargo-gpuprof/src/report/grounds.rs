@@ -39,7 +39,8 @@ fn verified(rows: &[ConfigurationResult]) -> Vec<Note> {
     let unverified: &[_] = if compared { &not } else { &[] };
     let empty = "nothing was compared: what the kernel writes has no elements".to_owned();
     let same = "the reference changes nothing, so a kernel that does nothing agrees".to_owned();
-    let wide = "the tolerance accepts what the buffers held before the launch".to_owned();
+    let wide =
+        "the tolerance or `compare` accepts what the buffers held before the launch".to_owned();
     [
         note("verified", &known, largest(&known)),
         note("verified", &unknown, agreed),
@@ -167,8 +168,8 @@ mod tests {
             [
                 "verified block=256,n=1048576: largest error 0.50 of the tolerance".to_owned(),
                 format!("unverified block=64,n=1048576: {told}"),
-                "unverified block=128,n=1048576: the tolerance accepts what the buffers held before \
-                 the launch"
+                "unverified block=128,n=1048576: the tolerance or `compare` accepts what the buffers \
+                 held before the launch"
                     .to_owned(),
                 "unverified block=512,n=1048576: compared with no reference".to_owned(),
             ]

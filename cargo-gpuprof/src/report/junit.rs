@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use gpuprof_model::exit_code::ExitCode;
 use gpuprof_model::measurement::Timing;
+use gpuprof_model::measurement::Unverified;
 use gpuprof_model::run::{ConfigurationResult, Run, SeriesResult, Status};
 use gpuprof_model::verdict::{Judgement, Weight};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
@@ -88,6 +89,11 @@ impl Junit {
                 if !host.is_empty() {
                     case.add_property(("host", xml(host).as_str()));
                 }
+            }
+            let says_nothing = row.unverified.is_some_and(Unverified::says_nothing);
+            if says_nothing && self.gate.of_vanished() != ExitCode::Success {
+                let why = "the reference accepts what the buffers held before the launch";
+                case.status = bad(NonSuccessKind::Failure, "unverified", why);
             }
             if let Some(time) = timed(row) {
                 case.set_time(time);

@@ -69,7 +69,12 @@ pub fn append(path: &Utf8Path, entries: &[Entry]) -> Result<usize> {
         serde_json::to_writer(&mut text, entry).map_err(|e| failed(e.into()))?;
         text.push(b'\n');
     }
-    file.write_all(&text).and_then(|()| file.sync_data()).map_err(failed)?;
+    let whole = file.metadata().map_err(failed)?.len();
+    file.write_all(&text).and_then(|()| file.sync_data()).map_err(|e| {
+        // A line that is not whole would be told at every reading.
+        let _ = file.set_len(whole);
+        failed(e)
+    })?;
     Ok(new.len())
 }
 

@@ -12,7 +12,6 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
 use gpuprof_model::run::Run;
-use tempfile::TempDir;
 
 use super::document::BASE_FILE;
 use super::manifest::Manifest;
@@ -22,6 +21,7 @@ use crate::declared::file_name;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
 use crate::plan::Side;
+use crate::scratch::Scratch;
 
 /// The file that the process of a run holds locked.
 pub(super) const LOCK: &str = "lock";
@@ -43,7 +43,7 @@ pub struct RunFolder {
     lock: Option<File>,
     /// Where a slice has what is not for others: the folder itself may lie on a file system that
     /// many machines share.
-    scratch: Option<TempDir>,
+    scratch: Option<Scratch>,
 }
 
 impl RunFolder {
@@ -94,14 +94,11 @@ impl RunFolder {
     /// # Errors
     /// It cannot be made (exit code 110).
     pub fn of_slice() -> Result<Self> {
-        let make = || -> io::Result<Self> {
-            let scratch = tempfile::Builder::new().prefix("gpuprof-").tempdir()?;
-            fs::create_dir(scratch.path().join("passes"))?;
-            let path = Utf8Path::from_path(scratch.path()).ok_or(io::ErrorKind::InvalidFilename)?;
-            let path = path.canonicalize_utf8()?;
-            Ok(Self { id: new_id(), path, resumes: false, lock: None, scratch: Some(scratch) })
-        };
-        make().map_err(|e| Failure::output(&std::env::temp_dir(), &e))
+        let scratch = Scratch::new()?;
+        let failed = |e: io::Error| Failure::output(scratch.path().as_std_path(), &e);
+        fs::create_dir(scratch.path().join("passes")).map_err(failed)?;
+        let path = scratch.path().canonicalize_utf8().map_err(failed)?;
+        Ok(Self { id: new_id(), path, resumes: false, lock: None, scratch: Some(scratch) })
     }
 
     /// Gives a slice its `folder`. Where the slice has begun there, this run is the same and goes
@@ -149,7 +146,7 @@ impl RunFolder {
 
     /// Where what is not for others lies.
     fn own(&self) -> Utf8PathBuf {
-        let scratch = self.scratch.as_ref().and_then(|folder| Utf8Path::from_path(folder.path()));
+        let scratch = self.scratch.as_ref().map(Scratch::path);
         scratch.map_or_else(|| self.path.clone(), Utf8Path::to_owned)
     }
 

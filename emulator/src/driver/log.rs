@@ -18,8 +18,6 @@ pub struct Log {
     file: Option<File>,
     /// Functions that were called and are not supported.
     lacking: BTreeSet<&'static str>,
-    /// Whether it was told that events give this computer's times.
-    told_times: bool,
 }
 
 impl Log {
@@ -63,14 +61,8 @@ impl Log {
         }
     }
 
-    /// An event's time was read, which is this computer's.
-    pub fn host_times(&mut self) {
-        if !std::mem::replace(&mut self.told_times, true) {
-            self.tell("times between events are this computer's: they say how long emulation took");
-        }
-    }
-
-    fn tell(&self, message: &str) {
+    /// Says `message` on standard error, where this was asked for.
+    pub fn tell(&self, message: &str) {
         if self.tells {
             let shown: String =
                 message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -33,7 +33,8 @@ pub(crate) enum Argument {
 
 impl Argument {
     /// The bytes of the entry point's parameters: of a scalar, of a device pointer, or of a pointer
-    /// and a number of elements. What has no size is no parameter.
+    /// and a number of elements. What has no size is no parameter. The pointer to an empty buffer
+    /// is null, so that no access to it can succeed; that of an empty slice must not be.
     pub(crate) fn parameters(&self) -> Vec<Vec<u8>> {
         match self {
             Self::Scalar { bytes, .. } if bytes.is_empty() => Vec::new(),
@@ -41,7 +42,9 @@ impl Argument {
             Self::Global(_) => Vec::new(),
             Self::Buffer { buffer, sliced } => {
                 let length = sliced.map(|lanes| buffer.length() / lanes);
-                let words = [buffer.pointer()].into_iter().chain(length);
+                let null = length.is_none() && buffer.length() == 0;
+                let pointer = if null { 0 } else { buffer.pointer() };
+                let words = [pointer].into_iter().chain(length);
                 words.map(|word| word.to_ne_bytes().to_vec()).collect()
             }
         }

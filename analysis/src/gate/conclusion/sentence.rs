@@ -40,10 +40,8 @@ impl Parts<'_> {
     }
 
     fn holds(&self) -> Vec<Option<String>> {
-        let lead = match self.run.comparison {
-            Some(_) => "No regression",
-            None => "Every threshold holds",
-        };
+        let compared = self.run.comparison.as_ref().is_some_and(|c| c.absent.is_none());
+        let lead = if compared { "No regression" } else { "Every threshold holds" };
         vec![
             Some(format!(
                 "{lead}: {} judged{}",

@@ -39,7 +39,7 @@ fn asked(file: &Utf8Path, interrupt: &Interrupt) -> Result<String> {
     })?;
     let layers = Layers::new(&opened.config, None)?;
     let (folder, source) = opened.build(build_options(&cargo, true, &layers))?;
-    let folder = Utf8Path::from_path(folder.path()).expect("temporary paths are UTF-8");
+    let folder = folder.path();
     let process = HarnessProcess::asked(folder, interrupt);
     let described = discover::series(&process, &source.harnesses)?;
     let series: usize = described.values().map(Vec::len).sum();

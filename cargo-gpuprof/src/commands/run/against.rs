@@ -80,6 +80,9 @@ pub(in crate::commands) fn save(
         "a threshold failed; `cargo gpuprof baseline accept` keeps it anyway"
     } else if code == ExitCode::NoSeries {
         "nothing of a series was measured; `cargo gpuprof baseline accept` keeps it anyway"
+    } else if gate.strict && code == ExitCode::NotJudged {
+        "a threshold was not judged, which --strict does not accept; `cargo gpuprof baseline \
+         accept` keeps it anyway"
     } else if ended == ExitCode::NotPossible {
         "thresholds need hardware counters, which could not be collected; `cargo gpuprof baseline \
          accept` keeps it anyway"

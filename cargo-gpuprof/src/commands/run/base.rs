@@ -9,7 +9,6 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use gpuprof_model::ExitCode;
-use tempfile::TempDir;
 
 use crate::commands::settings::Settings;
 use crate::commands::{Opened, Source, Wanted};
@@ -17,6 +16,7 @@ use crate::console::Notes;
 use crate::error::{Failure, Result};
 use crate::options::{BuildOptions, CargoOptions, ConfigurationOptions, RunOptions};
 use crate::revision::{self, Checkout, Commit, Repository};
+use crate::scratch::Scratch;
 
 /// The folder, below the target folder, of everything that is made of other revisions.
 const FOLDER: &str = "gpuprof/base";
@@ -31,7 +31,7 @@ pub(super) struct Base {
     /// Its harnesses and kernels.
     pub(super) source: Source,
     /// Where an archive is unpacked, as long as it is needed.
-    _unpacked: Option<TempDir>,
+    _unpacked: Option<Scratch>,
     /// Its checkout, which no other run changes meanwhile.
     _checkout: Option<Checkout>,
 }

@@ -8,7 +8,6 @@ use gpuprof_analysis::gate::baseline::Against;
 use gpuprof_analysis::gate::run::Gate;
 use gpuprof_model::metric::{Catalogue, Metric};
 use gpuprof_model::run::SectionColumns;
-use tempfile::TempDir;
 
 use super::base::Base;
 use super::exports::Exports;
@@ -19,6 +18,7 @@ use crate::commands::thresholds::Placed;
 use crate::commands::viewed::PlacedView;
 use crate::console::Notes;
 use crate::plan::PlannedSeries;
+use crate::scratch::Scratch;
 use crate::store::RunFolder;
 
 /// What the command line, the configuration and the workspace or archive give.
@@ -32,7 +32,7 @@ pub(super) struct Inputs {
     /// Harnesses, and where kernels come from.
     pub(super) source: Source,
     /// Where an archive is unpacked, as long as it is needed.
-    pub(super) _unpacked: TempDir,
+    pub(super) _unpacked: Scratch,
     /// The run's own folder.
     pub(super) folder: RunFolder,
     /// The configuration file and the preset.

@@ -6,7 +6,6 @@
 
 use std::mem;
 
-use camino::Utf8Path;
 use gpuprof_model::ExitCode;
 use gpuprof_model::metric::{Catalogue, Class, Direction};
 use gpuprof_model::run::{Run, SCHEMA_VERSION, SectionColumns};
@@ -435,7 +434,7 @@ pub(in crate::commands) fn planned_for(
     let layers = Layers::new(&opened.config, options.configuration.preset.as_deref())?;
     let quiet = layers.quiet(options.output.quiet()).value;
     let (unpacked, source) = opened.build(build_options(&options.cargo, quiet, &layers))?;
-    let folder = Utf8Path::from_path(unpacked.path()).expect("temporary paths are UTF-8");
+    let folder = unpacked.path();
     let process = HarnessProcess::asked(folder, interrupt);
     let planned = select(options, (&layers, &source), &process, false)?;
     Ok((source, layers, planned.0))

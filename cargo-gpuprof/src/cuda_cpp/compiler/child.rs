@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::awaited::Awaited;
 use crate::execute::Interrupt;
+use crate::scratch::Scratch;
 
 /// The hidden subcommand that compiles.
 pub const SUBCOMMAND: &str = "__nvrtc";
@@ -104,9 +105,9 @@ pub(crate) fn ask(
     interrupt: &Interrupt,
     request: &Request,
 ) -> Result<Reply, NoReply> {
-    let files = tempfile::tempdir().map_err(NoReply::Start)?;
+    let files = Scratch::make().map_err(NoReply::Start)?;
     let (asked, reply) = (files.path().join("request"), files.path().join("reply"));
-    let request = Request { trace: Some(files.path().join("trace")), ..request.clone() };
+    let request = Request { trace: Some(files.path().join("trace").into()), ..request.clone() };
     let bytes = serde_json::to_vec(&request).expect("requests are plain data");
     fs::write(&asked, bytes).map_err(NoReply::Start)?;
     let mut child = Command::new(executable)

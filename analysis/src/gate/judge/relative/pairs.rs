@@ -60,6 +60,10 @@ pub(super) fn every<'r>(
     for row in ours.iter().filter(speaks_of) {
         let key = &row.configuration;
         let Some(before) = before.get(row) else { continue };
+        // What could not be launched then, and can now, is new.
+        if matches!(before.status, Status::Invalid { .. }) && row.status == Status::Finished {
+            continue;
+        }
         let side = |row| Side::of(row, &threshold.metric, threshold.statistic);
         if let Status::Invalid { reason } = &row.status {
             // What never could be launched is let be; what no longer can is gone.

@@ -1,0 +1,144 @@
+//! Folders for what nobody else needs: unpacked archives, questions to child processes, and what a
+//! slice does not share.
+//!
+//! Input: the machine's folder for temporary files. Output: an empty folder, which goes with its
+//! owner: when it is dropped, when a signal ends the process ([`remove_all`]), and if the process
+//! was killed, when the same user's next one makes a folder. Its lock, which the system takes off
+//! with the process, tells the dead from the living.
+
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
+use std::{env, io};
+
+use camino::Utf8Path;
+use tempfile::TempDir;
+
+use crate::error::{Failure, Result};
+
+/// What the names begin with.
+const PREFIX: &str = "gpuprof-";
+
+/// The owner's lock, beside the folder that is handed out.
+const LOCK: &str = ".lock";
+
+/// What is handed out, below the folder that is made.
+const INSIDE: &str = "files";
+
+/// The folders of this process.
+static LIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A folder that is gone when this is dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    inside: PathBuf,
+    folder: TempDir,
+    /// Held until the folder is gone.
+    _lock: File,
+}
+
+impl Scratch {
+    /// A new folder, after those of processes that were killed are removed.
+    ///
+    /// # Errors
+    /// It cannot be made, or its path is not UTF-8 (exit code 110).
+    pub fn new() -> Result<Self> {
+        Self::make().map_err(|e| Failure::output(&env::temp_dir(), &e))
+    }
+
+    /// As [`new`](Self::new), for those who have errors of their own.
+    ///
+    /// # Errors
+    /// It cannot be made, or its path is not UTF-8.
+    pub fn make() -> io::Result<Self> {
+        static SWEPT: Once = Once::new();
+        let place = env::temp_dir();
+        SWEPT.call_once(|| sweep(&place));
+        Self::within(&place)
+    }
+
+    fn within(place: &Path) -> io::Result<Self> {
+        let (folder, lock) = loop {
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
+            let lock = File::create(folder.path().join(LOCK))?;
+            // A file system without locks keeps what is left behind. A lock that another process
+            // has is that of one who found this folder before it was locked, and removes it.
+            if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+                break (folder, lock);
+            }
+        };
+        let inside = folder.path().join(INSIDE);
+        fs::create_dir(&inside)?;
+        if Utf8Path::from_path(&inside).is_none() {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
+        Ok(Self { inside, folder, _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Utf8Path {
+        Utf8Path::from_path(&self.inside).expect("it was looked at when the folder was made")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        live.retain(|path| path != self.folder.path());
+    }
+}
+
+/// Removes the folders of this process, which is about to end without dropping them.
+pub fn remove_all() {
+    for folder in LIVE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Another thread may still write there: what is left goes with the next process.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// Removes what killed processes of this user left in `place`.
+fn sweep(place: &Path) {
+    let Ok(entries) = fs::read_dir(place) else { return };
+    let named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(PREFIX);
+    for path in entries.flatten().filter(named).map(|entry| entry.path()) {
+        if is_dead(&path) {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Whether `folder` is ours, and the process that made it is gone.
+fn is_dead(folder: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let ours = fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir() && it.uid() == own);
+    ours && File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_dead_left_goes_and_what_the_living_use_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let living = Scratch::within(place.path()).unwrap();
+        let make = |name: &str, locked: bool| {
+            let folder = place.path().join(name);
+            fs::create_dir_all(folder.join(INSIDE)).unwrap();
+            if locked {
+                File::create(folder.join(LOCK)).unwrap();
+            }
+            folder
+        };
+        let dead = make("gpuprof-dead", true);
+        let others = [make("gpuprof-of-the-user", false), make("elsewhere", true)];
+        sweep(place.path());
+        assert!(!dead.exists() && living.path().exists());
+        assert!(others.iter().all(|folder| folder.exists()));
+        let path = living.path().to_owned();
+        drop(living);
+        assert!(!path.parent().unwrap().exists());
+    }
+}
