@@ -46,6 +46,7 @@ fn rows(outcome: &Outcome) -> String {
 fn kernels_in_ptx_are_swept_verified_and_judged() {
     let outcome = run("in-ptx", &[]).exits_with(0);
     assert_snapshot!(rows(&outcome), @r"
+    crowded/block=64,n=24 finished verified
     fill/block=64,VALUE=1 finished verified
     fill/block=64,VALUE=2 finished verified
     look_up/block=64,more=0 finished verified
@@ -55,6 +56,7 @@ fn kernels_in_ptx_are_swept_verified_and_judged() {
     scale/block=512,n=1000 invalid: a block of 512 threads exceeds the launch bounds of `scale`, 256, for which it is compiled (.maxntid)
     scale_in_warps/n=1000,warps=16 invalid: a block of 512 threads exceeds the launch bounds of `scale`, 256, for which it is compiled (.maxntid)
     scale_in_warps/n=1000,warps=4 finished verified
+    shifted/block=64 finished verified
     ");
     let judged = outcome.events_of("threshold-judged");
     assert_eq!(judged[0]["judgement"]["verdict"], "pass", "{judged:#?}");
@@ -75,21 +77,25 @@ fn a_declaration_that_does_not_fit_its_entry_point_is_shown_where_it_is_written(
       --> in-ptx/src/lib.rs:58:31
     error: `scale` is declared with 1 parameter, and its PTX takes 4
       --> in-ptx/src/lib.rs:61
+    error: parameter 1 of `shifted` is declared as `Wide`, 8 bytes aligned to 8, and its PTX takes 8 aligned to 4
+      --> in-ptx/src/lib.rs:75:26
     ");
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
     error: in-ptx/90bab4f9ad84.ptx has no entry point `fill`: add symbol = "_Z4fillILj1EEvPj"
-      --> in-ptx/src/lib.rs:69
+      --> in-ptx/src/lib.rs:84
     error: in-ptx/90bab4f9ad84.ptx has no entry point `other`: it has _Z4fillILj1EEvPj, _Z4fillILj2EEvPj
-      --> in-ptx/src/lib.rs:72
+      --> in-ptx/src/lib.rs:87
     "#);
 }
 
 #[test]
 fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone() {
-    let outcome =
-        run("in-cuda", &["scale/", "offset/", "count/", "flagged/", "axpy/", "kernels::pairs/"])
-            .exits_with(0);
+    let outcome = run(
+        "in-cuda",
+        &["scale/", "offset/", "count/", "flagged/", "axpy/", "kernels::pairs/", "folded/"],
+    )
+    .exits_with(0);
     assert_snapshot!(rows(&outcome), @r#"
     axpy/block=64,n=256,T=f16 finished verified
     axpy/block=64,n=256,T=f32 finished verified
@@ -98,12 +104,14 @@ fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone
     count/block=64,n=256,FIRST=3,UP=true finished
     flagged/block=64,n=256,way=down finished verified
     flagged/block=64,n=256,way=up finished verified
+    folded/block=64,n=256,Op=Product finished verified
+    folded/block=64,n=256,Op=Sum finished verified
     offset/block=64,n=256,WIDTH=1 finished verified
     offset/block=64,n=256,WIDTH=4 finished verified
-    pairs/block=64,n=256,Op=Product,T=f16 finished
-    pairs/block=64,n=256,Op=Product,T=f32 finished
-    pairs/block=64,n=256,Op=Sum,T=f16 finished
-    pairs/block=64,n=256,Op=Sum,T=f32 finished
+    pairs/block=64,n=256,Op=Product,T=f16 finished verified
+    pairs/block=64,n=256,Op=Product,T=f32 finished verified
+    pairs/block=64,n=256,Op=Sum,T=f16 finished verified
+    pairs/block=64,n=256,Op=Sum,T=f32 finished verified
     scale/block=128,n=1000,ITEMS=1 finished verified
     scale/block=128,n=1000,ITEMS=2 finished verified
     scale/block=128,n=1000,ITEMS=3 invalid: `scale<3, float>` does not compile: kernels/scale.cu:13:5: static assertion failed with "three items are not a power of two"
@@ -123,23 +131,55 @@ fn cuda_cpp_files_are_compiled_swept_and_verified_and_an_instance_may_fail_alone
 }
 
 #[test]
+fn structs_are_passed_by_value_and_void_pointers_take_anything() {
+    let outcome = run("in-cuda", &["map/", "window/", "copy/"]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @r"
+    copy/block=64,n=100 finished verified
+    map/block=64,way=amount finished verified
+    map/block=64,way=signed finished verified
+    window/block=64,first=0 finished verified
+    window/block=64,first=7 finished verified
+    ");
+    let outcome = run("in-ptx", &["shifted/"]).exits_with(0);
+    assert_snapshot!(rows(&outcome), @"shifted/block=64 finished verified");
+}
+
+#[test]
 fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() {
     let told = |feature: &str| {
         let stderr = run("in-cuda", &["--features", feature]).exits_with(101).stderr;
         let (_, told) = stderr.split_once("\nerror: ").expect("there is an error");
         told.to_owned()
     };
-    assert_snapshot!(told("types"), @r"
+    assert_snapshot!(told("types"), @r#"
     declarations do not fit their kernels:
     error: parameter 2 of `offset` is declared as `*mut u32`, and the kernel takes `int *`
       --> in-cuda/src/lib.rs:69:38
        = note: declare it as `*mut i32`
-    ");
+    error: parameter 2 of `copy` is declared as `*mut u8`, and the kernel takes `const void *`
+      --> in-cuda/src/values.rs:73:40
+       = note: declare it as `*const u8`
+    error: parameter 3 of `copy` is declared as `*const u8`, and the kernel takes `void *`
+      --> in-cuda/src/values.rs:73:53
+       = note: declare it as `*mut u8`
+    error: the declaration of `window` does not fit the kernel: identifier "Window" is undefined
+      --> in-cuda/src/values.rs:95:25
+       = note: `Window` is called `Window` in C++, unless #[link_name = "ns::Window"] in front of the parameter says otherwise
+    error: parameter 1 of `map` is declared as `Line` (`shapes::Window`), and the kernel takes `Line`
+       --> in-cuda/src/values.rs:104:51
+        = note: if it is the same struct, say so by #[link_name = "Line"]
+    error: parameter 1 of `window` is declared as `Window` (`shapes::Window`), and the kernel takes `shapes::Window`
+      --> in-cuda/src/values.rs:84:57
+       = note: `Window` has 8 bytes aligned to 4 in Rust, and `shapes::Window` has 16 bytes aligned to 8 in C++; has it the same fields?
+    "#);
     assert_snapshot!(told("names"), @r#"
     declarations do not fit their kernels:
     error: `nowhere` names no kernel: identifier "nowhere" is undefined
       --> in-cuda/src/lib.rs:78
-       = note: is its namespace missing, or the file that defines it?
+       = note: the kernels there are scale, offset, count, flagged
+    error: `ofset` names no kernel: identifier "ofset" is undefined
+      --> in-cuda/src/lib.rs:81
+       = note: did you mean `offset`?
     "#);
     assert_snapshot!(told("syntax"), @r#"
     CUDA C++ does not compile:
@@ -148,6 +188,12 @@ fn what_is_wrong_with_cuda_cpp_or_its_declaration_is_shown_with_file_and_line() 
       |
     2 |     y[threadIdx.x] = undefined_name;
       |                      ^
+    error: expected a "," or ">"
+     --> kernels/item.cu:1:15
+      |
+    1 | template <int N>
+      |               ^
+      = note: no symbol holds the constant `N` of `emptied`, so it is defined for the compiler, as -DN=1; if it is an argument of a template, write {N} in symbol = "…", else give it another name
     "#);
 }
 
@@ -165,7 +211,7 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     let warnings = outcome.stderr.lines().skip_while(|line| !line.starts_with("warning"));
     assert_snapshot!(warnings.take(3).collect::<Vec<_>>().join("\n"), @r"
     warning: `of_pairs` reads the constant `pairs`, which nothing sets: it is zero
-       --> in-cuda/src/lib.rs:161
+       --> in-cuda/src/lib.rs:171
         = note: declare it in the block, such as `static pairs: [f32; 16];`, and set it with globals(pairs = …)
     ");
     assert_snapshot!(rows(&run("in-ptx", &["look_up"]).exits_with(0)), @r"
@@ -177,9 +223,9 @@ fn variables_of_the_device_are_set_by_the_declaration_or_warned_about() {
     assert_snapshot!(told, @r#"
     declarations do not fit their kernels:
     error: `bias` is declared as `f64`, 8 bytes, and it has 4
-       --> in-cuda/src/lib.rs:206:22
+       --> in-cuda/src/lib.rs:216:22
     error: `nowhere` names no variable: identifier "nowhere" is undefined
-       --> in-cuda/src/lib.rs:207:25
+       --> in-cuda/src/lib.rs:217:25
         = note: is its namespace missing, or the file that defines it?
     "#);
 }

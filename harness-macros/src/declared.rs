@@ -166,14 +166,16 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
     let symbol = kernel.expression.as_deref().unwrap_or(&kernel.symbol);
     let parameters = kernel.parameters.iter().zip(&item.sig.inputs).map(|(parameter, input)| {
         let name = parameter.name.to_string();
-        let (rust, cpp, bytes) = types::spelled(parameter, &kernel.space.types);
+        let types::Spelled { rust, cpp, bytes, align } =
+            types::spelled(parameter, input, &kernel.space.types);
         let at = place(parameter, input);
         // `line!()` at the place of the type.
         let (line, column) =
             (quote_spanned!(at=> ::core::line!()), quote_spanned!(at=> ::core::column!()));
         quote! {
             #gp::DeclaredParameter {
-                name: #name, rust: #rust, cpp: #cpp, bytes: #bytes, line: #line, column: #column,
+                name: #name, rust: #rust, cpp: #cpp, bytes: #bytes, align: #align, line: #line,
+                column: #column,
             }
         }
     });

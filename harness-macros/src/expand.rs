@@ -14,6 +14,7 @@ use crate::constants;
 use crate::declared;
 use crate::kernel::Kernel;
 use crate::launcher;
+use crate::mention;
 use crate::place;
 use crate::registration::Entry;
 use crate::renamed;
@@ -137,24 +138,41 @@ pub(crate) fn run_function(kernel: &Kernel, run: &Ident) -> TokenStream {
         quote!(#k.word(#name)?.as_str())
     };
     let otherwise = quote!(#k.not_compiled());
-    let known = in_rust(kernel);
+    let (known, words) = known_types(kernel, &statements);
+    let words = words.iter().map(|name| {
+        let text = name.to_string();
+        quote!(let #name: &str = &#k.word(#text)?;)
+    });
     let statements = type_axis::dispatched(&known, &statements, &word, &otherwise);
     quote! {
         #[allow(unused_variables, non_snake_case)]
         fn #run(#k: &mut #gp::KernelRun<'_>) -> #gp::Result<()> {
             #(#axes)*
+            #(#words)*
             #statements
         }
     }
 }
 
-/// The axes of types that Rust knows: a template of CUDA C++ also takes types that only its file
-/// has, of which no argument can consist.
-fn in_rust(kernel: &Kernel) -> Vec<TypeAxis> {
-    let is_known = |axis: &&TypeAxis| {
-        kernel.expression.is_none() || axis.values.iter().all(declared::is_number)
-    };
-    kernel.space.types.iter().filter(is_known).cloned().collect()
+/// The axes of types that Rust knows, and the names of those that `statements` take for words. A
+/// template of CUDA C++ also takes types that only its file has, of which no argument can consist:
+/// they are types in Rust where the annotation says so by mentioning them.
+fn known_types(kernel: &Kernel, statements: &TokenStream) -> (Vec<TypeAxis>, Vec<Ident>) {
+    let (mut known, mut words) = (Vec::new(), Vec::new());
+    for axis in &kernel.space.types {
+        if kernel.expression.is_none() || axis.values.iter().all(declared::is_number) {
+            known.push(axis.clone());
+            continue;
+        }
+        let mention = mention::mention(statements, &axis.name.to_string());
+        if mention.as_type {
+            known.push(axis.clone());
+        }
+        if mention.as_value {
+            words.push(axis.name.clone());
+        }
+    }
+    (known, words)
 }
 
 /// `let n: u64 = …`, so that the annotation's expressions can say `n`.

@@ -24,6 +24,7 @@ mod expand;
 mod items;
 mod kernel;
 mod launcher;
+mod mention;
 mod oxide;
 mod parameter;
 mod place;

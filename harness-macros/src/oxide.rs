@@ -165,7 +165,8 @@ fn passed(
             (quote_spanned!(at=> ::core::line!()), quote_spanned!(at=> ::core::column!()));
         quote! {
             #gp::DeclaredParameter {
-                name: #name, rust: #rust, cpp: "", bytes: #bytes, line: #line, column: #column,
+                name: #name, rust: #rust, cpp: "", bytes: #bytes, align: 0, line: #line,
+                column: #column,
             }
         }
     };

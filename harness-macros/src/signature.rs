@@ -238,7 +238,7 @@ fn disjoint(ty: &Type, dialect: Dialect) -> Option<&Type> {
 }
 
 /// Whether `ty` is taken by value without being a number: `bool`, or what may be a struct.
-fn is_value(ty: &Type) -> bool {
+pub(crate) fn is_value(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return false };
     let Some(last) = path.path.segments.last().filter(|_| path.qself.is_none()) else {
         return false;

@@ -84,10 +84,18 @@ pub struct DeclaredParameter {
     pub cpp: String,
     /// Its size.
     pub bytes: u32,
+    /// Of a struct, its alignment; 0 of everything else, which has its own size's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub align: u32,
     /// The line of its type in the declaration's file.
     pub line: u32,
     /// The column of its type.
     pub column: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(align: &u32) -> bool {
+    *align == 0
 }
 
 /// A variable of the device as it is declared.
@@ -275,6 +283,7 @@ mod tests {
             rust: rust.into(),
             cpp: cpp.into(),
             bytes,
+            align: 0,
             line: 1,
             column: 1,
         };

@@ -15,6 +15,7 @@ use super::compiled::{Compiled, Hash};
 use super::compiler::{Compiler, Ended, Job, NoReply, Reply, how};
 use super::diagnostic::{self, Diagnostic, Note, Severity};
 use super::error::Error;
+use super::kernel_names::kernel_names;
 use super::program::{Place, Program};
 use super::ptx;
 use super::roots::Roots;
@@ -25,7 +26,7 @@ use super::signature::{self, Fault};
 const NAME: &str = "gpuprof-sources";
 
 /// Changes when the same program would be compiled into something else.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is kept of a compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -419,7 +420,8 @@ impl<'a> Work<'a> {
                 Entry::Name(name) => Ok(name),
                 Entry::Faults(faults) => {
                     let line = |place: &Place| self.line(place);
-                    Err(faults.iter().map(|fault| fault.diagnostic(instance, line)).collect())
+                    let told = |it: &Fault| it.diagnostic(instance, line, || self.kernel_names());
+                    Err(faults.iter().map(told).collect())
                 }
             };
             match entries.get(&instance.expression) {
@@ -445,6 +447,13 @@ impl<'a> Work<'a> {
             compiler: self.compiler.name(),
             headers: headers.collect(),
         }
+    }
+
+    /// The kernels of the sources, for a message about another one.
+    fn kernel_names(&self) -> Vec<String> {
+        let read = |file: &PathBuf| fs::read_to_string(self.roots.package().join(file)).ok();
+        let texts = self.program.sources.iter().filter_map(read);
+        texts.flat_map(|text| kernel_names(&text)).collect()
     }
 
     /// A line of a file of the package, for a message about it.

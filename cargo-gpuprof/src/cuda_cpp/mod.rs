@@ -17,6 +17,7 @@ mod compiled;
 mod compiler;
 mod diagnostic;
 mod error;
+mod kernel_names;
 mod program;
 mod ptx;
 mod roots;

@@ -55,8 +55,9 @@ pub struct Instance {
 /// A declared parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
-    /// Its type in C++: `const float *`. A pointer to `void` or `const void` stands for every
-    /// pointer. The width of an integer counts, not its name: `long` fits `long long`.
+    /// Its type in C++: `const float *`. A pointer to `void` fits every pointer, here and there,
+    /// and one to `const void` every pointer to what is `const`. The width of an integer counts,
+    /// not its name: `long` fits `long long`.
     pub cpp: String,
     /// Its type in Rust, as the user wrote it: `*const f32`.
     pub rust: String,

@@ -6,16 +6,20 @@
 
 use std::path::Path;
 
+use gpuprof_model::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 
 use super::diagnostic::{Diagnostic, Note, Severity, Span};
-use super::program::{Declared, Instance, Place};
+use super::program::{Declared, Instance, Layout, Place};
 
 /// What the lines of the checks are called.
 pub(super) const FILE: &str = "gpuprof-instances";
 
 /// What NVRTC calls the lines of the name expressions.
 const NAME_MAP: &str = "__nv_name_map";
+
+/// How many names a message lists.
+const NAMED: usize = 10;
 
 /// What is wrong with an instance. It is about no place in Rust, so it can be kept while lines of
 /// the declaration move.
@@ -28,6 +32,8 @@ pub(super) enum Fault {
         index: usize,
         /// The kernel's type.
         actual: String,
+        /// Its size and alignment.
+        layout: Layout,
     },
     /// The kernel takes that many parameters, and another number is declared.
     Count {
@@ -138,7 +144,9 @@ fn mismatch(step: &str) -> Option<Fault> {
     let after = |mark: &str| Some(step.split_once(mark)?.1.trim_end_matches([']', '"']));
     if step.contains("class \"gpuprof_parameter<") {
         let index = after(", Index=")?.split(',').next()?.parse().ok()?;
-        return Some(Fault::Parameter { index, actual: after(", Actual=")?.to_owned() });
+        let number = |mark: &str| after(mark)?.split(',').next()?.parse().ok();
+        let layout = Layout { size: number(", Size=")?, align: number(", Align=")? };
+        return Some(Fault::Parameter { index, actual: after(", Actual=")?.to_owned(), layout });
     }
     if step.contains("class \"gpuprof_count<") {
         return Some(Fault::Count { actual: after(", Actual=")?.parse().ok()? });
@@ -147,11 +155,13 @@ fn mismatch(step: &str) -> Option<Fault> {
 }
 
 impl Fault {
-    /// The message, at the declaration. `line` gives a line of a file of the package.
+    /// The message, at the declaration. `line` gives a line of a file of the package, and `kernels`
+    /// the names of the kernels in its sources.
     pub(super) fn diagnostic(
         &self,
         instance: &Instance,
         line: impl Fn(&Place) -> Option<String>,
+        kernels: impl Fn() -> Vec<String>,
     ) -> Diagnostic {
         let name = &instance.expression;
         let at = |place: &Place| Some(Span { place: place.clone(), text: line(place) });
@@ -163,16 +173,17 @@ impl Fault {
             notes: notes.into_iter().map(|message| Note { message, span: None }).collect(),
         };
         match self {
-            Self::Parameter { index, actual } => {
+            Self::Parameter { index, actual, layout } => {
                 let Some(declared) = instance.parameters.get(*index) else {
                     return error(unlike(name), &instance.declared_at, Vec::new());
                 };
                 let message = format!(
-                    "parameter {} of `{name}` is declared as `{}`, and the kernel takes `{actual}`",
+                    "parameter {} of `{name}` is declared as `{}`{}, and the kernel takes `{actual}`",
                     index + 1,
-                    declared.rust
+                    declared.rust,
+                    in_cpp(declared)
                 );
-                error(message, &declared.declared_at, remedies(declared, actual))
+                error(message, &declared.declared_at, remedies(declared, actual, *layout))
             }
             Self::Count { actual } => {
                 let declared = instance.parameters.len();
@@ -183,20 +194,15 @@ impl Fault {
                 error(message, &instance.declared_at, Vec::new())
             }
             Self::Expression(said) => {
-                // It goes on with the expression, which is named already.
-                let words = said.message.split(". Input name expression was").next();
-                let (name, what) = match name.strip_prefix('&') {
-                    Some(variable) => (variable, "variable"),
-                    None => (name.as_str(), "kernel"),
-                };
-                let message = format!("`{name}` names no {what}: {}", words.unwrap_or_default());
-                error(message, &instance.declared_at, hints(said))
+                let (message, notes) = nameless(name, said, kernels);
+                error(message, &instance.declared_at, notes)
             }
             Self::Declaration(said, parameter) => {
                 let parameter = parameter.and_then(|index| instance.parameters.get(index));
                 let place = parameter.map_or(&instance.declared_at, |it| &it.declared_at);
                 let message = format!("{}: {}", unlike(name), said.message);
-                error(message, place, hints(said))
+                let of_struct = parameter.and_then(of_struct);
+                error(message, place, of_struct.map_or_else(|| hints(said), |note| vec![note]))
             }
             Self::Body(said) => {
                 let mut said = said.clone();
@@ -207,6 +213,22 @@ impl Fault {
             }
         }
     }
+}
+
+/// The name of a struct in C++, where that is another one.
+fn in_cpp(declared: &Declared) -> String {
+    let differs = declared.layout.is_some() && declared.cpp != declared.rust;
+    if differs { format!(" (`{}`)", declared.cpp) } else { String::new() }
+}
+
+/// How a struct is called in C++, for a name that is not there.
+fn of_struct(parameter: &Declared) -> Option<String> {
+    let Declared { rust, cpp, .. } = parameter;
+    parameter.layout?;
+    Some(format!(
+        "`{rust}` is called `{cpp}` in C++, unless #[link_name = \"ns::{cpp}\"] in front of the \
+         parameter says otherwise"
+    ))
 }
 
 fn unlike(name: &str) -> String {
@@ -222,14 +244,37 @@ fn is_ours(note: &Note) -> bool {
     note.span.as_ref().is_some_and(|span| span.place.file == Path::new(FILE))
 }
 
-fn remedies(declared: &Declared, actual: &str) -> Vec<String> {
-    if declared.layout.is_some() && declared.cpp == actual {
+fn remedies(declared: &Declared, actual: &str, theirs: Layout) -> Vec<String> {
+    if let Some(ours) = declared.layout.filter(|ours| *ours != theirs) {
+        let told = |it: Layout| format!("{} bytes aligned to {}", it.size, it.align);
         return vec![format!(
-            "`{actual}` has another size or alignment in C++ than in Rust; is it `#[repr(C)]`, \
-             with the same fields?"
+            "`{}` has {} in Rust, and `{actual}` has {} in C++; has it the same fields?",
+            declared.rust,
+            told(ours),
+            told(theirs)
         )];
     }
-    rust(actual).map(|rust| format!("declare it as `{rust}`")).into_iter().collect()
+    if declared.layout.is_some() {
+        return vec![format!("if it is the same struct, say so by #[link_name = \"{actual}\"]")];
+    }
+    let rust = rust(actual).or_else(|| with_its_const(declared, actual));
+    rust.map(|rust| format!("declare it as `{rust}`")).into_iter().collect()
+}
+
+/// What is declared, with the `const` of the kernel's type `actual`, where nothing else differs:
+/// `void` is every pointee.
+fn with_its_const(declared: &Declared, actual: &str) -> Option<String> {
+    let is_const = |cpp: &str| cpp.trim_start().starts_with("const ");
+    let pointee = |cpp: &str| {
+        let pointee = cpp.trim().strip_suffix('*')?.trim();
+        Some(pointee.strip_prefix("const ").unwrap_or(pointee).to_owned())
+    };
+    let (ours, theirs) = (pointee(&declared.cpp)?, pointee(actual)?);
+    if ours != theirs && theirs != "void" || is_const(&declared.cpp) == is_const(actual) {
+        return None;
+    }
+    let (_, ours) = declared.rust.strip_prefix('*')?.split_once(' ')?;
+    Some(format!("*{} {ours}", if is_const(actual) { "const" } else { "mut" }))
 }
 
 /// How a C++ type is declared in Rust, where it is a number or a pointer to one.
@@ -255,6 +300,40 @@ fn rust(cpp: &str) -> Option<String> {
         _ => return None,
     };
     Some(known.into())
+}
+
+/// That `name` names nothing, and what to do about it.
+fn nameless(
+    name: &str,
+    said: &Diagnostic,
+    kernels: impl Fn() -> Vec<String>,
+) -> (String, Vec<String>) {
+    // It goes on with the expression, which is named already.
+    let words = said.message.split(". Input name expression was").next().unwrap_or_default();
+    if let Some(variable) = name.strip_prefix('&') {
+        return (format!("`{variable}` names no variable: {words}"), hints(said));
+    }
+    let others = others(name, said, &kernels());
+    let notes = others.map_or_else(|| hints(said), |note| vec![note]);
+    (format!("`{name}` names no kernel: {words}"), notes)
+}
+
+/// What kernels there are, where there is none of the `name`.
+fn others(name: &str, said: &Diagnostic, known: &[String]) -> Option<String> {
+    // NVIDIA's words, as for `hints`.
+    let text = &said.message;
+    let is_unknown = ["is undefined", "has no member"].iter().any(|it| text.contains(it));
+    let own = name.split('<').next()?.rsplit("::").next()?.trim();
+    if !is_unknown || known.is_empty() || known.iter().any(|it| it == own) {
+        return None;
+    }
+    let near = did_you_mean(own, known.iter().map(String::as_str));
+    near.or_else(|| {
+        let more = known.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let names = known.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>();
+        Some(format!("the kernels there are {}{more}", names.join(", ")))
+    })
 }
 
 /// What to do about a name that the compiler does not take: NVIDIA's words for it, which do not

@@ -9,14 +9,15 @@ use std::path::PathBuf;
 
 use camino::Utf8Path;
 use gpuprof_model::ExitCode;
-use gpuprof_model::declared::DeclaredSource;
+use gpuprof_model::declared::{DeclaredParameter, DeclaredSource};
 
 use super::instances::Asked;
 use super::{globals, signature};
 use crate::build::host::Harness;
 use crate::console::Notes;
 use crate::cuda_cpp::{
-    self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Place, Program, Search,
+    self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Layout, Note, Place,
+    Program, Search,
 };
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
@@ -73,6 +74,10 @@ pub(super) fn all(
     let compiler = find(first, tools)?;
     let cache = Cache::new(tools.folder.join("programs").into_std_path_buf());
     let outcomes = cuda_cpp::compile_all(&programs, &compiler, &cache);
+    let outcomes = modules.iter().zip(outcomes).map(|(module, outcome)| {
+        outcome.map_err(|error| about_constants(error, &by_module[module]))
+    });
+    let outcomes: Vec<_> = outcomes.collect();
     finished(modules.into_iter().zip(outcomes))
 }
 
@@ -98,6 +103,35 @@ fn finished(
         return Ok(compiled);
     }
     Err(failed(format!("CUDA C++ does not compile:\n{}", once(errors).join("\n"))))
+}
+
+/// `error` of the files of `asked`, with a note where it is about a line that has the name of a
+/// constant: the compiler shows the line as it is written, and reads another one.
+fn about_constants(error: cuda_cpp::Error, asked: &[Asked<'_>]) -> cuda_cpp::Error {
+    let (cuda_cpp::Error::Source(mut diagnostics), Some(first)) = (error.clone(), asked.first())
+    else {
+        return error;
+    };
+    let defined = first.defines.iter().skip(first.declared.defines.len());
+    for (name, _) in defined {
+        let Some(value) = first.series.space.constants.get(name).and_then(|all| all.first()) else {
+            continue;
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let has_name = |line: &str| line.split(|c| !is_word(c)).any(|word| word == name);
+        let about = diagnostics.iter_mut().filter(|it| {
+            let line = it.span.as_ref().and_then(|span| span.text.as_deref());
+            line.is_some_and(has_name)
+        });
+        let message = format!(
+            "no symbol holds the constant `{name}` of `{}`, so it is defined for the compiler, as \
+             -D{name}={value}; if it is an argument of a template, write {{{name}}} in symbol = \"…\", \
+             else give it another name",
+            first.series.id.kernel
+        );
+        about.for_each(|it| it.notes.push(Note { message: message.clone(), span: None }));
+    }
+    cuda_cpp::Error::Source(diagnostics)
 }
 
 /// `texts` without those that were there before.
@@ -154,10 +188,13 @@ fn architecture(text: &str) -> Result<Architecture> {
     Ok(Architecture { compute })
 }
 
-/// What is compiled: each name once.
+/// What is compiled: each declaration of a name once.
 fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
     let mut names = BTreeSet::new();
-    let once = asked.iter().filter(|asked| names.insert(asked.name.as_str()));
+    let once = asked.iter().filter(|asked| {
+        let types = asked.parameters.iter().map(|it| (it.cpp.as_str(), it.bytes, it.align));
+        names.insert((asked.name.as_str(), types.collect::<Vec<_>>()))
+    });
     let instance = |asked: &Asked<'_>| {
         let file = PathBuf::from(&asked.series.file);
         let declared = asked.parameters.iter().map(|parameter| Declared {
@@ -168,7 +205,7 @@ fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
                 line: parameter.line,
                 column: Some(parameter.column),
             },
-            layout: None,
+            layout: layout(parameter),
         });
         cuda_cpp::Instance {
             expression: asked.name.clone(),
@@ -178,6 +215,12 @@ fn instances(asked: &[Asked<'_>]) -> Vec<cuda_cpp::Instance> {
     };
     let kernels: Vec<cuda_cpp::Instance> = once.map(instance).collect();
     kernels.into_iter().chain(globals::instances(asked)).collect()
+}
+
+/// The layout of a struct.
+fn layout(parameter: &DeclaredParameter) -> Option<Layout> {
+    let (size, align) = (u64::from(parameter.bytes), u64::from(parameter.align));
+    (align > 0).then_some(Layout { size, align })
 }
 
 /// The name of `asked` in the PTX of `compiled`.

@@ -37,15 +37,25 @@ pub(super) fn found<'p>(
         )));
     }
     let pairs = declared.iter().zip(&point.parameters).enumerate();
-    let differ = pairs.filter(|(_, (parameter, taken))| u64::from(parameter.bytes) != taken.size);
+    let differ = pairs.filter(|(_, (parameter, taken))| {
+        let (size, align) = (u64::from(parameter.bytes), u64::from(parameter.align));
+        size != taken.size || align > 0 && align != taken.align
+    });
     let told = differ.map(|(at, (parameter, taken))| {
         let place = Place {
             file: PathBuf::from(&asked.series.file),
             line: parameter.line,
             column: Some(parameter.column),
         };
+        let same_size = u64::from(parameter.bytes) == taken.size;
+        let aligned = |align: u64| match same_size {
+            true => format!(" aligned to {align}"),
+            false => String::new(),
+        };
+        let (ours, theirs) = (aligned(parameter.align.into()), aligned(taken.align));
         let message = format!(
-            "parameter {} of `{name}` is declared as `{}`, {} bytes, and its PTX takes {}",
+            "parameter {} of `{name}` is declared as `{}`, {} bytes{ours}, and its PTX takes \
+             {}{theirs}",
             at + 1,
             parameter.rust,
             parameter.bytes,

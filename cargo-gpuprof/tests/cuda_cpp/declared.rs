@@ -43,9 +43,24 @@ fn a_declaration_that_fits_in_all_but_names_is_taken() {
     let mut anything = PLAIN;
     anything[0] = ("const void*", "*const c_void");
     package().kernel("plain", &anything).compiled();
-    // What may be written need not be.
-    anything[0] = ("float*", "*mut f32");
-    package().kernel("plain", &anything).compiled();
+}
+
+/// What a kernel takes as `void *` may be declared as a pointer to anything, as in C.
+#[test]
+fn a_pointer_to_void_is_every_pointer_and_const_is_told_apart() {
+    let source = "#include <cuda_fp16.h>\n\
+                  __global__ void bytes(const void* from, void* to) {}\n\
+                  __global__ void halves(const __half* from, volatile unsigned* flag) {}\n";
+    let of = |kernel: &str, parameters: &[(&str, &str)]| {
+        Package::new(&[("k.cu", source)]).kernel(kernel, parameters)
+    };
+    let halves = ("const __half*", "*const f16");
+    of("bytes", &[halves, ("float4*", "*mut f32x4")]).compiled();
+    of("halves", &[halves, ("unsigned int*", "*mut u32")]).compiled();
+    let said = |kernel: &str, parameters: &[(&str, &str)]| of(kernel, parameters).said_of(kernel);
+    insta::assert_snapshot!(said("bytes", &[("unsigned char*", "*mut u8"), halves]));
+    let writable = ("__half*", "*mut f16");
+    insta::assert_snapshot!(said("halves", &[writable, ("unsigned int*", "*mut u32")]));
 }
 
 #[test]

@@ -4,8 +4,9 @@
 //! `{NAME}` stands for the value of a constant or a type. A constant that it does not name is a
 //! definition (`-D`) instead, so it is in nobody's way here.
 
-use gpuprof_model::AxisValue;
 use gpuprof_model::suggest::did_you_mean;
+use gpuprof_model::{AxisKind, AxisValue};
+use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{GenericParam, ItemFn, LitStr};
 
@@ -39,7 +40,7 @@ pub(crate) fn symbol(
         }
     };
     if let Some(key) = key {
-        check_names(key, space, errors);
+        check_names(key, &item.sig.ident, space, errors);
     }
     check_constants(&text, space, block, errors);
     if !block.is_compiled() && key.is_none() && !generics.is_empty() {
@@ -81,7 +82,7 @@ fn generics(item: &ItemFn, space: &DeclaredSpace, errors: &mut Errors) -> Vec<St
 }
 
 /// Refuses `{NAME}` that is no constant of the series.
-fn check_names(key: &LitStr, space: &DeclaredSpace, errors: &mut Errors) {
+fn check_names(key: &LitStr, function: &Ident, space: &DeclaredSpace, errors: &mut Errors) {
     for name in placeholders(&key.value()) {
         if space.constants().any(|(known, _)| *known == name) {
             continue;
@@ -89,12 +90,22 @@ fn check_names(key: &LitStr, space: &DeclaredSpace, errors: &mut Errors) {
         let known: Vec<String> = space.constants().map(|(name, _)| name.to_string()).collect();
         let near = did_you_mean(&name, known.iter().map(String::as_str));
         let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-        errors.at(
-            key.to_token_stream(),
-            format!(
+        let axis = space.axis(&name);
+        let message = match axis.map(|axis| axis.kind) {
+            Some(AxisKind::Word) => format!(
+                "`{name}` is an axis of words, which name no kernel: declare it as a type parameter \
+                 of the function, fn {function}<{name}>(…), and each word is an argument of the \
+                 template"
+            ),
+            Some(_) => format!(
+                "`{name}` is an axis, and only constants name a kernel: write const {name} = … in \
+                 series(…)"
+            ),
+            None => format!(
                 "`{{{name}}}` is no constant of the series, such as const {name} = [8, 16]{near}"
             ),
-        );
+        };
+        errors.at(key.to_token_stream(), message);
     }
 }
 

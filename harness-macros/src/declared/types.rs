@@ -2,13 +2,14 @@
 //!
 //! Input: the declaration. Output: its parameters, and how CUDA C++ spells each.
 
-use proc_macro2::Ident;
-use quote::ToTokens;
-use syn::{FnArg, ItemFn, Pat, PointerMutability, ReturnType, Type};
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Pat, PointerMutability, ReturnType, Type};
 
 use crate::bare;
 use crate::errors::Errors;
-use crate::signature::{Parameter, Passing};
+use crate::signature::{self, Parameter, Passing};
 use crate::type_axis::{self, TypeAxis};
 
 /// The types that a declared kernel may point to, with their spelling in CUDA C++. The first
@@ -84,14 +85,18 @@ fn parameter(input: &FnArg, types: &[TypeAxis], errors: &mut Errors) -> Option<P
             (Passing::Output, bare::ty(&pointer.elem))
         }
         Type::Ptr(pointer) => (Passing::Input, bare::ty(&pointer.elem)),
-        other if is_bool(other) => (Passing::Value, other),
+        other if is_bool(other) || is_struct(other, types) => (Passing::Value, other),
         other => (Passing::Scalar, other),
     };
+    check_attributes(typed, is_struct(bare::ty(&typed.ty), types), errors);
     if let Some(axis) = type_axis::of(scalar, types) {
         check_types(axis, passing, &name, errors)?;
         return Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false });
     }
     let known = row(scalar);
+    if passing == Passing::Value && known.is_none() {
+        return Some(Parameter { name, passing, scalar: scalar.clone(), sliced: false });
+    }
     let by_value = || TYPES[..BY_VALUE].iter().any(|row| Some(row) == known);
     let to_bool = is_bool(scalar) && passing != Passing::Value;
     if known.is_none() || to_bool || passing == Passing::Scalar && !by_value() {
@@ -157,33 +162,107 @@ pub(super) fn bytes(ty: &Type) -> u32 {
     row(ty).map_or(0, |(_, _, bytes)| *bytes)
 }
 
+/// Whether it can only be a struct, which derives gpuprof::Parameter.
+fn is_struct(ty: &Type, types: &[TypeAxis]) -> bool {
+    row(ty).is_none() && type_axis::of(ty, types).is_none() && signature::is_value(ty)
+}
+
+/// Refuses attributes of a parameter but `#[link_name = "ns::Config"]` on a struct.
+fn check_attributes(typed: &syn::PatType, is_struct: bool, errors: &mut Errors) {
+    for attribute in &typed.attrs {
+        if !attribute.path().is_ident("link_name") {
+            errors.at(attribute, "a parameter has no attributes but #[link_name = \"ns::Config\"]");
+        } else if !is_struct {
+            errors.at(attribute, "only a struct has a name of its own in C++: remove it");
+        } else if link_name(typed).is_none() {
+            errors.at(
+                attribute,
+                "write #[link_name = \"ns::Config\"], with the struct's name in C++",
+            );
+        }
+    }
+}
+
+/// What the struct of a parameter is called in C++, where that is said.
+fn link_name(typed: &syn::PatType) -> Option<String> {
+    typed.attrs.iter().find_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("link_name") => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
 /// That a declared kernel cannot take `ty`, with what it can take.
 fn refused(ty: &Type) -> String {
+    if matches!(bare::ty(ty), Type::Ptr(pointer) if is_void(&pointer.elem)) {
+        return "say what the elements are, such as `*const u8`: what the kernel takes as `void *` may be \
+                declared as a pointer to anything"
+            .to_owned();
+    }
     let names = |rows: &[(&str, &str, u32)]| {
         rows.iter().map(|(rust, ..)| *rust).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "a declared kernel cannot take `{}`: it takes bool, {} by value, and `*const T` and `*mut T` of \
-         these but bool, and of {}",
+        "a declared kernel cannot take `{}`: it takes bool, {} and structs that derive \
+         gpuprof::Parameter by value, and `*const T` and `*mut T` of these numbers, and of {}",
         ty.to_token_stream().to_string().replace("& ", "&").replace("* ", "*"),
         names(&TYPES[1..BY_VALUE]),
         names(&TYPES[BY_VALUE..])
     )
 }
 
-/// The type of a parameter as Rust and as CUDA C++ spell it, and its bytes. `{T}` stands for the
-/// type of an axis.
-pub(super) fn spelled(parameter: &Parameter, types: &[TypeAxis]) -> (String, String, u32) {
+fn is_void(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|it| it.ident == "c_void"))
+}
+
+/// The type of a parameter: what the registry says of it.
+pub(super) struct Spelled {
+    /// As Rust spells it, in which `{T}` stands for the type of an axis.
+    pub(super) rust: String,
+    /// As CUDA C++ spells it.
+    pub(super) cpp: String,
+    /// Its bytes.
+    pub(super) bytes: TokenStream,
+    /// Of a struct, its alignment.
+    pub(super) align: TokenStream,
+}
+
+/// The type of `parameter`, which is declared as `input`.
+pub(super) fn spelled(parameter: &Parameter, input: &FnArg, types: &[TypeAxis]) -> Spelled {
+    let (axis, known) = (type_axis::of(&parameter.scalar, types), row(&parameter.scalar));
+    if let (None, None, FnArg::Typed(typed)) = (axis, known, input) {
+        return structure(typed);
+    }
     let scalar = parameter.scalar.to_token_stream().to_string();
-    let (cpp, bytes) = row(&parameter.scalar).map_or(("void", 0), |(_, cpp, bytes)| (cpp, *bytes));
-    let axis = type_axis::of(&parameter.scalar, types).map(|axis| format!("{{{}}}", axis.name));
+    let (cpp, bytes) = known.map_or(("void", 0), |(_, cpp, bytes)| (cpp, *bytes));
+    let axis = axis.map(|axis| format!("{{{}}}", axis.name));
     let (scalar, cpp) = match &axis {
         Some(placeholder) => (placeholder.clone(), placeholder.as_str()),
         None => (scalar, cpp),
     };
-    match parameter.passing {
+    let (rust, cpp, bytes) = match parameter.passing {
         Passing::Scalar | Passing::Value => (scalar, cpp.to_owned(), bytes),
         Passing::Input => (format!("*const {scalar}"), format!("const {cpp} *"), ADDRESS),
         Passing::Output => (format!("*mut {scalar}"), format!("{cpp} *"), ADDRESS),
+    };
+    Spelled { rust, cpp, bytes: quote!(#bytes), align: quote!(0) }
+}
+
+/// A struct that is taken by value. It is called in C++ as it is in Rust, unless its `link_name`
+/// says otherwise.
+fn structure(typed: &syn::PatType) -> Spelled {
+    let ty = bare::ty(&typed.ty);
+    let own = match ty {
+        Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
+        _ => None,
+    };
+    let at = ty.span();
+    Spelled {
+        rust: signature::text(ty),
+        cpp: link_name(typed).or(own).unwrap_or_default(),
+        bytes: quote_spanned!(at=> ::core::mem::size_of::<#ty>() as u32),
+        align: quote_spanned!(at=> ::core::mem::align_of::<#ty>() as u32),
     }
 }

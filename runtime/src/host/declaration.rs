@@ -81,6 +81,8 @@ pub struct DeclaredParameter {
     pub cpp: &'static str,
     /// Its size.
     pub bytes: u32,
+    /// Of a struct, its alignment; 0 of everything else.
+    pub align: u32,
     /// The line of its type.
     pub line: u32,
     /// The column of its type.
@@ -113,6 +115,7 @@ impl From<&Declaration> for DeclaredKernel {
             rust: it.rust.to_owned(),
             cpp: it.cpp.to_owned(),
             bytes: it.bytes,
+            align: it.align,
             line: it.line,
             column: it.column,
         };

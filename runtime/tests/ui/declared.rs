@@ -53,4 +53,13 @@ unsafe extern "C" {
 #[gpuprof::kernel(series(block = [64]), grid = 1, args(1), globals(sum = 4))]
 fn in_rust(_n: u32) {}
 
+#[gpuprof::kernels(cuda = "tests/ui/declared.rs")]
+unsafe extern "C" {
+    #[kernel(series(block = [64], mode = [fast, exact]), grid = 1, args(1), symbol = "k<{mode}, {block}>")]
+    fn words(#[link_name = "N"] n: u32);
+
+    #[kernel(series(block = [64]), grid = 1, args(zeros(1), 1))]
+    fn anything(x: *const core::ffi::c_void, #[cfg(no)] #[link_name(N)] n: Shape);
+}
+
 fn main() {}

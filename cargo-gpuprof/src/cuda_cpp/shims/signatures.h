@@ -41,24 +41,39 @@ template <> struct gpuprof_alike<unsigned char, char> {
 template <class T, int Size, int Align> struct gpuprof_alike<gpuprof_sized<T, Size, Align>, T> {
     static constexpr bool value = sizeof(T) == Size && alignof(T) == Align;
 };
-template <class D, class C> struct gpuprof_pointee : gpuprof_alike<D, C> {};
-template <class D, class C> struct gpuprof_pointee<const D, const C> : gpuprof_alike<D, C> {};
-template <class T> struct gpuprof_pointee<const T, const T> {
+template <class T> struct gpuprof_bare {
+    using type = T;
+    static constexpr bool constant = false;
+};
+template <class T> struct gpuprof_bare<const T> {
+    using type = T;
+    static constexpr bool constant = true;
+};
+template <class T> struct gpuprof_bare<volatile T> : gpuprof_bare<T> {};
+template <class T> struct gpuprof_bare<const volatile T> : gpuprof_bare<const T> {};
+template <class D, class C> struct gpuprof_converts : gpuprof_alike<D, C> {};
+template <class C> struct gpuprof_converts<void, C> {
     static constexpr bool value = true;
 };
-// What may be written need not be.
-template <class D, class C> struct gpuprof_pointee<D, const C> : gpuprof_alike<D, C> {};
-template <class C> struct gpuprof_pointee<void, C> {
+// As in C, what is passed as `void *` may point to anything.
+template <class D> struct gpuprof_converts<D, void> {
     static constexpr bool value = true;
 };
-template <class C> struct gpuprof_pointee<const void, const C> {
+template <> struct gpuprof_converts<void, void> {
     static constexpr bool value = true;
+};
+template <class D, class C> struct gpuprof_pointee {
+    static constexpr bool value =
+        gpuprof_bare<D>::constant == gpuprof_bare<C>::constant &&
+        gpuprof_converts<typename gpuprof_bare<D>::type, typename gpuprof_bare<C>::type>::value;
 };
 template <class D, class C> struct gpuprof_alike<D*, C*> : gpuprof_pointee<D, C> {};
 template <class T> struct gpuprof_alike<T*, T*> {
     static constexpr bool value = true;
 };
-template <int Instance, int Index, class Declared, class Actual> struct gpuprof_parameter {
+// A failure shows all arguments: the size of what the kernel takes too.
+template <int Instance, int Index, int Size, int Align, class Declared, class Actual>
+struct gpuprof_parameter {
     static_assert(gpuprof_alike<Declared, Actual>::value, "gpuprof");
     static constexpr bool checked = true;
 };
@@ -73,7 +88,7 @@ template <int Instance, int Index, class D, class C> struct gpuprof_walk {
 template <int Instance, int Index, class D, class... Ds, class C, class... Cs>
 struct gpuprof_walk<Instance, Index, gpuprof_list<D, Ds...>, gpuprof_list<C, Cs...>> {
     static constexpr bool checked =
-        gpuprof_parameter<Instance, Index, D, C>::checked &&
+        gpuprof_parameter<Instance, Index, sizeof(C), alignof(C), D, C>::checked &&
         gpuprof_walk<Instance, Index + 1, gpuprof_list<Ds...>, gpuprof_list<Cs...>>::checked;
 };
 template <int Instance, class... Ds> struct gpuprof_declared {
