@@ -45,7 +45,7 @@ fn a_write_to_what_a_kernel_only_reads_is_told_with_the_argument() {
 
      failed    how=1: kernel 'writes_its_input' at faults/src/lib.rs:52:18, block (0,0,0), thread (0,0,0): writes 4 bytes of global memory at 0x700000000000, 0 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
      failed    how=2: kernel 'writes_its_input' at faults/src/lib.rs:53:28, block (0,0,0), thread (5,0,0): writes 4 bytes of global memory at 0x700000000014, 20 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
-     failed    how=3: kernel 'writes_its_input' at gpuprof-0.1.0/src/device/atomic/instructions.rs:111:17, near faults/src/lib.rs:51:38, block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000000000c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
+     failed    how=3: kernel 'writes_its_input' at gpuprof-0.1.0/src/device/atomic/instructions.rs:109:17, near faults/src/lib.rs:51:38, block (0,0,0), thread (0,0,0): updates 4 bytes of global memory at 0x70000000000c, 12 bytes into `x`, which the kernel takes to read only: let it take `x` as `*mut`, or write elsewhere
      verified  every finished row: equal to the reference
 
     4 configurations of 1 series: 1 finished, 3 failed; no thresholds
