@@ -38,7 +38,7 @@ pub(crate) fn mention(tokens: &TokenStream, name: &str) -> Mention {
                 open = open.saturating_sub(1);
             }
             TokenTree::Ident(it) if it == name && !path(at) && !punct(before(at, 1), '.') => {
-                let annotated = punct(before(at, 1), ':') && !path(at);
+                let annotated = punct(before(at, 1), ':');
                 let cast = matches!(before(at, 1).map(|at| &tokens[at]),
                     Some(TokenTree::Ident(word)) if word == "as");
                 let leads = punct(Some(at + 1), ':') && punct(Some(at + 2), ':');

@@ -227,9 +227,7 @@ impl Against {
         }
         comparison
     }
-}
 
-impl Against {
     /// Whether a filter took nothing of `baseline`, and nothing that it could be compared with: not
     /// even what is missing can be told.
     fn holds_nothing_of(&self, baseline: &Run, run: &Run) -> bool {

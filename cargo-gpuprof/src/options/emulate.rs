@@ -10,7 +10,7 @@ use clap::Args;
 pub struct BecomeOptions {
     /// The number of the process that started it
     pub parent: u32,
-    /// Where it writes why the program cannot be started
+    /// The file that it makes if the program cannot be started
     pub refused: Utf8PathBuf,
     /// The program and its arguments
     #[arg(required = true, last = true)]
