@@ -91,7 +91,7 @@ fn making_an_archive_says_what_is_in_it() {
     assert_eq!(outcome.stdout, "");
     let size = fs::metadata(&file).expect("the archive is there").len() as f64 / 1_048_576.0;
     let said = format!(
-        "gpuprof: wrote {}: 2 series in 1 harness, 1 PTX module, {size:.1} MiB\n",
+        "gpuprof: wrote {}: 2 series in 1 harness, 1 kernel module, {size:.1} MiB\n",
         file.display()
     );
     assert_eq!(outcome.stderr, said);

@@ -32,6 +32,7 @@ mod killed;
 mod kinds;
 mod listing;
 mod machine;
+mod machine_code;
 mod main_job;
 mod mathematics;
 mod memory;

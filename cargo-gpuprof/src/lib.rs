@@ -32,6 +32,7 @@ pub mod error;
 pub mod execute;
 mod hex;
 pub mod json_text;
+pub mod machine_code;
 pub mod options;
 pub mod own_file;
 pub mod oxide;

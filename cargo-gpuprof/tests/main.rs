@@ -17,6 +17,7 @@ mod emulated;
 mod escapes;
 mod hostile;
 mod judging;
+mod machine_code;
 mod memory_tables;
 mod metrics;
 mod rates;

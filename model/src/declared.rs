@@ -1,11 +1,12 @@
-//! Declared kernels: kernels that live in CUDA C++ files, in PTX, or in what NVIDIA's Rust compiler
-//! made, and are annotated in Rust.
+//! Declared kernels: kernels that live in CUDA C++ files, in PTX, in machine code, or in what
+//! NVIDIA's Rust compiler made, and are annotated in Rust.
 //!
 //! Input: a declaration, as the harness describes it. Output: what each instance is called, and
 //! what its launch must keep. An instance is a kernel with a value for every constant of its
 //! series: constants that its name holds are template arguments, the others are definitions.
 
 mod launch;
+mod machine_code;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,7 @@ use crate::axis::AxisValue;
 use crate::configuration::Configuration;
 pub use launch::{Contract, KnownLaunch};
 use launch::{shown, threads};
+pub use machine_code::MachineCode;
 
 /// A kernel as its declaration describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +70,8 @@ pub enum DeclaredSource {
     PtxFile(String),
     /// PTX that the program holds.
     PtxText(String),
+    /// A cubin or a fatbin, relative to the package.
+    MachineCode(String),
     /// Device code that NVIDIA's Rust compiler put into the harness: what each instance is called
     /// there.
     Embedded(BTreeMap<String, String>),
@@ -185,7 +189,7 @@ pub fn instance_key<'n>(
 pub struct DeclaredEntry {
     /// Which of the modules holds it.
     pub module: String,
-    /// Its name in the PTX.
+    /// Its name there.
     pub symbol: String,
     /// Its name as people write it: `scan<4, float>`.
     pub shown: String,
@@ -202,6 +206,9 @@ pub struct DeclaredEntry {
     /// (`.reqnctapercluster`).
     #[serde(default)]
     pub contract: Contract,
+    /// What its module is, if it is no PTX.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_code: Option<Box<MachineCode>>,
 }
 
 /// What became of an instance.
@@ -226,6 +233,11 @@ pub struct LaunchableInstance {
 }
 
 impl DeclaredEntry {
+    /// Why no emulated driver runs it, if that is so.
+    pub fn needs_gpu(&self) -> Option<String> {
+        self.machine_code.as_ref().map(|code| code.not_emulated(&self.shown))
+    }
+
     /// Why `launch` cannot be made, if that is known.
     pub fn refusal(&self, launch: &KnownLaunch) -> Option<String> {
         let of_block = || self.of_block(launch.block?);
@@ -333,6 +345,7 @@ mod tests {
             only_block,
             globals: BTreeMap::new(),
             contract: Contract::NONE,
+            machine_code: None,
         };
         let of = |block| KnownLaunch { block: Some(block), ..KnownLaunch::default() };
         assert_eq!(entry(Some(256), None).refusal(&of([256, 1, 1])), None);

@@ -26,3 +26,4 @@ pub use packed::Packed;
 pub use patience::{wait_beside, wait_for, with_limit};
 pub use tool::{Tool, script};
 pub use workspace::Workspace;
+pub(crate) use workspace::{outside, write};

@@ -88,8 +88,8 @@ pub fn pack(path: &Utf8Path, contents: &Contents<'_>) -> Result<u64> {
         let (package, target) = (harness.package.clone(), harness.target.clone());
         manifest.harnesses.push(PackedHarness { package, target, file });
     }
-    for (package, ptx) in &contents.modules {
-        let file = add(format!("kernels/{}", file_name(package)), ptx, PLAIN)?;
+    for (package, module) in &contents.modules {
+        let file = add(format!("kernels/{}", file_name(package, module)), module, PLAIN)?;
         manifest.modules.insert(package.clone(), file);
     }
     limits.entries(files.len()).map_err(|told| archive_failure(format!("{path} {told}")))?;

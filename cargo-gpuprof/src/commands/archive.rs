@@ -72,7 +72,7 @@ pub fn archive(options: &ArchiveOptions, interrupt: &Interrupt) -> Result<()> {
     let bytes = pack(&options.archive_file, &contents)?;
     let (harnesses, modules) = (source.harnesses.len(), contents.modules.len());
     Notes::new(quiet).say(format_args!(
-        "wrote {}: {series} series in {harnesses} {}, {modules} PTX {}, {:.1} MiB",
+        "wrote {}: {series} series in {harnesses} {}, {modules} kernel {}, {:.1} MiB",
         options.archive_file,
         if harnesses == 1 { "harness" } else { "harnesses" },
         if modules == 1 { "module" } else { "modules" },

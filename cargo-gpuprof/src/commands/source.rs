@@ -322,13 +322,15 @@ impl Source {
 
 /// What a build may read: where an untracked one lies, the revision does not hold all of the
 /// source.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 11] = [
     "*.rs",
     "*.cu",
     "*.cuh",
     "*.h",
     "*.hpp",
     "*.ptx",
+    "*.cubin",
+    "*.fatbin",
     "*Cargo.toml",
     ".cargo/*",
     ":(exclude)target",

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gpuprof_model::declared::{DeclaredInstance as Instance, KnownLaunch, LaunchableInstance};
+use gpuprof_model::declared::{
+    DeclaredEntry, DeclaredInstance as Instance, KnownLaunch, LaunchableInstance,
+};
 use gpuprof_model::protocol::SeriesDescription;
 use gpuprof_model::{AxisValue, Configuration};
 use serde::{Deserialize, Serialize};
@@ -36,15 +38,20 @@ impl Entries {
         self.0.get(&series.id.to_string())?.get(&key)
     }
 
-    /// Why `configuration` of `series` cannot be launched, where that is known without a process.
+    /// Why `configuration` of `series` cannot be launched, on the emulated driver if it is
+    /// `emulated`, where that is known without a process.
     pub fn refusal(
         &self,
         series: &SeriesDescription,
         configuration: &Configuration,
+        emulated: bool,
     ) -> Option<String> {
         match self.get(series, configuration)? {
             Instance::Refused(reason) => Some(reason.clone()),
-            Instance::Ready(entry) => entry.refusal(&launch(configuration)),
+            Instance::Ready(entry) => {
+                let on_gpu = entry.needs_gpu().filter(|_| emulated);
+                on_gpu.or_else(|| entry.refusal(&launch(configuration)))
+            }
         }
     }
 
@@ -65,8 +72,18 @@ impl Entries {
 
     /// The modules that hold the instances.
     pub fn modules(&self) -> impl Iterator<Item = &str> {
+        self.ready().map(|entry| entry.module.as_str())
+    }
+
+    /// Those of them that are no PTX.
+    pub fn machine_code(&self) -> impl Iterator<Item = &str> {
+        let machine_code = self.ready().filter(|entry| entry.machine_code.is_some());
+        machine_code.map(|entry| entry.module.as_str())
+    }
+
+    fn ready(&self) -> impl Iterator<Item = &DeclaredEntry> {
         self.0.values().flat_map(BTreeMap::values).filter_map(|instance| match instance {
-            Instance::Ready(entry) => Some(entry.module.as_str()),
+            Instance::Ready(entry) => Some(entry),
             Instance::Refused(_) => None,
         })
     }

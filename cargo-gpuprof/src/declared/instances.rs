@@ -107,7 +107,7 @@ impl<'a> Asked<'a> {
         let package = &self.series.source_package;
         let source = match &self.declared.source {
             DeclaredSource::Cuda(files) => files.join(" "),
-            DeclaredSource::PtxFile(file) => file.clone(),
+            DeclaredSource::PtxFile(file) | DeclaredSource::MachineCode(file) => file.clone(),
             DeclaredSource::PtxText(text) => module_file::of_text(text),
             DeclaredSource::Embedded(_) => self.series.id.target.clone(),
         };
@@ -138,6 +138,7 @@ impl<'a> Asked<'a> {
                 cluster: point.required_cluster.or(self.declared.contract.cluster),
                 ..self.declared.contract
             },
+            machine_code: None,
         }
     }
 

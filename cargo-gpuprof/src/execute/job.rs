@@ -196,7 +196,8 @@ impl Execution<'_> {
     /// Why a configuration cannot be launched, where that is known without a process.
     pub fn refusal(&self, planned: &PlannedSeries, configuration: usize) -> Option<String> {
         let own = self.modules.get(&planned.side)?;
-        own.declared.refusal(&planned.series, &planned.configurations[configuration])
+        let configuration = &planned.configurations[configuration];
+        own.declared.refusal(&planned.series, configuration, self.emulated)
     }
 
     fn counted(

@@ -179,7 +179,7 @@ impl RunFolder {
         modules: &mut BTreeMap<String, Utf8PathBuf>,
     ) -> Result<()> {
         for (package, path) in modules {
-            *path = self.copy(path, side, &file_name(package))?;
+            *path = self.copy(path, side, &file_name(package, path))?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ mod event;
 mod function;
 pub mod host_cpu;
 mod log;
+mod machine_code;
 mod memory;
 mod module;
 mod other;

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::current::{with_context, with_healthy};
+use super::machine_code;
 use super::pointers::{Handle, JitNumbers, JitOptions, JitValues, Out, Source, Text};
 use super::state::Driver;
 use crate::ptx::PtxErrorKind;
@@ -35,18 +36,18 @@ fn refuse(driver: &mut Driver, (kind, code, why): (&str, Code, String)) -> Refus
     (code, why)
 }
 
-fn machine_code(driver: &mut Driver, what: &str) -> Refusal {
-    let why = format!("the module is {what} (GPU machine code): the emulator runs PTX text only");
-    refuse(driver, ("unsupported_binary", Code::NO_BINARY_FOR_GPU, why))
-}
-
 fn load_source(driver: &mut Driver, module: Out<Handle>, image: Source) -> Result<(), Refusal> {
     let begins = |prefix| image.starts_with(prefix).map_err(|code| (code, String::new()));
-    if begins(ELF)? {
-        return Err(machine_code(driver, "a cubin"));
-    }
-    if begins(FATBIN)? || begins(FATBIN_WRAPPER)? {
-        return Err(machine_code(driver, "a fatbin"));
+    let what = if begins(ELF)? {
+        Some("a cubin")
+    } else if begins(FATBIN)? || begins(FATBIN_WRAPPER)? {
+        Some("a fatbin")
+    } else {
+        None
+    };
+    if let Some(what) = what {
+        let text = machine_code::stand_in(driver, what, image)?;
+        return load(driver, module, &text);
     }
     let text = image.text().get();
     let text = text.map_err(|code| {
@@ -92,7 +93,8 @@ extern "C" fn cuModuleLoad(module: Out<Handle>, path: Text) -> Code {
     with_healthy(|driver| {
         let bytes = std::fs::read(path.get()?).map_err(|_| Code::FILE_NOT_FOUND)?;
         if bytes.starts_with(ELF) || bytes.starts_with(FATBIN) {
-            return Err(machine_code(driver, "a cubin or fatbin").0);
+            let why = machine_code::refusal("a cubin or fatbin");
+            return Err(refuse(driver, ("unsupported_binary", Code::NO_BINARY_FOR_GPU, why)).0);
         }
         let text = String::from_utf8(bytes).map_err(|_| Code::INVALID_PTX)?;
         load(driver, module, &text).map_err(|(code, _)| code)

@@ -15,14 +15,22 @@ use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 
 /// The keys, with how each is written.
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 8] = [
     ("cuda", "cuda = \"kernels/scan.cu\""),
     ("ptx", "ptx = \"kernels/scan.ptx\""),
+    ("cubin", "cubin = \"kernels/scan.cubin\""),
+    ("fatbin", "fatbin = \"kernels/scan.fatbin\""),
     ("include", "include = [\"kernels\"]"),
     ("define", "define(RADIX = 4)"),
     ("options", "options = [\"--use_fast_math\"]"),
     ("crate", "crate = ::gpuprof"),
 ];
+
+/// The keys that say where kernels are.
+const SOURCES: [&str; 4] = ["cuda", "ptx", "cubin", "fatbin"];
+
+/// The keys that the compiler is for.
+const COMPILED: [&str; 3] = ["include", "define", "options"];
 
 /// Where kernels are.
 pub(crate) enum Source {
@@ -32,6 +40,8 @@ pub(crate) enum Source {
     PtxFile(LitStr),
     /// PTX that another crate holds as text.
     PtxText(Box<Expr>),
+    /// A cubin or a fatbin of the package.
+    MachineCode(LitStr),
 }
 
 /// What all kernels of a block have in common.
@@ -64,24 +74,7 @@ impl Block {
             seen.push(item.name.clone());
             block.read(item, errors);
         }
-        let find = |key: &str| seen.iter().find(|name| *name == key);
-        match (find("cuda"), find("ptx")) {
-            (Some(_), Some(second)) => {
-                errors.at(second, "the kernels of a block are in `cuda` or in `ptx`: use two blocks");
-            }
-            (None, None) => errors.push(syn::Error::new(
-                Span::call_site(),
-                "say where the kernels are: cuda = \"kernels/scan.cu\" or ptx = \"kernels/scan.ptx\"",
-            )),
-            (None, Some(_)) => {
-                for key in ["include", "define", "options"] {
-                    if let Some(name) = find(key) {
-                        errors.at(name, format!("`{key}` is for the compiler, and PTX is compiled already"));
-                    }
-                }
-            }
-            (Some(_), None) => {}
-        }
+        check_sources(&seen, errors);
         block
     }
 
@@ -123,6 +116,13 @@ impl Block {
                 }
                 None => self.source = Some(Source::PtxText(Box::new(value.clone()))),
             },
+            "cubin" | "fatbin" => match text(value) {
+                Some(file) => {
+                    check_file(&file, errors);
+                    self.source = Some(Source::MachineCode(file));
+                }
+                None => errors.at(value, format!("expected a file of the package: {example}")),
+            },
             "include" => {
                 self.include = list(value);
                 self.include.iter().for_each(|folder| check_file(folder, errors));
@@ -137,7 +137,7 @@ impl Block {
 
     /// Whether the kernels are compiled, so that constants can be defined.
     pub(crate) fn is_compiled(&self) -> bool {
-        !matches!(self.source, Some(Source::PtxFile(_) | Source::PtxText(_)))
+        matches!(self.source, Some(Source::Cuda(_)) | None)
     }
 
     /// The source as the registry has it; `gp` is the path to gpuprof's private items.
@@ -146,7 +146,35 @@ impl Block {
             Some(Source::Cuda(files)) => quote!(#gp::Source::Cuda(&[#(#files),*])),
             Some(Source::PtxFile(file)) => quote!(#gp::Source::PtxFile(#file)),
             Some(Source::PtxText(text)) => quote!(#gp::Source::PtxText(|| #text)),
+            Some(Source::MachineCode(file)) => quote!(#gp::Source::MachineCode(#file)),
             None => quote!(#gp::Source::Cuda(&[])),
+        }
+    }
+}
+
+/// Refuses keys of two sources, of none, and of a compiler that has nothing to compile.
+fn check_sources(seen: &[Ident], errors: &mut Errors) {
+    let of_sources = seen.iter().filter(|name| SOURCES.iter().any(|source| *name == source));
+    let of_sources: Vec<&Ident> = of_sources.collect();
+    match of_sources[..] {
+        [] => errors.push(syn::Error::new(
+            Span::call_site(),
+            "say where the kernels are: cuda = \"kernels/scan.cu\", ptx = \"kernels/scan.ptx\", cubin = \
+             \"kernels/scan.cubin\" or fatbin = \"kernels/scan.fatbin\"",
+        )),
+        [source] if source == "cuda" => {}
+        [source] => {
+            let what = if source == "ptx" { "PTX" } else { "machine code" };
+            let of_compiler =
+                seen.iter().filter(|name| COMPILED.iter().any(|key| *name == key));
+            for name in of_compiler {
+                let told = format!("`{name}` is for the compiler, and {what} is compiled already");
+                errors.at(name, told);
+            }
+        }
+        [first, second, ..] => {
+            let told = format!("the kernels of a block are in `{first}` or in `{second}`: use two blocks");
+            errors.at(second, told);
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use gpuprof_model::declared::{
-    Contract, DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource,
+    Contract, DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource, MachineCode,
 };
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::MeasureRequest;
@@ -61,6 +61,8 @@ pub enum Source {
     PtxFile(&'static str),
     /// PTX that the program holds.
     PtxText(fn() -> &'static str),
+    /// A cubin or a fatbin, relative to the package.
+    MachineCode(&'static str),
     /// Device code that NVIDIA's Rust compiler put into this program.
     Embedded {
         /// Each instance with what tells its name there.
@@ -139,6 +141,7 @@ impl From<&Declaration> for DeclaredKernel {
                 Source::Cuda(files) => DeclaredSource::Cuda(texts(files)),
                 Source::PtxFile(file) => DeclaredSource::PtxFile(file.to_owned()),
                 Source::PtxText(text) => DeclaredSource::PtxText(text().to_owned()),
+                Source::MachineCode(file) => DeclaredSource::MachineCode(file.to_owned()),
                 Source::Embedded { names, keep } => {
                     black_box(keep());
                     let name = |(instance, name): &InstanceName| {
@@ -162,7 +165,8 @@ impl From<&Declaration> for DeclaredKernel {
 /// The instance `key` of the kernel `path`, for a series function that launches it.
 ///
 /// # Errors
-/// One that does not compile: the configuration is invalid. One that the runner did not compile.
+/// One that does not compile, or that an emulated driver does not run: the configuration is
+/// invalid. One that the runner did not compile.
 pub(crate) fn launchable<'r>(
     request: &'r MeasureRequest,
     path: &str,
@@ -170,10 +174,28 @@ pub(crate) fn launchable<'r>(
 ) -> Result<&'r DeclaredEntry> {
     let mut all = request.launchable.iter();
     match all.find(|it| it.path == path && it.key == key).map(|it| &it.instance) {
-        Some(DeclaredInstance::Ready(entry)) => Ok(entry),
+        Some(DeclaredInstance::Ready(entry)) => {
+            let refused = entry.needs_gpu().filter(|_| request.emulated);
+            refused.map_or(Ok(entry), |reason| Err(Error::invalid(reason)))
+        }
         Some(DeclaredInstance::Refused(reason)) => Err(Error::invalid(reason.clone())),
         None => Err(not_compiled(path)),
     }
+}
+
+/// What is known of the module `key` of a request, if it is machine code.
+pub(crate) fn machine_code<'r>(request: &'r MeasureRequest, key: &str) -> Option<&'r MachineCode> {
+    let mut entries = entries(request).filter(|entry| entry.module == key);
+    entries.find_map(|entry| entry.machine_code.as_deref())
+}
+
+/// The declared kernels that a request may launch.
+fn entries(request: &MeasureRequest) -> impl Iterator<Item = &DeclaredEntry> {
+    let launchable = request.launchable.iter().filter_map(|it| match &it.instance {
+        DeclaredInstance::Ready(entry) => Some(entry),
+        DeclaredInstance::Refused(_) => None,
+    });
+    request.declared.iter().chain(launchable)
 }
 
 /// What the module of a request calls the variable `name` that an annotation sets.
@@ -196,11 +218,7 @@ pub(crate) fn not_compiled(name: &str) -> Error {
 /// The `outcome` of `request` with its kernels called as their declarations do, where the compiler
 /// called them otherwise: `scan<4, float>` for `_Z4scanILi4EfEvjPKfPf`.
 pub(crate) fn as_written(mut outcome: PassOutcome, request: &MeasureRequest) -> PassOutcome {
-    let launchable = request.launchable.iter().filter_map(|it| match &it.instance {
-        DeclaredInstance::Ready(entry) => Some(entry),
-        DeclaredInstance::Refused(_) => None,
-    });
-    for entry in request.declared.iter().chain(launchable) {
+    for entry in entries(request) {
         if entry.symbol != entry.shown {
             write_as_declared(&mut outcome, entry);
         }

@@ -164,7 +164,9 @@ fn measure(session: &Session, requests: &[MeasureRequest]) -> Vec<PassOutcome> {
 /// Whether a kernel of the request's modules may print. What only the user's host code prints is
 /// its own.
 fn prints(request: &MeasureRequest) -> bool {
-    let may = |path| std::fs::read_to_string(path).is_ok_and(|ptx: String| ptx.contains("vprintf"));
+    // Machine code calls it by the same name.
+    let calls = |module: Vec<u8>| String::from_utf8_lossy(&module).contains("vprintf");
+    let may = |path| std::fs::read(path).is_ok_and(calls);
     request.modules.values().any(may)
 }
 

@@ -17,12 +17,14 @@ use cudarc::driver::result::device;
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
+use gpuprof_model::declared::MachineCode;
 use gpuprof_model::measurement::DeviceRecord;
 use gpuprof_model::protocol::{DriverProbe, MeasureRequest};
 
 use super::collect::flush::Flush;
 use super::collect::profiler::Profiler;
 use super::collect::{attributes, emulator, persisting};
+use super::declaration;
 use super::error::{Error, Result};
 use super::handover::Handover;
 use super::measure_lock::MeasureLock;
@@ -59,7 +61,7 @@ impl fmt::Display for ModuleName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Package(package) => write!(f, "the PTX of package `{package}`"),
-            Self::Declared(module) => write!(f, "the PTX of {module}"),
+            Self::Declared(module) => write!(f, "the module {module}"),
         }
     }
 }
@@ -212,10 +214,11 @@ impl Session {
         known
     }
 
-    /// Loads the PTX of `of`: the module and its text.
+    /// Loads the module `of`: with its PTX, which is empty where it is machine code.
     ///
     /// # Errors
-    /// PTX that is not there, cannot be read, or that the driver refuses.
+    /// A file that is not there or cannot be read, what the driver refuses; *invalid* where the
+    /// file has no machine code for this device.
     pub(crate) fn load_module(
         &self,
         request: &MeasureRequest,
@@ -225,14 +228,44 @@ impl Session {
             .modules
             .get(of.key())
             .ok_or_else(|| Error::failed(format!("the request does not hold {of}")))?;
-        let text = fs::read_to_string(path)
-            .map_err(|e| Error::failed(format!("reading the PTX {}: {e}", path.display())))?;
+        let unreadable =
+            |e: io::Error| Error::failed(format!("reading {of} ({}): {e}", path.display()));
+        if let Some(code) = declaration::machine_code(request, of.key()) {
+            let image = Ptx::from_binary(fs::read(path).map_err(unreadable)?);
+            let module = self.quiet.stage(|| {
+                let loaded = self.context.load_module(image);
+                loaded.map_err(|e| self.machine_code_refused(code, e))
+            })?;
+            return Ok((module, String::new()));
+        }
+        let text = fs::read_to_string(path).map_err(unreadable)?;
         let module = self.quiet.stage(|| {
             self.context
                 .load_module(Ptx::from_src(&text))
                 .map_err(|e| self.explain(Error::driver(&format!("loading {of}"), e)))
         })?;
         Ok((module, text))
+    }
+
+    /// That the driver refuses the machine code of a declared kernel.
+    fn machine_code_refused(&self, code: &MachineCode, error: DriverError) -> Error {
+        let told = Error::driver(&format!("loading {}", code.file), error);
+        match error.0 {
+            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => {
+                Error::invalid(format!("{told}: {}", code.not_for(self.device.compute_capability)))
+            }
+            CUresult::CUDA_ERROR_INVALID_IMAGE => {
+                let version = self.device.driver_version;
+                let words = format!(
+                    "{told}: the file is damaged, or made by a CUDA toolkit newer than the driver, \
+                     which is of CUDA {}.{}",
+                    version / 1000,
+                    version % 1000 / 10
+                );
+                told.in_words(words)
+            }
+            _ => told,
+        }
     }
 
     /// The entry point `name` of a module with what it is called there: `name` and `place`, or

@@ -62,4 +62,17 @@ unsafe extern "C" {
     fn anything(x: *const core::ffi::c_void, #[cfg(no)] #[link_name(N)] n: Shape);
 }
 
+
+#[gpuprof::kernels(cubin = "tests/ui/missing.cubin", fatbin = "tests/ui/declared.rs", options = ["-O3"])]
+unsafe extern "C" {
+    #[kernel(series(block = [64]), grid = 1, args(1))]
+    fn twice(n: u32);
+}
+
+#[gpuprof::kernels(cubin = CODE, define(RADIX = 4))]
+unsafe extern "C" {
+    #[kernel(series(block = [64], const ITEMS = [1, 2]), grid = 1, args(1))]
+    fn compiled_already(n: u32);
+}
+
 fn main() {}

@@ -69,7 +69,9 @@ fn assemble(kernels: &mut Kernels, (major, minor): (u32, u32), target: &Utf8Path
     let arch = format!("sm_{major}{minor}");
     let kept = target.join("gpuprof/ptxas");
     let found = Assembler::find(&ptxas::Search::from_environment());
-    let resources = kernels.modules.iter().map(|(module, file)| {
+    let machine_code: BTreeSet<&str> = kernels.declared.machine_code().collect();
+    let ptx = kernels.modules.iter().filter(|(module, _)| !machine_code.contains(module.as_str()));
+    let resources = ptx.map(|(module, file)| {
         let resources = match &found {
             Ok(assembler) => assembler.resources(file, &arch, &kept),
             Err(absent) => ModuleResources::Unknown(absent.to_string()),

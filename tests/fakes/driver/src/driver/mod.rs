@@ -18,6 +18,7 @@ mod ledger;
 #[path = "../../../../../emulator/src/driver/log.rs"]
 #[allow(dead_code, reason = "the emulator's events tell times of this computer; ours do not")]
 mod log;
+mod machine_code;
 #[path = "../../../../../emulator/src/driver/memory.rs"]
 mod memory;
 #[path = "../../../../../emulator/src/driver/module.rs"]

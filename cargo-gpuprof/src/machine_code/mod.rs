@@ -1,0 +1,95 @@
+//! Files of machine code: cubins, and fatbins that hold several of them.
+//!
+//! Input: the bytes of a file. Output: its targets, its entry points with their parameters and
+//! launch bounds, and its variables, as they are read from PTX. NVIDIA documents neither format;
+//! what is read here has been the same since CUDA 11 and was compared with what ptxas of CUDA 12.4
+//! to 13.3 and fatbinary of CUDA 13.0 write. What is not understood is an error and never a guess.
+
+mod cubin;
+mod fatbin;
+mod lz4;
+mod notes;
+
+use crate::cuda_cpp::{self, Entry, Variable};
+use cubin::Cubin;
+use fatbin::{Content, Member};
+
+/// What a file holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineCode {
+    /// What there is code for: `sm_90`.
+    pub targets: Vec<String>,
+    /// Whether there is PTX as well.
+    pub ptx: bool,
+    /// Every entry point; several of a name where targets have it in other ways.
+    pub entries: Vec<Entry>,
+    /// Every variable in constant or global memory.
+    pub variables: Vec<Variable>,
+}
+
+/// What the file of these `bytes` holds.
+///
+/// # Errors
+/// Why it is no machine code that can be loaded.
+pub fn read(bytes: &[u8]) -> Result<MachineCode, String> {
+    let mut code = MachineCode::default();
+    if bytes.starts_with(cubin::MAGIC) {
+        code.add(Cubin::read(bytes)?);
+        return Ok(code);
+    }
+    if !bytes.starts_with(fatbin::MAGIC) {
+        return Err(neither(bytes));
+    }
+    for Member { content, bytes } in fatbin::members(bytes)? {
+        match content {
+            Content::Cubin => code.add(Cubin::read(&bytes)?),
+            Content::Ptx => code.add_ptx(&String::from_utf8_lossy(&bytes)),
+        }
+    }
+    match code.targets.is_empty() && !code.ptx {
+        true => Err("it is a fatbin without code".to_owned()),
+        false => Ok(code),
+    }
+}
+
+impl MachineCode {
+    fn add(&mut self, cubin: Cubin) {
+        add_new(&mut self.targets, [cubin.target]);
+        add_new(&mut self.entries, cubin.entries);
+        add_new(&mut self.variables, cubin.variables);
+    }
+
+    fn add_ptx(&mut self, text: &str) {
+        self.ptx = true;
+        add_new(&mut self.entries, cuda_cpp::every_entry(text));
+        add_new(&mut self.variables, cuda_cpp::variables(text));
+    }
+}
+
+/// Adds what `all` does not have yet.
+fn add_new<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+}
+
+/// That a file is neither of the two, and what it seems to be.
+fn neither(bytes: &[u8]) -> String {
+    let text = str::from_utf8(&bytes[..bytes.len().min(4096)]);
+    let seems = match text {
+        _ if bytes.is_empty() => "it is empty",
+        Ok(text) if text.contains(".version") || text.contains(".target") => {
+            "it is PTX: write ptx = \"…\""
+        }
+        Ok(text) if text.contains("__global__") => "it is CUDA C++: write cuda = \"…\"",
+        Ok(_) => "it is text",
+        Err(_) => "it begins otherwise",
+    };
+    format!("it is neither a cubin nor a fatbin: {seems}")
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

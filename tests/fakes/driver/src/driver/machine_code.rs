@@ -1,0 +1,63 @@
+//! Machine code, for which PTX stands in: that of the file that `FAKE_MACHINE_CODE` names. It is
+//! loaded where NVIDIA's driver would load it, that is, where some of it is for this device.
+
+use std::{env, fs};
+
+use super::code::Code;
+use super::pointers::Source;
+use super::state::Driver;
+
+/// The bytes of the header of a fatbin, and the least of each of its members.
+const HEADER: usize = 16;
+const MEMBER: usize = 64;
+
+/// The PTX of the machine code `image`, if it is for this device.
+///
+/// # Errors
+/// It is not, or nothing stands in for it.
+pub fn stand_in(driver: &mut Driver, _what: &str, image: Source) -> Result<String, (Code, String)> {
+    let fits = fits(image, driver.device.chip.compute_capability);
+    if !fits.map_err(|code| (code, String::new()))? {
+        return Err((Code::NO_BINARY_FOR_GPU, "it is for other devices".to_owned()));
+    }
+    let file = env::var_os("FAKE_MACHINE_CODE").ok_or((Code::INVALID_VALUE, String::new()))?;
+    fs::read_to_string(file).map_err(|e| (Code::FILE_NOT_FOUND, e.to_string()))
+}
+
+/// Why `what` is not loaded from a file.
+pub fn refusal(what: &str) -> String {
+    format!("the module is {what}, which this driver takes from memory alone")
+}
+
+/// Whether some of `image` is for a device of `capability`: machine code of the same major version
+/// that is not newer, or PTX that is not newer.
+fn fits(image: Source, capability: (u32, u32)) -> Result<bool, Code> {
+    let device = capability.0 * 10 + capability.1;
+    let runs = |arch: u32| arch / 10 == device / 10 && arch <= device;
+    if image.starts_with(b"\x7fELF")? {
+        let header = image.bytes(64)?;
+        let flags = word(header, 0x30);
+        let arch = if header[7] == 0x41 { flags >> 8 & 0xff } else { flags & 0xff };
+        return Ok(runs(arch));
+    }
+    let all = HEADER + long(image.bytes(HEADER)?, 8);
+    let mut rest = image.bytes(all)?.get(HEADER..).unwrap_or_default();
+    while rest.len() >= MEMBER {
+        let (kind, arch) = (rest[0], word(rest, 28));
+        if kind == 2 && runs(arch) || kind == 1 && arch <= device {
+            return Ok(true);
+        }
+        let size = word(rest, 4) as usize + long(rest, 8);
+        rest = rest.get(size..).unwrap_or_default();
+    }
+    Ok(false)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let word = bytes[at..at + 4].try_into();
+    u32::from_le_bytes(word.unwrap_or_default())
+}
+
+fn long(bytes: &[u8], at: usize) -> usize {
+    word(bytes, at) as usize
+}
