@@ -176,7 +176,7 @@ fn a_series_of_which_every_configuration_is_invalid_is_no_success() {
     assert_snapshot!(run(&["scale", "--series", "block=2048"]).transcript(), @"
     exit code: 4
     ----- stdout -----
-    vector::kernels::scale  vector/src/lib.rs:40  on no device: no pass finished
+    vector::kernels::scale  vector/src/lib.rs:40  on the emulated driver: no pass finished
 
      block     n  load_sectors_per_request
     ───────────────────────────────────────

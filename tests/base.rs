@@ -65,7 +65,7 @@ fn a_merge_that_makes_a_kernel_worse_fails(commits: &Commits) {
     let (said, cost) = sentence.rsplit_once("; ").unwrap();
     assert_eq!(
         said,
-        "Regression: 2 of 4 configurations fail, most of all scale at block=64,n=1024 \
+        "Regression: 2 of 4 judged configurations fail, most of all scale at block=64,n=1024 \
          (load_sectors_per_request +700.0 %), 1 entry of the baseline is missing here"
     );
     assert!(cost.ends_with(" s."), "{cost}");
@@ -186,7 +186,10 @@ fn a_ci_job_leaves_what_people_and_programs_read(commits: &Commits) {
     assert!(worse.stdout.contains("\n::error file=shop/src/lib.rs,line="), "{}", worse.stdout);
     let read = |name: &str| fs::read_to_string(out.path().join("worse~2").join(name)).unwrap();
     assert!(read("junit.xml").contains("<failure "), "{}", read("junit.xml"));
-    assert!(read("report.html").contains("✘ Regression: 2 of 4 configurations fail, most of all "));
+    assert!(
+        read("report.html")
+            .contains("✘ Regression: 2 of 4 judged configurations fail, most of all ")
+    );
     assert_eq!(read("report.md"), fs::read_to_string(&summary).unwrap());
     assert!(read("report.md").contains("❌ fail"));
     let history = fs::read_to_string(out.path().join("history.jsonl")).unwrap();

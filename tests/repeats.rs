@@ -107,7 +107,10 @@ fn a_run_says_what_its_doubt_cost_and_what_would_end_it() {
     let outcome = limited(&gpu, &["--repeat", "7", "--max-repeat", "11"]);
     let end = &outcome.events_of("run-finished")[0]["conclusion"];
     let sentence = end["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("Undecided: 1 of 2 configurations, none fails; "), "{sentence}");
+    assert!(
+        sentence.starts_with("Undecided: 1 of 2 judged configurations, none fails; "),
+        "{sentence}"
+    );
     assert!(sentence.ends_with("9.0 processes on average."), "{sentence}");
     let reason = end["undecided"][0]["reason"].as_str().unwrap();
     assert!(reason.starts_with("11 processes do not decide: their mean is "), "{reason}");

@@ -93,7 +93,7 @@ pub fn summary_line(run: &Run) -> String {
 /// others ran on other devices.
 fn place_of(part: &Part<'_>, provenance: &Provenance) -> String {
     let first = provenance.device.as_ref();
-    let Some(uuid) = part.device else { return device_phrase(first) };
+    let Some(uuid) = part.device else { return device_phrase(first, &provenance.backend) };
     let named = provenance.devices.iter().find(|device| device.uuid == uuid);
     let name = named.map(|device| device.name.as_str());
     let name = name.or(first.map(|device| device.name.as_str()));
@@ -123,9 +123,13 @@ fn on_device(row: &ConfigurationResult) -> String {
     row.device.as_ref().map(|uuid| format!(" on {uuid}")).unwrap_or_default()
 }
 
-/// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only".
-fn device_phrase(device: Option<&DeviceRecord>) -> String {
-    let Some(device) = device else { return "on no device: no pass finished".to_owned() };
+/// "on NVIDIA H200", "on the emulated GH100 (sm_90), counters only"; where nothing that ran told of
+/// its device, "on the emulated driver".
+fn device_phrase(device: Option<&DeviceRecord>, backend: &str) -> String {
+    let Some(device) = device else {
+        let driver = if backend == "emulator" { "the emulated driver" } else { "an unknown GPU" };
+        return format!("on {driver}: no pass finished");
+    };
     if !device.emulated {
         let instance = if device.uuid.starts_with(MIG_PREFIX) { ", a MIG instance" } else { "" };
         return format!("on {}{instance}{}", device.name, virtual_phrase(device));

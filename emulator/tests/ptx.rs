@@ -129,6 +129,10 @@ fn a_barrier_that_part_of_a_warp_reaches_is_a_fault() {
         "kernel 'k' at PTX line 9, block (0,0,0), thread (0,0,0): only 4 of the 32 running threads of warp 0 reach this \
          barrier: it is in code on which they diverge"
     );
+    let body = "setp.lt.u32 %p1, %r1, 4; @%p1 bra B;\nbar.sync 0; bra.uni E;\nB: bar.sync 0;\nE: mov.u32 %r2, 0;";
+    let fault = Bench::new(&kernel("", body)).fault("k", 1, 32, &[&0u64]);
+    assert!(fault.contains("at PTX line 9, ") || fault.contains("at PTX line 10, "), "{fault}");
+    assert!(fault.contains("on which they diverge; "), "{fault}");
 }
 
 #[test]
@@ -192,7 +196,38 @@ fn lanes_that_wait_at_a_barrier_let_the_others_leave_first() {
 fn a_barrier_for_more_threads_than_come_is_a_deadlock() {
     let mut bench = Bench::new(&kernel("", "bar.sync 2, 128;"));
     let fault = bench.fault("k", 1, 64, &[&0u64]);
-    assert!(fault.ends_with("thread (0,0,0): deadlock: 2 warps wait at barrier 2"), "{fault}");
+    assert!(
+        fault.ends_with("thread (0,0,0): deadlock: 2 warps wait at barrier 2 for 128 threads"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn warps_may_meet_at_one_barrier_from_two_places_and_not_at_two() {
+    let two = |first: &str, second: &str| {
+        format!(
+            "setp.lt.u32 %p1, %r1, 32; @%p1 bra B;\n{first};\nbra.uni E;\nB:\n{second};\n\
+             E: mov.u32 %r2, 7; st.global.b32 [%rd1], %r2;"
+        )
+    };
+    let (got, _) = run("", &two("bar.sync 0", "bar.sync 0"), 64);
+    assert_eq!(got, [7; 64]);
+    let fault = |body: &str| Bench::new(&kernel("", body)).fault("k", 1, 64, &[&0u64]);
+    let stuck = fault(&two("bar.sync 1", "bar.sync 2"));
+    assert!(
+        stuck.ends_with(
+            "deadlock: 1 warp waits at barrier 2 at PTX line 12 while 1 warp waits at barrier 1 at PTX line 9"
+        ),
+        "{stuck}"
+    );
+    let unequal = fault(&two("bar.sync 0, 64", "bar.sync 0"));
+    assert!(
+        unequal.ends_with(
+            "warps come to barrier 0 with different thread counts: for all threads at PTX line 12, and for \
+             64 threads at PTX line 9"
+        ),
+        "{unequal}"
+    );
 }
 
 #[test]

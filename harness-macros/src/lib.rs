@@ -104,12 +104,13 @@ use syn::{ItemFn, ItemStatic, parse_macro_input};
 /// `&mut [T]`. It is the path of a function, or a closure, which may use the axes.
 /// What it leaves in the latter is what the kernel must have written: integers exactly, floats
 /// within absolute + relative × \|reference\|. `tolerance = (A, R)` gives both parts, where A is a
-/// multiple of the mean \|reference\| of the elements that the reference changes;
-/// `(absolute(A), R)` gives A in the buffer's unit; `absolute(A)` and `relative(R)` are one part
-/// alone, and a number is both. The default is 1e-5 for `f32` and 1e-12 for `f64`. A kernel that
-/// changes nothing where the reference does fails whatever the tolerance. What `compare` names
-/// takes the device's and the host's elements of one buffer as `&[T]`, and returns `Ok(())` where
-/// they agree, or an error that says why they do not.
+/// multiple of the median \|reference\| of the elements that the reference changes, without zeros,
+/// infinities and NaN; `(absolute(A), R)` gives A in the buffer's unit; `absolute(A)` and
+/// `relative(R)` are one part alone, and a number is both. The default is 1e-5 for `f32` and 1e-12
+/// for `f64`. NaN agrees with NaN alone. A kernel that changes nothing where the reference does
+/// fails whatever the tolerance. What `compare` names takes the device's and the host's elements of
+/// one buffer as `&[T]`, and returns `Ok(())` where they agree, or an error that says why they do
+/// not. A closure may use the axes here too.
 ///
 /// A kernel that reads what it writes would time its own results: before each timed sample, the
 /// buffers that it reads and writes are restored, outside the timed window. `reset = once` leaves

@@ -7,6 +7,7 @@
 mod attributes;
 mod catalogue;
 mod condition;
+mod counterpart;
 mod cycle;
 mod definition;
 mod direction;
@@ -23,6 +24,7 @@ mod table;
 pub use attributes::{DEVICE_ATTRIBUTE, KEPT_ATTRIBUTES, attribute_number, attributes};
 pub use catalogue::{Catalogue, built_in, is_own};
 pub use condition::Condition;
+pub use counterpart::counterpart;
 pub use cycle::cycle_among;
 pub use definition::{Definition, DefinitionProblem};
 pub use entry::{Class, Direction, Metric, Origin};

@@ -96,7 +96,7 @@ fn one_configuration_got_slower() {
     let found = concluded(21, &[0.0, 0.05, 0.0]);
     assert_eq!(
         found.sentence,
-        "Regression: 1 of 3 configurations fails, most of all saxpy at block=64,n=1048576 \
+        "Regression: 1 of 3 judged configurations fails, most of all saxpy at block=64,n=1048576 \
          (duration +5.0 %); 21 processes a side."
     );
     let [slower] = found.failed.as_slice() else { panic!("{found:#?}") };
@@ -140,7 +140,7 @@ fn an_improvement_inside_the_limit_is_told_where_it_is_sure() {
 fn what_is_undecided_says_what_would_decide() {
     let found = concluded(11, &[0.0, 0.04, 0.0]);
     assert!(
-        found.sentence.starts_with("Undecided: 1 of 3 configurations, none fails, "),
+        found.sentence.starts_with("Undecided: 1 of 3 judged configurations, none fails, "),
         "{found:#?}"
     );
     let [open] = found.undecided.as_slice() else { panic!("{found:#?}") };
@@ -156,7 +156,10 @@ fn what_is_undecided_says_what_would_decide() {
 #[test]
 fn too_few_rounds_say_nothing_of_slowdowns_but_why() {
     let found = concluded(3, &[0.0, 0.0]);
-    assert_eq!(found.sentence, "Undecided: 2 of 2 configurations, none fails; 3 processes a side.");
+    assert_eq!(
+        found.sentence,
+        "Undecided: 2 of 2 judged configurations, none fails; 3 processes a side."
+    );
     assert_eq!(found.sensitivity, None);
     assert_eq!(
         found.sensitivity_unknown.as_deref(),
@@ -177,7 +180,7 @@ fn counters_alone_are_exact() {
     let found = of_counters(counted([1000.0, 1500.0]));
     assert_eq!(
         found.sentence,
-        "Regression: 1 of 2 configurations fails, most of all saxpy at block=128,n=1048576 \
+        "Regression: 1 of 2 judged configurations fails, most of all saxpy at block=128,n=1048576 \
          (global_sectors +50.0 %)."
     );
     let found = of_counters(counted([500.0, 1000.0]));
@@ -202,7 +205,7 @@ fn what_vanished_is_undecided() {
     let found = of_counters(head);
     assert_eq!(
         found.sentence,
-        "Undecided: 1 entry of the baseline is missing here, none of 1 configuration fails, by \
+        "Undecided: 1 entry of the baseline is missing here, none of 1 judged configuration fails, by \
          exact metrics and not by time."
     );
 }
@@ -236,7 +239,7 @@ fn thresholds_without_a_baseline_have_a_sentence_and_nothing_has_none() {
     );
     assert_eq!(
         judged("every global_sectors <= 1200"),
-        "Threshold violated: 1 of 2 configurations fails, most of all saxpy at \
+        "Threshold violated: 1 of 2 judged configurations fails, most of all saxpy at \
          block=128,n=1048576 (global_sectors 1,500)."
     );
     assert_eq!(

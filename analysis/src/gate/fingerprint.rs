@@ -23,7 +23,7 @@ pub fn mismatches(baseline: &Provenance, run: &Provenance, across_devices: bool)
     };
     check("backend", &baseline.backend, &run.backend, true);
     let matters = !across_devices;
-    // A run in which no pass ended knows no device.
+    // A run in which no pass ended may know no device.
     let named = |of: &Provenance| of.device.as_ref().map(device).unwrap_or_default();
     check("device", &named(baseline), &named(run), matters);
     if let (Some(before), Some(after)) = (&baseline.device, &run.device)

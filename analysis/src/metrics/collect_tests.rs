@@ -85,6 +85,12 @@ fn what_is_not_to_be_had_says_why() {
             "registers are assigned by ptxas, which the emulator does not run",
         ),
         (&emulator, "occupancy", "it is a hardware counter, which needs a GPU"),
+        (
+            &emulator,
+            "divergent_branches",
+            "needs `smsp__sass_average_branch_targets_threads_uniform.pct`: it is a hardware counter, which \
+             needs a GPU; `ptx_branch_divergence` counts the like in PTX, without one",
+        ),
         (&gpu, "dram_throughput", "it was not collected in this run; name it in --metrics"),
         (
             &gpu,

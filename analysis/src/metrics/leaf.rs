@@ -4,7 +4,7 @@
 //! why there is none here; its source; and the samples behind it, by process.
 
 use gpuprof_model::measurement::{HardwareValue, LaunchFacts, PassResult, Source, Timing};
-use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, part_of};
+use gpuprof_model::metric::{DEVICE_ATTRIBUTE, Metric, Origin, counterpart, part_of};
 use gpuprof_model::quantity::format_number;
 
 use crate::stats::descriptive;
@@ -228,7 +228,9 @@ fn hardware(name: &str, pass: &PassResult) -> Result<f64, String> {
             Err("it is counted at PTX level, which only the emulator sees".to_owned())
         }
         None if pass.device.emulated => {
-            Err("it is a hardware counter, which needs a GPU".to_owned())
+            let like = counterpart(name)
+                .map(|metric| format!("; `{metric}` counts the like in PTX, without one"));
+            Err(format!("it is a hardware counter, which needs a GPU{}", like.unwrap_or_default()))
         }
         None => Err("it was not collected in this run; name it in --metrics".to_owned()),
     }

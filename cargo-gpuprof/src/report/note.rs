@@ -26,3 +26,14 @@ pub(super) fn keys(rows: &[&ConfigurationResult]) -> String {
         more => format!("{} and {more} more", named.join(", ")),
     }
 }
+
+/// What a note calls `rows` of one series that are too many to be named: how many there are, and
+/// between which of them they lie.
+pub(super) fn span(rows: &[&ConfigurationResult]) -> String {
+    match rows {
+        [first, .., last] => {
+            format!("{} configurations between {} and {}", rows.len(), key(first), key(last))
+        }
+        _ => keys(rows),
+    }
+}

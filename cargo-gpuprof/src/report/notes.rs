@@ -3,12 +3,15 @@
 //! Input: a series. Output: notes in the order of the rows and columns they explain; what has
 //! the same reason shares a note.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use gpuprof_model::measurement::Source;
 use gpuprof_model::run::{ConfigurationResult, SeriesResult, Status};
 
 use super::grounds;
 use super::noise;
-use super::note::{Note, keys};
+use super::note::{Note, keys, span};
 use super::sheet::{NO_VALUE, UNSTABLE};
 use gpuprof_analysis::view::best;
 
@@ -43,21 +46,62 @@ fn slowed(rows: &[ConfigurationResult]) -> Option<Note> {
     })
 }
 
-/// Why rows did not finish, each reason once.
+/// How many reasons that differ in their numbers alone have a note each.
+const ALIKE: usize = 4;
+
+/// Why rows did not finish, each reason once; many that differ in their numbers alone are one note.
 pub(super) fn unfinished(rows: &[ConfigurationResult]) -> Vec<Note> {
-    let mut groups: Vec<(&Status, Vec<&ConfigurationResult>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.status != Status::Finished) {
-        match groups.iter_mut().find(|(status, _)| **status == row.status) {
-            Some((_, group)) => group.push(row),
-            None => groups.push((&row.status, vec![row])),
+    let unfinished = rows.iter().filter(|row| row.status != Status::Finished);
+    let reasons = grouped(unfinished.map(|row| ((status_label(&row.status), reason(row)), row)));
+    let note = |(label, text): (&'static str, &str), rows: &[&ConfigurationResult]| Note {
+        label,
+        subject: keys(rows),
+        text: text.to_owned(),
+    };
+    let alike = grouped(
+        reasons
+            .into_iter()
+            .map(|((label, text), rows)| ((label, without_numbers(text)), ((label, text), rows))),
+    );
+    let notes = alike.into_iter().flat_map(|(_, reasons)| {
+        if reasons.len() <= ALIKE {
+            return reasons.iter().map(|(reason, rows)| note(*reason, rows)).collect();
+        }
+        let rows: Vec<_> = reasons.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
+        let ((label, text), first) = &reasons[0];
+        let text = match rows.len() - first.len() {
+            1 => format!("{text} (of the other one only the numbers differ)"),
+            others => format!("{text} (of the other {others} only the numbers differ)"),
+        };
+        vec![Note { subject: span(&rows), ..note((label, &text), &[]) }]
+    });
+    notes.collect()
+}
+
+fn reason(row: &ConfigurationResult) -> &str {
+    row.status.reason().unwrap_or_default().trim_end()
+}
+
+/// `reason` with a sign in place of each number.
+fn without_numbers(reason: &str) -> String {
+    let mut text = reason.replace(|c: char| c.is_ascii_digit(), "0");
+    while text.contains("00") {
+        text = text.replace("00", "0");
+    }
+    text
+}
+
+/// What has the same key, in the order of the first of each.
+fn grouped<K: Clone + Eq + Hash, V>(all: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let (mut groups, mut places) = (Vec::<(K, Vec<V>)>::new(), HashMap::new());
+    for (key, value) in all {
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
         }
     }
-    let note = |(status, group): (&Status, Vec<&ConfigurationResult>)| Note {
-        label: status_label(status),
-        subject: keys(&group),
-        text: status.reason().unwrap_or_default().trim_end().to_owned(),
-    };
-    groups.into_iter().map(note).collect()
+    groups
 }
 
 fn status_label(status: &Status) -> &'static str {
@@ -143,4 +187,51 @@ fn unexpected_sources(series: &SeriesResult, columns: &[String]) -> Option<Note>
         subject: names.join(", "),
         text: "by the annotation, not measured".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture;
+    use gpuprof_analysis::metrics::collect;
+
+    use super::*;
+
+    fn too_large(block: u64) -> ConfigurationResult {
+        let reason = format!("a block of {block} threads exceeds the device's limit of 1024");
+        collect::unfinished(fixture::block(block), Status::Invalid { reason })
+    }
+
+    fn told(rows: &[ConfigurationResult]) -> Vec<String> {
+        let notes = unfinished(rows).into_iter();
+        notes.map(|note| format!("{}  {}: {}", note.label, note.subject, note.text)).collect()
+    }
+
+    #[test]
+    fn many_reasons_that_differ_in_their_numbers_alone_are_one_note() {
+        let mut rows: Vec<_> = (1025..=1056).map(too_large).collect();
+        rows.insert(7, fixture::failed(64));
+        let notes = told(&rows);
+        assert_eq!(
+            notes[0],
+            "invalid  32 configurations between block=1025 and block=1056: a block of 1025 threads exceeds the \
+             device's limit of 1024 (of the other 31 only the numbers differ)"
+        );
+        assert_eq!(notes.len(), 2);
+        assert!(notes[1].starts_with("failed  block=64: "), "{}", notes[1]);
+    }
+
+    #[test]
+    fn few_reasons_have_a_note_each_and_one_reason_names_its_rows() {
+        let few: Vec<_> = (1025..=1028).map(too_large).collect();
+        assert_eq!(told(&few).len(), 4);
+        let same = |block| {
+            let reason = "no room".to_owned();
+            collect::unfinished(fixture::block(block), Status::Invalid { reason })
+        };
+        let same: Vec<_> = (1..=20).map(same).collect();
+        assert_eq!(
+            told(&same),
+            ["invalid  block=1, block=2, block=3, block=4 and 16 more: no room"]
+        );
+    }
 }

@@ -5,7 +5,7 @@
 
 use super::checks::Checks;
 use super::context::{Arrival, Context, Stop};
-use super::fault::{Fault, FaultKind, FaultReport};
+use super::fault::{Fault, FaultKind, FaultReport, place_in_words};
 use super::lanes::{Lanes, Lanes32, Lanes64};
 use super::launch::Launch;
 use super::said::Said;
@@ -254,11 +254,19 @@ impl<'l> Worker<'l> {
                 .collect();
             let Some(&first) = here.first() else { continue };
             let wanted = |warp: usize| self.arrivals[warp].and_then(|arrival| arrival.threads);
-            if here.iter().any(|&warp| wanted(warp) != wanted(first)) {
-                return Err(self.barrier_fault(
-                    first,
-                    format!("warps come to barrier {id} with different thread counts"),
-                ));
+            if let Some(&other) = here.iter().find(|&&warp| wanted(warp) != wanted(first)) {
+                let told = |warp: usize| {
+                    let threads = wanted(warp);
+                    let threads = threads.map_or("all".to_owned(), |count| count.to_string());
+                    let place = self.arrivals[warp].map(|arrival| self.place_of(arrival.pc));
+                    format!("for {threads} threads {}", place.unwrap_or_default())
+                };
+                let detail = format!(
+                    "warps come to barrier {id} with different thread counts: {}, and {}",
+                    told(first),
+                    told(other)
+                );
+                return Err(self.barrier_fault(first, detail));
             }
             let needed = wanted(first).map_or(running, |threads| threads / 32);
             if (here.len() as u32) < needed {
@@ -313,29 +321,33 @@ impl<'l> Worker<'l> {
         })
     }
 
+    /// No warp can go on: what each waits for, and where.
     fn deadlock(&self) -> Box<Fault> {
-        let mut groups: Vec<(u32, u32)> = Vec::new();
+        let mut groups: Vec<(Arrival, u32)> = Vec::new();
         let mut exited = 0;
         let mut first = None;
         for (index, warp) in self.warps.iter().enumerate() {
-            match warp.state {
-                State::Waiting(id) => {
-                    first = first.or(Some(index));
-                    match groups.iter_mut().find(|(known, _)| *known == id) {
-                        Some((_, count)) => *count += 1,
-                        None => groups.push((id, 1)),
-                    }
-                }
-                _ => exited += 1,
+            let waits = matches!(warp.state, State::Waiting(_));
+            let Some(arrival) = self.arrivals[index].filter(|_| waits) else {
+                exited += 1;
+                continue;
+            };
+            first = first.or(Some(index));
+            let same = |other: &Arrival| (other.id, other.pc) == (arrival.id, arrival.pc);
+            match groups.iter_mut().find(|(other, _)| same(other)) {
+                Some((_, count)) => *count += 1,
+                None => groups.push((arrival, 1)),
             }
         }
-        let plural = |count: u32, one: &str, more: &str| {
-            format!("{count} {}", if count == 1 { one } else { more })
-        };
+        let several = groups.len() > 1;
         let mut told: Vec<String> = groups
             .iter()
-            .map(|&(id, count)| {
-                format!("{} at barrier {id}", plural(count, "warp waits", "warps wait"))
+            .map(|(arrival, count)| {
+                let waits = plural(*count, "warp waits", "warps wait");
+                let wanted = arrival.threads.map(|threads| format!(" for {threads} threads"));
+                let place = several.then(|| format!(" {}", self.place_of(arrival.pc)));
+                let (wanted, place) = (wanted.unwrap_or_default(), place.unwrap_or_default());
+                format!("{waits} at barrier {}{wanted}{place}", arrival.id)
             })
             .collect();
         if exited > 0 {
@@ -344,6 +356,15 @@ impl<'l> Worker<'l> {
         let detail = format!("deadlock: {}", told.join(" while "));
         self.barrier_fault(first.unwrap_or(0), detail)
     }
+
+    /// Where an instruction stands, in words.
+    fn place_of(&self, pc: u32) -> String {
+        place_in_words(self.launch.program, pc)
+    }
+}
+
+fn plural(count: u32, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 fn lanes<'r>(

@@ -9,7 +9,7 @@ use super::arith;
 use super::atomic;
 use super::context::{Arrival, Context, Stop};
 use super::exchange;
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, place_in_words};
 use super::mbarrier::{self, Waits};
 use super::moves;
 use super::scalar;
@@ -264,11 +264,16 @@ fn gather(cx: &mut Context<'_>, on: u32) -> Result<Option<u32>, Box<Fault>> {
     if on == cx.warp.live {
         return Ok(Some(on));
     }
+    let others = cx.warp.sibling().map(|(pc, lanes)| {
+        format!("; {} of the others are {}", lanes.count_ones(), place_in_words(cx.program, pc))
+    });
     let detail = format!(
-        "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they diverge",
+        "only {} of the {} running threads of warp {} reach this barrier: it is in code on which they \
+         diverge{}",
         on.count_ones(),
         cx.warp.live.count_ones(),
-        cx.warp.index
+        cx.warp.index,
+        others.unwrap_or_default()
     );
     Err(cx.fault(FaultKind::BarrierDeadlock, on, detail))
 }

@@ -140,6 +140,14 @@ fn place(program: &Program, pc: Option<u32>, callers: &[u32]) -> Option<String> 
     })
 }
 
+/// Where one instruction stands: `at …` in the source, or in the PTX where that names none.
+pub(super) fn place_in_words(program: &Program, pc: u32) -> String {
+    let ptx_line = || program.positions.get(pc as usize).map(|at| at.ptx_line);
+    place(program, Some(pc), &[])
+        .or_else(|| ptx_line().map(|line| format!("at PTX line {line}")))
+        .unwrap_or_default()
+}
+
 fn thread_of(linear: u32, dim: [u32; 3]) -> [u32; 3] {
     [linear % dim[0], linear / dim[0] % dim[1], linear / (dim[0] * dim[1])]
 }
@@ -254,10 +262,7 @@ fn describe_hazard(
                 false => format!("thread {}", thread(other)),
             };
             let did = if wrote { "wrote" } else { "read" };
-            let there = place(program, Some(other.pc()), &[]);
-            let ptx_line = program.positions.get(other.pc() as usize).map(|at| at.ptx_line);
-            let there = there.or(ptx_line.map(|line| format!("at PTX line {line}")));
-            let there = there.unwrap_or_default();
+            let there = place_in_words(program, other.pc());
             let remedy = if same_warp && !other.of_several_warps() {
                 "a barrier of the warp (bar.warp.sync; in Rust warp::sync()) must order the two: its \
                  lanes need not run together"

@@ -145,7 +145,7 @@ impl Warp {
     }
 
     /// The next group of the active lanes' region: where it waits, and its lanes.
-    fn sibling(&self) -> Option<(u32, u32)> {
+    pub fn sibling(&self) -> Option<(u32, u32)> {
         let top = self.stack.last()?;
         let is_sibling =
             !top.is_call && top.reconverge == self.reconverge && top.mask & self.active == 0;

@@ -212,7 +212,7 @@ fn within<T: Element>(allowed: Allowed) -> String {
         return String::new();
     }
     let Allowed { absolute, relative } = allowed;
-    // Three digits of what is a mean.
+    // Three digits are enough to read.
     let absolute: f64 = format!("{absolute:.2e}").parse().unwrap_or(absolute);
     format!(" (tolerance {absolute:e} + {relative:e} × |host|)")
 }
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(
             check(&[0.0_f32; 4], &[1.0, 2.0, 5.0, 5.0], &[1.0, 2.5, 5.5, 5.0], 1e-5).unwrap_err(),
             "verify failed: `y` differs from the host in 2 of 4 elements; first y[1]: device 2.0, host 2.5; \
-             largest error 8.3e3 times the tolerance, at y[1] (tolerance 3.5e-5 + 1e-5 × |host|)"
+             largest error 1.0e4 times the tolerance, at y[1] (tolerance 2.5e-5 + 1e-5 × |host|)"
         );
         assert_eq!(
             check(&[0, 0], &[1_u32, 5], &[1, 6], absolute(100)).unwrap_err(),

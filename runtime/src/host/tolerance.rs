@@ -2,8 +2,10 @@
 //!
 //! Input: the value of the annotation's `tolerance`. Output: an absolute and a relative part. A
 //! value passes where |device − host| ≤ absolute + relative × |host|. The absolute part is a
-//! multiple of the reference's *scale*, so that small values are checked as closely as large ones;
-//! `absolute(…)` gives it in the buffer's own unit.
+//! multiple of the reference's *scale*, the size of a typical element, so that small values are
+//! checked as closely as large ones; `absolute(…)` gives it in the buffer's own unit. Where device
+//! and host both have a NaN, or the same infinity, they agree: a reference that leaves a NaN says
+//! that the kernel must leave one.
 
 use super::arguments::Element;
 use super::error::{Error, Result};
@@ -142,19 +144,22 @@ impl Tolerance {
     }
 }
 
-/// The mean size of the elements that the reference changes, or of all where it changes none.
-/// Infinite ones and those that are no number have none.
+/// The median size of the elements that the reference changes, or of all where it changes none.
+///
+/// Infinite ones and those that are no number have no size. Zeros do not count either where there
+/// is anything else: of a reference that is mostly zero the scale is that of what it computes. A
+/// mean would be that of the largest element alone, whose scale would then hide every error of the
+/// others.
 fn scale<T: Element>(host: &[T], changes: impl Fn(usize) -> bool) -> f64 {
-    let mean = |counts: &dyn Fn(usize) -> bool| {
-        let sizes = || {
-            let each = host.iter().enumerate().filter(|(at, _)| counts(*at));
-            each.map(|(_, value)| value.magnitude()).filter(|size| size.is_finite())
-        };
-        let count = sizes().count();
-        // Divided first: a sum of large values would be infinite.
-        (count > 0).then(|| sizes().map(|size| size / count as f64).sum::<f64>())
+    let median = |counts: &dyn Fn(usize) -> bool| {
+        let each = host.iter().enumerate().filter(|(at, _)| counts(*at));
+        let sizes = each.map(|(_, value)| value.magnitude());
+        let mut sizes: Vec<f64> = sizes.filter(|size| size.is_finite() && *size > 0.0).collect();
+        // Of two in the middle the smaller one: the stricter tolerance.
+        let middle = sizes.len().checked_sub(1)? / 2;
+        Some(*sizes.select_nth_unstable_by(middle, f64::total_cmp).1)
     };
-    mean(&changes).or_else(|| mean(&|_| true)).unwrap_or(0.0)
+    median(&changes).or_else(|| median(&|_| true)).unwrap_or(0.0)
 }
 
 /// A tolerance for the values of one buffer.
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_number_is_both_parts_and_a_pair_is_absolute_and_relative() {
-        let host = [2.0, -6.0];
+        let host = [-4.0, 2.0, 60.0];
         assert_eq!(parts(allowed(0.5, &host)), (2.0, 0.5));
         assert_eq!(parts(allowed((0.25, 0.5), &host)), (1.0, 0.5));
         assert_eq!(parts(allowed((absolute(0.25), 0), &host)), (0.25, 0.0));
@@ -205,12 +210,28 @@ mod tests {
     #[test]
     fn the_scale_is_that_of_what_the_reference_changes() {
         let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
-        let host = [1e6_f32, 1e-6, 3e-6, f32::NAN, f32::INFINITY];
+        let host = [1e6_f32, 1e-6, 3e-6, 2e-6, f32::NAN, f32::INFINITY];
         let of = |changes: &dyn Fn(usize) -> bool| tolerance.of(&host, changes).absolute;
         assert!((of(&|at| at > 0) - 1e-6).abs() < 1e-12);
-        assert!((of(&|_| false) - 1e6 / 6.0).abs() < 1.0);
+        assert!((of(&|at| at == 0) - 5e5).abs() < 1.0);
+        assert!((of(&|_| false) - 1e-6).abs() < 1e-12, "none is changed: of all");
         assert_eq!(tolerance.of(&[f64::MAX; 4], |_| true).absolute, f64::MAX / 2.0);
         assert_eq!(tolerance.of::<f32>(&[], |_| true).absolute, 0.0);
+    }
+
+    #[test]
+    fn neither_one_huge_element_nor_many_zeros_set_the_scale() {
+        let tolerance = Tolerance::new((0.5, 0.0)).unwrap();
+        let of = |host: &[f32]| tolerance.of(host, |_| true).absolute;
+        let mut host = vec![2.0_f32; 1000];
+        for huge in [1e30, f32::MAX, f32::INFINITY, f32::NAN] {
+            host[500] = huge;
+            assert_eq!(of(&host), 1.0, "{huge}");
+        }
+        let mut sparse = vec![0.0_f32; 1000];
+        assert_eq!(of(&sparse), 0.0);
+        (sparse[3], sparse[700], sparse[901]) = (2.0, -2.0, 8.0);
+        assert_eq!(of(&sparse), 1.0);
     }
 
     #[test]

@@ -61,17 +61,17 @@ impl Parts<'_> {
             (0, 0) => format!("Undecided: {}", missing(vanished)),
             (0, _) => format!("Undecided: {} without a verdict", thresholds(doubts)),
             (_, 0) => {
-                format!("Undecided: {open} of {}", configurations(self.judged.configurations))
+                format!("Undecided: {open} of {}", judged(self.judged.configurations))
             }
             _ => format!(
                 "Undecided: {open} of {}, and {} without a verdict",
-                configurations(self.judged.configurations),
+                judged(self.judged.configurations),
                 thresholds(doubts)
             ),
         };
         let missing = (vanished > 0 && open + doubts > 0).then(|| missing(vanished));
         let none = match open {
-            0 => format!("none of {} fails", configurations(self.judged.configurations)),
+            0 => format!("none of {} fails", judged(self.judged.configurations)),
             _ => "none fails".to_owned(),
         };
         vec![Some(lead), missing, Some(none), self.improved(), self.exact_only(), self.caught()]
@@ -80,7 +80,7 @@ impl Parts<'_> {
     fn failed(&self, lead: &str) -> Vec<Option<String>> {
         let count = self.failing();
         let verb = if count == 1 { "fails" } else { "fail" };
-        let all = configurations(self.judged.configurations);
+        let all = judged(self.judged.configurations);
         vec![
             Some(format!("{lead}: {count} of {all} {verb}")),
             self.worst(),
@@ -224,6 +224,11 @@ impl Parts<'_> {
 
 fn configurations(count: usize) -> String {
     format!("{count} configuration{}", if count == 1 { "" } else { "s" })
+}
+
+/// Those that a threshold or a comparison could judge: the others have no say in the verdict.
+fn judged(count: usize) -> String {
+    format!("{count} judged configuration{}", if count == 1 { "" } else { "s" })
 }
 
 /// What the baseline has and the run has not: series, configurations, metrics.

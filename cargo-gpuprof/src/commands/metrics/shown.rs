@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use gpuprof_model::metric::{Catalogue, Class, Metric, Origin, direction_by_family, is_own};
+use gpuprof_model::metric::{
+    Catalogue, Class, Metric, Origin, counterpart, direction_by_family, is_own,
+};
 
 use crate::cupti::Described;
 
@@ -32,7 +34,12 @@ pub(super) fn show(known: &Catalogue, metric: &Metric, out: &mut impl Write) -> 
     };
     writeln!(out, "{}\n    {}", metric.name, metric.description)?;
     let better = metric.direction.words();
-    writeln!(out, "    in {unit}; {better}; {class}; from: {needs}")
+    writeln!(out, "    in {unit}; {better}; {class}; from: {needs}")?;
+    let counters = known.hardware_names(metric);
+    match counters.iter().find_map(|counter| counterpart(counter)) {
+        Some(like) => writeln!(out, "    without a GPU: {like} counts the like in PTX"),
+        None => Ok(()),
+    }
 }
 
 /// Writes where unit, direction and class of `metric` come from.

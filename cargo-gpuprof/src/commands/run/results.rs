@@ -202,6 +202,7 @@ impl<'a> Results<'a> {
 
     /// All of it.
     pub(super) fn end(mut self) -> FoundOut {
+        self.take_planned_device();
         self.run.series = self.series.into_iter().flatten().collect();
         let Self { run, base, denied, budget, .. } = self;
         FoundOut { run, base, denied, budget }
@@ -229,6 +230,18 @@ impl<'a> Results<'a> {
         }
         if unknown(&self.run) {
             self.run.provenance.device = Some(known);
+        }
+    }
+
+    /// Where no pass ended, the device is the one that was to measure: what fails in all
+    /// configurations has failed on it. Nobody has asked the emulated driver.
+    fn take_planned_device(&mut self) {
+        let Some(planned) = self.plan.devices.records.first() else { return };
+        let known = self.described(0, planned.clone());
+        let base = self.base.as_mut().filter(|_| !self.plan.both.pairs.is_empty());
+        let base = base.and_then(|against| against.run.as_mut().ok());
+        for run in [Some(&mut self.run), base].into_iter().flatten() {
+            run.provenance.device.get_or_insert_with(|| known.clone());
         }
     }
 

@@ -1,0 +1,69 @@
+//! What the emulator counts in PTX that the hardware counts in machine code.
+//!
+//! Input: the name of a hardware counter. Output: the metric of ours that tells the like of a
+//! kernel's PTX, so that a reader without a GPU need not search for it. Their values differ: ptxas
+//! rewrites what the PTX says.
+
+/// How counters' names begin, and the metric that counts the like in PTX.
+const COUNTERPARTS: [(&str, &str); 24] = [
+    ("smsp__sass_average_branch_targets_threads_uniform", "ptx_branch_divergence"),
+    ("smsp__sass_branch_targets_threads_divergent", "ptx_branch_divergence"),
+    ("smsp__sass_branch_targets_threads_uniform", "ptx_branch_divergence"),
+    ("smsp__branch_targets_threads_divergent", "ptx_branch_divergence"),
+    ("smsp__branch_targets_threads_uniform", "ptx_branch_divergence"),
+    ("smsp__sass_inst_executed_op_branch.", "ptx__branches.sum"),
+    ("smsp__sass_branch_targets.", "ptx__branches.sum"),
+    ("smsp__thread_inst_executed_per_inst_executed", "ptx_warp_efficiency"),
+    ("smsp__sass_thread_inst_executed.", "ptx__thread_inst_executed.sum"),
+    ("smsp__thread_inst_executed.", "ptx__thread_inst_executed.sum"),
+    ("smsp__sass_thread_inst_executed_pred_on.", "ptx__thread_inst_executed_pred_on.sum"),
+    ("smsp__thread_inst_executed_pred_on.", "ptx__thread_inst_executed_pred_on.sum"),
+    ("smsp__sass_inst_executed.", "ptx_instructions"),
+    ("smsp__inst_executed.", "ptx_instructions"),
+    ("sm__inst_executed.", "ptx_instructions"),
+    ("smsp__sass_thread_inst_executed_op_f", "ptx_fp32_flops"),
+    ("smsp__sass_thread_inst_executed_ops_f", "ptx_fp32_flops"),
+    ("smsp__sass_thread_inst_executed_op_d", "ptx_fp64_flops"),
+    ("smsp__sass_thread_inst_executed_ops_d", "ptx_fp64_flops"),
+    ("smsp__sass_inst_executed_op_local_ld.", "ptx__local_ld.sum"),
+    ("smsp__sass_inst_executed_op_local_st.", "ptx__local_st.sum"),
+    ("smsp__sass_inst_executed_op_shared_atom.", "ptx__inst_executed_op_shared_atom.sum"),
+    ("smsp__sass_inst_executed_op_ldsm.", "ptx__matrix_loads.sum"),
+    ("smsp__sass_inst_executed_op_ldgsts.", "ptx__async_copies.sum"),
+];
+
+/// The metric that tells of a kernel's PTX what the hardware counter `name` tells of its machine
+/// code, if the emulator has one.
+pub fn counterpart(name: &str) -> Option<&'static str> {
+    let found = COUNTERPARTS.iter().find(|(begins, _)| name.starts_with(begins));
+    found.map(|(_, metric)| *metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{Catalogue, built_in};
+
+    #[test]
+    fn every_counterpart_is_a_metric_that_the_emulator_counts() {
+        let catalogue = Catalogue::built_in();
+        for (begins, name) in COUNTERPARTS {
+            let metric = built_in(name).unwrap_or_else(|| panic!("{begins}: no metric {name}"));
+            assert!(catalogue.hardware_names(&metric).is_empty(), "{name} needs a GPU");
+            assert_eq!(counterpart(&format!("{begins}sum")), Some(name));
+        }
+    }
+
+    #[test]
+    fn an_old_name_leads_to_what_counts_the_like_without_a_gpu() {
+        let of = |name: &str| {
+            let metric = built_in(name).unwrap();
+            let counters = Catalogue::built_in().hardware_names(&metric);
+            counters.iter().find_map(|counter| counterpart(counter))
+        };
+        assert_eq!(of("divergent_branches"), Some("ptx_branch_divergence"));
+        assert_eq!(of("branch_efficiency"), Some("ptx_branch_divergence"));
+        assert_eq!(of("inst_executed"), Some("ptx_instructions"));
+        assert_eq!(of("dram_utilization"), None);
+    }
+}
