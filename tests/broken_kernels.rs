@@ -115,6 +115,17 @@ fn a_harness_that_ends_in_the_middle_of_a_pass_harms_no_other_configuration() {
 }
 
 #[test]
+fn code_of_the_users_that_ends_or_holds_a_process_is_named() {
+    let outcome = run(&["--package", "faults", "lingers", "--timeout", "3"]).exits_with(105);
+    let said = |what: &str| {
+        let lines = outcome.stdout.lines();
+        lines.map(str::trim).find(|line| line.contains(what)).unwrap_or_default().to_owned()
+    };
+    assert_snapshot!(said("what=0:"), @"failed   what=0: the process exited with code 0 before it had replied, as code that calls `std::process::exit` makes it, while the kernel's inputs were made");
+    assert_snapshot!(said("what=1:"), @"timeout  what=1: the process ran for 3 s and was killed (the limit of --timeout); the time was up while the reference ran on the host (`verify`); its series is at faults/src/lib.rs:77");
+}
+
+#[test]
 fn a_harness_that_hangs_is_killed_after_the_timeout() {
     let within = |limit: &str| run(&["--package", "endings", "sleeps", "--timeout", limit]);
     let fits = |outcome: &Outcome| outcome.stdout.contains(": 2 finished, 1 timed out;");

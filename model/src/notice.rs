@@ -17,11 +17,18 @@ pub enum Notice {
     Waits,
     /// It no longer waits.
     Works,
+    /// It runs code of the user's that makes what the kernel takes.
+    MakesInputs,
+    /// It runs the user's reference, or compares with it.
+    Verifies,
+    /// It runs no code of the user's that has a name of its own.
+    Goes,
 }
 
 impl Notice {
     /// Every notice.
-    pub const ALL: [Self; 3] = [Self::Replied, Self::Waits, Self::Works];
+    pub const ALL: [Self; 6] =
+        [Self::Replied, Self::Waits, Self::Works, Self::MakesInputs, Self::Verifies, Self::Goes];
 
     /// The byte that says it.
     pub fn byte(self) -> u8 {
@@ -29,6 +36,9 @@ impl Notice {
             Self::Replied => b'r',
             Self::Waits => b'w',
             Self::Works => b'g',
+            Self::MakesInputs => b'i',
+            Self::Verifies => b'v',
+            Self::Goes => b'k',
         }
     }
 

@@ -17,6 +17,27 @@ pub(super) struct HarnessLine {
     socket: UnixStream,
     /// The process has closed its end; it may go on all the same.
     closed: bool,
+    /// What code of the user's it runs.
+    phase: Option<Phase>,
+}
+
+/// Code of the user's that a process runs, of which it tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// What makes the kernel's arguments.
+    Inputs,
+    /// `verify`, the reference on the host, and what compares with it.
+    Reference,
+}
+
+impl Phase {
+    /// When it was, in words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Inputs => "while the kernel's inputs were made",
+            Self::Reference => "while the reference ran on the host (`verify`)",
+        }
+    }
 }
 
 impl HarnessLine {
@@ -24,7 +45,7 @@ impl HarnessLine {
     pub(super) fn new() -> io::Result<(Self, Stdio)> {
         let (socket, other) = UnixStream::pair()?;
         socket.set_nonblocking(true)?;
-        Ok((Self { socket, closed: false }, OwnedFd::from(other).into()))
+        Ok((Self { socket, closed: false, phase: None }, OwnedFd::from(other).into()))
     }
 
     /// Hands the device over. A process that is gone does not take it; its end tells.
@@ -45,7 +66,21 @@ impl HarnessLine {
                 Err(_) => self.closed = true,
             }
         }
+        for notice in &heard {
+            match notice {
+                Notice::MakesInputs => self.phase = Some(Phase::Inputs),
+                Notice::Verifies => self.phase = Some(Phase::Reference),
+                Notice::Goes | Notice::Replied => self.phase = None,
+                Notice::Waits | Notice::Works => {}
+            }
+        }
         heard
+    }
+
+    /// What code of the user's the process ran when it last told something; none where it told of
+    /// none.
+    pub(super) fn phase(&self) -> Option<Phase> {
+        self.phase
     }
 
     /// What can be read when the process tells something.
@@ -62,11 +97,18 @@ mod tests {
     fn what_a_process_tells_is_heard_once_and_its_end_is_not_waited_for() {
         let (socket, mut process) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();
-        let mut line = HarnessLine { socket, closed: false };
+        let mut line = HarnessLine { socket, closed: false, phase: None };
         assert_eq!(line.heard(), []);
         process.write_all(b"w?gr").unwrap();
         assert_eq!(line.heard(), [Notice::Waits, Notice::Works, Notice::Replied]);
         assert_eq!(line.heard(), []);
+        process.write_all(b"iv").unwrap();
+        assert_eq!(line.phase(), None, "not heard yet");
+        line.heard();
+        assert_eq!(line.phase(), Some(Phase::Reference));
+        process.write_all(b"k").unwrap();
+        line.heard();
+        assert_eq!(line.phase(), None);
         line.hand_over();
         let mut byte = [0];
         process.read_exact(&mut byte).unwrap();

@@ -19,7 +19,7 @@ use gpuprof_model::protocol::{MeasureRequest, RequestBody};
 use gpuprof_model::run::Spent;
 
 use super::ahead::Ahead;
-use super::process::{Asked, How, take_down};
+use super::process::{Asked, How, NO_REPLY, take_down};
 use super::profiler::Profiler;
 use super::stretch::{self, PassOf, Stretch};
 use super::timeout_clock::TimeoutClock;
@@ -331,7 +331,7 @@ impl<'a> Pipeline<'a> {
         }
         self.spent.push(started.whole(now));
         let ended = match how {
-            Some(How::Well) => started.running.without("exited without a reply".to_owned()),
+            Some(How::Well) => started.running.without(NO_REPLY.to_owned()),
             Some(How::Badly(how)) => started.running.without(how),
             None => started.running.timed_out(patience),
         };

@@ -112,7 +112,8 @@ pub enum Ended {
     TimedOut {
         /// The limit.
         seconds: u64,
-        /// Where its kernel was, if the emulated driver told that.
+        /// Where it was, if it told that: in code of the user's, or where its kernel was on the
+        /// emulated driver.
         place: Option<String>,
         /// What it wrote.
         stderr: Stderr,
@@ -280,6 +281,10 @@ impl HarnessProcess<'_> {
     }
 }
 
+/// How a process ended that seems to have done well and has not said what it found.
+pub(super) const NO_REPLY: &str = "exited with code 0 before it had replied, as code that calls \
+                                   `std::process::exit` makes it";
+
 /// A harness process that was started. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Running {
@@ -313,7 +318,7 @@ impl Running {
         match (self.how(), self.reply()) {
             (Some(How::Well), Some(bytes)) => Ended::Replied(bytes),
             (Some(How::Badly(how)), _) => self.without(how),
-            _ => self.without("exited without a reply".to_owned()),
+            _ => self.without(NO_REPLY.to_owned()),
         }
     }
 
@@ -352,6 +357,10 @@ impl Running {
         let killed = status.is_some_and(|s| s.signal() == Some(Signal::KILL.as_raw()));
         let failed = status.is_some_and(|s| s.code() == Some(i32::from(UNWRITTEN)));
         let unwritten = self.replies.front().filter(|_| failed).cloned();
+        let how = match self.line.phase() {
+            Some(phase) => format!("{how}, {}", phase.words()),
+            None => how,
+        };
         Ended::Without { how, killed, stderr: self.stderr(), unwritten }
     }
 
@@ -360,6 +369,8 @@ impl Running {
         take_down([&mut *self]);
         let place = fs::read_to_string(&self.place_path).ok().filter(|place| !place.is_empty());
         let _ = fs::remove_file(&self.place_path);
+        let phase = self.line.phase().map(|phase| format!("the time was up {}", phase.words()));
+        let place = phase.or(place);
         Ended::TimedOut { seconds: limit.as_secs(), place, stderr: self.stderr() }
     }
 }
@@ -392,7 +403,7 @@ fn kill(group: Pid) {
 
 fn ended_how(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        (Some(0), _) => "exited without a reply".to_owned(),
+        (Some(0), _) => NO_REPLY.to_owned(),
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(signal)) => {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("an unnamed signal");

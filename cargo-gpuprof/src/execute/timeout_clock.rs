@@ -50,6 +50,7 @@ impl TimeoutClock {
                 self.replied.get_or_insert(now);
                 None
             }
+            Notice::MakesInputs | Notice::Verifies | Notice::Goes => None,
         }
     }
 

@@ -22,9 +22,13 @@
 //! * A configuration that did not finish has a row for each column, with its `status` and `reason`;
 //!   one row with an empty `metric` where the series has no columns.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use gpuprof_model::run::{ConfigurationResult, MetricResult, Run, SeriesResult};
+use gpuprof_model::SeriesId;
+use gpuprof_model::metric::Class;
+use gpuprof_model::quantity::Unit;
+use gpuprof_model::run::{ConfigurationResult, MetricResult, Run};
 
 use super::Report;
 use super::escaped;
@@ -97,6 +101,12 @@ impl Report for Csv {
                 .filter(|name| marks(name).contains(&true))
                 .filter_map(|name| Some((name, ranking(rows, name)?.ranks)))
                 .collect();
+            // Of what has no value anywhere every row would look through all others.
+            let units: BTreeMap<&str, (Unit, Class)> = names
+                .iter()
+                .filter_map(|name| Some((&**name, columns::known(name, &series.configurations)?)))
+                .collect();
+            let known = |name: &str| units.get(name).copied();
             for &at in &viewed.shown {
                 let row = &rows[at];
                 let value = |axis: &&str| row.configuration.get(axis).map(ToString::to_string);
@@ -113,7 +123,7 @@ impl Report for Csv {
                 for (name, metric) in metrics(&names, row, view.columns.is_empty()) {
                     let rank = ranks.iter().find(|(other, _)| *other == name);
                     let rank = rank.map_or("", |(_, ranks)| ranks[at].word()).to_owned();
-                    let cells = cells(series, row, name, metric);
+                    let cells = cells(&series.id, row, (name, known(name)), metric);
                     let all = cells.iter().chain([&rank]).chain(labels.iter().copied());
                     writer.write_record(all.chain(&point))?;
                 }
@@ -156,23 +166,22 @@ fn metrics<'r>(
 }
 
 fn cells(
-    series: &SeriesResult,
+    id: &SeriesId,
     row: &ConfigurationResult,
-    name: &str,
+    (name, known): (&str, Option<(Unit, Class)>),
     metric: Option<&MetricResult>,
 ) -> [String; COLUMNS.len()] {
     let reason = row.status.reason().or_else(|| best::no_value_reason(row, name));
     let value = best::value(row, name);
     let samples = metric.and_then(|m| m.statistics.as_ref());
-    let known = columns::known(name, &series.configurations);
     let unit = metric.map(|m| m.unit).or(known.map(|(unit, _)| unit));
     let repeats = metric.map(|m| m.class).or(known.map(|(_, class)| class));
     let text = |text: Option<String>| text.unwrap_or_default();
     let number = |number: Option<f64>| number.map(|n| n.to_string()).unwrap_or_default();
     [
-        escaped::csv(&series.id.package),
-        escaped::csv(&series.id.target),
-        escaped::csv(&series.id.kernel),
+        escaped::csv(&id.package),
+        escaped::csv(&id.target),
+        escaped::csv(&id.kernel),
         escaped::csv(&row.configuration.to_string()),
         row.status.word().to_owned(),
         escaped::csv(name),

@@ -13,6 +13,9 @@ use gpuprof_model::run::{
     ConfigurationResult, SectionColumn, SectionColumns, SeriesResult, Status,
 };
 
+use gpuprof_model::threshold::Threshold;
+use gpuprof_model::verdict::Verdict;
+
 use super::number::{Scale, grouped};
 use gpuprof_analysis::view::best;
 use gpuprof_analysis::view::columns;
@@ -160,14 +163,22 @@ fn show<'c>(viewed: &Viewed<'_>, columns: impl Iterator<Item = &'c mut Column>) 
     }
 }
 
-/// The metrics that `view` shows of `series`: those asked for, and the one that decides.
+/// The metrics that `view` shows of `series`: those asked for, and the one that decides. Who asks
+/// for none finds those as well by which a threshold is violated, so that no row's value is hidden.
 pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
     let is_axis = |name: &str| series.axes.iter().any(|axis| axis.name == name);
     // What is neither is an axis of another series.
     let is_metric =
         |name: &&String| !is_axis(name) && columns::known(name, &series.configurations).is_some();
     let mut names: Vec<String> = if view.columns.is_empty() {
-        series.columns.clone()
+        let violated = violated(series).filter(|name| !series.columns.contains(name));
+        let mut names = series.columns.clone();
+        for name in violated {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     } else {
         view.columns.iter().filter(is_metric).cloned().collect()
     };
@@ -177,6 +188,15 @@ pub(super) fn metric_names(series: &SeriesResult, view: &View) -> Vec<String> {
         }
     }
     names
+}
+
+/// The metrics by which thresholds are violated, where rows have values of them.
+fn violated(series: &SeriesResult) -> impl Iterator<Item = String> {
+    let failed = series.judgements.iter().filter(|judgement| judgement.verdict == Verdict::Fail);
+    let metrics = failed.filter_map(|judgement| Threshold::parse(&judgement.threshold).ok());
+    metrics
+        .map(|threshold| threshold.metric)
+        .filter(|name| series.configurations.iter().any(|row| best::value(row, name).is_some()))
 }
 
 /// The axes that `view` shows: those asked for, or all of them.
@@ -295,4 +315,36 @@ fn limiter_column(rows: &[ConfigurationResult]) -> Column {
     let cells = rows.iter().map(text).map(Cell::plain).collect();
     let behind = "what stops one more block from fitting on a multiprocessor".to_owned();
     Column { title: "limited by".into(), behind, numeric: false, cells }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuprof_analysis::fixture;
+    use gpuprof_analysis::gate::judge::Baseline;
+    use gpuprof_model::metric::Catalogue;
+
+    use super::*;
+
+    /// The columns of a series in whose judgement `threshold` is.
+    fn shown(threshold: &str, view: &View) -> Vec<String> {
+        let mut series = fixture::series(vec![fixture::emulated(64, 1024)]);
+        series.columns = vec!["ptx_instructions".into()];
+        let threshold = Threshold::parse(threshold).unwrap();
+        let (catalogue, rows) = (Catalogue::built_in(), &series.configurations);
+        let none = Baseline::none();
+        let judgement = fixture::judge(&catalogue, &threshold, "attribute", rows, None, &none);
+        series.judgements.push(judgement);
+        metric_names(&series, view)
+    }
+
+    #[test]
+    fn what_violates_a_threshold_has_a_column_and_what_meets_one_has_none() {
+        let all = View::default();
+        let violated = "every load_sectors_per_request <= 1";
+        assert_eq!(shown(violated, &all), ["ptx_instructions", "load_sectors_per_request"]);
+        assert_eq!(shown("every load_sectors_per_request <= 4", &all), ["ptx_instructions"]);
+        assert_eq!(shown("every ptx_instructions <= 1", &all), ["ptx_instructions"]);
+        let asked = View { columns: vec!["global_sectors".into()], ..View::default() };
+        assert_eq!(shown(violated, &asked), ["global_sectors"]);
+    }
 }

@@ -318,6 +318,16 @@ impl Manifest {
         if !(1..=self.plan.slices).contains(&self.slice) {
             return Err(format!("it is slice {} of {}", self.slice, self.plan.slices));
         }
+        if let Some(hash) = self.archive.as_ref().filter(|hash| !is_sha256(hash)) {
+            return Err(format!(
+                "its archive's SHA-256 is `{hash}`, and not 64 hexadecimal digits"
+            ));
+        }
+        let starts = [&self.provenance.started, &self.start.at].into_iter();
+        let no_time = |at: &&String| at.parse::<jiff::Timestamp>().is_err();
+        if let Some(at) = starts.filter(|at| !at.is_empty()).find(no_time) {
+            return Err(format!("it was started at `{at}`, which is no time"));
+        }
         for own in &self.own {
             let id = own.description.id.to_string();
             let planned = self.plan.series.get(own.position).filter(|series| series.id == id);
@@ -334,6 +344,11 @@ impl Manifest {
     }
 }
 
+/// Whether `text` is what [`sha256`] makes.
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Whether there is one in `folder`.
 pub fn is_in(folder: &Utf8Path) -> bool {
     fs::metadata(folder.join(FILE)).is_ok_and(|known| known.is_file())
@@ -342,6 +357,70 @@ pub fn is_in(folder: &Utf8Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// That of a slice that has not begun.
+    fn manifest() -> Manifest {
+        let plan = Outline {
+            tool_version: "0.1.0".into(),
+            method: Method::Slice,
+            unit: PartitionBy::Series,
+            slices: 2,
+            settings: BTreeMap::new(),
+            harnesses: BTreeMap::new(),
+            base: None,
+            scope: OutlineScope::default(),
+            series: Vec::new(),
+        };
+        Manifest {
+            schema_version: Manifest::VERSION,
+            run: "run".into(),
+            plan_hash: plan.hash(),
+            plan,
+            slice: 1,
+            own: Vec::new(),
+            made: None,
+            provenance: Provenance::default(),
+            base: None,
+            devices: Vec::new(),
+            notes: Vec::new(),
+            archive: Some(sha256(b"an archive")),
+            start: Start { at: "2026-11-25T12:00:00Z".into(), ..Start::default() },
+        }
+    }
+
+    fn read(manifest: &Manifest) -> std::result::Result<Manifest, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let at = Utf8Path::from_path(folder.path()).unwrap();
+        manifest.write(at).unwrap();
+        let read = Manifest::read(at).map_err(|failure| failure.to_string());
+        read.map_err(|message| message.replace(at.as_str(), "FOLDER"))
+    }
+
+    #[test]
+    fn what_is_no_hash_of_an_archive_and_no_time_is_refused() {
+        assert_eq!(read(&manifest()), Ok(manifest()));
+        let archive = Manifest { archive: Some("7".into()), ..manifest() };
+        assert_eq!(
+            read(&archive).unwrap_err(),
+            "FOLDER/manifest.json contradicts itself: its archive's SHA-256 is `7`, and not 64 hexadecimal \
+             digits"
+        );
+        let start = Start { at: "yesterday".into(), ..Start::default() };
+        assert_eq!(
+            read(&Manifest { start, ..manifest() }).unwrap_err(),
+            "FOLDER/manifest.json contradicts itself: it was started at `yesterday`, which is no time"
+        );
+        let newer = Manifest { schema_version: Manifest::VERSION + 1, ..manifest() };
+        assert!(read(&newer).unwrap_err().contains("only reads up to"));
+    }
+
+    #[test]
+    fn a_hash_is_64_hexadecimal_digits() {
+        assert!(is_sha256(&sha256(b"an archive")));
+        for bad in ["", "7", &sha256(b"")[..63], &sha256(b"").to_uppercase()] {
+            assert!(!is_sha256(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn the_slices_of_a_series_are_told_as_ranges() {

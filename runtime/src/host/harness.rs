@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use gpuprof_model::measurement::{PassOutcome, PassResult};
+use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::{
     MeasureRequest, REQUEST_ENV, ReplyBody, Request, RequestBody, UNWRITTEN,
 };
@@ -205,6 +206,7 @@ fn set_up<'s>(
     let mut run = Run::new(session, request, Call::Whole);
     run.assembled(Assembly::of(request, module_name.key(), &symbol, &ptx));
     let mut kernel = KernelRun::new(run, package, (function, module), (symbol, ptx));
+    session.quiet.tell(Notice::MakesInputs);
     set_up(&mut kernel)?;
     Ok(kernel)
 }

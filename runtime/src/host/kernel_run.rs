@@ -14,6 +14,7 @@ use gpuprof_model::declared::KnownLaunch;
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, LaunchRecord, PassResult, Reset,
 };
+use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::Sampling;
 use gpuprof_model::series::without_place;
 
@@ -372,6 +373,7 @@ impl<'r> KernelRun<'r> {
     /// # Errors
     /// A launch that is refused, a driver error, or outputs that differ from the reference.
     pub fn execute(&mut self, mut checks: Checks<'_>) -> Result<()> {
+        self.run.session.quiet.tell(Notice::Goes);
         let emulated = self.run.session.device.emulated;
         let counted = self.run.request.counters.is_some() && !emulated;
         let timed = !counted && !emulated;
@@ -414,7 +416,9 @@ impl<'r> KernelRun<'r> {
         if !self.run.session.device.emulated {
             self.arguments.iter().try_for_each(Argument::check_unchanged)?;
         }
+        self.run.session.quiet.tell(Notice::Verifies);
         let compared = inputs::check(&mut self.arguments, checks)?;
+        self.run.session.quiet.tell(Notice::Goes);
         match compared.unverified() {
             None => self.run.mark_verified(compared.largest),
             Some(why) => self.run.mark_unverified(why),

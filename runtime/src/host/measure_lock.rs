@@ -85,6 +85,11 @@ impl MeasureLock {
         Ok(Self { files, runner, patience: PATIENCE, grace: GRACE })
     }
 
+    /// Tells the runner which code of the user's runs, so that it can say where time was spent.
+    pub(crate) fn tell(&self, notice: Notice) {
+        self.runner.tell(notice);
+    }
+
     /// Does what would disturb another process' window. No stage lies in another one, or in a
     /// window.
     ///

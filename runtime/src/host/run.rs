@@ -9,6 +9,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
 use gpuprof_model::measurement::{
     CounterPass, HardwareValue, InPlace, InputFile, LaunchRecord, PassResult, Unverified,
 };
+use gpuprof_model::notice::Notice;
 use gpuprof_model::protocol::MeasureRequest;
 use gpuprof_model::series::without_place;
 
@@ -490,7 +491,9 @@ impl<'a> Run<'a> {
         check: impl FnOnce() -> std::result::Result<(), E>,
     ) -> Result<()> {
         if self.request.verify {
+            self.session.quiet.tell(Notice::Verifies);
             check().map_err(Into::into)?;
+            self.session.quiet.tell(Notice::Goes);
             self.mark_verified(None);
         }
         Ok(())
