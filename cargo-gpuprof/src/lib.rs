@@ -50,3 +50,4 @@ pub mod sections;
 pub mod store;
 pub mod terminal;
 pub mod tool;
+mod wrap;

@@ -39,7 +39,6 @@ mod sheet;
 mod summary;
 mod table;
 mod trace;
-mod wrap;
 
 use std::io::{self, Write};
 

@@ -11,6 +11,25 @@ use std::io::{self, Write};
 
 use gpuprof_model::text::{printable_in_colour, printable_whole};
 
+use crate::wrap::wrapped;
+
+/// How much deeper than a line the rest of it stands that did not fit.
+const DEEPER: usize = 4;
+
+/// Shows on `out` what `write` writes, without any colour, in lines of up to `width`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn shown_within(
+    out: &mut dyn Write,
+    width: Option<u16>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut terminal = Terminal::new(out).within(width);
+    write(&mut terminal)?;
+    terminal.flush()
+}
+
 /// Shows on `out` what `write` writes, without any colour.
 ///
 /// # Errors
@@ -42,17 +61,31 @@ pub struct Terminal<'o> {
     inner: &'o mut dyn Write,
     line: Vec<u8>,
     safe: fn(&str) -> String,
+    width: Option<u16>,
 }
 
 impl<'o> Terminal<'o> {
     /// Shows on `inner` what is written, without any colour.
     pub fn new(inner: &'o mut dyn Write) -> Self {
-        Self { inner, line: Vec::new(), safe: printable_whole }
+        Self { inner, line: Vec::new(), safe: printable_whole, width: None }
+    }
+
+    /// Breaks lines of plain text between words where they are longer than `width`; what follows a
+    /// break is indented by more than the line is.
+    #[must_use]
+    pub fn within(self, width: Option<u16>) -> Self {
+        Self { width, ..self }
     }
 
     fn write_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
-        self.inner.write_all((self.safe)(&String::from_utf8_lossy(&line)).as_bytes())
+        let text = (self.safe)(&String::from_utf8_lossy(&line));
+        let width = self.width.filter(|width| text.trim_end().chars().count() > (*width).into());
+        let Some(width) = width else { return self.inner.write_all(text.as_bytes()) };
+        let (start, end) = (text.trim_start_matches(' '), &text[text.trim_end().len()..]);
+        let indent = text.len() - start.len();
+        let rest = wrapped(start.trim_end(), Some(width), indent, indent + DEEPER);
+        write!(self.inner, "{:indent$}{rest}{end}", "")
     }
 }
 
@@ -76,6 +109,23 @@ impl Write for Terminal<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_are_too_long_are_broken_between_words_and_others_are_left() {
+        let text = "name  is short\n    a description of a metric, in several words, and a name_that_is_far_too_long\n";
+        let write = |width| {
+            let mut out = Vec::new();
+            shown_within(&mut out, width, |out| out.write_all(text.as_bytes())).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(write(None), text);
+        assert_eq!(
+            write(Some(40)),
+            "name  is short\n    a description of a metric, in\n        several words, and a\n        \
+             name_that_is_far_too_long\n"
+        );
+        assert!(write(Some(40)).lines().all(|line| line.chars().count() <= 40));
+    }
 
     #[test]
     fn lines_are_made_safe_however_they_are_cut() {

@@ -115,9 +115,12 @@ fn dispatch(parsed: Gpuprof, interrupt: &Interrupt) -> Result<Code> {
     match parsed.command {
         None => run::run(&parsed.run, stdout, interrupt, &mut out),
         Some(Command::Run(options)) => run::run(&options, stdout, interrupt, &mut out),
-        Some(Command::List(options)) => done(list::list(&options, interrupt, &mut printed)),
+        Some(Command::List(options)) => {
+            done(list::list(&options, stdout.screen(Color::Auto), interrupt, &mut printed))
+        }
         Some(Command::Metrics(options)) => {
-            let mut shown = Terminal::new(&mut printed);
+            let width = stdout.width_of(options.message_format);
+            let mut shown = Terminal::new(&mut printed).within(width);
             metrics::metrics(&options, &mut shown).map(|()| Code::Success)
         }
         Some(Command::Rules(options)) => {

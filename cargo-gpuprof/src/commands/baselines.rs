@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write;
 
 use gpuprof_model::run::{Provenance, Run};
-use gpuprof_model::text::printable_whole;
 
 use super::stored::{places, stdout, write};
 use super::table::aligned;
@@ -16,6 +15,7 @@ use crate::report;
 use crate::report::{Format, Screen, Terms};
 use crate::store::baseline::{self, Baselines, Kept, without_samples};
 use crate::store::document;
+use crate::terminal::shown_within;
 use gpuprof_analysis::view::View;
 
 /// Lists, shows, moves and replaces baselines.
@@ -29,7 +29,7 @@ pub fn baseline(options: &BaselineOptions, screen: Screen, out: &mut impl Write)
         baselines.find(name).ok_or_else(|| Failure::usage(baselines.none_called(name)))
     };
     match &options.action {
-        BaselineAction::List { message_format } => list(&baselines, *message_format, out),
+        BaselineAction::List { message_format } => list(&baselines, (*message_format, screen), out),
         BaselineAction::Show { name } => {
             let run = document::read(&kept(name)?.path)?;
             let how = (Format::Table, Terms { screen, ..Terms::default() });
@@ -75,7 +75,11 @@ fn keep(baselines: &Baselines, name: &str, checked_in: bool, run: &Run) -> Resul
     Ok(())
 }
 
-fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> Result<()> {
+fn list(
+    baselines: &Baselines,
+    (format, screen): (MessageFormat, Screen),
+    out: &mut impl Write,
+) -> Result<()> {
     let all = baselines.all();
     let text = match format {
         MessageFormat::Json => {
@@ -86,11 +90,9 @@ fn list(baselines: &Baselines, format: MessageFormat, out: &mut impl Write) -> R
             console::say("there are no baselines; make one with --save-baseline NAME");
             String::new()
         }
-        MessageFormat::Human => {
-            printable_whole(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
-        }
+        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
     };
-    out.write_all(text.as_bytes()).map_err(|e| stdout(&e))
+    shown_within(out, screen.width, |out| out.write_all(text.as_bytes())).map_err(|e| stdout(&e))
 }
 
 /// What the list tells of a baseline; the last cell may be long.

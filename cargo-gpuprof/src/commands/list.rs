@@ -16,13 +16,19 @@ use crate::execute::{HarnessProcess, Interrupt};
 use crate::json_text;
 use crate::options::{ListOptions, MessageFormat};
 use crate::plan::{self, PlannedSeries};
-use crate::terminal::shown;
+use crate::report::Screen;
+use crate::terminal::shown_within;
 
 /// Lists the selected series.
 ///
 /// # Errors
 /// Build, discovery, selection; standard output.
-pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
+pub fn list(
+    options: &ListOptions,
+    screen: Screen,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> Result<()> {
     let opened = Opened::new(&Wanted {
         archive: options.archive_file.as_deref(),
         extract_to: None,
@@ -57,9 +63,9 @@ pub fn list(options: &ListOptions, interrupt: &Interrupt, out: &mut impl Write) 
     }
     planned.iter().flat_map(|series| &series.unlisted).for_each(console::warn);
     let written = match layers.message_format(options.message_format).value {
-        MessageFormat::Human => {
-            shown(out, |mut out| planned.iter().try_for_each(|series| human(series, &mut out)))
-        }
+        MessageFormat::Human => shown_within(out, screen.width, |mut out| {
+            planned.iter().try_for_each(|series| human(series, &mut out))
+        }),
         MessageFormat::Json => planned.iter().try_for_each(|series| json(series, out)),
     };
     written.map_err(|e| Failure::output(std::path::Path::new("standard output"), &e))

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use gpuprof_model::text::{printable, printable_whole};
+use gpuprof_model::text::printable;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -19,6 +19,7 @@ use crate::report::{Format, Screen, Terms};
 use crate::store::document;
 use crate::store::named::named;
 use crate::store::runs::{self, State, StoredRun};
+use crate::terminal::shown_within;
 use gpuprof_analysis::view::View;
 
 /// Lists, shows and removes runs.
@@ -28,7 +29,9 @@ use gpuprof_analysis::view::View;
 pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Result<()> {
     let (_, target) = places(&options.place);
     match &options.action {
-        RunsAction::List { message_format } => list(&runs::all(&target), *message_format, out),
+        RunsAction::List { message_format } => {
+            list(&runs::all(&target), (*message_format, screen), out)
+        }
         RunsAction::Show { run, .. } => {
             let run = document::find(&target, run)?;
             let how = (Format::Table, Terms { screen, ..Terms::default() });
@@ -41,7 +44,11 @@ pub fn runs(options: &RunsOptions, screen: Screen, out: &mut impl Write) -> Resu
     }
 }
 
-fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Result<()> {
+fn list(
+    all: &[StoredRun],
+    (format, screen): (MessageFormat, Screen),
+    out: &mut impl Write,
+) -> Result<()> {
     let text = match format {
         MessageFormat::Json => {
             let line = |run| json_text::line(out, &listed(run));
@@ -51,11 +58,9 @@ fn list(all: &[StoredRun], format: MessageFormat, out: &mut impl Write) -> Resul
             console::say("there are no runs; `cargo gpuprof run` makes one");
             String::new()
         }
-        MessageFormat::Human => {
-            printable_whole(&aligned(&all.iter().map(human).collect::<Vec<_>>()))
-        }
+        MessageFormat::Human => aligned(&all.iter().map(human).collect::<Vec<_>>()),
     };
-    out.write_all(text.as_bytes()).map_err(|e| stdout(&e))
+    shown_within(out, screen.width, |out| out.write_all(text.as_bytes())).map_err(|e| stdout(&e))
 }
 
 /// The cells of a run; the last one may be long.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::options::Color;
+use crate::options::{Color, MessageFormat};
 use crate::report::Screen;
 
 /// What standard output is, before anything says when to colour.
@@ -18,6 +18,11 @@ impl StandardOutput {
         let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         let size = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
         Self { colours, width: size.map(|(width, _)| width.0) }
+    }
+
+    /// Its columns, where it is a terminal and people read it.
+    pub fn width_of(self, format: MessageFormat) -> Option<u16> {
+        self.width.filter(|_| format == MessageFormat::Human)
     }
 
     /// How it is written to where `color` says when to colour.

@@ -12,7 +12,7 @@ use gpuprof_model::text::one_line;
 
 use super::number::grouped;
 use super::paint::Paint;
-use super::wrap::wrapped;
+use crate::wrap::wrapped;
 
 /// The most pieces of a series on a terminal.
 const MOST_SHOWN: usize = 3;

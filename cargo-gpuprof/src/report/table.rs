@@ -21,13 +21,13 @@ use super::note::Note;
 use super::notes;
 use super::paint::Paint;
 use super::sheet::{self, Column, Sheet};
-use super::wrap::wrapped;
 use super::{
     Report, Summary, advice, axes, changes, conclusion, grid, launches, measured_by, place_of,
     plot, remarks,
 };
 use crate::store::calm;
 use crate::terminal;
+use crate::wrap::wrapped;
 use gpuprof_analysis::view::by_device::parts;
 use gpuprof_analysis::view::{View, Viewed};
 
