@@ -1,10 +1,12 @@
 //! Declared kernels: from an annotation in Rust to a verdict on kernels that live in PTX or CUDA
 //! C++.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::support::replay::{arguments, values};
-use crate::support::{Archive, FakeGpu, Outcome, Tool, Workspace};
+use crate::support::{Archive, FakeGpu, Outcome, Tool, Workspace, repository_folder};
 use crate::wheels::unpacked;
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -302,6 +304,53 @@ fn without_a_compiler_the_command_that_installs_one_is_told() {
         "{stderr}"
     );
     assert!(stderr.contains("python3 -m pip install nvidia-cuda-nvrtc"), "{stderr}");
+}
+
+/// The nvcc that answers what was recorded of NVIDIA's, as a folder of its own.
+fn recorded_nvcc() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("there is a temporary folder");
+    let recorded = repository_folder().join("cargo-gpuprof/tests/cuda_cpp/recorded");
+    for entry in fs::read_dir(recorded).expect("it is there") {
+        let path = entry.expect("it can be read").path();
+        let name = path.file_name().expect("files have names");
+        fs::copy(&path, folder.path().join(name)).expect("it can be copied");
+    }
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path().join("nvcc"), executable).expect("the file is ours");
+    folder
+}
+
+#[test]
+fn a_file_that_nvrtc_does_not_compile_is_compiled_by_nvcc() {
+    let nvrtc = unpacked(NVRTC).join("nvidia/cu13/lib").display().to_string();
+    let nvcc = recorded_nvcc();
+    let arguments = ["run", "--message-format", "json", "--package", "in-nvcc"];
+    let tool = Workspace::fixture("declared").tool(&arguments).env("GPUPROF_NVRTC", &nvrtc);
+    let outcome = tool.env("GPUPROF_NVCC", nvcc.path()).run().exits_with(0);
+    assert_snapshot!(rows(&outcome), @r"
+    scale/block=512,n=1000 invalid: a block of 512 threads exceeds the launch bounds of `scale<1, float>`, 256, for which it is compiled (.maxntid)
+    scale/block=64,n=1000 finished verified
+    ");
+    let provenance = &outcome.events_of("run-started")[0]["provenance"];
+    assert_eq!(provenance["kernel_toolchain"], "nvcc 13.0.88");
+}
+
+#[test]
+fn without_nvcc_it_is_said_that_it_would_compile_what_nvrtc_does_not() {
+    let told = |more: &[&str]| {
+        let stderr = run("in-nvcc", more).exits_with(101).stderr;
+        let (_, told) = stderr.split_once("error: ").expect("there is an error");
+        told.to_owned()
+    };
+    let by_either = told(&[]);
+    assert!(by_either.contains("namespace \"std\" has no member \"vector\""), "{by_either}");
+    let absent = "no nvcc was found (/nonexistent/nvcc: cannot be started: ";
+    let note = format!("= note: nvcc compiles host code that NVRTC cannot, and {absent}");
+    assert!(by_either.contains(&note), "{by_either}");
+    let by_nvcc = told(&["--features", "only", "by_nvcc"]);
+    let begins = format!("kernels/scale.cu is not compiled: {absent}");
+    assert!(by_nvcc.starts_with(&begins), "{by_nvcc}");
+    assert!(by_nvcc.contains("GPUPROF_NVCC names its file"), "{by_nvcc}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use cargo_gpuprof::cuda_cpp::{
 };
 use cargo_gpuprof::execute::Interrupt;
 use gpuprof_emulator::device::Device;
+use gpuprof_model::declared::CudaCompiler;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -59,6 +60,7 @@ fn program(sources: &Path, file: &str) -> Result<Program, Box<dyn Error>> {
         includes: includes.collect::<Result<_, _>>()?,
         defines: Vec::new(),
         options: Vec::new(),
+        compiler: CudaCompiler::Nvrtc,
         architecture: Architecture { compute: 90 },
         kernels: Vec::new(),
         package_root,

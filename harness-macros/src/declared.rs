@@ -156,6 +156,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
         metrics: &kernel.metrics,
     };
     let (source, include, options) = (block.source(&gp), &block.include, &block.options);
+    let compiler = block.compiler(&gp);
     let defines = block.defines.iter().map(|define| {
         let (name, value) = (define.name.to_string(), &define.value);
         quote!((#name, #value))
@@ -186,6 +187,7 @@ fn entry(block: &Block, kernel: &Kernel, item: &ItemFn) -> TokenStream {
                 include: &[#(#include),*],
                 defines: &[#(#defines),*],
                 options: &[#(#options),*],
+                compiler: #compiler,
                 symbol: #symbol,
                 parameters: &[#(#parameters),*],
                 types: &[#(#types),*],

@@ -107,6 +107,7 @@ fn entry(kernel: &Kernel, item: &ItemFn, contract: &TokenStream) -> TokenStream 
                 include: &[],
                 defines: &[],
                 options: &[],
+                compiler: #gp::CudaCompiler::Auto,
                 symbol: #instance,
                 parameters: &[#(#parameters),*],
                 types: &[#(#types),*],

@@ -32,6 +32,9 @@ pub struct DeclaredKernel {
     pub defines: Vec<(String, String)>,
     /// More options of the compiler.
     pub options: Vec<String>,
+    /// Who compiles it, where it is CUDA C++.
+    #[serde(default)]
+    pub compiler: CudaCompiler,
     /// What it is called there, with `{NAME}` for the value of a constant.
     pub symbol: String,
     /// Its parameters, in which `{T}` stands for the type of an axis.
@@ -58,6 +61,19 @@ pub struct DeclaredType {
     pub cpp: String,
     /// Its size; 0 where nothing of it is passed.
     pub bytes: u32,
+}
+
+/// Who compiles CUDA C++.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CudaCompiler {
+    /// NVRTC, and nvcc where NVRTC cannot.
+    #[default]
+    Auto,
+    /// NVRTC alone.
+    Nvrtc,
+    /// nvcc alone.
+    Nvcc,
 }
 
 /// Where a declared kernel lives.
@@ -274,6 +290,7 @@ mod tests {
             include: Vec::new(),
             defines: vec![("RADIX".into(), "4".into())],
             options: Vec::new(),
+            compiler: CudaCompiler::Auto,
             symbol: symbol.to_owned(),
             parameters: Vec::new(),
             types: Vec::new(),

@@ -116,6 +116,7 @@ pub const ALLOWED: &[Allowed] = &[
     ),
     allowed("tests/archive.rs", "ARCHIVE", "the archive is built once a process"),
     allowed("tests/support/commits.rs", "COMMITS", "a history is built once a process"),
+    allowed("tests/machine_code.rs", "MADE", "the machine code is assembled once a process"),
     allowed("tests/support/fakes.rs", "LIBRARIES", "the fakes are compiled once a process"),
     allowed("tests/support/packed.rs", "ARCHIVE", "the archive is built once a process"),
     allowed("tests/support/replay.rs", "JOINED", "a text that arguments borrow from"),

@@ -39,6 +39,9 @@ static RUST_SRC: LazyLock<()> = LazyLock::new(|| {
 /// Names no ptxas, so that none is searched for.
 pub(crate) const NO_PTXAS: &str = "/nonexistent/ptxas";
 
+/// Names no nvcc, likewise.
+const NO_NVCC: &str = "/nonexistent/nvcc";
+
 /// Harnesses do little beside what the driver does, and take twice as long to build optimised.
 pub(crate) const UNOPTIMISED: (&str, &str) = ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0");
 
@@ -98,8 +101,9 @@ impl Tool {
             .env("GPUPROF_BACKEND", "emulator")
             // All tests share a target folder: which of them prunes it is no test's business.
             .env("GPUPROF_KEEP_RUNS", "all")
-            // Whether the machine has a ptxas is no test's business either.
+            // Whether the machine has a ptxas or an nvcc is no test's business either.
             .env("GPUPROF_PTXAS", NO_PTXAS)
+            .env("GPUPROF_NVCC", NO_NVCC)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -59,6 +59,7 @@ pub fn doctor(
     });
     checks.push(host::assembler());
     checks.push(host::compiler_of_cuda_cpp(interrupt)?);
+    checks.push(host::second_compiler(interrupt));
     if options.archive_file.is_none() {
         checks.push(oxide::backend());
     }

@@ -10,23 +10,21 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::by::{Attempt, By, NAME};
 use super::cache::{Cache, Read};
 use super::compiled::{Compiled, Hash};
-use super::compiler::{Compiler, Ended, Job, NoReply, Reply, how};
+use super::compiler::{Compiler, Ended, NoReply, Reply, how};
 use super::diagnostic::{self, Diagnostic, Note, Severity};
 use super::error::Error;
 use super::kernel_names::kernel_names;
 use super::program::{Place, Program};
 use super::ptx;
 use super::roots::Roots;
-use super::shims::{self, HOST, PRELUDE, SIGNATURES, Shims};
+use super::shims::{self, Shims};
 use super::signature::{self, Fault};
 
-/// What is compiled: a text that includes the sources.
-const NAME: &str = "gpuprof-sources";
-
 /// Changes when the same program would be compiled into something else.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What is kept of a compile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,18 +45,45 @@ enum Entry {
     Faults(Vec<Fault>),
 }
 
-/// Compiles `program`, or takes it from `cache` where nothing that it depends on has changed.
+/// Compiles `program` with NVRTC, or takes it from `cache` where nothing that it depends on has
+/// changed.
 ///
 /// # Errors
 /// [`Error`]: nothing of it compiles. What is wrong with one instance alone is in
 /// [`Compiled::entries`].
 pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<Compiled, Error> {
+    compile_by(program, By::Nvrtc(compiler), cache)
+}
+
+/// What `cache` holds of `program`.
+///
+/// # Errors
+/// Files that cannot be read, a cache that cannot be locked.
+pub(super) fn kept(
+    program: &Program,
+    compiler: By<'_>,
+    cache: &Cache,
+) -> Result<Option<Compiled>, Error> {
+    let work = Work::new(program, compiler, cache)?;
+    let found = cache.hold(work.key(), compiler.interrupt())?.find::<Kept>(&work.roots);
+    Ok(found.map(|(kept, read)| work.compiled(kept, &read)))
+}
+
+/// As [`compile`], by either compiler.
+///
+/// # Errors
+/// As [`compile`].
+pub(super) fn compile_by(
+    program: &Program,
+    compiler: By<'_>,
+    cache: &Cache,
+) -> Result<Compiled, Error> {
     let work = Work::new(program, compiler, cache)?;
     let held = cache.hold(work.key(), compiler.interrupt())?;
     if let Some((kept, read)) = held.find::<Kept>(&work.roots) {
         return Ok(work.compiled(kept, &read));
     }
-    compiler.announce(&work.sources(), program.architecture);
+    compiler.announce(&program.named(), program.architecture);
     let (kept, headers) = work.make()?;
     let read = work.read(headers);
     held.keep(&read, &kept)?;
@@ -68,15 +93,8 @@ pub fn compile(program: &Program, compiler: &Compiler, cache: &Cache) -> Result<
 /// A program with all that its compile needs.
 struct Work<'a> {
     program: &'a Program,
-    compiler: &'a Compiler,
+    compiler: By<'a>,
     roots: Roots,
-}
-
-/// One attempt: which instances, with which shims.
-#[derive(Clone)]
-struct Attempt {
-    wanted: Vec<usize>,
-    shims: Shims,
 }
 
 /// How an attempt ended.
@@ -94,7 +112,7 @@ struct Made {
 }
 
 impl<'a> Work<'a> {
-    fn new(program: &'a Program, compiler: &'a Compiler, cache: &Cache) -> Result<Self, Error> {
+    fn new(program: &'a Program, compiler: By<'a>, cache: &Cache) -> Result<Self, Error> {
         let package = &program.package_root;
         let root = package.canonicalize().map_err(|error| unreadable(package, &error))?;
         for source in &program.sources {
@@ -134,49 +152,8 @@ impl<'a> Work<'a> {
         Hash::of(&serde_json::to_vec(&told).expect("keys are plain data"))
     }
 
-    fn options(&self) -> Vec<String> {
-        let program = self.program;
-        let given = |names: &[&str]| {
-            program.options.iter().any(|it| names.iter().any(|name| it.starts_with(name)))
-        };
-        let mut options = Vec::new();
-        if !given(&["-arch", "--gpu-architecture"]) {
-            options.push(format!("-arch={}", program.architecture));
-        }
-        if !given(&["-std", "--std"]) {
-            options.push("-std=c++17".into());
-        }
-        options.push("-lineinfo".into());
-        options.push(shims::OPTION.into());
-        options.extend(self.roots.options());
-        let defines = program.defines.iter();
-        options.extend(defines.map(|(name, value)| format!("-D{name}={value}")));
-        options.extend(program.options.iter().cloned());
-        options
-    }
-
-    fn job(&self, attempt: &Attempt) -> Job {
-        let mut text = format!("#include \"{SIGNATURES}\"\n#include \"{PRELUDE}\"\n");
-        if attempt.shims == Shims::Host {
-            text.push_str(&format!("#include \"{HOST}\"\n"));
-        }
-        for source in &self.program.sources {
-            text.push_str(&format!("#include \"{}\"\n", source.display()));
-        }
-        text.push_str(&signature::checks(&self.program.kernels, &attempt.wanted));
-        let expressions =
-            attempt.wanted.iter().map(|&it| self.program.kernels[it].expression.clone());
-        Job {
-            name: NAME.into(),
-            text,
-            headers: attempt.shims.headers(),
-            expressions: expressions.collect(),
-            options: self.options(),
-        }
-    }
-
     fn run(&self, attempt: &Attempt) -> Result<Outcome, Error> {
-        let reply = self.compiler.run(self.roots.package(), self.job(attempt));
+        let reply = self.compiler.run(self.program, &self.roots, attempt);
         let Reply { log, ended, headers, .. } = reply.map_err(|error| self.no_reply(error))?;
         let read = diagnostic::log(&log);
         let messages = read.diagnostics.into_iter().map(|it| self.placed(it)).collect::<Vec<_>>();
@@ -220,7 +197,7 @@ impl<'a> Work<'a> {
             let found = match (of_sources || found.is_empty(), attempt.shims) {
                 (false, _) => found,
                 // Only what compiles then tells whether it was the host's side.
-                (true, Shims::Standard) if shims::help(&rest) => {
+                (true, Shims::Standard) if self.compiler.takes_shims() && shims::help(&rest) => {
                     attempt.shims = Shims::Host;
                     continue;
                 }
@@ -316,7 +293,7 @@ impl<'a> Work<'a> {
     }
 
     fn host_note(&self) -> Diagnostic {
-        let sources = self.sources();
+        let sources = self.program.named();
         Diagnostic {
             severity: Severity::Note,
             number: None,
@@ -328,11 +305,6 @@ impl<'a> Work<'a> {
             span: None,
             notes: Vec::new(),
         }
-    }
-
-    fn sources(&self) -> String {
-        let names = self.program.sources.iter().map(|it| it.display().to_string());
-        names.collect::<Vec<_>>().join(", ")
     }
 
     /// A message whose paths start at the package.
@@ -380,15 +352,16 @@ impl<'a> Work<'a> {
 
     fn no_reply(&self, error: NoReply) -> Error {
         let compiler = || self.compiler.name();
+        let (file, variable) = self.compiler.file();
         match error {
             NoReply::Start(error) => Error::Start(error.to_string()),
             NoReply::Interrupted(signal) => Error::Interrupted(signal),
             NoReply::Unusable(reason) => Error::Refused { compiler: compiler(), reason },
             NoReply::Ended(status) => Error::Crashed {
                 compiler: compiler(),
-                path: self.compiler.library().into(),
-                what: self.sources(),
-                how: format!("{}; try another version with GPUPROF_NVRTC", how(status)),
+                path: file.into(),
+                what: self.program.named(),
+                how: format!("{}; try another version with {variable}", how(status)),
             },
         }
     }
@@ -469,6 +442,7 @@ fn is_ours(file: &Path) -> bool {
     file.starts_with("gpuprof")
         || text == NAME
         || text == signature::FILE
+        || text == signature::NAMES
         || text.starts_with("__nv_")
 }
 

@@ -25,6 +25,13 @@ pub struct Diagnostic {
     pub notes: Vec<Note>,
 }
 
+impl Diagnostic {
+    /// An error of ours, or one about no line.
+    pub(super) fn error(message: String) -> Self {
+        Self { severity: Severity::Error, number: None, message, span: None, notes: Vec::new() }
+    }
+}
+
 /// How bad a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,6 +10,14 @@ pub enum Error {
     /// The sources do not compile, whichever instances are wanted.
     #[error("{}", super::diagnostic::rendered(.0))]
     Source(Vec<Diagnostic>),
+    /// There is no compiler for it.
+    #[error("{what} is not compiled: {reason}")]
+    Missing {
+        /// The sources.
+        what: String,
+        /// Where one was looked for, and how to get one.
+        reason: String,
+    },
     /// NVRTC refused the options or the architecture.
     #[error("{compiler} refused how it was called: {reason}")]
     Refused {

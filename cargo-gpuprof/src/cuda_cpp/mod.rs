@@ -1,4 +1,4 @@
-//! CUDA C++ to PTX by NVRTC, without a CUDA toolkit.
+//! CUDA C++ to PTX by NVRTC, without a CUDA toolkit, or by nvcc.
 //!
 //! Input: a [`Program`]: the sources of a package, how they are compiled, and every kernel instance
 //! that the package declares. Output: [`Compiled`]: PTX with those kernels and what they need, the
@@ -6,18 +6,22 @@
 //! messages as cargo shows rustc's.
 //!
 //! What stays true:
-//! * NVRTC runs in a child process. It holds one lock for a whole compile, and it can abort.
+//! * NVRTC runs in a child process, as nvcc does. It holds one lock for a whole compile, and it can
+//!   abort.
 //! * The same sources, headers, options and compiler give the same bytes. Paths in the PTX start at
 //!   the package, and the cache goes by contents, never by times.
 //! * An instance that does not compile, or whose declaration does not fit, leaves the others alone.
 
+mod by;
 mod cache;
 mod compile;
 mod compiled;
 mod compiler;
+mod compilers;
 mod diagnostic;
 mod error;
 mod kernel_names;
+pub mod nvcc;
 mod program;
 mod ptx;
 mod roots;
@@ -29,8 +33,10 @@ pub use cache::Cache;
 pub use compile::compile;
 pub use compiled::{Compiled, Hash};
 pub use compiler::{Compiler, INSTALL, NotFound, SUBCOMMAND, Search, Searched, run_child};
+pub use compilers::Compilers;
 pub use diagnostic::{Diagnostic, Note, Severity, Span};
 pub use error::Error;
+pub use nvcc::Nvcc;
 pub use program::{Architecture, Declared, Instance, Layout, Place, Program};
 pub use ptx::{Entry, Variable, constants_without_value, cut, every_entry, variables};
 pub use together::compile_all;

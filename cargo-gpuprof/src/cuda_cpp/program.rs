@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use gpuprof_model::declared::CudaCompiler;
 use serde::{Deserialize, Serialize};
 
 /// The sources of a package that are compiled together. All instances of a series belong into one
@@ -18,13 +19,23 @@ pub struct Program {
     pub includes: Vec<PathBuf>,
     /// `-D` definitions: name and value, which may be empty.
     pub defines: Vec<(String, String)>,
-    /// Further options, handed to NVRTC as they are, such as `--use_fast_math`.
+    /// Who compiles it.
+    pub compiler: CudaCompiler,
+    /// Further options, handed to the compiler as they are, such as `--use_fast_math`.
     pub options: Vec<String>,
     /// The architecture that the PTX is for.
     pub architecture: Architecture,
     /// Every kernel instance that is wanted. Empty: every kernel that is no template or that the
     /// sources instantiate, by its name in the PTX.
     pub kernels: Vec<Instance>,
+}
+
+impl Program {
+    /// Its sources, for a message.
+    pub(super) fn named(&self) -> String {
+        let names = self.sources.iter().map(|it| it.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A virtual architecture: `compute_90`.

@@ -47,7 +47,7 @@ fn reachable(items: &[Item<'_>], wanted: &BTreeSet<&str>) -> BTreeSet<usize> {
 pub fn every_entry(ptx: &str) -> Vec<Entry> {
     let code = without_comments(ptx);
     let items = items::items(&code);
-    let entries = items.iter().filter(|it| it.kind == Some("entry"));
+    let entries = items.iter().filter(|it| it.is_entry());
     entries.filter_map(|it| Some(Entry::of(it.name?, it.text, iter::empty()))).collect()
 }
 
@@ -108,14 +108,14 @@ fn without_comments(ptx: &str) -> String {
 
 /// The names of all entries.
 pub(super) fn entries(ptx: &str) -> Vec<String> {
-    let entries = items::items(ptx).into_iter().filter(|it| it.kind == Some("entry"));
+    let entries = items::items(ptx).into_iter().filter(Item::is_entry);
     entries.filter_map(|it| it.name.map(Into::into)).collect()
 }
 
 /// What is to be known of the entry `name`; none where there is no such entry.
 pub(super) fn entry(ptx: &str, name: &str) -> Option<Entry> {
     let items = items::items(ptx);
-    let entry = items.iter().find(|it| it.kind == Some("entry") && it.name == Some(name))?;
+    let entry = items.iter().find(|it| it.is_entry() && it.name == Some(name))?;
     let needed = reachable(&items, &BTreeSet::from([name]));
     let shared = needed.iter().filter_map(|&at| items.get(at)).filter(|it| it.is_shared());
     Some(Entry::of(name, entry.text, shared.map(|it| it.text)))

@@ -47,9 +47,12 @@ impl Roots {
 
     /// The options of the search.
     pub(super) fn options(&self) -> Vec<String> {
-        let folders = self.includes.iter().chain(&self.cuda);
-        // The package's own folder may be written as nothing at all.
-        folders.map(|folder| format!("-I{}", Path::new(".").join(folder).display())).collect()
+        self.includes.iter().chain(&self.cuda).map(option).collect()
+    }
+
+    /// Those of the program alone, for a compiler that finds CUDA's headers by itself.
+    pub(super) fn own_options(&self) -> Vec<String> {
+        self.includes.iter().map(option).collect()
     }
 
     /// A path as the compiler wrote it.
@@ -115,6 +118,11 @@ impl Roots {
         folders.dedup();
         folders
     }
+}
+
+/// The package's own folder may be written as nothing at all.
+fn option(folder: &PathBuf) -> String {
+    format!("-I{}", Path::new(".").join(folder).display())
 }
 
 /// A path without `.` and `..`, by its words alone.

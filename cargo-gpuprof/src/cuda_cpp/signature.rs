@@ -15,6 +15,9 @@ use super::program::{Declared, Instance, Layout, Place};
 /// What the lines of the checks are called.
 pub(super) const FILE: &str = "gpuprof-instances";
 
+/// What the lines of [`names`] are called.
+pub(super) const NAMES: &str = "gpuprof-names";
+
 /// What NVRTC calls the lines of the name expressions.
 const NAME_MAP: &str = "__nv_name_map";
 
@@ -64,6 +67,21 @@ pub(super) fn checks(instances: &[Instance], wanted: &[usize]) -> String {
     text
 }
 
+/// A variable for each expression, for a compiler that tells no names: line `i + 1` is about
+/// instance `i`.
+pub(super) fn names(instances: &[Instance], wanted: &[usize]) -> String {
+    let mut text = format!("#line 1 \"{NAMES}\"\n");
+    for (number, instance) in instances.iter().enumerate() {
+        if wanted.contains(&number) {
+            let expression = instance.expression.trim_start();
+            let address = expression.strip_prefix('&').unwrap_or(expression);
+            text.push_str(&format!("extern \"C\" __device__ auto gpuprof_{number} = &{address};"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
 fn start(number: usize) -> String {
     format!("static_assert(gpuprof_declared<{number}")
 }
@@ -90,13 +108,17 @@ fn spelled(parameter: &Declared) -> String {
 pub(super) fn fault(diagnostic: &Diagnostic, instances: &[Instance]) -> Option<(usize, Fault)> {
     let of = |span: &Span| -> Option<usize> {
         let line = span.place.line.checked_sub(1)?;
-        (span.place.file == Path::new(FILE)).then_some(line as usize)
+        let file = &span.place.file;
+        (file == Path::new(FILE) || file == Path::new(NAMES)).then_some(line as usize)
     };
     let span = diagnostic.span.as_ref()?;
     if span.place.file == Path::new(NAME_MAP) {
         let text = span.text.as_deref()?.strip_prefix("#pragma nv_mangled_name")?;
         let of_text = |it: &Instance| same_words(&it.expression, text);
         return Some((instances.iter().position(of_text)?, Fault::Expression(diagnostic.clone())));
+    }
+    if let Some(number) = of(span).filter(|_| span.place.file == Path::new(NAMES)) {
+        return Some((number, Fault::Expression(diagnostic.clone())));
     }
     if let Some(number) = of(span) {
         let column = span.place.column.and_then(|it| (it as usize).checked_sub(1));
@@ -200,9 +222,8 @@ impl Fault {
             Self::Declaration(said, parameter) => {
                 let parameter = parameter.and_then(|index| instance.parameters.get(index));
                 let place = parameter.map_or(&instance.declared_at, |it| &it.declared_at);
-                let message = format!("{}: {}", unlike(name), said.message);
-                let of_struct = parameter.and_then(of_struct);
-                error(message, place, of_struct.map_or_else(|| hints(said), |note| vec![note]))
+                let (message, notes) = unfit(name, said, parameter);
+                error(message, place, notes)
             }
             Self::Body(said) => {
                 let mut said = said.clone();
@@ -241,7 +262,8 @@ fn counted(parameters: usize) -> String {
 
 /// A step of a trace that only says what the last one says too.
 fn is_ours(note: &Note) -> bool {
-    note.span.as_ref().is_some_and(|span| span.place.file == Path::new(FILE))
+    let ours = [FILE, NAMES].map(Path::new);
+    note.span.as_ref().is_some_and(|span| ours.contains(&span.place.file.as_path()))
 }
 
 fn remedies(declared: &Declared, actual: &str, theirs: Layout) -> Vec<String> {
@@ -336,12 +358,32 @@ fn others(name: &str, said: &Diagnostic, known: &[String]) -> Option<String> {
     })
 }
 
+/// That the declared types of `name` do not compile, of which `parameter` may be the reason, and
+/// what to do about it.
+fn unfit(name: &str, said: &Diagnostic, parameter: Option<&Declared>) -> (String, Vec<String>) {
+    if let Some(what) = no_kernel(said) {
+        return (format!("`{name}` names no kernel: it is `{what}`"), Vec::new());
+    }
+    let message = format!("{}: {}", unlike(name), said.message);
+    let of_struct = parameter.and_then(of_struct);
+    (message, of_struct.map_or_else(|| hints(said), |note| vec![note]))
+}
+
+/// The type of what an expression names, where that is no function like a kernel: our check takes
+/// nothing else.
+fn no_kernel(said: &Diagnostic) -> Option<&str> {
+    let (check, types) = said.message.split_once("argument types are: (")?;
+    let what = types.strip_suffix(')')?;
+    (check.contains("gpuprof_fits") && !what.starts_with('<')).then_some(what)
+}
+
 /// What to do about a name that the compiler does not take: NVIDIA's words for it, which do not
 /// change.
 fn hints(said: &Diagnostic) -> Vec<String> {
     let text = &said.message;
     let hint = |part: &str, hint: &str| text.contains(part).then(|| hint.to_owned());
     hint("overloaded", "choose one of the overloads: `static_cast<void (*)(float*)>(name)`")
+        .or_else(|| hint("cannot deduce \"auto\"", "a template needs its arguments: `name<4, float>`, and one of several overloads is chosen by `static_cast<void (*)(float*)>(name)`"))
         .or_else(|| hint("function template", "a template needs its arguments: `name<4, float>`"))
         .or_else(|| hint("non-__global__", "it is a function for kernels to call"))
         .or_else(|| hint("undefined", "is its namespace missing, or the file that defines it?"))

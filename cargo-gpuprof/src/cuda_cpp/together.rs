@@ -5,16 +5,15 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::cache::Cache;
-use super::compile::compile;
 use super::compiled::Compiled;
-use super::compiler::Compiler;
+use super::compilers::Compilers;
 use super::error::Error;
 use super::program::Program;
 
 /// Compiles every program; what came of each, in their order. After a signal none is begun.
 pub fn compile_all(
     programs: &[Program],
-    compiler: &Compiler,
+    compilers: &Compilers,
     cache: &Cache,
 ) -> Vec<Result<Compiled, Error>> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -23,9 +22,9 @@ pub fn compile_all(
     let work = || {
         let mut done = Vec::new();
         while let Some((number, program)) = next() {
-            let outcome = match compiler.interrupt().signal() {
+            let outcome = match compilers.interrupt().signal() {
                 Some(signal) => Err(Error::Interrupted(signal)),
-                None => compile(program, compiler, cache),
+                None => compilers.compile(program, cache),
             };
             done.push((number, outcome));
         }

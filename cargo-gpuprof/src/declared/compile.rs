@@ -16,8 +16,8 @@ use super::{globals, signature};
 use crate::build::host::Harness;
 use crate::console::Notes;
 use crate::cuda_cpp::{
-    self, Architecture, Cache, Compiled, Compiler, Declared, Diagnostic, Layout, Note, Place,
-    Program, Search,
+    self, Architecture, Cache, Compiled, Compiler, Compilers, Declared, Diagnostic, Layout, Note,
+    Place, Program, Search, nvcc,
 };
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
@@ -70,10 +70,12 @@ pub(super) fn all(
             programs.push(program(files, asked, tools.arch)?);
         }
     }
-    let Some(first) = programs.first() else { return Ok(BTreeMap::new()) };
-    let compiler = find(first, tools)?;
+    if programs.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let compilers = find(tools)?;
     let cache = Cache::new(tools.folder.join("programs").into_std_path_buf());
-    let outcomes = cuda_cpp::compile_all(&programs, &compiler, &cache);
+    let outcomes = cuda_cpp::compile_all(&programs, &compilers, &cache);
     let outcomes = modules.iter().zip(outcomes).map(|(module, outcome)| {
         outcome.map_err(|error| about_constants(error, &by_module[module]))
     });
@@ -84,7 +86,7 @@ pub(super) fn all(
 /// The outcomes where all are well; each warning is told once.
 ///
 /// # Errors
-/// All that are not (exit code 101).
+/// All that are not, or that there is no compiler (exit code 101).
 fn finished(
     outcomes: impl Iterator<Item = (String, Result<Compiled, cuda_cpp::Error>)>,
 ) -> Result<BTreeMap<String, Compiled>> {
@@ -95,6 +97,7 @@ fn finished(
                 warnings.extend(made.warnings.iter().map(ToString::to_string));
                 compiled.insert(module, made);
             }
+            Err(error @ cuda_cpp::Error::Missing { .. }) => return Err(failed(error.to_string())),
             Err(error) => errors.push(error.to_string()),
         }
     }
@@ -144,22 +147,18 @@ fn failed(message: String) -> Failure {
     Failure::new(ExitCode::BuildFailed, message)
 }
 
-/// The compiler, which is for `program` first.
+/// The compilers that are at hand.
 ///
 /// # Errors
-/// There is none (exit code 101).
-fn find(program: &Program, tools: &Tools<'_>) -> Result<Compiler> {
+/// This executable cannot be found (exit code 101).
+fn find(tools: &Tools<'_>) -> Result<Compilers> {
     let executable = env::current_exe().map_err(|e| {
         failed(format!("cannot tell which file this executable is, which starts NVRTC: {e}"))
     })?;
     let search = Search { newest: tools.newest, ..Search::from_environment(None) };
-    let found = Compiler::find(&search, &executable, tools.interrupt);
-    found.map(|compiler| compiler.announcing(tools.quiet)).map_err(|not_found| {
-        let files: Vec<String> =
-            program.sources.iter().map(|file| file.display().to_string()).collect();
-        let message = format!("{} is not compiled: {not_found}", files.join(", "));
-        failed(message).caused_by(not_found)
-    })
+    let nvrtc = Compiler::find(&search, &executable, tools.interrupt);
+    let nvcc = nvcc::Search { newest: tools.newest, ..nvcc::Search::from_environment() };
+    Ok(Compilers::new(nvrtc, nvcc, tools.interrupt, tools.quiet))
 }
 
 /// The program of the instances `asked`, which are in `files`.
@@ -174,6 +173,7 @@ fn program(files: &[String], asked: &[Asked<'_>], arch: &str) -> Result<Program>
         includes: first.declared.include.iter().map(PathBuf::from).collect(),
         defines: first.defines.clone(),
         options: first.declared.options.clone(),
+        compiler: first.declared.compiler,
         architecture: architecture(arch)?,
         kernels: instances(asked),
     })

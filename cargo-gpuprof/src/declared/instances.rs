@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use gpuprof_model::Configuration;
 use gpuprof_model::declared::{
-    Contract, DeclaredEntry, DeclaredKernel, DeclaredParameter, DeclaredSource, instance_key,
+    Contract, CudaCompiler, DeclaredEntry, DeclaredKernel, DeclaredParameter, DeclaredSource,
+    instance_key,
 };
 use gpuprof_model::protocol::SeriesDescription;
 
@@ -116,6 +117,11 @@ impl<'a> Asked<'a> {
         let define = self.defines.iter().map(|(name, value)| format!(" -D{name}={value}"));
         let options = self.declared.options.iter().map(|option| format!(" {option}"));
         name.extend(include.chain(define).chain(options));
+        name.push_str(match self.declared.compiler {
+            CudaCompiler::Auto => "",
+            CudaCompiler::Nvrtc => " (NVRTC)",
+            CudaCompiler::Nvcc => " (nvcc)",
+        });
         name
     }
 

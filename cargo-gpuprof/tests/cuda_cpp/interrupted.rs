@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cargo_gpuprof::cuda_cpp::{Error, compile_all};
+use cargo_gpuprof::cuda_cpp::{Compilers, Error, compile_all, nvcc};
 use cargo_gpuprof::execute::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -40,8 +40,9 @@ fn compiles_until_a_signal_comes() {
         package = package.kernel(&format!("sort<{items}>"), &[("int*", "*mut i32")]);
     }
     let cache = package.cache();
+    let compilers = Compilers::new(Ok(compiler), nvcc::Search::default(), &interrupt, true);
     println!("begins");
-    let outcomes = compile_all(&[package.program.clone(), package.program], &compiler, &cache);
+    let outcomes = compile_all(&[package.program.clone(), package.program], &compilers, &cache);
     for outcome in outcomes {
         let Err(Error::Interrupted(signal)) = outcome else { panic!("{outcome:?}") };
         println!("ended by {signal}");
@@ -56,7 +57,9 @@ fn programs_are_compiled_together_and_come_back_in_their_order() {
     };
     let packages = [package(3, "first"), package(5, "broken name"), package(7, "third")];
     let programs: Vec<_> = packages.iter().map(|it| it.program.clone()).collect();
-    let outcomes = compile_all(&programs, &COMPILER, &packages[0].cache());
+    let (nvrtc, interrupt) = (Ok(COMPILER.clone()), Interrupt::default());
+    let compilers = Compilers::new(nvrtc, nvcc::Search::default(), &interrupt, true);
+    let outcomes = compile_all(&programs, &compilers, &packages[0].cache());
     let [Ok(first), Err(Error::Source(_)), Ok(third)] = outcomes.as_slice() else {
         panic!("{outcomes:?}")
     };

@@ -9,6 +9,7 @@ mod host_code;
 mod interrupted;
 mod kernels;
 mod messages;
+mod nvcc;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -20,6 +21,7 @@ use cargo_gpuprof::cuda_cpp::{
     Program, Search,
 };
 use cargo_gpuprof::execute::Interrupt;
+use gpuprof_model::declared::CudaCompiler;
 
 use crate::cupti::unpacked;
 
@@ -62,6 +64,7 @@ impl Package {
             includes: Vec::new(),
             defines: Vec::new(),
             options: Vec::new(),
+            compiler: CudaCompiler::Auto,
             architecture: Architecture { compute: 90 },
             kernels: Vec::new(),
         };

@@ -15,7 +15,7 @@ use crate::errors::Errors;
 use crate::items::{self, Form, Item};
 
 /// The keys, with how each is written.
-const KEYS: [(&str, &str); 8] = [
+const KEYS: [(&str, &str); 9] = [
     ("cuda", "cuda = \"kernels/scan.cu\""),
     ("ptx", "ptx = \"kernels/scan.ptx\""),
     ("cubin", "cubin = \"kernels/scan.cubin\""),
@@ -23,6 +23,7 @@ const KEYS: [(&str, &str); 8] = [
     ("include", "include = [\"kernels\"]"),
     ("define", "define(RADIX = 4)"),
     ("options", "options = [\"--use_fast_math\"]"),
+    ("compiler", "compiler = nvcc"),
     ("crate", "crate = ::gpuprof"),
 ];
 
@@ -30,7 +31,10 @@ const KEYS: [(&str, &str); 8] = [
 const SOURCES: [&str; 4] = ["cuda", "ptx", "cubin", "fatbin"];
 
 /// The keys that the compiler is for.
-const COMPILED: [&str; 3] = ["include", "define", "options"];
+const COMPILED: [&str; 4] = ["include", "define", "options", "compiler"];
+
+/// The compilers that can be chosen, with what the registry calls them.
+const COMPILERS: [(&str, &str); 3] = [("auto", "Auto"), ("nvrtc", "Nvrtc"), ("nvcc", "Nvcc")];
 
 /// Where kernels are.
 pub(crate) enum Source {
@@ -55,6 +59,8 @@ pub(crate) struct Block {
     pub(crate) defines: Vec<Define>,
     /// Options of the compiler.
     pub(crate) options: Vec<LitStr>,
+    /// Who compiles, as the registry calls it; none where nobody is chosen.
+    compiler: Option<&'static str>,
     /// The variables of the device that kernels may set.
     pub(crate) variables: Vec<Variable>,
     /// Where `gpuprof` is.
@@ -128,6 +134,16 @@ impl Block {
                 self.include.iter().for_each(|folder| check_file(folder, errors));
             }
             "options" => self.options = list(value),
+            "compiler" => {
+                let known = |(name, of_registry): &(&str, &'static str)| {
+                    matches!(value, Expr::Path(path) if path.path.is_ident(name))
+                        .then_some(*of_registry)
+                };
+                self.compiler = COMPILERS.iter().find_map(known);
+                if self.compiler.is_none() {
+                    errors.at(value, "`compiler` is auto, nvrtc or nvcc: compiler = nvcc");
+                }
+            }
             _ => match value {
                 Expr::Path(path) if path.qself.is_none() => self.gpuprof = Some(path.path.clone()),
                 other => errors.at(other, "`crate` takes a path: crate = ::gpuprof"),
@@ -138,6 +154,12 @@ impl Block {
     /// Whether the kernels are compiled, so that constants can be defined.
     pub(crate) fn is_compiled(&self) -> bool {
         matches!(self.source, Some(Source::Cuda(_)) | None)
+    }
+
+    /// Who compiles, as the registry has it; `gp` is the path to gpuprof's private items.
+    pub(super) fn compiler(&self, gp: &TokenStream) -> TokenStream {
+        let compiler = Ident::new(self.compiler.unwrap_or("Auto"), Span::call_site());
+        quote!(#gp::CudaCompiler::#compiler)
     }
 
     /// The source as the registry has it; `gp` is the path to gpuprof's private items.

@@ -6,7 +6,8 @@
 use std::hint::black_box;
 
 use gpuprof_model::declared::{
-    Contract, DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource, MachineCode,
+    Contract, CudaCompiler, DeclaredEntry, DeclaredInstance, DeclaredKernel, DeclaredSource,
+    MachineCode,
 };
 use gpuprof_model::measurement::PassOutcome;
 use gpuprof_model::protocol::MeasureRequest;
@@ -24,6 +25,8 @@ pub struct Declaration {
     pub defines: &'static [(&'static str, &'static str)],
     /// More options of the compiler.
     pub options: &'static [&'static str],
+    /// Who compiles it, where it is CUDA C++.
+    pub compiler: CudaCompiler,
     /// What it is called there, with `{NAME}` for the value of a constant.
     pub symbol: &'static str,
     /// Its parameters.
@@ -153,6 +156,7 @@ impl From<&Declaration> for DeclaredKernel {
             include: texts(declaration.include),
             defines: declaration.defines.iter().map(define).collect(),
             options: texts(declaration.options),
+            compiler: declaration.compiler,
             symbol: declaration.symbol.to_owned(),
             parameters: declaration.parameters.iter().map(parameter).collect(),
             types: declaration.types.iter().map(ty).collect(),

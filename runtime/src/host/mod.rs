@@ -76,6 +76,6 @@ pub mod private {
     pub use super::registry::{Body, HarnessTarget, SERIES, SeriesEntry};
     pub use super::run::Run;
     pub use super::tolerance::{IntoTolerance, tolerances};
-    pub use gpuprof_model::declared::Contract;
+    pub use gpuprof_model::declared::{Contract, CudaCompiler};
     pub use gpuprof_model::measurement::Reset;
 }

@@ -69,7 +69,13 @@ unsafe extern "C" {
     fn twice(n: u32);
 }
 
-#[gpuprof::kernels(cubin = CODE, define(RADIX = 4))]
+#[gpuprof::kernels(cuda = "tests/ui/declared.rs", compiler = clang)]
+unsafe extern "C" {
+    #[kernel(series(block = [64]), grid = 1, args(1))]
+    fn by_another(n: u32);
+}
+
+#[gpuprof::kernels(cubin = CODE, define(RADIX = 4), compiler = nvcc)]
 unsafe extern "C" {
     #[kernel(series(block = [64], const ITEMS = [1, 2]), grid = 1, args(1))]
     fn compiled_already(n: u32);

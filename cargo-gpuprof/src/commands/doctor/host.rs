@@ -8,7 +8,7 @@ use gpuprof_model::ExitCode;
 use super::check::{Check, Obstacle, State};
 use crate::build::toolchain::{self, Candidates};
 use crate::build::{self};
-use crate::cuda_cpp::{self, Compiler, NotFound, Search};
+use crate::cuda_cpp::{self, Compiler, NotFound, Nvcc, Search, nvcc};
 use crate::cupti::Answer;
 use crate::error::{Failure, Result};
 use crate::execute::Interrupt;
@@ -112,6 +112,27 @@ pub(super) fn compiler_of_cuda_cpp(interrupt: &Interrupt) -> Result<Check> {
         }
         Err(absent) => Check::new(State::Ok, WHAT, without_nvrtc(&absent)),
     })
+}
+
+/// nvcc, for the files that NVRTC does not compile.
+pub(super) fn second_compiler(interrupt: &Interrupt) -> Check {
+    const WHAT: &str = "nvcc";
+    match Nvcc::find(&nvcc::Search::from_environment(), interrupt, true) {
+        Ok(found) => {
+            let (release, file, place) = (found.release(), found.file().display(), found.place());
+            Check::new(State::Ok, WHAT, format!("{release} at {file} ({place})"))
+        }
+        Err(absent) if absent.named => Check::new(State::Warn, WHAT, absent.to_string()),
+        Err(absent) => {
+            let broken: String = absent.reasons.iter().map(|it| format!("\n{it}")).collect();
+            let text = format!(
+                "not installed, and needed by CUDA C++ that NVRTC does not compile alone: `{}` \
+                 installs it{broken}",
+                nvcc::INSTALL
+            );
+            Check::new(State::Ok, WHAT, text)
+        }
+    }
 }
 
 /// Most packages have no kernel in CUDA C++: nothing is wrong without it, but where one does not

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! NVRTC 12.0 writes neither source line nor caret. A message ends at an empty line, or where the
-//! next one begins.
+//! next one begins. The host's compiler, which preprocesses for nvcc, writes `FILE:LINE:COLUMN:`,
+//! and its source lines behind their numbers and a bar.
 
 use std::path::PathBuf;
 
@@ -29,9 +30,17 @@ pub(in crate::cuda_cpp) struct Log {
     pub(in crate::cuda_cpp) rest: Vec<String>,
 }
 
+impl Log {
+    /// Whether one of its messages is an error.
+    pub(in crate::cuda_cpp) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|it| it.severity == Severity::Error)
+    }
+}
+
 /// What a message can call itself.
-const SEVERITIES: [(&str, Severity); 5] = [
+const SEVERITIES: [(&str, Severity); 6] = [
     ("catastrophic error", Severity::Error),
+    ("fatal error", Severity::Error),
     ("error", Severity::Error),
     ("warning", Severity::Warning),
     ("note", Severity::Note),
@@ -73,6 +82,8 @@ fn belongs(line: &str) -> bool {
 /// The first line of a message.
 struct Head {
     place: Option<(PathBuf, u32)>,
+    /// The column, where it is told with the line.
+    column: Option<u32>,
     severity: Severity,
     number: Option<u32>,
     message: String,
@@ -86,6 +97,9 @@ impl Head {
         if let Some(head) = line.match_indices("): ").find_map(|(at, _)| Self::at(line, at)) {
             return Some(head);
         }
+        if let Some(head) = Self::of_the_host(line) {
+            return Some(head);
+        }
         let speaker = SPEAKERS.iter().find(|it| line.starts_with(**it))?;
         let (severity, number, message) =
             Self::said(line[speaker.len()..].trim_start_matches([' ', ':'])).or_else(|| {
@@ -96,7 +110,28 @@ impl Head {
             "At end of source" => format!("at the end of the source: {message}"),
             _ => message,
         };
-        Some(Self { place: None, severity, number, message })
+        Some(Self { place: None, column: None, severity, number, message })
+    }
+
+    /// `FILE:LINE:COLUMN: severity: message`.
+    fn of_the_host(line: &str) -> Option<Self> {
+        let (place, severity) = SEVERITIES.iter().find_map(|(word, severity)| {
+            let at = line.find(&format!(": {word}: "))?;
+            Some((&line[..at], (word, *severity)))
+        })?;
+        let mut parts = place.rsplitn(3, ':');
+        let (column, number, file) = (parts.next()?, parts.next()?, parts.next()?);
+        let said = &line[place.len() + severity.0.len() + ": ".len() + ": ".len()..];
+        let missing = said.strip_suffix(": No such file or directory");
+        // As NVRTC has it.
+        let message = missing.map(|name| format!("cannot open source file \"{name}\""));
+        Some(Self {
+            place: Some((PathBuf::from(file), number.parse().ok()?)),
+            column: Some(column.parse().ok()?),
+            severity: severity.1,
+            number: None,
+            message: message.unwrap_or_else(|| said.to_owned()),
+        })
     }
 
     /// `FILE(LINE): severity #NUMBER-D: message`, with the parenthesis at `at`.
@@ -104,7 +139,7 @@ impl Head {
         let (file, number) = line[..at].rsplit_once('(')?;
         let place = (PathBuf::from(file), number.parse().ok()?);
         let (severity, number, message) = Self::said(&line[at + "): ".len()..])?;
-        Some(Self { place: Some(place), severity, number, message })
+        Some(Self { place: Some(place), column: None, severity, number, message })
     }
 
     fn said(text: &str) -> Option<(Severity, Option<u32>, String)> {
@@ -120,7 +155,7 @@ impl Head {
 
     fn span(&self, body: &Body) -> Option<Span> {
         let (file, line) = self.place.clone()?;
-        let place = Place { file, line, column: body.column };
+        let place = Place { file, line, column: self.column.or(body.column) };
         Some(Span { place, text: body.source.clone() })
     }
 }
@@ -135,6 +170,12 @@ struct Body {
 }
 
 impl Body {
+    /// What the host's compiler shows: `    3 | SOURCE`, then marks below it.
+    fn of_the_host(lines: &[&str]) -> Self {
+        let source = lines.first().and_then(|line| Some(line.split_once(" | ")?.1.to_owned()));
+        Self { source, ..Self::default() }
+    }
+
     fn of(lines: &[&str]) -> Self {
         let trace = lines.iter().position(|line| line.trim_start().starts_with("detected during"));
         let (message, trace) = lines.split_at(trace.unwrap_or(lines.len()));
@@ -166,7 +207,10 @@ fn traced(lines: &[&str]) -> Vec<String> {
 
 impl Log {
     fn add(&mut self, head: Head, body: &[&str]) {
-        let body = Body::of(body);
+        let body = match head.column {
+            Some(_) => Body::of_the_host(body),
+            None => Body::of(body),
+        };
         let span = head.span(&body);
         let mut message = head.message.clone();
         for more in &body.more {

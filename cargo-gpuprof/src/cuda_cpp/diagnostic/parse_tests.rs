@@ -83,3 +83,27 @@ fn a_message_of_nvrtc_12_0_has_a_line_and_no_column() {
     assert_eq!((error.severity, error.number), (Severity::Error, None));
     assert_eq!(error.message, "cannot open source file \"x.h\"");
 }
+
+#[test]
+fn the_hosts_compiler_is_understood_too() {
+    // As g++ 12.2 wrote it for nvcc.
+    let read = log("In file included from s/gpuprof-sources.cu:1:\n\
+        kernels/broken.cu:1:2: error: #error \"no such: thing\"\n    \
+        1 | #error \"no such: thing\"\n      |  ^~~~~\n\
+        kernels/broken.cu:2:2: warning: #warning careful [-Wcpp]\n    \
+        2 | #warning careful\n      |  ^~~~~~~\n\
+        a b.cu:3:10: fatal error: x/y.h: No such file or directory\n\
+        compilation terminated.\n");
+    let told: Vec<String> = read.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told.join("\n"),
+        "error: #error \"no such: thing\"\n --> kernels/broken.cu:1:2\n  |\n1 | #error \"no such: \
+         thing\"\n  |  ^\nwarning: #warning careful [-Wcpp]\n --> kernels/broken.cu:2:2\n  |\n2 | \
+         #warning careful\n  |  ^\nerror: cannot open source file \"x/y.h\"\n --> a b.cu:3:10"
+    );
+    assert!(read.has_errors());
+    let fatal = log("gcc: No such file or directory\n\
+        nvcc fatal   : Failed to preprocess host compiler properties.\n");
+    assert!(!fatal.has_errors(), "{fatal:?}");
+    assert!(fatal.rest.join("; ").contains("Failed to preprocess host compiler"), "{fatal:?}");
+}

@@ -31,6 +31,12 @@ impl<'a> Item<'a> {
         words(self.text)
     }
 
+    /// Whether it is an entry point with its body: nvcc declares what is named before it is
+    /// defined.
+    pub(super) fn is_entry(&self) -> bool {
+        self.kind == Some("entry") && self.text.contains('{')
+    }
+
     /// Whether it is a variable in shared memory.
     pub(super) fn is_shared(&self) -> bool {
         self.kind == Some("shared")

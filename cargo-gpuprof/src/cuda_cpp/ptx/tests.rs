@@ -155,3 +155,16 @@ fn every_entry_tells_its_sizes_and_blocks() {
     assert_eq!(all[2].max_block, Some([128, 1, 1]));
     assert_eq!(all[2].required_block, Some([128, 1, 1]));
 }
+
+#[test]
+fn an_entry_that_is_declared_before_it_is_defined_is_told_once_with_its_bounds() {
+    let ptx = ".version 9.0\n.target sm_90\n.visible .entry k\n(\n\t.param .u64 k_param_0\n)\n;\n\
+               .global .align 8 .u64 gpuprof_0 = k;\n\
+               .visible .entry k(\n\t.param .u64 k_param_0\n)\n.maxntid 256, 1, 1\n{\n\tret;\n}\n";
+    let all = every_entry(ptx);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].max_block, Some([256, 1, 1]));
+    assert_eq!(entries(ptx), ["k"]);
+    let cut = cut(ptx, &BTreeSet::from(["k"]));
+    assert!(!cut.contains("gpuprof_0") && cut.contains(".maxntid"), "{cut}");
+}
